@@ -10,6 +10,8 @@ from rules.query import Confirmation, Query
 
 GRANTS = "`latchscope grants --confirm` prints the grant"
 ROOT = "CDB$ROOT"
+ONLY_THEN = "Run it while it happens; it says nothing of the report's time."
+"""Of a query about now, beside a printed report."""
 
 
 def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
@@ -21,7 +23,7 @@ def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
     return Confirmation(
         sql=query.text(delta.release) or query.text(None) or "",
         names_sql=query.naming(delta.release),
-        reading=query.scale,
+        reading=reading(query, delta),
         bands=query.bands,
         needs=query.needs,
         obstacle=None if result and result.value is not None else obstacle(cause, query, delta),
@@ -32,6 +34,12 @@ def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
         unnamed=result.unnamed if result else None,
         confirms=confirms(query, delta.release, result, _place(result, delta)[1]) if result else None,
     )
+
+
+def reading(query: Query, delta: Delta) -> str:
+    """How to read the number, and whether it tells anything of the time that a printed report is about."""
+    too_late = delta.source == "report" and not query.lasts(delta.release)
+    return f"{ONLY_THEN} {query.scale}" if too_late else query.scale
 
 
 def confirms(query: Query, release: str | None, result: ConfirmationResult, con_id: int | None) -> bool | None:

@@ -6,6 +6,8 @@ from typing import Literal
 
 State = Literal["Critical", "Warning", "Notice", "Fine", "No data"]
 """The state of a database, as people read it."""
+CANNOT_TELL = "Cannot tell"
+"""The state of an input of which nothing could be judged."""
 _WORDS: Mapping[str, State] = {"info": "Fine", "notice": "Notice", "warning": "Warning", "critical": "Critical"}
 
 

@@ -13,6 +13,7 @@ from collectors.model import ObstacleKind
 from rules.bounds import Bound, UsualBetween
 from rules.chain import ChainLink, EventFunnel
 from rules.frozen import Frozen as Frozen
+from rules.grades import CANNOT_TELL as CANNOT_TELL
 from rules.grades import Confidence as Confidence
 from rules.grades import Identity as Identity
 from rules.grades import Severity as Severity
@@ -279,6 +280,11 @@ class Diagnosis(Frozen):
     )
     candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
+
+    @property
+    def standing(self) -> str:
+        """How an input stands, in one word for every form: as a database does, or Cannot tell where nothing was judged."""
+        return CANNOT_TELL if self.state == "No data" else self.state
 
 
 def verdict_of(diagnosis: Diagnosis) -> list[list[str | int | None]]:

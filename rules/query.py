@@ -17,6 +17,10 @@ INSTANCE_WIDE = frozenset(
     {"v$instance", "v$mutex_sleep", "v$osstat", "v$result_cache_statistics", "v$rowcache", "v$sga_resize_ops"}
 )
 """Views of the whole instance, which are the same from every container."""
+LASTING = ("dba_", "cdb_", "audit_", "v$datafile", "v$instance", "v$parameter", "v$pdbs", "v$system_parameter")
+"""How the views begin whose rows last: what they have today they had some time ago, unless somebody changed it."""
+PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
+"""What such a view is asked where only the last hour, or what runs right now, is meant."""
 
 Texts = str | Mapping[str, str]
 """One text for every release, or lowest release → text. The nearest lower release wins."""
@@ -81,6 +85,11 @@ class Query(Frozen):
         """The views that the texts for a release read."""
         text = f"{self.text(release) or ''} {self.naming(release) or ''}".lower()
         return tuple(view for view in self.reads if re.search(rf"(?<![\w$#]){re.escape(view)}(?![\w$#])", text))
+
+    def lasts(self, release: str | None) -> bool:
+        """Whether the number still counts for a time that is over, as one of sequences does and one of sessions does not."""
+        views = self.views(release)
+        return all(view.startswith(LASTING) for view in views) and not PASSING.search(self.text(release) or "")
 
     def sees_all(self, release: str | None, con_id: int | None) -> bool:
         """Whether the number covers everything when the query runs in a container.

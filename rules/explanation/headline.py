@@ -64,7 +64,7 @@ def _headline(
         if stuck:
             return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context, open_causes)}"
         cost = _untold_cost(context) if context.gate is None and cost_is_open(context) else _cost(context, usual)
-        parts = (f"{cost}, {_where(context)}", at_once(context), beside(context, findings))
+        parts = (cost + _where(context), at_once(context), beside(context, findings))
         return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
     if cost_is_open(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
@@ -97,14 +97,16 @@ def _named(top: Finding, with_cache: bool = True) -> str:
 
 
 def _where(context: SignalContext) -> str:
+    """Where most waits are, or that nobody knows, unless the rest of the headline says so."""
     if context.hot_spot.child is not None:
-        return f"most at {context.hot_spot.words}"
+        return f", most at {context.hot_spot.words}"
     met = context.crowd.caches().most_common(1) if context.crowd is not None else []
     named = most_waited_for(context.look.of(ROW_CACHE_SURFACES)) if context.look else None
     cache = met[0][0] if met else named[1] if named else UNKNOWN_CACHE
     if cache != UNKNOWN_CACHE:
-        return f"most for {cache}"
-    return "which cache is not known"
+        return f", most for {cache}"
+    told_below = isinstance(context.delta.read("v$rowcache"), Missing)
+    return "" if told_below else "; which cache is not known"
 
 
 def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
@@ -132,7 +134,7 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
         return "no known cause explains it"
     cause, verdict = likely
     why, way_out = verdict.reading.why, verdict.reading.way_out
-    return f"no cause that could be judged explains it; {cause.id} is open, because {why}: {way_out}"
+    return f"no cause that could be judged explains it; {cause.id} could not be judged, because {why}: {way_out}"
 
 
 def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, OpenCause] | None:

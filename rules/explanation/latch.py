@@ -4,7 +4,7 @@ from collectors.model import Missing, number
 from rules.cache_map import why_not_inferred
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext
 from rules.explanation.report import guessed_cache, no_child
-from rules.formatting import count, counted, exact, over, part_of, percent, times
+from rules.formatting import count, counted, exact, over, part_of, percent, sentence, times
 from rules.miss_locations import shape_of
 from rules.model import Figure, Step
 from rules.signals import SIGNALS, Subject
@@ -113,7 +113,8 @@ def _miss_location(context: SignalContext) -> Step | None:
     if shape is None:
         unknown = context.why_unknown("v$latch_misses", "sleep_count")
         if isinstance(context.delta.read("v$latch_misses"), Missing):
-            return Step(step="miss location", statement=f"No miss locations: {unknown.why}. {unknown.way_out}")
+            cure = f"{sentence(unknown.way_out)}." if context.printed else unknown.way_out
+            return Step(step="miss location", statement=f"No miss locations: {unknown.why}. {cure}")
         return None
     leading = list(shape.sleeps.items())[:3]
     shares = " / ".join(f"{location} {percent(held / shape.total, 2)}" for location, held in leading)

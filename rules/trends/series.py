@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from collectors.durations import hours
-from collectors.model import Delta, Missing
+from collectors.model import Delta
 from rules.baseline import sleeps_of
 from rules.comparison.compare import comparable_times, compare
 from rules.comparison.model import Comparison
@@ -21,6 +21,8 @@ from rules.impact import NOTICEABLE_SHARE
 from rules.model import Diagnosis, Severity
 from rules.statistics import ratio
 from rules.trends.outlier import stands_out
+from rules.trends.same_interval import SeriesInput as SeriesInput
+from rules.trends.same_interval import distinct, instance
 from rules.trends.trend import Trend, trend
 
 FEWEST_OTHERS = 3
@@ -33,7 +35,6 @@ FIGURES = {
     "sleeps_per_second": "sleeps per second",
     "gets_per_second": "dictionary gets per second",
 }
-SeriesInput = tuple[str, Delta, Diagnosis]
 
 
 class SeriesPoint(Frozen):
@@ -73,7 +74,7 @@ def series(deltas: Sequence[SeriesInput]) -> ReportSeries:
     """The series of named Deltas with their Diagnoses, in any order. Raises ValueError when there are none."""
     if not deltas:
         raise ValueError("a series needs at least one interval")
-    given, repeated = _distinct(sorted(deltas, key=_when))
+    given, repeated = distinct(sorted(deltas, key=_when))
     points = tuple(_point(*entry) for entry in given)
     trends = tuple(trend(figure, words, _timed(points, figure)) for figure, words in FIGURES.items())
     bad, why = _first_bad(given, points)
@@ -98,39 +99,6 @@ def _when(given: SeriesInput) -> tuple[bool, str, str, str]:
 
 def _naive(when: datetime | None) -> str:
     return "" if when is None else when.replace(tzinfo=None).isoformat()
-
-
-def _distinct(ordered: Sequence[SeriesInput]) -> tuple[list[SeriesInput], list[str]]:
-    """The most complete input for each interval, and notes about the others."""
-    kept: list[SeriesInput] = []
-    notes: list[str] = []
-    for entry in ordered:
-        index = next((i for i, other in enumerate(kept) if _same_interval(entry[1], other[1])), None)
-        if index is None:
-            kept.append(entry)
-            continue
-        less, more = sorted((entry, kept[index]), key=_says)
-        kept[index] = more
-        much = "more" if _says(more) > _says(less) else "as much"
-        notes.append(f"{less[0]} is left out: {more[0]} is of the same interval and says {much}")
-    return kept, notes
-
-
-def _says(given: SeriesInput) -> tuple[int, int]:
-    """How complete an input is: first by the readable views, then by its severity."""
-    read = sum(not isinstance(reading, Missing) for reading in given[1].readings.values())
-    return read, given[2].severity.rank
-
-
-def _same_interval(delta: Delta, other: Delta) -> bool:
-    known = delta.basis.begin is not None
-    return known and (delta.dbid, _instance(delta), delta.basis) == (other.dbid, _instance(other), other.basis)
-
-
-def _instance(delta: Delta) -> str:
-    """Database and instance, because two instances of a cluster have snapshots of the same moments."""
-    number = next(iter(delta.rows("v$instance")), {}).get("instance_number")
-    return delta.database if number is None else f"{delta.database} instance {number}"
 
 
 def _point(name: str, delta: Delta, diagnosis: Diagnosis) -> SeriesPoint:
@@ -216,7 +184,7 @@ def _around(given: Sequence[SeriesInput], points: Sequence[SeriesPoint], bad: in
 
 
 def _notes(given: Sequence[SeriesInput]) -> Iterator[str]:
-    instances = sorted({_instance(entry[1]) for entry in given})
+    instances = sorted({instance(entry[1]) for entry in given})
     if len(instances) > 1:
         yield f"the series has intervals of several instances: {', '.join(instances)}"
     ids = sorted({entry[1].dbid for entry in given if entry[1].dbid})

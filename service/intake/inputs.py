@@ -18,7 +18,7 @@ from collectors.reports.detect import looks_like_report
 from collectors.reports.read import read as read_report
 from collectors.sqlplus import parser
 from rules.engine import cannot_tell, diagnose
-from rules.model import Diagnosis
+from rules.model import CANNOT_TELL, Diagnosis
 from rules.printed import DeltaSource
 from service.intake.archives import (
     LIMITS,
@@ -41,11 +41,9 @@ STDIN = "-"
 OURS = "an AWR or Statspack report, the output of `latchscope script`, or a capture"
 READABLE = "give the right to read it, or name another file"
 NESTED = "is an archive within an archive; unpack it first"
-
-
 MANY_FOREIGN = 5
 """From this number on, unrecognised files share one line."""
-NAMED_FOREIGN = 10
+NAMED_FOREIGN = 100
 
 
 class UnknownFormat(InputError):
@@ -73,6 +71,11 @@ class DiagnosedInput:
         """Whether the figures are from Oracle's views or from a printed report."""
         return self.change.source if isinstance(self.change, Delta) else "views"
 
+    @property
+    def graded(self) -> str:
+        """The severity, which nobody knows where nothing was judged."""
+        return "unknown" if self.diagnosis.standing == CANNOT_TELL else self.diagnosis.severity
+
 
 @dataclass(slots=True)
 class InputResults:
@@ -93,7 +96,7 @@ class InputResults:
         if len(self.foreign) < MANY_FOREIGN:
             return [*(f"{name} is not {OURS}" for name in self.foreign), *self.passed]
         names = [re.split(r"[/!]", name)[-1] for name in self.foreign]
-        more = ", …" if len(names) > NAMED_FOREIGN else ""
+        more = f" and {len(names) - NAMED_FOREIGN} more" if len(names) > NAMED_FOREIGN else ""
         return [
             f"{len(names)} files that latchscope does not read: {', '.join(names[:NAMED_FOREIGN])}{more}",
             *self.passed,
@@ -140,16 +143,18 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
         outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}; {READABLE}"))
         return
     found = [entry for entry in entries if entry.is_file()]
-    outcome.passed += [
-        f"{label(entry.path)} is not a file; latchscope reads one level of a directory"
-        for entry in entries
-        if entry not in found
-    ]
+    outcome.passed += [_passed_over(entry) for entry in entries if entry not in found]
     if not found:
         within = next((entry.path for entry in entries if entry.is_dir()), None)
         out = f"name one of its directories, such as {label(within)}" if within else f"give it {OURS}"
         outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; {out}"))
     yield from ((entry.path, True) for entry in found)
+
+
+def _passed_over(entry: os.DirEntry[str]) -> str:
+    if entry.is_dir():
+        return f"{label(entry.path)} is a folder within a folder; name it to have its files read"
+    return f"{label(entry.path)} is neither a file nor a folder"
 
 
 def _file(name: str, contained: bool, outcome: InputResults) -> None:

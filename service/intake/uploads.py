@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from rules.frozen import Frozen
-from rules.model import Diagnosis, worst
+from rules.model import Diagnosis
 from rules.printed import REMEMBER, DeltaSource
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.inputs import InputResults, diagnose_data
@@ -127,7 +127,7 @@ class Uploads:
     def _keep(self, file: File, outcome: InputResults, who: str) -> Upload:
         content = _content(outcome)
         diagnoses = [diagnosis.diagnosis for diagnosis in content.diagnoses]
-        severity = worst(diagnosis.severity for diagnosis in diagnoses)
+        worst = max(outcome.diagnosed, key=lambda entry: (entry.diagnosis.severity.rank, entry.graded == "unknown"))
         kept = StoredReportSummary(
             id=hashlib.sha256(file.data).hexdigest(),
             uploaded_at=datetime.now(UTC),
@@ -135,8 +135,8 @@ class Uploads:
             size=len(file.data),
             who=who,
             databases=tuple(dict.fromkeys(diagnosis.database for diagnosis in diagnoses)),
-            severity=severity,
-            headline=next(diagnosis.headline for diagnosis in diagnoses if diagnosis.severity is severity),
+            severity=worst.graded,
+            headline=worst.diagnosis.headline,
         )
         if self._reports.keep(kept, content.model_dump_json(), file.data):
             return Upload(kept, content, known=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rules.explanation.steps import LARGEST_WAIT
 from rules.formatting import sentence
-from rules.model import Diagnosis, Finding, Severity, Step
+from rules.model import Diagnosis, Finding, Severity, Step, Undetermined
 from rules.printed import REMEMBER
 from service.intake.inputs import DiagnosedInput
 from service.render.parts import (
@@ -20,6 +20,7 @@ from service.render.parts import (
     nothing_judged,
     ruled_out,
     titled,
+    why_low,
     without_basis,
     wrapped,
 )
@@ -44,7 +45,7 @@ class Part:
 def brief(diagnosed: DiagnosedInput, head: Sequence[str], shared: Sequence[str] = ()) -> Iterator[str]:
     """The answer below its `head`, whose words count. Notes `shared` by all inputs are printed elsewhere."""
     diagnosis = diagnosed.diagnosis
-    parts = [*_parts(diagnosed, shared), Part(list(_closing(diagnosis)), needed=True)]
+    parts = [*_parts(diagnosed, shared), _not_judged(diagnosed), Part(list(_closing(diagnosis)), needed=True)]
     left = (QUIET_WORDS if diagnosis.severity is Severity.INFO else TROUBLE_WORDS) - _words(head)
     left -= sum(_words(part.lines if part.needed else part.instead) for part in parts)
     for part in parts:
@@ -94,6 +95,8 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     """Everything you need to act on a finding."""
     sure = f"severity {finding.severity}, confidence {finding.confidence}"
     yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
+    if why := why_low(finding):
+        yield from wrapped(f"Confidence is low, because {why}.", "  ")
     yield from wrapped(finding.lede, "  ")
     for name, words in before_the_steps(finding):
         yield from wrapped(f"{name}: {words}", "  ")
@@ -119,14 +122,30 @@ def _open(diagnosis: Diagnosis) -> Iterator[Sequence[str]]:
         yield wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
 
 
+def _not_judged(diagnosed: DiagnosedInput) -> Part:
+    """How many causes are open, and the reason that most of them share; where that is too long, the views they lack."""
+    diagnosis = diagnosed.diagnosis
+    open_ = diagnosis.undetermined
+    if not open_ or nothing_judged(diagnosis):
+        return Part([])
+    causes = f"{len(open_)} cause" + "s" * (len(open_) > 1)
+    (why, _), most = max(not_judged(diagnosis).items(), key=lambda item: len(item[1]))
+    others = _lacking([verdict for verdict in open_ if verdict.cause not in most])
+    because = f"because {why.split(' (')[0]}"
+    reasons = f"{len(most)} of them {because}; the others lack {others}" if others else because
+    # A report may lack one row of a view of which other rows are quoted above, so the view's name alone would mislead.
+    short = "; --verbose shows why" if diagnosed.source == "report" else f". Missing: {_lacking(open_)}"
+    return Part(wrapped(f"Not judged: {causes}, {reasons}."), wrapped(f"Not judged: {causes}{short}."))
+
+
+def _lacking(verdicts: Sequence[Undetermined]) -> str:
+    missing = list(dict.fromkeys(verdict.missing for verdict in verdicts))
+    return ", ".join(missing[:MOST_MISSING]) + ", …" * (len(missing) > MOST_MISSING)
+
+
 def _closing(diagnosis: Diagnosis) -> Iterator[str]:
-    """What could not be judged, and how to read on."""
+    """That nothing could be judged, or how to read on."""
     if gap := nothing_judged(diagnosis):
         yield from wrapped(f"Nothing could be judged: {gap[0]}. Way out: {gap[1]}")
         return
-    if diagnosis.undetermined:
-        missing = list(dict.fromkeys(verdict.missing for verdict in diagnosis.undetermined))
-        lacking = ", ".join(missing[:MOST_MISSING]) + ", …" * (len(missing) > MOST_MISSING)
-        causes = f"{len(diagnosis.undetermined)} cause" + "s" * (len(diagnosis.undetermined) > 1)
-        yield from wrapped(f"Not judged: {causes}. Missing: {lacking}.")
     yield from wrapped("--verbose shows the rest: steps, evidence, why causes are ruled out or open, notes.")

@@ -28,38 +28,28 @@ from service.render.parts import (
     wrapped,
 )
 from service.render.remedy import step_lines, steps_as_markdown, steps_of_every_release
-from service.render.summary import HEADINGS, SummaryGroup, groups, lines
+from service.render.several import causes_shown, courses, left_out, paragraphs, table, tally, unjudged
+from service.render.summary import HEADINGS, groups, lines, short_names, worst_first
 
 ON_ALL = "Note on all inputs"
 
 
 def as_text(diagnosed: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
-    """Plain text. For several inputs a table first, then each database with its inputs in order of time.
+    """Plain text. For several inputs a table first, then each cause once, then what could not be judged or was left out.
 
-    `verbose`: every step, the evidence, every ruled-out cause with its number, and every note. Otherwise what you need
-    to act, in few words. Notes that all inputs share come once, at the end.
+    `verbose`: every input with every step, the evidence, every ruled-out cause with its number, and every note. Otherwise what
+    you need to act, in few words. Notes that all inputs share come once, at the end.
     """
     if len(diagnosed) == 1:
         return "\n".join(map(visible, _text(diagnosed[0], verbose, ())))
-    shared = common_notes(diagnosed)
-    each = [line for group in groups(diagnosed) for line in _text_of(group, verbose, shared)]
-    return "\n".join(
-        map(
-            visible,
-            [*_table(diagnosed), "", *each, *(line for note in shared for line in wrapped(f"{ON_ALL}: {note}"))],
-        )
-    )
+    return "\n".join(map(visible, _text_of_several(short_names(diagnosed), verbose)))
 
 
 def as_markdown(diagnosed: Sequence[DiagnosedInput]) -> str:
-    """Markdown, in the same order, with every cause that was ruled out."""
+    """Markdown, in the same order, with every cause that was ruled out for the worst input."""
     if len(diagnosed) == 1:
         return "\n".join(_markdown(diagnosed[0], ()))
-    shared = common_notes(diagnosed)
-    each = [line for group in groups(diagnosed) for line in _markdown_of(group, shared)]
-    return "\n".join(
-        [*_markdown_table(diagnosed), "", *each, *(f"> On all inputs: {inline(note)}\n" for note in shared)]
-    )
+    return "\n".join(_markdown_of_several(short_names(diagnosed)))
 
 
 def common_notes(diagnosed: Sequence[DiagnosedInput]) -> tuple[str, ...]:
@@ -68,39 +58,38 @@ def common_notes(diagnosed: Sequence[DiagnosedInput]) -> tuple[str, ...]:
     return tuple(note for note in each[0] if all(note in notes for notes in each)) if len(each) > 1 else ()
 
 
-def _table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    """A row for each input. Its name and headline go below it, because they would make the row too wide."""
-    table = lines(diagnosed)
-    rows = [HEADINGS[1:-1], *(line.cells[1:-1] for line in table)]
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
-    sentences = ["", *(f"{line.file}: {line.headline}" for line in table)]
-    for cells, words in zip(rows, sentences, strict=True):
-        yield from wrapped("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
-        yield from wrapped(words, "  ")
+def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iterator[str]:
+    shared, found = common_notes(diagnosed), groups(diagnosed)
+    yield from wrapped(f"{tally(diagnosed)}.")
+    yield ""
+    yield from table(diagnosed)
+    yield ""
+    yield from paragraphs(courses(found))
+    if verbose:
+        for entry in worst_first(diagnosed):
+            yield from _text(entry, True, shared)
+    else:
+        for shown in causes_shown(diagnosed):
+            yield from _text(shown.worst, False, shared, shown.holds_for)
+        yield from paragraphs(unjudged(diagnosed))
+    for note in left_out(found):
+        yield from wrapped(f"Note: {note}")
+    for note in shared:
+        yield from wrapped(f"{ON_ALL}: {note}")
 
 
-def _markdown_table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+def _markdown_of_several(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    shared, found = common_notes(diagnosed), groups(diagnosed)
+    yield f"{tally(diagnosed)}.\n"
     yield row(HEADINGS)
     yield "|---" * len(HEADINGS) + "|"
     yield from (row(line.cells) for line in lines(diagnosed))
-
-
-def _text_of(group: SummaryGroup, verbose: bool, shared: Sequence[str]) -> Iterator[str]:
-    if group.series:
-        yield from wrapped(f"{group.database}: {group.series.sentence}")
-        for note in group.notes:
-            yield from wrapped(f"Note: {note}", "  ")
-        yield ""
-    for entry in group.diagnosed:
-        yield from _text(entry, verbose, shared)
-
-
-def _markdown_of(group: SummaryGroup, shared: Sequence[str]) -> Iterator[str]:
-    if group.series:
-        yield f"# {inline(group.database)}\n\n{inline(group.series.sentence)}\n"
-        yield from (f"> {inline(note)}\n" for note in group.notes)
-    for entry in group.diagnosed:
-        yield from _markdown(entry, shared)
+    yield ""
+    yield from (f"{inline(course)}\n" for course in courses(found))
+    for shown in causes_shown(diagnosed):
+        yield from _markdown(shown.worst, shared, shown.holds_for)
+    for statement in (*unjudged(diagnosed), *left_out(found), *(f"On all inputs: {note}" for note in shared)):
+        yield f"> {inline(statement)}\n"
 
 
 def cause_as_text(cause: Cause) -> str:
@@ -146,14 +135,15 @@ def _condition(condition: Condition) -> str:
     return f"{condition.signal} {condition.needs} ({condition.role}): {condition.because}"
 
 
-def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str]) -> Iterator[str]:
+def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
     head = [
         *wrapped(f"{diagnosis.database} ({diagnosed.name})"),
-        *wrapped(f"{diagnosis.severity.upper()}: {diagnosis.headline}"),
+        *wrapped(f"{diagnosed.graded.upper()}: {diagnosis.headline}"),
         *wrapped(circumstances(diagnosis)),
     ]
     yield from head
+    yield from wrapped(f"{others}.") if others else ()
     yield from _whole(diagnosed, shared) if verbose else brief(diagnosed, head, shared)
     yield ""
 
@@ -205,10 +195,12 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
         yield from wrapped(f"Reference: {reference}", "  ")
 
 
-def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
+def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
     yield f"## {inline(diagnosis.database)} ({inline(diagnosed.name)})"
-    yield f"**{diagnosis.severity}**: {inline(diagnosis.headline)}\n"
+    yield f"**{diagnosed.graded}**: {inline(diagnosis.headline)}\n"
+    if others:
+        yield f"{inline(others)}.\n"
     yield f"{inline(circumstances(diagnosis))}\n"
     for step in hang_steps(diagnosis):
         yield f"**{inline(step.step)}**: {inline(step.statement)}\n"

@@ -31,6 +31,13 @@ HANG = ("waiting now", "blocker", "library cache")
 """Steps that come before all others: who hangs behind whom, and what not to kill."""
 
 
+def why_low(finding: Finding) -> str | None:
+    """Why the confidence in a finding is low, in a few words; None where it is not, or where nothing it needs is missing."""
+    if finding.confidence is not Confidence.LOW or not finding.unknown:
+        return None
+    return re.split(r": | \(", finding.unknown[0])[0]
+
+
 def wrapped(words: str, indent: str = "") -> list[str]:
     """A line of text as lines that fit a terminal. Those that follow are indented.
 

@@ -1,16 +1,21 @@
 """Several Diagnoses at a glance: a line for each input, and the inputs of one database in order of time."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import combinations
 
 from collectors.model import Delta, Value
 from rules.formatting import percent
-from rules.model import DiagnosisBasis, Severity
+from rules.model import CANNOT_TELL, Diagnosis, DiagnosisBasis, Finding, Severity
 from rules.trends.series import ReportSeries, series
 from service.intake.inputs import DiagnosedInput
 
-HEADINGS = ("file", "database", "period", "release", "severity", "DB time lost", "headline")
+HEADINGS = ("file", "state", "DB time lost", "cause", "cache", "confidence", "period", "database")
+NOTHING = "–"
+_ORDER = ("Critical", "Warning", "Notice", CANNOT_TELL, "Fine")
+"""The worst first; what could not be judged before what is fine, because it asks for another report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +26,18 @@ class SummaryLine:
     database: str
     period: str
     release: str
-    severity: Severity
+    state: str
     share: str
+    cause: str
+    cache: str
+    confidence: str
     headline: str
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The cells in the order of HEADINGS."""
-        return self.file, self.database, self.period, self.release, self.severity, self.share, self.headline
+        verdict = self.cause, self.cache, self.confidence
+        return self.file, self.state, self.share, *verdict, self.period, self.database
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +50,59 @@ class SummaryGroup:
     """None with fewer than two intervals to compare."""
     notes: tuple[str, ...] = ()
     """What prevents the inputs from being one unbroken series."""
+    gaps: tuple[str, ...] = ()
+    """Inputs without an interval, each with the reason."""
+
+
+def short_names(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
+    """The inputs by the last part of their names, or in full if two are equal."""
+    short = [re.split(r"[/\\\\!]", entry.name)[-1] for entry in diagnosed]
+    return [
+        replace(entry, name=name) if short.count(name) == 1 else entry
+        for entry, name in zip(diagnosed, short, strict=True)
+    ]
+
+
+def worst_first(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
+    """By state, then by what it costs; among equals the one that tells most of its cause, then the order of the inputs."""
+    return sorted(diagnosed, key=_rank)
+
+
+def _rank(entry: DiagnosedInput) -> tuple[float, ...]:
+    diagnosis = entry.diagnosis
+    cost = diagnosis.impact.share_of_db_time if diagnosis.impact else None
+    sure = diagnosis.findings[0].confidence.rank if diagnosis.findings else -1
+    named = bool(diagnosis.findings) and diagnosis.findings[0].cache is not None
+    return _ORDER.index(diagnosis.standing), -round(cost or 0.0, 3), -sure, -named, -len(diagnosis.steps)
 
 
 def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
-    """A line per Diagnosis, in the order of the inputs."""
-    return [_line(entry, name) for entry, name in zip(diagnosed, _databases(diagnosed), strict=True)]
+    """A line per Diagnosis, the worst first."""
+    names = {id(entry): name for name, entries in _parted(diagnosed) for entry in entries}
+    return [_line(entry, names[id(entry)]) for entry in worst_first(diagnosed)]
 
 
 def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
     """The Diagnoses by database and instance, in order of first appearance. The DB Id decides, not the name."""
+    found = _parted(diagnosed)
+    shared: dict[str, list[str]] = {}
+    for _, entries in found:
+        if (dbid := entries[0].change.dbid) is not None:
+            shared.setdefault(dbid, []).append(entries[0].diagnosis.release or "unknown")
+    return [_group(name, sorted(each, key=_moment), _sharing(each, shared)) for name, each in found]
+
+
+def _sharing(entries: Sequence[DiagnosedInput], shared: Mapping[str, Sequence[str]]) -> str:
+    """That reports of another release have the same DB Id; told with the first of them."""
+    dbid, release = entries[0].change.dbid, entries[0].diagnosis.release
+    releases = list(dict.fromkeys(shared.get(dbid or "", ())))
+    if len(releases) < 2 or release != releases[0]:
+        return ""
+    return f"reports of {len(releases)} releases share DB Id {dbid}, so they are read as different databases"
+
+
+def _parted(diagnosed: Sequence[DiagnosedInput]) -> list[tuple[str, list[DiagnosedInput]]]:
+    """The inputs of each database and instance with its name, and by release where two releases have the same time."""
     placed: list[tuple[_Identity, str, list[DiagnosedInput]]] = []
     for entry, name in zip(diagnosed, _databases(diagnosed), strict=True):
         identity = _identity(entry)
@@ -58,7 +111,29 @@ def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
             placed.append((identity, name, [entry]))
             continue
         placed[at] = (_both(placed[at][0], identity), placed[at][1], [*placed[at][2], entry])
-    return [_group(name, sorted(each, key=_moment)) for _, name, each in placed]
+    return [part for _, name, entries in placed for part in _by_release(name, entries)]
+
+
+def _by_release(name: str, entries: list[DiagnosedInput]) -> list[tuple[str, list[DiagnosedInput]]]:
+    """A database cannot run two releases at a time, so what shares a DB Id then is of several."""
+    if not any(_two_at_once(one, other) for one, other in combinations(entries, 2)):
+        return [(name, entries)]
+    parts: dict[str, list[DiagnosedInput]] = {}
+    for entry in entries:
+        parts.setdefault(entry.diagnosis.release or "of unknown release", []).append(entry)
+    return [(f"{name} {release}", each) for release, each in parts.items()]
+
+
+def _two_at_once(one: DiagnosedInput, other: DiagnosedInput) -> bool:
+    """Whether two inputs are of different releases and of intervals that overlap."""
+    left, right = one.diagnosis.basis, other.diagnosis.basis
+    if one.diagnosis.release == other.diagnosis.release or left is None or right is None:
+        return False
+    if not (left.begin and left.end and right.begin and right.end):
+        return False
+    return left.begin.replace(tzinfo=None) < right.end.replace(tzinfo=None) and right.begin.replace(
+        tzinfo=None
+    ) < left.end.replace(tzinfo=None)
 
 
 _Identity = tuple[Value, ...]
@@ -98,29 +173,46 @@ def period(basis: DiagnosisBasis | None) -> str:
     return f"{_clock(basis.begin)} to {end}{_zone(basis.end)}"
 
 
-def _group(database: str, diagnosed: Sequence[DiagnosedInput]) -> SummaryGroup:
+def _group(database: str, diagnosed: Sequence[DiagnosedInput], sharing: str) -> SummaryGroup:
     deltas = [(entry.name, entry.change, entry.diagnosis) for entry in diagnosed if isinstance(entry.change, Delta)]
     found = series(deltas) if len(deltas) > 1 else None
-    left_out = [
+    gaps = [
         f"{entry.name} has no interval: {entry.change.why}"
         for entry in diagnosed
         if not isinstance(entry.change, Delta)
     ]
-    return SummaryGroup(database, tuple(diagnosed), found, (*found.notes, *left_out) if found else ())
+    notes = [*([sharing] if sharing else []), *(found.notes if found else ())]
+    return SummaryGroup(database, tuple(diagnosed), found, tuple(notes), tuple(gaps) if found else ())
+
+
+def troubles(diagnosis: Diagnosis) -> list[Finding]:
+    """The findings that ask for something to be done."""
+    return [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
 
 
 def _line(diagnosed: DiagnosedInput, database: str) -> SummaryLine:
     diagnosis = diagnosed.diagnosis
     share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
+    found = troubles(diagnosis)
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    open_ = NOTHING if diagnosis.severity is Severity.INFO else "not known"
     return SummaryLine(
         file=diagnosed.name,
         database=database,
         period=period(diagnosis.basis),
         release=diagnosis.release or "unknown",
-        severity=diagnosis.severity,
+        state=diagnosis.standing,
         share="unknown" if share is None else percent(share),
+        cause=f"{found[0].cause}{more}" if found else open_,
+        cache=_cache(found[0]) if found else NOTHING,
+        confidence=found[0].confidence if found else NOTHING,
         headline=diagnosis.headline,
     )
+
+
+def _cache(finding: Finding) -> str:
+    perhaps = "perhaps " if finding.identity == "candidate" else ""
+    return f"{perhaps}{finding.cache}" if finding.cache else NOTHING
 
 
 def _moment(diagnosed: DiagnosedInput) -> datetime:

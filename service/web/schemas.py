@@ -202,7 +202,7 @@ class ReportShortOut(BaseModel):
     who: str
     size: int = Field(description="bytes, as it was sent")
     databases: tuple[str, ...]
-    severity: Severity
+    severity: Annotated[Severity, BeforeValidator(lambda kept: "info" if kept == "unknown" else kept)]
     headline: str
 
 

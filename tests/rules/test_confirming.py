@@ -142,3 +142,21 @@ def test_obstacle_tells_the_releases_a_text_is_for() -> None:
 
 def test_cause_without_a_query_has_no_confirmation() -> None:
     assert confirmation_of(catalogue()["spin-only"], asked_in(*ROOT)) is None
+
+
+def test_query_about_now_says_that_it_tells_nothing_of_the_time_of_a_printed_report() -> None:
+    printed = replace(delta_of(), release="11.2.0.4.0", source="report")
+    now, lasting = of(printed, "logon-storm").reading, of(printed, "undo-segments").reading
+    assert now.startswith("Run it while it happens; it says nothing of the report's time. Sessions of now")
+    assert lasting.startswith("Undo segments of all tablespaces"), "they are still there"
+    assert of(replace(printed, source="views"), "logon-storm").reading.startswith("Sessions of now")
+    last = {name for name, cause in catalogue().items() if cause.confirm and cause.confirm.lasts("11.2.0.4.0")}
+    assert {"undo-segments", "sequence-nocache", "many-partitions", "vpd-policy-check"} <= last
+    assert not last & {"segment-churn", "statistics-gathering", "refresh-lock-order", "row-cache-lock-hang"}
+
+
+def test_queries_of_dictionary_views_run_on_every_release_a_report_is_read_of() -> None:
+    for release in ("9.2.0.6.0", "10.2.0.4.0", "11.1.0.7.0"):
+        printed = replace(delta_of(), release=release, source="report")
+        for cause in ("undo-segments", "sequence-nocache", "dictionary-managed", "statistics-gathering"):
+            assert of(printed, cause).obstacle is None, "was: written for 11.2 and newer"

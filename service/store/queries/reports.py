@@ -21,7 +21,10 @@ MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class StoredReportSummary:
-    """A report as it is listed. Times are UTC; `severity` and `headline` are those of its worst Diagnosis."""
+    """A report as it is listed. Times are UTC; `severity` and `headline` are those of its worst Diagnosis.
+
+    A severity of `unknown` means that nothing could be judged.
+    """
 
     id: str
     uploaded_at: datetime

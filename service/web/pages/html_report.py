@@ -2,9 +2,7 @@
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -12,15 +10,18 @@ from markupsafe import Markup
 
 from collectors.model import Delta
 from rules.model import worst
+from rules.trends.series import ReportSeries
 from service.intake.inputs import DiagnosedInput, InputResults
 from service.intake.report_figures import figures
 from service.render.diagnosis import common_notes
-from service.render.summary import HEADINGS, SummaryGroup, groups, lines, period
+from service.render.several import causes_shown
+from service.render.summary import SummaryGroup, groups, lines, period, short_names
 from service.web.charts import svg
 from service.web.charts.svg import ChartSpan
 from service.web.pages.diagnosis import DiagnosisView, diagnosis_view
 from service.web.pages.layout import HERE, templates
 
+HEADINGS = ("file", "database", "period", "release", "state", "DB time lost", "headline")
 FIRST_BAD = "the first bad interval"
 MOST_NAMED = 3
 """Most databases in the title."""
@@ -31,7 +32,7 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
 
     The worst database and interval come first. `made` is the time of the page, default now.
     """
-    diagnosed = _named(outcome.diagnosed)
+    diagnosed = short_names(outcome.diagnosed)
     found = sorted(
         groups(diagnosed), key=lambda group: -worst(each.diagnosis.severity for each in group.diagnosed).rank
     )
@@ -46,20 +47,17 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
         version=version("latchscope"),
         headings=HEADINGS,
         lines=lines(diagnosed),
-        first_bad={group.series.first_bad for group in found if group.series},
+        first_bad={_turn(group.series): group.database for group in found if group.series},
+        in_full={shown.worst.name for group in found for shown in causes_shown(group.diagnosed)},
         groups=[(group, _series_charts(group), _worst_first(group, shared, at)) for group in found],
         shared=shared,
         unread=[str(error) for error in outcome.errors] + outcome.skipped,
     )
 
 
-def _named(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
-    """The inputs by the last part of their names, or in full if two are equal."""
-    short = [re.split(r"[/\\\\!]", entry.name)[-1] for entry in diagnosed]
-    return [
-        replace(entry, name=name) if short.count(name) == 1 else entry
-        for entry, name in zip(diagnosed, short, strict=True)
-    ]
+def _turn(found: ReportSeries) -> str | None:
+    """The interval with which the trouble begins; None where it was there from the first one on."""
+    return found.first_bad if found.points[0].name != found.first_bad else None
 
 
 def _title(found: Sequence[SummaryGroup]) -> str:

@@ -115,6 +115,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "amount": words.amount,
     "plural": words.plural,
     "state_of": words.state_of,
+    "state_key": words.state_word,
 }
 templates.env.filters |= FILTERS
 templates.env.finalize = _seen

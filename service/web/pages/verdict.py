@@ -9,7 +9,7 @@ from rules.explanation.confirmation import speaks_against
 from rules.formatting import sentence
 from rules.hangs import HANGING_SECONDS
 from rules.lasting import Easing
-from rules.model import Confidence, Diagnosis, Finding, Severity
+from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
@@ -25,6 +25,8 @@ NOT_CURED = "Do not call it cured yet. A few more polls must show that it is ove
 NOT_BLINDLY = "Do not change settings while the cause is unknown."
 NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
 NOT_HEALTHY = "This does not mean healthy. Nothing is known until a poll succeeds."
+NOT_FINE = "This does not mean healthy. Nothing of it could be judged."
+NOTHING_JUDGED = "Nothing could be judged"
 NOT_YET = "Do not judge by one poll. A rate needs two."
 
 
@@ -61,6 +63,8 @@ def verdict(
     """The card of a Diagnosis. A watched database has since when, a report does not."""
     if diagnosis.basis is None or (database is not None and not database.up):
         return _no_data(diagnosis, now, database)
+    if database is None and diagnosis.standing == CANNOT_TELL:
+        return _no_data(diagnosis, now, database)
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if diagnosis.severity is Severity.INFO:
         return _fine(diagnosis, finding, now, easing)
@@ -76,13 +80,14 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
     why = next((each for each in diagnosis.undetermined), None)
     failure = database.failure if database else None
     stopped = failure is not None and failure.next_attempt is None
-    title = "The login is stopped" if stopped else "The database does not answer" if failure else _first(diagnosis)
+    silent = "The database does not answer" if failure else _first(diagnosis) if database else NOTHING_JUDGED
+    title = "The login is stopped" if stopped else silent
     said = failure.why if failure else why.why if why else ""
     if stopped:
         said = f"The database does not let this user log in: {said}"
     do = "Correct the password. Then let latchscope log in once more." if stopped else None
     do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
-    restarted = failure is None and diagnosis.obstacle == "restart"
+    restarted = database is not None and failure is None and diagnosis.obstacle == "restart"
     numbers = []
     if restarted and database and database.started_at:
         numbers.append(VerdictNumber(f"{database.started_at:%H:%M:%S}", "started, UTC"))
@@ -94,15 +99,19 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
             numbers.append(VerdictNumber(f"{failure.next_attempt:%H:%M:%S}", "next attempt, UTC"))
     return VerdictCard(
         state="none",
-        state_words=words.STATES["none"],
+        state_words=words.STATES["none"] if database else CANNOT_TELL,
         since=failure.since if failure else None,
         title=title,
         lede=COUNTERS_ANEW if restarted else f"{sentence(said)}." if said else "",
         numbers=numbers,
-        eyebrow="Do this now" if failure else "Wait",
+        eyebrow="Do this now" if failure else "Wait" if database else "Do this when there is time",
         do=do,
         warn="Each refused login counts against the account, so latchscope tries no more." if stopped else "",
-        do_not=NOT_ACROSS if restarted else _not_of_no_data(stopped, failure is not None),
+        do_not=NOT_ACROSS
+        if restarted
+        else NOT_FINE
+        if database is None
+        else _not_of_no_data(stopped, failure is not None),
         sure="",
         act=stopped,
     )

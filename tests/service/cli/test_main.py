@@ -181,9 +181,9 @@ def test_diagnose_prints_table_sentence_and_details_of_several_reports() -> None
     told = run("diagnose", *(REPORTS / f"day-{day}.txt" for day in range(1, 6)))
     assert (told.exit_code, told.stderr) == (0, "")
     lines, text = told.stdout.splitlines(), " ".join(told.stdout.split())
-    assert lines[0].startswith("database ") and "day-5.txt: " in told.stdout
-    assert re.search(r"ORDERS: 5 intervals, [^;]+; it begins with \S+day-3.txt", text)
-    assert told.stdout.count("figures are of an interval") == 5
+    assert lines[0] == "5 inputs: 3 critical, 2 fine." and lines[3].startswith("day-3.txt  Critical  15.3 % ")
+    assert re.search(r"ORDERS: 5 intervals, [^;]+; it begins with day-3.txt", text)
+    assert told.stdout.count("figures are of an interval") == 1, "was 5: each cause is told once"
 
 
 def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp_path: Path) -> None:

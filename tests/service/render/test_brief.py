@@ -19,7 +19,7 @@ from tests.rules.printed import scripted
 COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 490
 SAMPLED_CASES, SAMPLED_RECORDINGS = 60, 8
 RECORDINGS = Path(__file__).parents[2] / "recordings"
-HEADLINE = re.compile(r"^(?:INFO|NOTICE|WARNING|CRITICAL): ", re.M)
+HEADLINE = re.compile(r"^(?:INFO|UNKNOWN|NOTICE|WARNING|CRITICAL): ", re.M)
 
 
 def told(name: str, delta: Delta) -> DiagnosedInput:

@@ -15,6 +15,7 @@ from rules.model import Diagnosis
 from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
 from service.render.diagnosis import as_markdown, as_text, cause_as_text
 from service.render.parts import OF_A_FINDING
+from service.render.summary import HEADINGS
 from tests.service.stage import Stage
 
 NAME = "incident-2010.json"
@@ -148,7 +149,7 @@ def test_text_tells_of_the_confirming_query_of_every_finding_once(told: list[Dia
 
 def test_cause_is_told_with_the_text_of_each_release() -> None:
     text = cause_as_text(catalogue()["sequence-nocache"])
-    assert "Confirm: \n  from 11.2 on: select count(*) from dba_sequences" in text
+    assert "Confirm: \n  from 9.2 on: select count(*) from dba_sequences" in text
     assert "\n  from 12.1 on: select con_id, sequence_owner" in text
     assert "Confirm: select count(*) from v$datafile\n" in cause_as_text(catalogue()["file-checks"])
 
@@ -179,24 +180,44 @@ def polled(stage: Stage) -> DiagnosedInput:
     return DiagnosedInput("poll", NotComparable("undo-storm", None, "", ""), diagnosis)
 
 
-def test_several_inputs_are_rendered_as_a_table_then_one_by_one(told: list[DiagnosedInput], stage: Stage) -> None:
-    several = [*told, polled(stage)]
+def test_several_inputs_are_a_table_then_each_cause_then_what_was_not_judged(
+    told: list[DiagnosedInput], stage: Stage
+) -> None:
+    several = [polled(stage), *told]
     text, markdown = as_text(several), as_markdown(several)
-    assert re.findall(r"^## (\S+) \((.+)\)$", markdown, re.M) == [("undo-segments", NAME), ("undo-storm", "poll")]
+    assert re.findall(r"^## (\S+) \((.+)\)$", markdown, re.M) == [("undo-segments", NAME)], "was: every input"
     assert text.count("figures are of") == 1
-    head, first, told_first, _, second, told_second, empty = text.splitlines()[:7]
-    assert head.split() == ["database", "period", "release", "severity", "DB", "time", "lost"]
-    assert re.search(r"^undo-segments\s+totals\s+11.2\s+warning\s+unknown$", first)
-    assert told_first.startswith("  incident-2010.json: Too many undo")
-    assert re.search(r"^undo-storm\s+none\s+11.2.0.4.0\s+info\s+unknown$", second)
-    assert told_second.startswith("  poll: Cannot tell yet")
-    assert empty == ""
-    assert markdown.startswith("| file | database | period | release | severity | DB time lost | headline |\n|---|")
+    tally, empty, head, first, second, after = text.splitlines()[:6]
+    assert (tally, empty, after) == ("2 inputs: 1 warning, 1 cannot be judged.", "", "")
+    assert re.split(r"\s{2,}", head) == list(HEADINGS)
+    assert re.split(r"\s{2,}", first)[:6] == [
+        NAME, "Warning", "unknown", "undo-segments", "dc_rollback_segments", "high",
+    ]  # fmt: skip
+    assert re.split(r"\s{2,}", second)[:3] == ["poll", "Cannot tell", "unknown"]
+    assert re.search(r" Could not be judged: poll: .+ Way out: ", unwrapped(text))
+    assert "| file | state | DB time lost | cause | cache | confidence | period | database |\n|---|" in markdown
+
+
+def test_a_cause_is_told_once_of_the_worst_input_with_the_names_of_the_others() -> None:
+    told = diagnose_all([str(Path(DAYS[0]).with_name(f"day-{day}.txt")) for day in (1, 3, 4, 5)]).diagnosed
+    text, markdown = as_text(told), as_markdown(told)
+    assert text.count("Switch to a new undo tablespace.") == 1, "was 3"
+    assert markdown.count("ORA-30013") == 1 and text.count("figures are of") == 1
+    said = "The same cause in 2 other inputs: day-4.txt, day-5.txt."
+    assert said in unwrapped(text) and said in markdown
+    assert as_text(told, verbose=True).count("figures are of") == 4
+    assert "Confidence is low, because the report has no child latches of row cache objects." in unwrapped(text)
+
+
+def test_what_could_not_be_judged_is_called_so_in_every_form() -> None:
+    told = diagnose_all([str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))]).diagnosed
+    assert "\nUNKNOWN: Cannot tell: the instance restarted" in as_text(told), "was INFO"
+    assert "**unknown**: Cannot tell: the instance restarted" in as_markdown(told), "was info"
 
 
 def test_markdown_table_escapes_a_bar_in_a_name(told: list[DiagnosedInput]) -> None:
     hostile = [replace(one, name="a|b") for one in (*told, *told)]
-    assert "| a\\|b | undo-segments |" in as_markdown(hostile)
+    assert "| a\\|b | Warning |" in as_markdown(hostile)
 
 
 DAYS = [str(Path(__file__).parents[2] / "recordings" / "reports" / f"day-{day}.txt") for day in (1, 2, 3)]
@@ -217,17 +238,17 @@ def test_notes_shared_by_all_inputs_appear_once_at_the_end() -> None:
     told = diagnose_all(DAYS).diagnosed
     for text in (as_text(told), as_markdown(told)):
         assert text.count("judged from a printed report") == 1
-        assert text.index("judged from a printed report") > text.rindex("Ruled out")
+        assert text.index("judged from a printed report") > text.rindex("Found")
     assert as_text(told[:1], verbose=True).count("Note: judged from a printed report") == 1
 
 
 def test_notes_of_a_series_appear_in_text_and_markdown() -> None:
     told = diagnose_all([DAYS[0], DAYS[2]]).diagnosed
-    note = f"nothing is known of 1 h 0 min between {DAYS[0]} and {DAYS[2]}"
+    note = "ORDERS: nothing is known of 1 h 0 min between day-1.txt and day-3.txt"
     text = unwrapped(as_text(told))
     assert f" Note: {note} " in text
     assert f"> {note}\n" in as_markdown(told)
-    assert f"it begins between {DAYS[0]} and {DAYS[2]}" in text
+    assert "it begins between day-1.txt and day-3.txt" in text
 
 
 def test_report_across_a_restart_is_told_in_one_sentence() -> None:
@@ -237,7 +258,8 @@ def test_report_across_a_restart_is_told_in_one_sentence() -> None:
         assert "Nothing could be judged: the instance restarted between the two snapshots" in unwrapped(text)
 
 
-def test_series_lists_a_report_across_a_restart_as_not_part_of_it() -> None:
+def test_report_across_a_restart_is_told_once_beside_a_series() -> None:
     restart = str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))
     text = unwrapped(as_text(diagnose_all([*DAYS, restart]).diagnosed))
-    assert f"Note: {restart} has no interval: the instance restarted" in text
+    assert "Could not be judged: awr-11.2.0.4.0-restart.txt: the instance restarted" in text
+    assert text.count("the instance restarted") == 1

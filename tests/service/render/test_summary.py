@@ -35,9 +35,9 @@ def test_period_is_written_in_words(basis: DiagnosisBasis | None, words: str) ->
     assert period(basis) == words
 
 
-def test_lines_keep_the_order_of_inputs_and_groups_that_of_time(incident: Path) -> None:
+def test_lines_are_the_worst_first_and_groups_in_the_order_of_time(incident: Path) -> None:
     told = diagnose_all([DAYS[0], str(incident), *DAYS[1:]]).diagnosed
-    assert [one.file for one in lines(told)] == [DAYS[0], str(incident), *DAYS[1:]]
+    assert [one.file for one in lines(told)] == [DAYS[0], str(incident), *DAYS[1:]], "the worst first"
     assert all(len(one.cells) == len(HEADINGS) for one in lines(told))
     orders, other = groups(told)
     assert (orders.database, [one.name for one in orders.diagnosed]) == ("ORDERS", sorted(DAYS))
@@ -50,7 +50,10 @@ def test_incomparable_input_is_listed_but_not_part_of_a_series() -> None:
     gap = NotComparable("ORDERS", None, "a restart", "wait")
     (group,) = groups([one, DiagnosedInput("gap", gap, cannot_tell(gap))])
     assert len(group.diagnosed) == 2 and group.series is None
-    assert [one.share for one in lines(group.diagnosed)] == ["unknown", "15.3 %"]
+    assert [(one.state, one.share) for one in lines(group.diagnosed)] == [
+        ("Critical", "15.3 %"),
+        ("Cannot tell", "unknown"),
+    ]
 
 
 def with_id(one: DiagnosedInput, dbid: str | None) -> DiagnosedInput:
@@ -66,7 +69,7 @@ def test_groups_tell_databases_of_one_name_apart_by_their_id() -> None:
         ("ORDERS (DB Id 7)", 1),
         ("ORDERS (DB Id 3141592653)", 2),
     ]
-    assert lines(other)[0].database == "ORDERS (DB Id 7)"
+    assert {one.file: one.database for one in lines(other)}[sorted(DAYS)[0]] == "ORDERS (DB Id 7)"
     unknown = [with_id(told[0], None), *told[1:]]
     assert [len(one.diagnosed) for one in groups(unknown)] == [3], "what is not told fits anything"
 
@@ -84,13 +87,31 @@ def test_groups_note_an_interval_that_was_given_twice() -> None:
     (group,) = groups(
         [*diagnose_all(DAYS[:1]).diagnosed, *(replace(one, name="copy") for one in diagnose_all(DAYS).diagnosed)]
     )
-    assert any("is left out" in note for note in group.notes)
+    assert any("left out beside it" in note for note in group.notes)
 
 
 def test_groups_place_a_report_across_a_restart_by_its_id() -> None:
     told = [*diagnose_all(DAYS[:2]).diagnosed]
     gap = NotComparable("ORDERS", None, "a restart", "wait", "3141592653")
     (group,) = groups([*told, DiagnosedInput("gap", gap, cannot_tell(gap))])
-    assert group.notes[-1] == "gap has no interval: a restart"
+    assert group.gaps == ("gap has no interval: a restart",)
     stranger = replace(gap, dbid="7")
     assert len(groups([*told, DiagnosedInput("gap", stranger, cannot_tell(stranger))])) == 2
+
+
+def of_release(one: DiagnosedInput, release: str, name: str) -> DiagnosedInput:
+    assert isinstance(one.change, Delta)
+    diagnosis = one.diagnosis.model_copy(update={"release": release})
+    return DiagnosedInput(name, replace(one.change, release=release), diagnosis)
+
+
+def test_groups_read_reports_of_one_time_and_other_releases_as_different_databases() -> None:
+    sick, fine, later = diagnose_all(DAYS).diagnosed
+    twin = of_release(sick, "19.0.0.0.0", "twin")
+    old, new = groups([sick, fine, twin])
+    assert (old.database, new.database) == ("ORDERS 11.2.0.4.0", "ORDERS 19.0.0.0.0"), "was one group that dropped twin"
+    assert old.notes[0] == "reports of 2 releases share DB Id 3141592653, so they are read as different databases"
+    assert not any("left out" in note for note in (*old.notes, *new.notes))
+    upgraded = of_release(later, "19.0.0.0.0", "upgraded")
+    (one,) = groups([sick, fine, upgraded])
+    assert any("the release changed" in note for note in one.notes), "one after the other is an upgrade"

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import logging
+import re
 import sqlite3
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -384,3 +385,11 @@ def test_upload_that_its_sender_aborts_is_no_fault_of_ours(app: Client, caplog: 
     asyncio.run(app.app(scope, receive, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == 400
     assert [each.message for each in caplog.records if each.levelno >= logging.WARNING] == []
+
+
+def test_report_that_could_not_be_judged_is_listed_as_such(app: Client) -> None:
+    upload(app, ("restart.txt", (RECORDINGS / "awr-11.2.0.4.0-restart.txt").read_bytes()))
+    (row,) = re.findall(r"<tr><td data-l=\"State\">.*?</tr>", app.get("/reports").text)
+    assert "state none" in row and "</svg>Cannot tell</span>" in row, "was: Fine, in green"
+    (listed,) = app.get(PATH).json()
+    assert listed["severity"] == "info", "JSON has no other word for it"

@@ -120,7 +120,7 @@ def test_page_says_what_keeps_a_confirming_query_from_running(stage: Stage) -> N
 
 def test_cause_page_shows_the_text_of_each_release(app: Client) -> None:
     page = unescape(app.get("/causes/sequence-nocache").text)
-    assert re.search(r"From 11\.2 on:</p><div [^>]*><pre [^>]*>select count\(\*\) from dba_sequences", page)
+    assert re.search(r"From 9\.2 on:</p><div [^>]*><pre [^>]*>select count\(\*\) from dba_sequences", page)
     assert re.search(r"From 12\.1 on:</p><div [^>]*><pre [^>]*>select con_id, sequence_owner", page)
 
 

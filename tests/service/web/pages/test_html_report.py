@@ -102,7 +102,8 @@ def test_html_of_several_reports_has_table_and_chart_with_first_bad(week: InputR
     assert (
         len(
             re.findall(
-                r'<tr class="\w+"><td data-l="\w+">day-\d\.txt( <span class="mark-bad">▼ first bad</span>)?</td>', text
+                r'<tr class="\w+"><td data-l="\w+">day-\d\.txt( <span class="mark-bad">▼ first bad of ORDERS</span>)?</td>',
+                text,
             )
         )
         == 5
@@ -163,10 +164,10 @@ def test_html_keeps_names_that_are_alike_whole() -> None:
     assert "a/day.txt" in text and "b/day.txt" in text
 
 
-def test_html_puts_the_worst_first_and_folds_the_healthy(week: InputResults, incident: Path) -> None:
+def test_html_puts_the_worst_first_and_tells_a_cause_once(week: InputResults, incident: Path) -> None:
     text = as_html(InputResults([*diagnose_all([str(incident)]).diagnosed, *week.diagnosed], [], [], 6))
     assert text.index("<h1>ORDERS") < text.index("<h1>undo-segments")
-    assert re.findall(r'<details class="fold"><summary>ORDERS, (day-\d)', text) == ["day-1", "day-2"]
+    assert re.findall(r'<details class="fold"><summary>ORDERS, (day-\d)', text) == ["day-4", "day-5", "day-1", "day-2"]
     assert "<summary>ORDERS" not in as_html(InputResults(week.diagnosed[:1], [], [], 1)), "one alone is shown"
 
 
@@ -200,3 +201,16 @@ def test_html_says_shared_notes_and_what_could_not_be_judged_once(week: InputRes
 def test_html_is_not_clipped_on_a_narrow_screen_or_on_paper(week: InputResults) -> None:
     text = as_html(week)
     assert "@media print" in text and "@media (max-width: 640px)" in text and "white-space: pre-wrap" in text
+
+
+def test_html_shows_what_could_not_be_judged_as_such_and_never_green(week: InputResults) -> None:
+    restart = diagnose_all([str(REPORTS / "awr-11.2.0.4.0-restart.txt")]).diagnosed
+    alone, beside = (as_html(InputResults(found, [], [], 6)) for found in (restart, [*week.diagnosed, *restart]))
+    (row,) = re.findall(r'<tr class="none">.*?restart.txt.*?</tr>', beside)  # was class info, state fine
+    assert '<span class="state none">' in row and "</svg>Cannot tell</span>" in row
+    assert '<span class="state none">' in alone and "</svg>Cannot tell</span>" in alone
+    assert "state fine" not in alone and "second poll" not in alone, "a report has no polls"
+
+
+def test_html_marks_no_turn_where_the_trouble_was_there_from_the_first_interval_on(week: InputResults) -> None:
+    assert "▼ first bad" not in as_html(InputResults(week.diagnosed[2:], [], [], 3)), "was: the first row"

@@ -1,0 +1,87 @@
+"""Several inputs: each cause once, with the figures of its worst input and the names of the others."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rules.model import CANNOT_TELL, Severity
+from service.intake.inputs import DiagnosedInput
+from service.render.parts import nothing_judged, wrapped
+from service.render.summary import HEADINGS, SummaryGroup, lines, troubles, worst_first
+
+STATES = ("Critical", "Warning", "Notice", "Fine")
+
+
+@dataclass(frozen=True, slots=True)
+class CauseShown:
+    """The worst of the inputs that one cause explains, or none does, and the names of the others."""
+
+    worst: DiagnosedInput
+    others: tuple[str, ...]
+
+    @property
+    def holds_for(self) -> str:
+        """Which other inputs it holds for, as a sentence; empty where there is none."""
+        if not self.others:
+            return ""
+        what = "The same cause" if troubles(self.worst.diagnosis) else "No known cause either"
+        inputs = "1 other input" if len(self.others) == 1 else f"{len(self.others)} other inputs"
+        return f"{what} in {inputs}: {', '.join(self.others)}"
+
+
+def causes_shown(diagnosed: Sequence[DiagnosedInput]) -> list[CauseShown]:
+    """Every cause once, the worst first; inputs that are fine or could not be judged are none of them."""
+    found: dict[str, list[DiagnosedInput]] = {}
+    for entry in worst_first(diagnosed):
+        leading = troubles(entry.diagnosis)
+        if leading:
+            found.setdefault(leading[0].cause, []).append(entry)
+        elif entry.diagnosis.severity is not Severity.INFO and entry.diagnosis.standing != CANNOT_TELL:
+            found.setdefault("", []).append(entry)
+    return [CauseShown(worst, tuple(entry.name for entry in others)) for worst, *others in found.values()]
+
+
+def tally(diagnosed: Sequence[DiagnosedInput]) -> str:
+    """How many inputs are how bad: "34 inputs: 25 critical, 5 fine, 2 cannot be judged"."""
+    stands = [entry.diagnosis.standing for entry in diagnosed]
+    many = [f"{stands.count(state)} {state.lower()}" for state in STATES if state in stands]
+    unjudged = stands.count(CANNOT_TELL)
+    return f"{len(diagnosed)} inputs: {', '.join([*many, *([f'{unjudged} cannot be judged'] if unjudged else [])])}"
+
+
+def table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    """One line for each input, the worst first. It is never wrapped, so that it can be searched and sorted."""
+    rows = [HEADINGS, *(line.cells for line in lines(diagnosed))]
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(HEADINGS))]
+    for cells in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def unjudged(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    """Which inputs could not be judged, why, and the way out; those of one reason together."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for entry in diagnosed:
+        if entry.diagnosis.standing == CANNOT_TELL:
+            reason = nothing_judged(entry.diagnosis) or (entry.diagnosis.headline, "")
+            grouped.setdefault(reason, []).append(entry.name)
+    for (why, way_out), names in grouped.items():
+        out = f". Way out: {way_out}" if way_out else ""
+        yield f"Could not be judged: {', '.join(names)}: {why}{out}"
+
+
+def courses(groups: Sequence[SummaryGroup]) -> Iterator[str]:
+    """Of each database with several intervals where the trouble began and how it moves."""
+    for group in groups:
+        if group.series and len(group.series.points) > 1:
+            yield f"{group.database}: {group.series.sentence}"
+
+
+def left_out(groups: Sequence[SummaryGroup]) -> Iterator[str]:
+    """What keeps the inputs of a database from being one unbroken series."""
+    for group in groups:
+        yield from (f"{group.database}: {note}" for note in group.notes)
+
+
+def paragraphs(statements: Iterator[str]) -> list[str]:
+    """Statements as lines for a terminal with an empty line behind them; nothing where there is none."""
+    found = [line for statement in statements for line in wrapped(statement)]
+    return [*found, ""] if found else []
