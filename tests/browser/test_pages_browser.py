@@ -55,7 +55,7 @@ def test_fleet_leads_to_the_database_the_cause_a_mark_a_comparison_and_an_export
     link = page.locator(".chain summary", has_text="dc_rollback_segments")
     link.click()
     expect(page.locator(".chain details[open] .how")).to_contain_text("v$rowcache")
-    page.get_by_role("button", name="Run it").click()
+    page.get_by_role("button", name="Confirm now").click()
     expect(page.get_by_role("status").first).to_contain_text("The query gave")
     page.get_by_label("What was changed").fill("undo <b>recreated</b>")
     page.get_by_role("button", name="Set mark").click()
