@@ -11,10 +11,10 @@ CAUSES = catalogue().values()
 @pytest.mark.parametrize(
     ("cause", "spans"),
     [
-        ("sequence-nocache", [("11.2", "12.1", None, "dba_sequences"), ("12.1", None, None, "cdb_sequences")]),
-        ("sequence-conflicts", [("11.2", "12.1", None, "dba_sequences"), ("12.1", None, "12.1", "cdb_sequences")]),
+        ("sequence-nocache", [("9.2", "12.1", None, "dba_sequences"), ("12.1", None, None, "cdb_sequences")]),
+        ("sequence-conflicts", [("9.2", "12.1", None, "dba_sequences"), ("12.1", None, "12.1", "cdb_sequences")]),
         ("undo-creation-slow", [("10.2.0.4", None, "11.1.0.7", "dba_rollback_segs")]),
-        ("undo-online-storm", [("11.2", "12.1", None, "dba_rollback_segs"), ("12.1", None, None, "cdb_rollback_segs")]),
+        ("undo-online-storm", [("10.2", "12.1", None, "dba_rollback_segs"), ("12.1", None, None, "cdb_rollback_segs")]),
         ("constraint-creation", [("12.2", None, None, "cdb_objects")]),
         ("spin-only", []),
     ],
