@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from service.characters import visible
 from service.cli import preflight
 from service.cli.kinds import KIND_HELP, chosen_kind
 from service.cli.messages import fail
@@ -11,6 +12,9 @@ from service.cli.options import CONFIG, ConfigOption, settings_of
 from service.cli.terminal import show
 from service.config.mistakes import meant
 from service.config.settings import DatabaseSettings, Settings
+from service.extras import MissingExtra
+from service.notify.trial import looked_at
+from service.store.schema.look import look_at_store
 
 
 def check(
@@ -20,14 +24,40 @@ def check(
         str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; default: found by itself")
     ] = None,
 ) -> None:
-    """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing."""
+    """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing.
+
+    Without names it also looks at the store, which it does not change, and at the addresses of notifications, to which it sends
+    nothing: a line each.
+    """
     chosen, known = settings_of(config), chosen_kind(kind) if kind else None
     reports = [preflight.check(database, chosen, known) for database in named_databases(chosen, databases)]
-    show("\n".join(preflight.as_text(report) for report in reports))
-    if any(report.error for report in reports):
+    if reports:
+        show("\n".join(preflight.as_text(report) for report in reports))
+    store_works, all_addresses_work = (True, True) if databases else (_store(chosen), _addresses(chosen))
+    if any(report.error for report in reports) or not store_works:
         raise typer.Exit(2)
-    if any(report.lacking for report in reports):
+    if any(report.lacking for report in reports) or not all_addresses_work:
         raise typer.Exit(1)
+
+
+def _store(chosen: Settings) -> bool:
+    """Whether the service could start with its store; says so."""
+    look = look_at_store(chosen.store)
+    show(visible(f"store {look.store}: {look.said}"))
+    return look.usable
+
+
+def _addresses(chosen: Settings) -> bool:
+    """Whether each notification has an address that can be sent to; says so of each."""
+    every = True
+    try:
+        for seen in looked_at(chosen.notifications):
+            show(visible(f"notification {seen.target}: {seen.why or f'address of {seen.service}, nothing sent'}"))
+            every = every and seen.why is None
+    except MissingExtra as error:
+        show(f"notifications: {error}")
+        return False
+    return every
 
 
 def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseSettings]:

@@ -28,7 +28,7 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
             connection.exec_driver_sql("begin immediate")
         else:
             connection.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
-        if revision != "head" or _stands_at(connection) != [_newest()]:
+        if revision != "head" or stands_at(connection) != [newest()]:
             _migrate(connection, revision)
 
 
@@ -53,7 +53,7 @@ def _config() -> "Config":
     return config
 
 
-def _stands_at(connection: Connection) -> list[str]:
+def stands_at(connection: Connection) -> list[str]:
     """The revisions that the store reports."""
     if not inspect(connection).has_table("alembic_version"):
         return []
@@ -61,6 +61,6 @@ def _stands_at(connection: Connection) -> list[str]:
 
 
 @cache
-def _newest() -> str:
+def newest() -> str:
     """The newest revision. A migration's file name starts with its number."""
     return max(file.name.partition("_")[0] for file in (HOME / "versions").glob("[0-9]*_*.py"))

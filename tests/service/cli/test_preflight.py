@@ -174,11 +174,39 @@ def test_check_reports_a_database_without_a_session_in_one_line(
         ({"password_env": "NOT_SET"}, "no NOT_SET"),
     ):
         code, told, _ = site.check(**changes)
-        assert code == 2 and told.count("\n") == 1, told
+        assert code == 2 and told.count("\nstore ") == 1 and told.count("\n") == 2, told
         assert told.startswith("erp: no session: ") and expected in told
     site.listener.services["erp"].faults.hang(Stage.LOGIN)
     code, told, _ = site.check(patience="500ms")
     assert code == 2 and "no answer to the login within 0.5 s" in told
+
+
+def test_check_looks_at_store_and_addresses_unless_databases_are_named(tmp_path: Path) -> None:
+    (tmp_path / "good").write_text("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#dba")
+    (tmp_path / "bad").write_text("slak://T1JJ3T3L2/secret-word")
+    file = tmp_path / "c.yaml"
+
+    def told(store: str, address: str, *names: str) -> tuple[int, str]:
+        notification = {"name": "chat", "url_file": str(tmp_path / address)}
+        databases = [{"name": "a", "dsn": "demo:undo-storm"}]
+        file.write_text(yaml.safe_dump({"store": store, "databases": databases, "notifications": [notification]}))
+        result = CliRunner().invoke(cli, ["check", *names, "--config", str(file)])
+        assert "secret-word" not in result.output and "TIiajk" not in result.output
+        return result.exit_code, result.stdout
+
+    well, nowhere = f"sqlite:///{tmp_path}/s.db", f"sqlite:///{tmp_path}/none/s.db"
+    code, text = told(well, "good")
+    assert code == 0 and "\nstore sqlite:///" in text and "does not exist yet; the first start creates it" in text
+    assert text.endswith("notification chat: address of slack, nothing sent\n")
+    assert not (tmp_path / "s.db").exists(), "a look changes nothing"
+    code, text = told(well, "bad")
+    assert code == 1 and "notification chat: url_file" in text and "has no address that Apprise knows" in text
+    code, text = told(nowhere, "good")
+    assert code == 2 and "cannot be created: there is no folder" in text
+    code, text = told(nowhere, "bad", "a")
+    assert code == 0 and "\nstore " not in text and "notification" not in text, (
+        "whoever names databases asks for them alone"
+    )
 
 
 def test_check_reports_unknown_names_and_missing_files_in_one_line(site: Site, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, inspect
 
 from service.store.repository import Repository
-from service.store.schema.migrate import HOME, _newest, upgrade
+from service.store.schema.migrate import HOME, newest, upgrade
 from service.store.schema.poll_tables import Base
 from tests.conftest import ROOT
 from tests.service.stage import Stage
@@ -80,13 +80,11 @@ def test_upgrade_again_changes_nothing(engine: Engine) -> None:
 def test_upgrade_ends_at_the_single_head_which_the_names_of_the_files_tell(engine: Engine) -> None:
     upgrade(engine)
     with engine.connect() as connection:
-        assert (
-            MigrationContext.configure(connection).get_current_revision() == scripts().get_current_head() == _newest()
-        )
+        assert MigrationContext.configure(connection).get_current_revision() == scripts().get_current_head() == newest()
     assert all(Path(script.path).name.startswith(f"{script.revision}_") for script in scripts().walk_revisions())
 
 
-def test_store_at_the_newest_schema_opens_without_alembic(tmp_path: Path) -> None:
+def test_store_at_thenewest_schema_opens_without_alembic(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     Repository(url).close()
     opens = f"import sys; from service.store.repository import Repository; Repository({url!r}).close()"
