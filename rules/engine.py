@@ -73,7 +73,7 @@ class Examination:
         open, unless the caller asks for it (`undetermined`).
         """
         quiet = None if undetermined else self._quiet
-        return self._verdict(self._verdicts if quiet is None else quiet)
+        return self._verdict(self._verdicts) if quiet is None else self._verdict(quiet, costs=False)
 
     def whole(self) -> Diagnosis:
         """The verdict with its reasons, and with the worth of the remedy."""
@@ -101,7 +101,8 @@ class Examination:
         context, causes = self._context, self._judged
         return weighed(context, causes, [judge(cause, context) for cause in causes.values()])
 
-    def _verdict(self, verdicts: Sequence[CauseVerdict]) -> Diagnosis:
+    def _verdict(self, verdicts: Sequence[CauseVerdict], *, costs: bool = True) -> Diagnosis:
+        """`costs`: whether any surface may be in trouble."""
         context, basis = self._context, self.delta.basis
         findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
         open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
@@ -117,6 +118,7 @@ class Examination:
             headline=headline(context, findings, self.usual, undecided),
             impact=whole_impact(context, findings),
             surfaces=surface_impacts(context),
+            troubles=troubles(context, findings) if costs else (),
             steps=(),
             findings=findings,
             ruled_out=(),
@@ -129,7 +131,6 @@ class Examination:
     def _reasons(self, verdict: Diagnosis) -> Mapping[str, Any]:
         context, findings = self._context, verdict.findings
         return {
-            "troubles": troubles(context, findings),
             "steps": steps(context, findings),
             "chain": chain(context, findings, verdict.severity, self.usual),
             "funnel": funnel(context, findings),

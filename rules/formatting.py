@@ -25,7 +25,7 @@ def percent(share: float, digits: int | None = None) -> str:
 
 def predicted_share(now: float, value: float | None, low: float, high: float) -> str:
     """21.0 % → 0.7 % (0.5 % to 1.1 %). Without the middle value if only the bounds are known."""
-    reach = f"{percent(low)} to {percent(high)}"
+    reach = f"{percent(low)} to {percent(high)}{', so it may get worse' if high > now else ''}"
     return f"{percent(now)} → {reach}" if value is None else f"{percent(now)} → {percent(value)} ({reach})"
 
 

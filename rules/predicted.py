@@ -1,5 +1,6 @@
 """What a remedy is worth, in a cause and in a Diagnosis. The field names of a Diagnosis are a contract."""
 
+from datetime import datetime
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -69,3 +70,5 @@ class PredictionScore(Frozen):
     statement: str
     intervals: int = Field(description="intervals that the prediction was calibrated on")
     figures: tuple[ScoredFigure, ...]
+    made_at: datetime | None = Field(None, description="the poll whose page showed it; null of older releases")
+    child: int | None = Field(None, description="the child latch it is about; null of older releases")

@@ -1,6 +1,7 @@
 """What a cause's remedy is worth on this Delta, and whether such a prediction came true."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 from rules.cause import Cause
 from rules.contention.calibration import calibrate
@@ -125,24 +126,51 @@ def _statement(figures: Sequence[PredictedFigure]) -> str:
     return "; ".join(parts)
 
 
-def score(effect: PredictedEffect, after: LatchCounts) -> PredictionScore | None:
-    """A prediction compared with the counts after the change. None if there was no prediction."""
-    if not effect.figures:
-        return None
+def score(effect: PredictedEffect, after: LatchCounts, made_at: datetime | None = None) -> PredictionScore | None:
+    """How a prediction stood to what was counted after the change; None where nothing was predicted.
+
+    Of sleeps only the bound is a promise: fewer are no failure.
+    """
+    promised = [
+        ScoredFigure(
+            name=figure.name,
+            unit=figure.unit,
+            before=figure.now,
+            low=figure.low if figure.name == "miss_ratio" else 0.0,
+            high=figure.high,
+            came=0.0,
+            inside=False,
+        )
+        for figure in effect.figures
+        if figure.name == "miss_ratio" or figure.name == "sleeps_per_second"
+    ]
+    return _scored(promised, after, effect.intervals, made_at, effect.child) if promised else None
+
+
+def scored_again(kept: PredictionScore, after: LatchCounts) -> PredictionScore:
+    """The same promise held against what is counted by now."""
+    return _scored(kept.figures, after, kept.intervals, kept.made_at, kept.child)
+
+
+def _scored(
+    promised: Sequence[ScoredFigure], after: LatchCounts, intervals: int, made_at: datetime | None, child: int | None
+) -> PredictionScore:
     seen = {"miss_ratio": after.miss_ratio, "sleeps_per_second": after.sleeps / after.seconds}
-    figures = tuple(_scored(figure, seen[figure.name]) for figure in effect.figures if figure.name in seen)
+    figures = tuple(
+        each.model_copy(update={"came": seen[each.name], "inside": each.low <= seen[each.name] <= each.high})
+        for each in promised
+    )
     held = all(figure.inside for figure in figures)
     missed, *slept = figures
-    predicted = f"{percent(missed.low)} to {percent(missed.high)}"
-    words = f"{percent(missed.came)} of gets missed where {predicted} was predicted"
+    words = f"{percent(missed.came)} of gets missed where {percent(missed.low)} to {percent(missed.high)} was predicted"
     for figure in slept:
         words += f", {rough(figure.came)} sleeps a second where at most {rough(figure.high)} were"
-    statement = f"the prediction made before {'held' if held else 'failed'}: {words}"
-    return PredictionScore(held=held, statement=statement, intervals=effect.intervals, figures=figures)
-
-
-def _scored(figure: PredictedFigure, came: float) -> ScoredFigure:
-    """For sleeps only the upper bound counts: fewer sleeps are not a failure."""
-    least = figure.low if figure.name == "miss_ratio" else 0.0
-    fields = {"name": figure.name, "unit": figure.unit, "before": figure.now, "low": least, "high": figure.high}
-    return ScoredFigure.model_validate(fields | {"came": came, "inside": least <= came <= figure.high})
+    made = "before" if made_at is None else f"at {made_at:%H:%M:%S} UTC"
+    return PredictionScore(
+        held=held,
+        statement=f"the prediction made {made} {'held' if held else 'failed'}: {words}",
+        intervals=intervals,
+        figures=figures,
+        made_at=made_at,
+        child=child,
+    )

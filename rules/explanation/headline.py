@@ -21,6 +21,8 @@ from rules.weighing import OpenCause
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
 """The views without which a verdict on the row cache is incomplete."""
+NO_CAUSE = "no known cause explains it"
+NONE_JUDGED = "no cause that could be judged explains it"
 UNKNOWN_CACHE = "unknown"
 """The words for a cache that neither waiters nor a map name."""
 
@@ -131,10 +133,10 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
     if context.hot_spot.doubt:
         return "cannot tell which cache: the map of child latches does not fit their gets"
     if likely is None:
-        return "no known cause explains it"
+        return NO_CAUSE
     cause, verdict = likely
     why, way_out = verdict.reading.why, verdict.reading.way_out
-    return f"no cause that could be judged explains it; {cause.id} could not be judged, because {why}: {way_out}"
+    return f"{NONE_JUDGED}; {cause.id} could not be judged, because {why}: {way_out}"
 
 
 def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, OpenCause] | None:

@@ -24,15 +24,20 @@ def _hot_child(context: SignalContext) -> Step:
         return Step(step="hot child", statement=f"Cannot tell which child is hot: {unknown.why}. {unknown.way_out}")
     if context.hot_child is None:
         return Step(step="hot child", statement=f"No child of `row cache objects` slept {over(context.delta.basis)}.")
+    if total < MINIMUM_SLEEPS:
+        few = (
+            f"All children of `row cache objects` together slept {counted(total, 'times')} {over(context.delta.basis)}"
+        )
+        slept = Figure(name="sleeps of all children", value=exact(total), unit="sleeps", of="v$latch_children")
+        return Step(step="hot child", statement=f"{few}, too few to tell a hot one.", figures=(slept,))
     row = next(row for row in context.children if row.get("child#") == context.hot_child)
     sleeps = number(row.get("sleeps")) or 0.0
     share = sleeps / total
     latch = "" if row.get("latch#") is None else f" of latch# {row.get('latch#')}"
-    few = "" if total >= MINIMUM_SLEEPS else f" Fewer than {MINIMUM_SLEEPS} sleeps mean nothing."
     return Step(
         step="hot child",
         statement=f"Child {context.hot_child}{latch} (row cache objects) has {percent(share)} of the "
-        f"sleeps: {part_of(sleeps, total)}, {over(context.delta.basis)}.{few}",
+        f"sleeps: {part_of(sleeps, total)}, {over(context.delta.basis)}.",
         figures=(
             Figure(name="share of sleeps", value=share, unit="ratio", of="v$latch_children"),
             Figure(name="sleeps of the child", value=exact(sleeps), unit="sleeps", of="v$latch_children"),

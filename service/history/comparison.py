@@ -77,7 +77,8 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
     """The windows of a mark, as long as its history allows, up to a bound, equally long. Raises CannotCompare.
 
     Neither reaches across another mark or a restart. If a trouble was open at the mark, the window before does not start
-    until it had begun, and the window after ends where it comes back. `span` is that bound; a note says if it is not reached.
+    until it had begun. The window after starts when the waits that it left are gone, and ends where it comes back. `span` is
+    that bound; a note says if it is not reached.
     """
     longest = span or SPAN
     first, last = mark.at - longest - GRACE, mark.at + settle + longest
@@ -114,21 +115,22 @@ def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, 
     lasting = [
         episode
         for episode in found
-        if episode.begin <= mark.at and (episode.end is None or episode.end >= mark.at - GRACE)
+        if episode.begin <= mark.at and (episode.end is None or episode.last_seen >= mark.at - GRACE)
     ]
     if not lasting:
         return within
     begin = max(within.before.begin, min(episode.begin for episode in lasting) + settle)
-    until = max(min(episode.end or mark.at, mark.at) for episode in lasting)
+    until = max(min(episode.last_seen if episode.end else mark.at, mark.at) for episode in lasting)
     again = list(_again(found, {episode.cause for episode in lasting}, mark.at))
     end = min((within.after.end, *(episode.begin for episode in again)))
+    drained = max((each.end for each in lasting if each.end and each.last_seen <= within.after.begin), default=mark.at)
     notes = (
         f"{episode.title} came back at {episode.begin:%Y-%m-%d %H:%M:%S} UTC; the window ends there"
         for episode in again[:1]
     )
     before = Window(begin if begin < until else within.before.begin, until)
     came_back = next((CameBack(cause=each.cause, name=each.title, at=each.begin) for each in again), None)
-    return ComparedWindows(before, Window(within.after.begin, end), tuple(notes), came_back)
+    return ComparedWindows(before, Window(max(within.after.begin, drained), end), tuple(notes), came_back)
 
 
 def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Iterator[Episode]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from service.history.comparison import GRACE
+from service.history.comparison import GRACE, SETTLE
 from service.state.board import MonitoredDatabase
 from service.state.last_hour import MINUTES
 from service.store.queries.marks import Mark
@@ -59,16 +59,18 @@ class FleetPast:
 
 def outcome_of(last: LastMark) -> MarkOutcome:
     """The result for the trouble that was open at a mark. If there are several, the one that began last."""
-    lasting = [earlier for earlier in last.before if earlier.end is None or earlier.end >= last.mark.at - GRACE]
+    lasting = [earlier for earlier in last.before if earlier.end is None or earlier.last_seen >= last.mark.at - GRACE]
     episode = max(lasting, key=lambda earlier: earlier.begin, default=None)
     if episode is None:
         return MarkOutcome(last.mark, "not judged", None)
-    return MarkOutcome(last.mark, _outcome(episode, last.after), episode.verdict)
+    return MarkOutcome(last.mark, _outcome(episode, last), episode.verdict)
 
 
-def _outcome(episode: EpisodeAtMark, began_after: frozenset[str]) -> Outcome:
+def _outcome(episode: EpisodeAtMark, last: LastMark) -> Outcome:
     if episode.verdict_kind == "verified":
-        return "helped, then came back" if episode.cause in began_after else "helped"
+        return "helped, then came back" if episode.cause in last.after else "helped"
     if episode.verdict_kind is None:
-        return "trouble lasts" if episode.end is None else "not judged"
+        if episode.end is not None:
+            return "not judged"
+        return "trouble lasts" if episode.last_seen >= last.mark.at + SETTLE else "too early to tell"
     return "too early to tell" if episode.verdict_kind == "too_early" else "did not help"

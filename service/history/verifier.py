@@ -2,20 +2,18 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import reduce
 
 from collectors.model import Delta
 from rules.catalogue import catalogue
 from rules.comparison.model import ChangeVerification, NotVerified
 from rules.comparison.verification import verified
-from rules.contention.calibration import LEAST_ROWS
 from rules.contention.readings import NotPredictable, counts_of
-from rules.contention.remedy import predicted_effect, score
+from rules.contention.remedy import score, scored_again
 from rules.context import SignalContext
-from rules.engine import diagnose
-from rules.predicted import PredictedEffect, PredictionScore
+from rules.formatting import sentence
+from rules.predicted import PredictionScore
 from service.history.comparison import GRACE, SPAN, CannotCompare, ComparedWindows, TooEarly, around, comparison
-from service.history.whatif import intervals_between, together
+from service.history.past_diagnosis import diagnosis_at
 from service.state.episodes import Episode, MarkVerdict
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
@@ -53,10 +51,10 @@ class Verifier:
 
 
 def mark_of(store: Repository, episode: Episode) -> Mark | None:
-    """The last mark set while an episode was open, or right after. None without one, or if the episode is still open."""
+    """The last mark set while a cause was shown, or right after. None without one, or if the episode is still open."""
     if episode.end is None:
         return None
-    found = store.marks.between(episode.database, episode.begin, episode.end + GRACE, limit=1).items
+    found = store.marks.between(episode.database, episode.begin, episode.last_seen + GRACE, limit=1).items
     return found[0] if found else None
 
 
@@ -71,50 +69,41 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[MarkVerdic
     except TooEarly:
         return "too_early", "not verified yet: too early to tell; checked again with each poll", None
     except CannotCompare as error:
-        why = f"not verified because there is too little to compare around the mark `{mark.text}`: {error}"
+        why = f"not verified because there is too little to compare around it: {error}"
         return "not_verified", why, None
-    scored = prediction_score(store, mark, windows, episode.cause)
+    scored = prediction_score(store, mark, windows, episode)
     kind: MarkVerdict = "verified" if isinstance(verification, ChangeVerification) else "not_verified"
-    return kind, in_words(verification, mark) + (f"; {scored.statement}" if scored else ""), scored
+    return kind, in_words(verification) + (f" {sentence(scored.statement)}." if scored else ""), scored
 
 
-def prediction_score(store: Repository, mark: Mark, windows: ComparedWindows, cause: str) -> PredictionScore | None:
-    """The result of the prediction that the figures before a mark give for a cause's remedy. None without a prediction.
+def prediction_score(
+    store: Repository, mark: Mark, windows: ComparedWindows, episode: Episode
+) -> PredictionScore | None:
+    """The result of the prediction of a cause's remedy. None without a prediction.
 
-    It uses only the window before the mark, so it equals the prediction of that time, on more intervals.
+    The prediction is the one on the page of the last poll before the change that showed the cause. Once stored it stays as
+    it is, and only the counts after the change are read again.
     """
-    before, after = (
-        store.changes.delta_over(mark.database, window.begin, window.end) for window in (windows.before, windows.after)
-    )
-    if not isinstance(before, Delta) or not isinstance(after, Delta):
-        return None
-    said = diagnose(before).prediction
-    if said is None or said.cause != cause or said.child is None:
-        return None
+    after = store.changes.delta_over(mark.database, windows.after.begin, windows.after.end)
+    if not isinstance(after, Delta):
+        return episode.prediction
+    kept = episode.prediction
     try:
-        return score(_on_intervals(store, mark, windows, said, before), counts_of(SignalContext(after), said.child))
+        if kept is not None:
+            return kept if kept.child is None else scored_again(kept, counts_of(SignalContext(after), kept.child))
+        made_at = min(mark.at, episode.last_seen)
+        said = diagnosis_at(store, mark.database, made_at).prediction
+        if said is None or said.cause != episode.cause or said.child is None:
+            return None
+        return score(said, counts_of(SignalContext(after), said.child), made_at)
     except NotPredictable:
-        return None
+        return kept
 
 
-def _on_intervals(
-    store: Repository, mark: Mark, windows: ComparedWindows, said: PredictedEffect, before: Delta
-) -> PredictedEffect:
-    """The same prediction on the stored intervals of the window. If there are too few, on the one change."""
-    effect = catalogue()[said.cause].remedy_effect
-    if effect is None or said.child is None:
-        return said
-    begin, end = windows.before.begin, windows.before.end
-    groups = intervals_between(store, mark.database, said.child, begin, end)
-    if len(groups) < LEAST_ROWS:
-        return said
-    earlier = [reduce(together, group) for group in groups]
-    return predicted_effect(SignalContext(before), said.cause, effect, said.child, said.cache, earlier)
-
-
-def in_words(verification: ChangeVerification | NotVerified, mark: Mark) -> str:
+def in_words(verification: ChangeVerification | NotVerified) -> str:
+    """The verdict without the text of the mark, which is beside it on every page."""
     because = verification.because[:1].lower() + verification.because[1:]
     if isinstance(verification, ChangeVerification):
-        return f"verified: after the mark `{mark.text}`, {because}"
+        return f"verified: after the change {because}"
     reason = "" if verification.reason == "sleeps did not fall" else f"{verification.reason}: "
-    return f"not verified because after the mark `{mark.text}` {reason}{because}"
+    return f"not verified because after the change {reason}{because}"

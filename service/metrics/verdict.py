@@ -5,13 +5,22 @@ from collections.abc import Iterator, Sequence
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.explanation.confirmation import speaks_against
-from rules.formatting import within
 from rules.model import Confidence, Diagnosis, Finding, Severity
 from rules.wording import hedged
 from service.metrics import verdicts
 from service.metrics.family import FamilySample, Labels
 from service.state.episodes import Episode
-from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED, since_when
+from service.state.summary import (
+    GOES_ON,
+    LOOK,
+    NOTHING_TO_DO,
+    NOTHING_TOLD,
+    UNEXPLAINED,
+    WAIT_AND_SEE,
+    eased_title,
+    easing_of,
+    since_when,
+)
 
 
 def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
@@ -53,7 +62,7 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
     yield verdicts.SEVERITY, diagnosis.severity.rank, {}
     shown = {finding.cause: finding for finding in diagnosis.findings}
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
-        yield verdicts.VERDICT, 1, _lasting(episode, shown.get(episode.cause), tells=diagnosis.basis is not None)
+        yield verdicts.VERDICT, 1, _lasting(episode, shown.get(episode.cause), diagnosis)
         about = {"cause": episode.cause, "cache": episode.cache or ""}
         yield verdicts.EPISODE_BEGIN, episode.begin.timestamp(), about
         taken_at = diagnosis.basis.end if diagnosis.basis else None
@@ -63,11 +72,13 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
         yield verdicts.VERDICT, 1, _of_the_poll(diagnosis)
 
 
-def _lasting(episode: Episode, finding: Finding | None, *, tells: bool) -> Labels:
-    """An episode. It is easing if a poll with figures no longer shows it."""
-    if tells and (finding is None or finding.severity is Severity.INFO):
-        easing = f"Easing: {within(episode.title)}"
-        return _words(episode.cause, easing, episode.cache, Severity.INFO, GOES_ON)
+def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) -> Labels:
+    """An episode. It is easing if a poll with figures no longer shows it, with the severity of the waits that it left."""
+    easing = easing_of(diagnosis, (episode,))
+    if easing is not None and (finding is None or finding.severity is Severity.INFO):
+        severity, action = (episode.severity, WAIT_AND_SEE) if episode.waits else (Severity.INFO, GOES_ON)
+        easing = easing.model_copy(update={"waits": episode.waits})
+        return _words(episode.cause, eased_title(easing), episode.cache, severity, action)
     known = catalogue().get(episode.cause)
     if known is None:
         return _words(episode.cause, episode.title, episode.cache, episode.severity, "")

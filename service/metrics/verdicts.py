@@ -64,7 +64,8 @@ VERDICT = _diagnosis(
     labels=("cause", "title", "cache", "severity", "action", "check"),
     series="one per open episode; else one",
     note="`title`, `action` (do now) and `check` (check first) are the page's words without its figures; `cause` is empty if "
-    "nothing is wrong or no known cause explains it; `severity` is `info` while an episode is easing",
+    "nothing is wrong or no known cause explains it; `severity` of an easing episode is that of the waits it left, `info` if "
+    "they are gone",
 )
 EPISODE_BEGIN = _diagnosis(
     "latchscope_episode_begin_timestamp_seconds",

@@ -1,19 +1,25 @@
 """Episodes: a trouble from its start over its peak to its end, instead of one finding per poll.
 
 Hysteresis keeps a finding from flapping: it counts after two polls in a row that show it and is over after three that
-do not. Polls that cannot tell change nothing.
+do not. Polls that cannot tell change nothing. A remedy takes the cause away at once and the waits little by little: while
+they fall, and nothing else explains them, the trouble is not over.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from rules.model import Diagnosis, Finding, Severity
+from rules.catalogue import catalogue
+from rules.impact import severity_of
+from rules.lasting import WaitsLeft
+from rules.model import Diagnosis, Finding, Impact, Severity, Surface, Trouble
 from rules.predicted import PredictionScore
 
 OPEN_AFTER = 2
 CLOSE_AFTER = 3
+FALLEN = 0.95
+"""Waits fall when no more than this is left of the least that they cost so far."""
 KEEP = 200
 
 
@@ -33,7 +39,7 @@ class Episode:
     last_seen: datetime
     end: datetime | None
     severity: Severity
-    """Severity of the latest poll that showed it."""
+    """Severity of the latest poll that showed it, or of the waits that it left."""
     peak_severity: Severity
     peak_at: datetime
     peak_share_of_db_time: float | None
@@ -45,6 +51,10 @@ class Episode:
     """The result of the prediction from before that mark, from the store."""
     verdict_kind: MarkVerdict | None = None
     """What `verdict` says."""
+    surface: Surface | None = None
+    """Where it shows; the store does not keep it."""
+    waits: WaitsLeft | None = None
+    """What its waits do since the last poll that showed it; None while polls show it, and where they are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,12 @@ class _Track:
     missed: int = 0
     first: datetime | None = None
     episode: Episode | None = None
+    least: float | None = None
+    """The least that its waits cost since the last poll that showed it, that poll included."""
+    waited: datetime | None = None
+    """The last poll after that at which its waits went on,"""
+    fell: datetime | None = None
+    """and at which they fell."""
 
 
 @dataclass
@@ -101,13 +117,14 @@ class Episodes:
         at = diagnosis.basis.end
         found = {finding.cause: finding for finding in diagnosis.findings if finding.severity is not Severity.INFO}
         undetermined = {verdict.cause for verdict in diagnosis.undetermined}
-        return [*self._seen(found, diagnosis, at), *self._missed(found.keys() | undetermined, at)]
+        return [*self._seen(found, diagnosis, at), *self._missed(found.keys() | undetermined, diagnosis, at)]
 
     def _seen(self, found: dict[str, Finding], diagnosis: Diagnosis, at: datetime) -> Iterator[EpisodeChange]:
         for cause, finding in found.items():
             track = self._tracks.setdefault(cause, _Track())
             track.seen, track.missed = track.seen + 1, 0
             track.first = track.first or at
+            track.least, track.waited, track.fell = _many(_waits_of(finding, diagnosis)), None, None
             if track.episode is not None:
                 before = track.episode.peak_severity
                 track.episode = _grown(track.episode, finding, diagnosis, at)
@@ -117,18 +134,79 @@ class Episodes:
                 track.episode = _opened(finding, diagnosis, track.first, at)
                 yield EpisodeChange("begin", track.episode)
 
-    def _missed(self, spoken_for: set[str], at: datetime) -> Iterator[EpisodeChange]:
+    def _missed(self, spoken_for: set[str], diagnosis: Diagnosis, at: datetime) -> Iterator[EpisodeChange]:
         for cause, track in list(self._tracks.items()):
             if cause in spoken_for:
                 continue
-            track.seen, track.missed = 0, track.missed + 1
+            track.seen = 0
             if track.episode is None:
                 del self._tracks[cause]
-            elif track.missed >= CLOSE_AFTER:
-                ended = replace(track.episode, end=track.episode.last_seen)
+                continue
+            left = waits_left(track.episode, diagnosis)
+            _missed_again(track, track.episode, left, at)
+            if track.missed >= CLOSE_AFTER:
+                until = track.waited if left is None else track.fell
+                ended = replace(track.episode, end=until or track.episode.last_seen, waits=None)
                 self._ended = [*self._ended, ended][-KEEP:]
                 del self._tracks[cause]
                 yield EpisodeChange("end", ended)
+
+
+def own_waits(trouble: Trouble, episode: Episode) -> bool:
+    """Whether these waits are where an episode shows: on its surface, and for its cache where both are known."""
+    known = catalogue().get(episode.cause)
+    surfaces = (episode.surface,) if episode.surface else known.surfaces if known else ()
+    return trouble.surface in surfaces and _same_cache(trouble, episode.cache)
+
+
+def waits_left(episode: Episode, diagnosis: Diagnosis) -> Impact | None:
+    """What the waits of a trouble cost in a diagnosis that does not show it; None where they are gone or explained otherwise."""
+    return _together([each for each in diagnosis.troubles if not each.causes and own_waits(each, episode)])
+
+
+def _waits_of(finding: Finding, diagnosis: Diagnosis) -> Impact | None:
+    here = (each for each in diagnosis.troubles if each.surface == finding.surface)
+    return _together([each for each in here if _same_cache(each, finding.cache)])
+
+
+def _same_cache(trouble: Trouble, cache: str | None) -> bool:
+    return None in (trouble.cache, cache) or trouble.cache == cache
+
+
+def _together(troubles: Sequence[Trouble]) -> Impact | None:
+    """What they cost together; a number that one of them lacks is not known of all."""
+    if not troubles:
+        return None
+    shares = [each.share_of_db_time for each in troubles if each.share_of_db_time is not None]
+    sessions = [each.waiting_sessions for each in troubles if each.waiting_sessions is not None]
+    return Impact(
+        share_of_db_time=sum(shares) if len(shares) == len(troubles) else None,
+        waiting_sessions=sum(sessions) if len(sessions) == len(troubles) else None,
+    )
+
+
+def _many(waits: Impact | None) -> float | None:
+    """How many sessions wait, which tells more than their share while the load changes; that is taken where it is all."""
+    if waits is None:
+        return None
+    return waits.share_of_db_time if waits.waiting_sessions is None else waits.waiting_sessions
+
+
+def _missed_again(track: _Track, episode: Episode, left: Impact | None, at: datetime) -> None:
+    """One poll more that does not show a trouble. It does not count towards the end where the waits that it left fall."""
+    many = _many(left)
+    if left is None or many is None:
+        track.missed += 1
+        track.episode = replace(episode, waits=None)
+        return
+    track.waited = at
+    if track.least is not None and many <= FALLEN * track.least:
+        track.missed, track.fell = 0, at
+    else:
+        track.missed += 1
+    track.least = many if track.fell == at or track.least is None else track.least
+    waits: WaitsLeft = "falling" if track.fell else "lasting"
+    track.episode = replace(episode, waits=waits, severity=severity_of(left) or episode.severity)
 
 
 def _share(diagnosis: Diagnosis) -> float | None:
@@ -149,11 +227,12 @@ def _opened(finding: Finding, diagnosis: Diagnosis, first: datetime, at: datetim
         peak_at=at,
         peak_share_of_db_time=_share(diagnosis),
         headline=diagnosis.headline,
+        surface=finding.surface,
     )
 
 
 def _grown(episode: Episode, finding: Finding, diagnosis: Diagnosis, at: datetime) -> Episode:
-    episode = replace(episode, last_seen=at, severity=finding.severity)
+    episode = replace(episode, last_seen=at, severity=finding.severity, surface=finding.surface, waits=None)
     share, peak = _share(diagnosis), episode.peak_share_of_db_time
     if (finding.severity.rank, share or 0.0) <= (episode.peak_severity.rank, peak or 0.0):
         return episode

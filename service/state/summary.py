@@ -5,18 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from collectors.model import Snapshot
+from rules.explanation.headline import NO_CAUSE, NONE_JUDGED
 from rules.formatting import within
 from rules.grades import Confidence, Severity, State
 from rules.hang_model import WaitingGroup
 from rules.hangs import SURFACE_OF
 from rules.lasting import Easing, LastingTrouble
 from rules.model import Diagnosis, Finding, Surface
-from service.state.episodes import Episode
+from service.state.episodes import Episode, own_waits, waits_left
 
 NOTHING_TO_DO = "Nothing to do"
 GOES_ON = "latchscope keeps watching."
 UNEXPLAINED = "Sessions wait, and no known cause explains it"
 LOOK = "Look at who waits, and at what could not be judged."
+WAIT_AND_SEE = "Wait for the next polls before you change anything else, and see whether the waits fall."
 NOTHING_TOLD = "Nothing is known yet"
 """The words of page, metrics and dashboards without a named cause."""
 
@@ -50,7 +52,9 @@ class DatabaseSummary:
 def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]) -> DatabaseSummary:
     """The last poll in short. `lasting`: the open episodes."""
     instance = snapshot.instance.get("instance_name")
-    top, impact, easing = _first(diagnosis), diagnosis.impact, easing_of(diagnosis, lasting)
+    impact, easing = diagnosis.impact, easing_of(diagnosis, lasting)
+    left = easing if easing and easing.waits else None
+    top = None if left else _first(diagnosis)
     return DatabaseSummary(
         release=snapshot.release,
         instance=None if instance is None else str(instance),
@@ -59,18 +63,22 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         severity=diagnosis.severity,
         headline=with_easing(diagnosis.headline, easing),
         state=diagnosis.state,
-        since=_since(top, snapshot, diagnosis, lasting),
+        since=_since(top, snapshot, diagnosis, lasting) if left is None else _begin(left, lasting),
         share_of_db_time=impact.share_of_db_time if impact else None,
         waiting_sessions=impact.waiting_sessions if impact else None,
         cause=top.cause if top else None,
         name=top.name if top else None,
-        title=top.title if top else None,
-        do_now=top.do_now if top else None,
+        title=top.title if top else eased_title(left) if left else None,
+        do_now=top.do_now if top else WAIT_AND_SEE if left else None,
         surface=top.surface if top else None,
-        cache=top.cache if top else None,
+        cache=top.cache if top else left.cache if left else None,
         confidence=top.confidence if top else None,
         easing=easing,
     )
+
+
+def _begin(easing: Easing, lasting: Sequence[Episode]) -> datetime | None:
+    return next((episode.begin for episode in lasting if episode.cause == easing.cause), None)
 
 
 def _since(
@@ -102,17 +110,47 @@ def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> Easing | None
         return None  # a poll without figures changes nothing
     shown = {finding.cause for finding in diagnosis.findings if finding.severity is not Severity.INFO}
     gone = [episode for episode in lasting if episode.cause not in shown]
-    worst = max(gone, key=lambda episode: episode.peak_severity.rank, default=None)
+    left = {episode.cause for episode in gone if waits_left(episode, diagnosis)} if not shown else set()
+    worst = max(gone, key=lambda episode: (episode.cause in left, episode.peak_severity.rank), default=None)
     if worst is None:
         return None
-    return Easing(cause=worst.cause, name=worst.title, cache=worst.cache, until=worst.last_seen)
+    strange = any(not any(own_waits(trouble, episode) for episode in gone) for trouble in diagnosis.troubles)
+    waits = worst.waits if worst.cause in left and not strange else None
+    return Easing(cause=worst.cause, name=worst.title, cache=worst.cache, until=worst.last_seen, waits=waits)
+
+
+def eased_title(easing: Easing, until: str = "") -> str:
+    """What eases, as a title, with `until` when; for as long as its waits go on, with what they do."""
+    name = f"{within(easing.name)}{until}"
+    if easing.waits == "lasting":
+        return f"The waits go on{' after the change' if easing.change else ''}: {name}"
+    return f"Easing: {name}{', and the waits are falling' if easing.waits else ''}"
 
 
 def with_easing(headline: str, easing: Easing | None) -> str:
     """The headline of a poll that no longer shows a storm. The storm may not be over."""
     if easing is None:
         return headline
-    return f"Easing: {within(easing.name)} until {easing.until:%H:%M:%S} UTC; {within(headline)}"
+    if easing.waits:
+        for unexplained in (NO_CAUSE, NONE_JUDGED):
+            headline = headline.partition(f"; {unexplained}")[0]
+    return f"{eased_title(easing, f' until {easing.until:%H:%M:%S} UTC')}; {within(headline)}"
+
+
+def told_with(diagnosis: Diagnosis, easing: Easing | None) -> Diagnosis:
+    """The diagnosis of a poll with what eases: said first, and named where its waits have no other cause."""
+    told = {"easing": easing, "headline": with_easing(diagnosis.headline, easing)}
+    if easing is None or not easing.waits or not diagnosis.chain or diagnosis.chain[-1].kind != "cause":
+        return diagnosis.model_copy(update=told)
+    last = diagnosis.chain[-1].model_copy(
+        update={
+            "name": within(easing.name),
+            "measured": f"The last poll that shows this cause is of {easing.until:%H:%M:%S} UTC. Its waits "
+            f"{'are falling' if easing.waits == 'falling' else 'go on'}, and no other cause is found for them.",
+            "unknown": "whether it is over",
+        }
+    )
+    return diagnosis.model_copy(update={**told, "chain": (*diagnosis.chain[:-1], last)})
 
 
 def lasting_trouble(episode: Episode, earlier: int | None) -> LastingTrouble:

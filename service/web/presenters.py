@@ -1,6 +1,6 @@
 """What REST and pages show of the board: the last publication of a database, in the form of the schemas."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from collectors.ondemand.holders import Held, HolderProfile
 from rules.cache_map import CacheMap
 from rules.context import SignalContext
 from rules.engine import cannot_tell
-from rules.lasting import LastingTrouble
+from rules.lasting import ChangeMade, Easing, LastingTrouble
 from rules.lookups import LOOKUPS
 from rules.model import Diagnosis, DiagnosisBasis
 from rules.statistics import latch_statistics, ratio
@@ -18,7 +18,7 @@ from service.history.comparison import GRACE
 from service.history.past_diagnosis import diagnosis_at
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
-from service.state.summary import easing_of, lasting_trouble, with_easing
+from service.state.summary import easing_of, lasting_trouble, told_with
 from service.state.window import Window
 from service.store.queries.episodes import EpisodePage, paged
 from service.store.repository import Repository
@@ -50,18 +50,30 @@ def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
 def told_now(store: Repository, watched: MonitoredDatabase) -> Diagnosis:
     """The current diagnosis with its episodes, starting with what eases."""
     diagnosis, lasting = diagnosis_of(watched), watched.episodes.open
-    easing = easing_of(diagnosis, lasting)
-    more = {"easing": easing, "headline": with_easing(diagnosis.headline, easing)}
-    return diagnosis.model_copy(update={**more, "episodes": _lasting(store, lasting)})
+    summary = watched.summary
+    elsewhere = not watched.owned and summary is not None and diagnosis.basis is not None
+    easing = summary.easing if elsewhere and summary is not None else easing_of(diagnosis, lasting)
+    return _told(store, diagnosis, easing, lasting)
 
 
 def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diagnosis:
     """The diagnosis of a past time with the episodes that were open then. Raises what the store does."""
     diagnosis = diagnosis_at(store, watched.name, at)
     found = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
-    return diagnosis.model_copy(
-        update={"episodes": _lasting(store, [episode for episode in found if _lasted(episode, at)])}
-    )
+    lasting = [episode for episode in found if _lasted(episode, at)]
+    then = [replace(episode, waits="falling") if episode.last_seen < at else episode for episode in lasting]
+    return _told(store, diagnosis, easing_of(diagnosis, then), lasting)
+
+
+def _told(store: Repository, diagnosis: Diagnosis, easing: Easing | None, lasting: Sequence[Episode]) -> Diagnosis:
+    """A diagnosis with its episodes, with what eases, and with the change that was marked in that."""
+    episodes = _lasting(store, lasting)
+    begin = next((episode.begin for episode in lasting if easing and episode.cause == easing.cause), None)
+    if easing is not None and begin is not None and diagnosis.basis and diagnosis.basis.end:
+        marks = store.marks.between(diagnosis.database, begin, diagnosis.basis.end + GRACE, limit=1).items
+        change = ChangeMade(at=marks[0].at, text=marks[0].text) if marks else None
+        easing = easing.model_copy(update={"change": change})
+    return told_with(diagnosis, easing).model_copy(update={"episodes": episodes})
 
 
 def _lasted(episode: Episode, at: datetime) -> bool:

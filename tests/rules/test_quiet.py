@@ -37,6 +37,7 @@ SAME = (
     "headline",
     "impact",
     "surfaces",
+    "troubles",
     "findings",
     "who",
     "waiting",

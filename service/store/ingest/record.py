@@ -19,6 +19,8 @@ from service.store.ingest.samples import Sample, SampleItem, changes_of, levels_
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
 """What the store keeps of a confirmation beside its number, as JSON."""
 _CHANGES = TypeAdapter(list[EpisodeChange])
+_NOT_KEPT = {"__all__": {"episode": {"surface", "waits"}}}
+"""Of an episode as of one poll, which nobody is told of as news."""
 _ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -81,7 +83,9 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord 
         figures=figures,
         episodes=[_episode(episode) for episode in poll_record.episodes] if poll_record else [],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
-        changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json") if poll_record else [],
+        changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
+        if poll_record
+        else [],
     )
 
 

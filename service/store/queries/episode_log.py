@@ -81,7 +81,7 @@ class EpisodeLog:
             "began": episode.begin,
             "what": change.what,
             "severity": episode.peak_severity.value,
-            "episode": _EPISODE.dump_json(episode).decode(),
+            "episode": _EPISODE.dump_json(episode, exclude=OF_ONE_POLL).decode(),
         }
         wanted = dialect.insert(StoredChange).values(values).on_conflict_do_nothing().returning(StoredChange.seq)
         return connection.execute(wanted).scalar_one_or_none()

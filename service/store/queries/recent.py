@@ -37,6 +37,7 @@ class EpisodeAtMark:
     end: datetime | None
     verdict: str | None
     verdict_kind: MarkVerdict | None
+    last_seen: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,15 @@ class RecentRows:
         latest = select(mark.database, func.max(mark.at).label("at")).group_by(mark.database)
         last = (latest if database is None else latest.where(mark.database == database)).subquery()
         marks = select(*table_of(mark).c).join(last, (mark.database == last.c.database) & (mark.at == last.c.at))
-        of = (episode.database, episode.cause, episode.began, episode.ended, episode.verdict, episode.verdict_kind)
+        of = (
+            episode.database,
+            episode.cause,
+            episode.began,
+            episode.ended,
+            episode.verdict,
+            episode.verdict_kind,
+            episode.last_seen,
+        )
         place = func.row_number().over(partition_by=episode.database, order_by=episode.began.desc()).label("place")
         begun = select(*of, place).join(last, (episode.database == last.c.database) & (episode.began <= last.c.at))
         begun_last = begun.subquery()
@@ -113,7 +122,8 @@ class RecentRows:
             lasting: dict[str, list[EpisodeAtMark]] = defaultdict(list)
             for row in connection.execute(before):
                 kind = verdict_kind(row.verdict_kind, row.verdict)
-                lasting[row.database].append(EpisodeAtMark(current(row.cause), row.began, row.ended, row.verdict, kind))
+                told = EpisodeAtMark(current(row.cause), row.began, row.ended, row.verdict, kind, row.last_seen)
+                lasting[row.database].append(told)
             later: dict[str, set[str]] = defaultdict(set)
             for row in connection.execute(after):
                 later[row.database].add(current(row.cause))

@@ -133,9 +133,14 @@ def _change(out: DatabaseOut, now: datetime) -> ChangeNote | None:
         at=words.clock(mark.at, now),
         text=mark.text,
         outcome="" if mark.outcome == "not judged" else f"{mark.outcome[:1].upper()}{mark.outcome[1:]}",
-        verdict=mark.verdict or "",
+        verdict=_said(mark.verdict or ""),
         link=f"/db/{quote(out.name)}/compare?mark={quote(mark.id)}",
     )
+
+
+def _said(verdict: str) -> str:
+    """A verdict as a sentence beside its outcome, which says already whether it is verified."""
+    return words.capped(verdict.removeprefix("verified: ").removeprefix("not verified because "))
 
 
 def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportSummary] | None:

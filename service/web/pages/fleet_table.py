@@ -8,6 +8,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from rules.catalogue import catalogue
+from service.state.summary import eased_title
 from service.web.charts import small
 from service.web.fleet_schemas import DatabaseOut, LastMarkOut
 from service.web.pages import words
@@ -123,8 +124,9 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
         if out.failure is None:
             return "Waiting for the next poll", ""
         return "The login is stopped" if out.failure.next_attempt is None else "It does not answer", out.failure.why
-    if out.easing and state == "fine":
-        return f"Easing: {words.uncapped(out.easing.name)}", f"Last seen {out.easing.until:%H:%M:%S}"
+    if out.easing and (state == "fine" or out.easing.waits):
+        last_seen = f"Last seen {out.easing.until:%H:%M:%S}"
+        return eased_title(out.easing), f"{last_seen}; change nothing else yet" if out.easing.waits else last_seen
     if state == "fine":
         return (cause.name if cause else "Nothing to do"), ""
     unsure = out.confidence == "low"

@@ -10,7 +10,7 @@ from rules.formatting import sentence
 from rules.hangs import HANGING_SECONDS
 from rules.lasting import Easing
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
-from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED
+from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED, WAIT_AND_SEE, eased_title
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 
@@ -22,6 +22,7 @@ COUNTERS_ANEW = "Its counters started again, so there is no rate before the seco
 NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
 NOTHING_TO_TUNE = "Do not tune the row cache. No session waits for it."
 NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
+NOT_MORE = "Do not change anything else yet. Two changes at once cannot be told apart."
 NOT_BLINDLY = "Do not change settings while the cause is unknown."
 NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
 NOT_HEALTHY = "This does not mean healthy. Nothing is known until a poll succeeds."
@@ -68,7 +69,10 @@ def verdict(
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if diagnosis.severity is Severity.INFO:
         return _fine(diagnosis, finding, now, easing)
-    return _trouble(diagnosis, finding, now, database.since if database else _began(diagnosis))
+    since = database.since if database else _began(diagnosis)
+    if easing is not None and easing.waits:
+        return _drains(diagnosis, easing, now, since)
+    return _trouble(diagnosis, finding, now, since)
 
 
 def _began(diagnosis: Diagnosis) -> datetime | None:
@@ -129,7 +133,7 @@ def _first(diagnosis: Diagnosis) -> str:
 
 def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None) -> VerdictCard:
     if easing is not None:
-        title = f"Easing: {words.uncapped(easing.name)} until {easing.until:%H:%M:%S}"
+        title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
         lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
     else:
         title = finding.title if finding else NOTHING_TO_DO
@@ -150,6 +154,30 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         warn=(finding.check_first or "") if finding else "",
         do_not=NOT_CURED if easing else finding.do_not if finding else NOTHING_TO_TUNE,
         sure=_sure(finding) if finding else "",
+        act=False,
+    )
+
+
+def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime | None) -> VerdictCard:
+    """The cause is gone, its waits are not: as bad as they are, and nothing to do but wait."""
+    state, change = words.state_of(diagnosis.severity), easing.change
+    falling = easing.waits == "falling"
+    lede = f"{_where(diagnosis)} The cause was last seen at {easing.until:%H:%M:%S} UTC, and no other is found."
+    if change is not None:
+        lede += f" Change at {change.at:%H:%M:%S} UTC: {change.text}."
+    undo = "" if change is None else f"Do not undo the change of {change.at:%H:%M:%S} UTC. "
+    return VerdictCard(
+        state=state,
+        state_words=f"{words.STATES[state]}, {'easing' if falling else 'cause gone'}",
+        since=since,
+        title=eased_title(easing, f" until {easing.until:%H:%M:%S}"),
+        lede=lede,
+        numbers=_numbers(diagnosis, since, now),
+        eyebrow="Wait",
+        do=WAIT_AND_SEE,
+        warn="",
+        do_not=f"{undo}{NOT_MORE}",
+        sure="",
         act=False,
     )
 
@@ -264,4 +292,4 @@ def _sure(finding: Finding) -> str:
         if speaks_against(finding)
         else ", and the count confirms it"
     )
-    return f"{SURE[finding.confidence]} confidence: {signs}{unknown}{also}."
+    return f"{SURE[finding.confidence]} confidence in the cause: {signs}{unknown}{also}."

@@ -58,7 +58,9 @@ def test_windows_are_equally_long_and_skip_the_settling_time(store: Repository, 
     assert windows.after.begin == at(MARKED) + SETTLE
     assert windows.before.length == windows.after.length == timedelta(seconds=40)
     asked = around(store, store.marks.get(DB, "last"), timedelta(seconds=30), timedelta(seconds=10))  # type: ignore[arg-type]
-    assert (asked.before.begin, asked.after) == (at(108), Window(at(150), at(180)))
+    assert (asked.before.begin, asked.after) == (at(114), Window(at(156), at(180))), (
+        "from the last poll with its waits on"
+    )
 
 
 def test_span_sets_only_the_length_and_a_shorter_window_is_noted(store: Repository, stage: Stage) -> None:

@@ -17,7 +17,11 @@ MARK = Mark("1", "erp1", BEGAN + 10 * MINUTE, "cache 1000", "me")
 
 def _last(end: int | None, kind: MarkVerdict | None, *after: str) -> LastMark:
     ended, verdict = None if end is None else BEGAN + end * MINUTE, kind and "a sentence"
-    return LastMark(MARK, (EpisodeAtMark("undo-segments", BEGAN, ended, verdict, kind),), frozenset(after))
+    return LastMark(
+        MARK,
+        (EpisodeAtMark("undo-segments", BEGAN, ended, verdict, kind, ended or MARK.at + MINUTE),),
+        frozenset(after),
+    )
 
 
 def test_outcome_is_told_of_the_trouble_that_lasted_at_the_mark() -> None:

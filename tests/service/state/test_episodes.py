@@ -5,11 +5,18 @@ from datetime import timedelta
 
 import pytest
 
-from rules.model import Diagnosis, Impact, Severity, Undetermined
+from rules.model import Diagnosis, Impact, Severity, Surface, Trouble, Undetermined
 from service.state.episodes import EpisodeChange, Episodes
 from tests.service.stage import Stage
 
 CAUSE = "undo-segments"
+
+
+def trouble(
+    sessions: float, cache: str = "dc_rollback_segments", surface: Surface = "latch", causes: tuple[str, ...] = ()
+) -> Trouble:
+    """Waits on a surface, for one cache."""
+    return Trouble(surface=surface, cache=cache, causes=causes, share_of_db_time=None, waiting_sessions=sessions)
 
 
 class Polls:
@@ -32,10 +39,15 @@ class Polls:
         (one,) = [each for each in self._shown.findings if each.cause == CAUSE]
         finding = one.model_copy(update={"severity": severity})
         impact = Impact(share_of_db_time=share, waiting_sessions=1.0)
-        return self._take(findings=(finding,), undetermined=(), impact=impact, headline=headline)
+        waits = (trouble(10.0, causes=(CAUSE,)),)
+        return self._take(findings=(finding,), undetermined=(), impact=impact, headline=headline, troubles=waits)
 
     def quiet(self) -> list[EpisodeChange]:
-        return self._take(findings=(), undetermined=())
+        return self._take(findings=(), undetermined=(), troubles=())
+
+    def waits(self, *troubles: Trouble) -> list[EpisodeChange]:
+        """A poll that shows no cause, while somebody waits."""
+        return self._take(findings=(), undetermined=(), troubles=troubles)
 
     def cannot_tell(self) -> list[EpisodeChange]:
         one = Undetermined(cause=CAUSE, missing="v$latch", why="refused", way_out="grant it")
@@ -134,3 +146,57 @@ def test_episodes_are_sorted_newest_first(polls: Polls) -> None:
     first, second = polls.episodes.all
     assert first.begin > second.begin
     assert replace(first, begin=second.begin) != second
+
+
+def test_episode_lasts_while_the_waits_that_it_left_fall(polls: Polls) -> None:
+    polls.found(), polls.found()
+    told = [polls.waits(trouble(sessions)) for sessions in (9.9, 8.3, 7.0, 5.6, 3.4, 1.7, 0.4)]
+    assert told == [[]] * 7
+    (one,) = polls.episodes.open
+    assert (one.waits, one.severity, one.peak_severity) == ("falling", Severity.NOTICE, Severity.WARNING)
+    assert one.last_seen == polls.began + timedelta(minutes=1), "the cause was seen no later"
+    told = [polls.quiet() for _ in range(3)]
+    assert [what(changes) for changes in told] == [[], [], ["end"]]
+    assert told[2][0].episode.end == polls.began + timedelta(minutes=8), "the last poll with waits"
+
+
+def test_waits_that_do_not_fall_do_not_keep_an_episode(polls: Polls) -> None:
+    polls.found(), polls.found()
+    polls.waits(trouble(8.0))
+    told = [polls.waits(trouble(sessions)) for sessions in (8.1, 7.9, 8.0)]
+    assert [what(changes) for changes in told] == [[], [], ["end"]]
+    assert told[2][0].episode.end == polls.began + timedelta(minutes=2), "the last poll at which they fell"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        trouble(5.0, cache="dc_users"),
+        trouble(5.0, surface="lock"),
+        trouble(5.0, causes=("sequence-nocache",)),
+    ],
+    ids=["cache", "surface", "explained"],
+)
+def test_waits_elsewhere_or_of_another_cause_keep_no_episode(polls: Polls, other: Trouble) -> None:
+    polls.found(), polls.found()
+    assert [what(polls.waits(other)) for _ in range(3)] == [[], [], ["end"]]
+    assert polls.episodes.all[0].end == polls.began + timedelta(minutes=1)
+
+
+def test_trouble_that_returns_while_its_waits_fall_is_the_same_episode(polls: Polls) -> None:
+    polls.found(), polls.found()
+    told = [polls.waits(trouble(sessions)) for sessions in (8.0, 6.0, 5.0, 4.0)]
+    assert [*told, polls.found(), polls.found()] == [[]] * 6, "nobody is told a second time"
+    (one,) = polls.episodes.open
+    assert (one.begin, one.waits) == (polls.began, None)
+
+
+def test_episode_taken_up_from_the_store_has_waits_that_go_on(polls: Polls) -> None:
+    polls.found(), polls.found()
+    kept = [replace(one, surface=None) for one in polls.episodes.open]
+    polls.episodes = Episodes()
+    polls.episodes.restore(kept)
+    polls.waits(trouble(8.0))
+    assert polls.episodes.open[0].waits == "lasting", "one poll tells of no fall"
+    polls.waits(trouble(6.0))
+    assert polls.episodes.open[0].waits == "falling"

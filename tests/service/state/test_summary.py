@@ -1,10 +1,13 @@
 """A database in short: what eases is told until it is over, and a poll that cannot tell says nothing of it."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from rules.lasting import Easing
 from service.state.board import MonitoredDatabase
 from service.state.summary import easing_of, with_easing
-from tests.service.stage import Stage
+from service.store.repository import Repository
+from service.web.pages.verdict import verdict
+from tests.service.stage import BEGAN, Stage
 
 
 def _storm(stage: Stage) -> MonitoredDatabase:
@@ -41,7 +44,55 @@ def test_first_poll_after_the_remedy_says_that_the_storm_eases(stage: Stage) -> 
         "undo-segments",
         "dc_rollback_segments",
     )
-    assert summary.headline.startswith("Easing: too many undo segments until 12:02:14 UTC; row cache waits cost ")
+    assert summary.headline.startswith(
+        "The waits go on: too many undo segments until 12:02:14 UTC; row cache waits cost "
+    )
+    assert "no known cause" not in summary.headline
+    assert summary.since is not None and summary.state == "Critical"
+
+
+def test_after_the_remedy_each_face_says_that_the_storm_eases(stage: Stage) -> None:
+    """From the poll that does not show the cause any more to the last that waits for it."""
+    for at in (134, 136, 138, 140, 142):
+        published = stage.poll("undo-storm", at=at)
+    watched, begin = stage["undo-storm"], stage["undo-storm"].episodes.open[0].begin
+    client = stage.app()
+    store = Repository(f"sqlite:///{stage.folder}/store.db")
+    store.marks.add("undo-storm", BEGAN + timedelta(seconds=140), "undo tablespace recreated", "dba1")
+    store.close()
+    title = "Easing: too many undo segments until 12:02:18, and the waits are falling"
+    page, told = client.get("/db/undo-storm").text, client.get("/api/v1/databases/undo-storm/diagnosis").json()
+    assert f'<h1 id="v">{title}</h1>' in page and "no known cause" not in page.casefold()
+    assert "Critical, easing" in page and "Wait for the next polls before you change anything else" in page
+    assert "<b>Do not</b> undo the change of 12:02:20 UTC." in page
+    assert told["severity"] == "critical" and told["headline"].startswith(
+        "Easing: too many undo segments until 12:02:18 UTC, and the waits are falling; row cache waits cost 27.8 % "
+    )
+    assert told["easing"]["waits"] == "falling" and told["easing"]["change"]["text"] == "undo tablespace recreated"
+    assert told["chain"][-1]["name"] == "too many undo segments"
+    (row,) = (each for each in client.get("/api/v1/databases").json() if each["name"] == "undo-storm")
+    assert (row["cause_title"], row["cache"]) == (title.replace(" until 12:02:18", ""), "dc_rollback_segments")
+    assert datetime.fromisoformat(row["since"]) == begin and row["last_mark"]["outcome"] == "too early to tell"
+    assert "Easing: too many undo segments, and the waits are falling" in client.get("/").text
+    verdict = [line for line in b"".join(published.blocks.values()).decode().splitlines() if "verdict_info" in line]
+    assert ['severity="critical",action="Wait for the next polls' in line for line in verdict] == [True]
+    changes = [stage.poll("undo-storm", at=at).episode_changes for at in (144, 146, 150, 154, 156, 158, 160, 162)]
+    assert [[change.what for change in each] for each in changes] == [[]] * 7 + [["end"]]
+    assert watched.episodes.all[0].end == BEGAN + timedelta(seconds=156), "18 s after the last poll with its cause"
+
+
+def test_other_waits_stay_unexplained_beside_a_trouble_that_eases(stage: Stage) -> None:
+    for at in (134, 136, 138, 140, 142):
+        published = stage.poll("undo-storm", at=at)
+    lasting, (own,) = stage["undo-storm"].episodes.open, published.diagnosis.troubles
+    other = own.model_copy(update={"cache": "dc_users", "child": 9})
+    beside = published.diagnosis.model_copy(update={"troubles": (own, other)})
+    assert (easing_of(published.diagnosis, lasting) or Easing.model_construct()).waits == "falling"
+    easing = easing_of(beside, lasting)
+    assert easing is not None and easing.waits is None
+    assert "no known cause explains it" in with_easing(beside.headline, easing)
+    assert verdict(beside, BEGAN, None, easing).title == "Sessions wait, and no known cause explains it"
+    assert verdict(beside, BEGAN).title == "Sessions wait, and no known cause explains it", "none lasted before"
 
 
 def test_hang_is_one_story_in_state_text_and_page(stage: Stage) -> None:
