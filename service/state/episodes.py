@@ -57,6 +57,10 @@ class Episode:
     """What its waits do since the last poll that showed it; None while polls show it, and where they are gone."""
 
 
+OF_ONE_POLL = {"surface", "waits"}
+"""Members that hold for the last poll alone: neither stored nor sent with the news of an episode."""
+
+
 @dataclass(frozen=True, slots=True)
 class EpisodeChange:
     """A change of an episode by a poll."""

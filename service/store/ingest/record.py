@@ -13,14 +13,13 @@ from collectors.model import Delta, NotComparable, ObstacleKind, Snapshot
 from rules.model import Diagnosis, verdict_of
 from service.state.board import PollRecord
 from service.state.confirmations import Confirmed
-from service.state.episodes import Episode, EpisodeChange
+from service.state.episodes import OF_ONE_POLL, Episode, EpisodeChange
 from service.store.ingest.samples import Sample, SampleItem, changes_of, levels_of, missing_of
 
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
 """What the store keeps of a confirmation beside its number, as JSON."""
 _CHANGES = TypeAdapter(list[EpisodeChange])
-_NOT_KEPT = {"__all__": {"episode": {"surface", "waits"}}}
-"""Of an episode as of one poll, which nobody is told of as news."""
+_NOT_KEPT = {"__all__": {"episode": OF_ONE_POLL}}
 _ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 

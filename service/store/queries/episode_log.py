@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, delete, func, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
-from service.state.episodes import Episode, EpisodeChange
+from service.state.episodes import OF_ONE_POLL, Episode, EpisodeChange
 from service.store.schema.change_tables import StoredChange, StoredDelivery
 from service.store.schema.engine import unavailable_as_one_line
 
