@@ -13,6 +13,7 @@ from rules.formatting import (
     over,
     part_of,
     percent,
+    predicted_share,
     sentence,
     times,
     whole_percent,
@@ -142,3 +143,8 @@ def test_one_of_is_singular(unit: str, single: str) -> None:
 
 def test_whole_percent_has_no_fraction() -> None:
     assert [whole_percent(one) for one in (0.999995, 0.514, 12.0)] == ["100 %", "51 %", "1,200 %"]
+
+
+def test_prediction_whose_upper_end_is_worse_than_now_says_so() -> None:
+    assert predicted_share(0.139, 0.024, 0.003, 0.224) == "13.9 % → 2.4 % (0.3 % to 22.4 %, so it may get worse)"
+    assert predicted_share(0.21, 0.007, 0.005, 0.011) == "21.0 % → 0.7 % (0.5 % to 1.1 %)"
