@@ -19,8 +19,9 @@ from tests.oracle_standin.profiles import PROFILES
 ROOT = Path(__file__).parents[2]
 OF_A_PROCESS = 100
 CRASHED = "the driver crashed"
-OF_THE_DRIVER = ("site-packages/oracledb/", "collectors/deadline.py", "nowhere")
-"""Where Python was when it crashed: in a call of the driver, or in no code of Python at all."""
+OF_THE_DRIVER = ("site-packages/oracledb/", "collectors/deadline.py", "nowhere", "Garbage-collecting")
+"""Where Python was when it crashed: in a call of the driver, in no code of Python at all, or, later and in any thread, in
+the garbage collector, which met memory that the driver had damaged. Nothing else here is compiled but numpy and YAML."""
 
 
 def run(profile: str, seeds: Sequence[int]) -> subprocess.CompletedProcess[str]:
@@ -38,9 +39,8 @@ def outcomes(profile: str, seeds: Sequence[int]) -> Iterator[str]:
             assert done.stdout.endswith("nothing is left\n")
             return
         assert done.returncode == -signal.SIGSEGV, done.stderr
-        frames = (done.stderr.partition("Current thread")[2].splitlines() or ["", "nowhere"])[1:]
-        frame = next((line for line in frames if "Garbage-collecting" not in line), "nowhere")
-        assert any(place in frame for place in OF_THE_DRIVER), done.stderr
+        frame = (done.stderr.partition("Current thread")[2].splitlines() or ["", "nowhere"])[1:2]
+        assert not frame or any(place in frame[0] for place in OF_THE_DRIVER), done.stderr
         if len(seeds) == 1:
             yield CRASHED
             return
