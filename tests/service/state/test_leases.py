@@ -153,7 +153,8 @@ def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd
     errors = tmp_path / "stderr.txt"
     words = ("-m", "service", "serve", "--config", str(tmp_path / "latchscope.yaml"))
     assert Started(*words, errors=errors).wait(HANGS) == 2
-    told = errors.read_text()
-    assert told.count("\n") == 1 and "in use by another latchscope" in told and "PostgreSQL" in told
+    starting, *told = errors.read_text().splitlines()
+    assert starting.startswith("latchscope: starting")
+    assert len(told) == 1 and "in use by another latchscope" in told[0] and "PostgreSQL" in told[0]
     mine.close()
     store.close()
