@@ -51,9 +51,9 @@ class Episode:
     """The result of the prediction from before that mark, from the store."""
     verdict_kind: MarkVerdict | None = None
     """What `verdict` says."""
-    surface: Surface | None = None
+    surface: Surface | None = field(default=None, compare=False)
     """Where it shows; the store does not keep it."""
-    waits: WaitsLeft | None = None
+    waits: WaitsLeft | None = field(default=None, compare=False)
     """What its waits do since the last poll that showed it; None while polls show it, and where they are gone."""
 
 

@@ -51,7 +51,7 @@ def test_notice_names_the_page_in_one_sentence() -> None:
 
 
 def test_page_tells_what_to_collect_before_what_may_be_killed_by_number() -> None:
-    assert TEXT.index("First collect, then act") < TEXT.index("What not to kill") < TEXT.index("What may be killed")
+    assert TEXT.index("Collect first, then act") < TEXT.index("What not to kill") < TEXT.index("What may be killed")
     assert not re.search(r"kill -9 \d|kill session '", TEXT)
 
 

@@ -105,7 +105,7 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
         ("oracle@db1 (LMS1)", "carries the locks of the cluster"),
         ("oracle@db1 (SMON)", "starts over after a restart"),
         ("oracle@db1 (MMON)", "Oracle restarts it"),
-        ("oracle@db1 (M000)", "a matter for Oracle Support"),
+        ("oracle@db1 (M000)", "ask Oracle Support"),
         ("oracle@db1 (CKPT)", "the instance may end with it"),
     ],
 )
