@@ -179,7 +179,7 @@ def _fill(store: Repository) -> tuple[list[int], int]:
     times = [millis(BEGAN) + n * INTERVAL * 1000 for n in range(POLLS)]
     for number in numbers:
         with store.engine.begin() as connection:
-            polls = [(number, at, INTERVAL, "critical", 0.3, 12.0, "[]", None, None) for at in times]
+            polls = [(number, at, INTERVAL, "critical", 0.3, 12.0, "[]", None, None, None) for at in times]
             insert_raw(connection, table_of(StoredPoll), polls)
             rows = [(number, at, bodies[n % BODIES]) for n, at in enumerate(times)]
             insert_raw(connection, table_of(StoredFigures), rows)

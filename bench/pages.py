@@ -79,7 +79,7 @@ def _month(store: Repository, number: int) -> None:
     for table in ("polls", "figures"):
         store.partitions.ensure(table, times[:: 86_400 // INTERVAL])
     with store.engine.begin() as connection:
-        polls = [(number, at, INTERVAL, "info", 0.003, 0.1, "[]", None, None) for at in times]
+        polls = [(number, at, INTERVAL, "info", 0.003, 0.1, "[]", None, None, None) for at in times]
         insert_raw(connection, table_of(StoredPoll), polls)
         insert_raw(connection, table_of(StoredFigures), [(number, at, body) for at in times])
     for resolution in ("5m", "1h"):
