@@ -1,4 +1,4 @@
-"""The kind of what is kept with a sentence. latchscope 0.2 and older kept the sentence alone, whose beginning tells the kind."""
+"""The kind of what is kept with a sentence. Rows from before migration 0011 have the sentence alone, which tells the kind."""
 
 from collections.abc import Mapping
 from typing import TypeVar, cast

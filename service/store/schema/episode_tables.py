@@ -30,7 +30,7 @@ class StoredEpisode(Base):
     prediction: Mapped[str | None] = mapped_column(Text)
     """JSON of the result of the prediction from before that mark."""
     verdict_kind: Mapped[str | None] = mapped_column(String(16))
-    """What `verdict` says, for programs; NULL too where latchscope 0.2 or older kept it, see queries/kinds.py."""
+    """What `verdict` says, for programs; NULL too in rows before migration 0011, see queries/kinds.py."""
 
 
 class StoredConfirmation(Base):

@@ -143,6 +143,11 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     return answer
 
 
+def address_at(db: str, moment: datetime) -> str:
+    """The address of a database's page as it was at a moment."""
+    return f"/db/{quote(db)}?at={quote(iso(moment))}"
+
+
 def missing(request: Request, what: str, names: Mapping[str, str], back: tuple[str, str], asked: str = "") -> Response:
     """The page for a missing thing: those of `names` (words → address) that are most similar to `asked`."""
     close = get_close_matches(asked.casefold(), {name.casefold(): name for name in names}, n=3, cutoff=0.5)

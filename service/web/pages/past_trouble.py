@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from urllib.parse import quote
 
 from service.state.board import MonitoredDatabase
-from service.state.window import iso
 from service.web.pages import words
+from service.web.pages.layout import address_at
 
 TOLD = timedelta(hours=1)
 """The window of the charts: the page shows an episode that ended in it."""
@@ -33,5 +32,5 @@ def past_trouble(watched: MonitoredDatabase) -> PastTrouble | None:
     until, episode = max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))
     share = episode.peak_share_of_db_time
     worst = "" if share is None else words.share(share)
-    link = f"/db/{quote(watched.name)}?at={quote(iso(episode.peak_at))}"
+    link = address_at(watched.name, episode.peak_at)
     return PastTrouble(until, words.uncapped(episode.title), worst, link)

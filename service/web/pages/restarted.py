@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import quote
 
 from rules.model import Diagnosis
 from service.history.past_diagnosis import diagnosis_at
 from service.state.board import MonitoredDatabase
-from service.state.window import iso
 from service.store.repository import Repository
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
+from service.web.pages.layout import address_at
 
 TOLD = timedelta(hours=1)
 """How long a restart is shown at the top of the page."""
@@ -49,7 +48,7 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
         before_state=words.state_of(before.severity, up=before.basis is not None),
         before_title=_title(before),
         before_cost="" if share is None else words.share(share),
-        before_link=f"/db/{quote(watched.name)}?at={quote(iso(last))}",
+        before_link=address_at(watched.name, last),
         unwatched=words.length((first - last).total_seconds()),
     )
 
