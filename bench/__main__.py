@@ -1,6 +1,6 @@
-"""Runs the benchmarks whose names are given, or all; each module below `bench` offers `figures()`, which can be printed.
+"""Runs the named benchmarks, or all.
 
-Options after a single name are that benchmark's own.
+Each module below `bench` has `figures()`, which returns tables. Options after a single name belong to that benchmark.
 """
 
 import argparse

@@ -1,6 +1,8 @@
-"""The closed loop of `bench capacity`, a process of its own: workers that poll as soon as they may, nothing written.
+"""The closed loop of `bench capacity`, a process of its own:
 
-Prints one line of JSON: polls, processor seconds, and those of each step on the threads of polls.
+workers poll as fast as they can, and nothing is written. It prints a line once it is warm. For each number of seconds that
+it reads it polls for so long, then rests, and prints a line of JSON: polls, processor seconds, and the seconds of each step
+on the threads of polls.
 """
 
 import argparse
@@ -29,6 +31,10 @@ from tests.oracle_standin.scripted import PASSWORD, USER
 
 STEPS = ("poll", "between", "cache_map", "diagnosed", "render")
 WARM_POLLS = 6
+RESTING = 3600.0
+"""Seconds until a worker is due again while all rest; it is hastened when they go on."""
+SETTLING = 0.25
+"""Seconds before a window counts, and after it, for the polls that have begun."""
 
 
 class Steps:
@@ -38,7 +44,7 @@ class Steps:
         self.seconds: dict[str, float] = defaultdict(float)
 
     def timed(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same, its time noted."""
+        """The same function, with its time counted."""
 
         def during(*given: Any, **more: Any) -> Any:
             began = time.thread_time()
@@ -51,7 +57,7 @@ class Steps:
 
 
 class Keeper:
-    """Makes of each poll what the store would take, and counts it."""
+    """Builds the record that the store would take from each poll, and counts it."""
 
     def __init__(self) -> None:
         self.polls = 0
@@ -64,21 +70,25 @@ class Keeper:
 
 
 class Tireless(Worker):
-    """A worker that is due again at once."""
+    """A worker that is due again at once, except while all rest."""
+
+    rest = threading.Event()
 
     def take_turn(self) -> float | None:
-        if not self._stopping:
-            self.step()
-            self._burst = None  # looks between polls are no part of this loop
-        return None if self._stopping else time.monotonic()
+        if self._stopping:
+            return None
+        if self.rest.is_set():
+            return time.monotonic() + RESTING
+        self.step()
+        self._burst = None  # this loop excludes looks between polls
+        return time.monotonic()
 
 
 def main() -> None:
-    """Poll for so many seconds."""
+    """Poll in turns of as many seconds as each line of input says."""
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("databases", type=int)
-    parser.add_argument("seconds", type=float)
     parser.add_argument("--statements", default="grouped")
     parser.add_argument("--steps", action="store_true")
     given = parser.parse_args()
@@ -96,20 +106,33 @@ def main() -> None:
     while keeper.polls < WARM_POLLS * given.databases:
         time.sleep(0.05)
     collect_rarely()  # as the service does
+    Tireless.rest.set()
+    time.sleep(SETTLING)
+    print("warm", flush=True)
+    for line in sys.stdin:
+        Tireless.rest.clear()
+        for worker in workers:
+            scheduler.hasten(worker)
+        time.sleep(SETTLING)
+        told = json.dumps(_window(float(line), keeper, steps))
+        Tireless.rest.set()
+        time.sleep(SETTLING)
+        print(told, flush=True)
+    os._exit(0)  # no goodbyes: the stand-in ends with us
+
+
+def _window(seconds: float, keeper: Keeper, steps: Steps) -> dict[str, Any]:
+    """What so many seconds come to."""
     steps.seconds.clear()
     polls, spent, began = keeper.polls, _processor(), time.monotonic()
-    time.sleep(given.seconds)
-    polls, spent, took = keeper.polls - polls, _processor() - spent, time.monotonic() - began
-    told = {
-        "polls": polls,
-        "processor": spent,
-        "seconds": took,
+    time.sleep(seconds)
+    return {
+        "polls": keeper.polls - polls,
+        "processor": _processor() - spent,
+        "seconds": time.monotonic() - began,
         "threads": threading.active_count(),
         "steps": steps.seconds,
     }
-    print(json.dumps(told), flush=True)
-    sys.stdout.flush()
-    os._exit(0)  # no goodbyes: the stand-in goes with us
 
 
 def _worker(

@@ -1,4 +1,4 @@
-"""The whole service against the fleet of databases of `bench capacity`, each in a process of its own, and what is seen of it."""
+"""The whole service against the databases of `bench capacity`, each in its own process, and what it shows."""
 
 import gzip
 import json
@@ -23,13 +23,13 @@ from tests.ports import free_port
 
 SCRAPE_EVERY = 5.0
 START_SECONDS = 120.0
-"""A service that does not answer after so long has not started."""
+"""A service that does not answer by then has not started."""
 HOME = Path(__file__).resolve().parents[1]
 
 
 @dataclass
 class StandIn:
-    """The fleet of databases, and how to speak to it."""
+    """The process with the databases, and the commands for it."""
 
     process: "subprocess.Popen[str]"
     port: int
@@ -40,7 +40,7 @@ class StandIn:
         self.process.stdin.flush()
 
     def polls(self) -> dict[str, Any]:
-        """Moments of polls by database since this was last asked for, and statements answered in all."""
+        """Times of polls by database since the last call, and the number of statements answered in all."""
         self.tell("polls")
         assert self.process.stdout is not None
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
@@ -48,10 +48,10 @@ class StandIn:
 
 
 @contextmanager
-def fleet(databases: int, troubled: float, delay: float = 0.0) -> Iterator[StandIn]:
-    """The databases db-0000 and on."""
+def fleet(databases: int, troubled: float, delay: float = 0.0, *, alike: bool = False) -> Iterator[StandIn]:
+    """The databases db-0000 and on. `alike`: those without trouble all play the same."""
     command = [sys.executable, "-m", "bench._capacity_standin", str(databases)]
-    command += ["--troubled", str(troubled), "--delay", str(delay)]
+    command += ["--troubled", str(troubled), "--delay", str(delay), *["--alike"] * alike]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HOME) as process:
         assert process.stdout is not None
         try:
@@ -62,39 +62,29 @@ def fleet(databases: int, troubled: float, delay: float = 0.0) -> Iterator[Stand
             process.kill()
 
 
-def closed(databases: int, troubled: float, seconds: float, *more: str) -> dict[str, Any]:
-    """What the closed loop came to."""
-    with fleet(databases, troubled) as standin:
-        command = [sys.executable, "-m", "bench._capacity_loop", str(standin.port), str(databases), str(seconds), *more]
-        done = subprocess.run(
-            command, check=False, capture_output=True, text=True, cwd=HOME, timeout=seconds + START_SECONDS
-        )
-        if done.returncode:
-            raise RuntimeError(f"the closed loop ended with {done.returncode}: {done.stderr.strip()[-200:]}")
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return found
-
-
 @dataclass(frozen=True)
 class Run:
-    """One run of the whole service: what is asked of it, and for how long it is watched."""
+    """One run of the whole service: its load, and how long we watch it."""
 
     what: str
     databases: int
     troubled: float
     hung: int = 0
-    """The first so many hang once the service is warm."""
+    """This many databases hang once the service is warm."""
     delay: float = 0.0
-    """Seconds to each statement."""
+    """Seconds that each statement takes."""
     interval: float = 15.0
     warm: float = 40.0
-    """Seconds before it counts; until every database has been polled once where that takes longer, at most twice as long."""
+    """Seconds before the measurement begins.
+
+    If not every database was polled by then, it waits for that, at most twice as long.
+    """
     seconds: float = 45.0
 
 
 @dataclass
 class Watch:
-    """What was seen of the whole service while it ran."""
+    """The figures of the whole service during a run."""
 
     databases: int
     seconds: float = 0.0
@@ -138,7 +128,7 @@ def opened(run: Run, tree: Path = HOME) -> Watch:
 
 
 def _warmed(standin: StandIn, run: Run) -> dict[str, float]:
-    """Wait until the service is warm; the last poll of each database by then."""
+    """Wait until the service is warm. Returns the last poll of each database by then."""
     began, last = time.monotonic(), dict[str, float]()
     while (waited := time.monotonic() - began) < run.warm or (len(last) < run.databases and waited < 2 * run.warm):
         time.sleep(1.0)
@@ -147,16 +137,19 @@ def _warmed(standin: StandIn, run: Run) -> dict[str, float]:
 
 
 def _count(watch: Watch, moments: Sequence[float], ended: float, *, well: bool) -> None:
-    """Gaps from poll to poll, the first from the last poll before the watch; without a poll, the pause until its end."""
+    """Gaps from poll to poll, the first from the last poll before the watch.
+
+    A database without a poll has one gap, up to the end of the watch.
+    """
     gaps = [later - earlier for earlier, later in pairwise(moments)] or [ended - moments[0]]
     watch.gaps += gaps
     watch.gaps_of_well += gaps if well else []
     watch.polls += len(moments) - 1
-    watch.polled += len(moments) > 1 or not well  # of a hung one nobody wants a poll
+    watch.polled += len(moments) > 1 or not well  # nobody expects polls of a database that hangs
 
 
 def _scrape(watch: Watch, port: int) -> None:
-    """A scrape, as long as its last byte takes to come; what we need to unpack it is not the service's."""
+    """Seconds of a scrape until its last byte. Unpacking is our own time and does not count."""
     began, squeezed = time.monotonic(), bytearray()
     with httpx.stream("GET", f"http://127.0.0.1:{port}/metrics", timeout=120) as answer:
         for piece in answer.iter_raw():
@@ -184,7 +177,7 @@ def processor_of(pid: int) -> float:
 def serving(
     databases: int, port: int, folder: Path, tree: Path, interval: float
 ) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """A service of a checkout, its process and its port. A checkout with an environment of its own is run by that."""
+    """A service of a checkout, its process and its port. A checkout with its own environment runs in that."""
     own = free_port()
     names = [f"db-{number:04}" for number in range(databases)]
     config = {

@@ -1,8 +1,8 @@
-"""The fleet of databases of `bench capacity`, a process of its own: answers made and encoded beforehand, so that it costs little.
+"""The databases of `bench capacity`, a process of its own.
 
-Prints its port as its first line, then serves until its input ends. A line of input is a command: `hang N` has the first N
-databases say nothing any more, `well` ends that, `polls` prints the moments of all polls by database since it was last asked,
-with the statements answered, as JSON.
+It encodes every answer beforehand, so it costs little. It prints its port as its first line, then serves until its input
+ends. Each line of input is a command: `hang N` silences the first N databases, `well` ends that, `polls` prints as JSON the
+times of all polls by database since the last `polls`, and the number of statements answered.
 """
 
 import argparse
@@ -27,13 +27,13 @@ from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 
 FRAMES = 240
-"""Polls after which a database begins anew, as after a restart: one in so many takes longer."""
+"""After this many polls a database restarts. Such a poll takes longer."""
 STEP = 15.0
 _encode = calls.rows
 
 
 class Page(list[Any]):
-    """Rows with their encoding, which is made once."""
+    """Rows with their encoding, computed once."""
 
     encoded: bytes | None = None
 
@@ -52,7 +52,7 @@ def encoded_once(columns: Sequence[ResultColumn], values: Any) -> bytes:
 
 @dataclass
 class Film:
-    """The answers of a scenario, poll by poll; shared by all databases that play it."""
+    """The answers of a scenario, poll by poll. All databases that play it share them."""
 
     scenario: Scenario
     shown: dict[tuple[int, str], Answer] = field(default_factory=dict)
@@ -72,7 +72,7 @@ BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 @dataclass
 class Player:
-    """One database: its place in the film, one further with every poll."""
+    """One database: its place in the script, which moves with every poll."""
 
     film: Film
     delay: float
@@ -89,7 +89,7 @@ class Player:
 
 
 def steady(name: str) -> Scenario:
-    """A scenario that stays where it is at its worst."""
+    """A scenario that stays at its worst moment."""
     scenario = scenarios()[name]
     worst = max(
         (load for _, load in scenario.loop), key=lambda load: sum(child.sleeps for child in load.children.values())
@@ -103,12 +103,15 @@ def main() -> None:
     parser.add_argument("databases", type=int)
     parser.add_argument("--troubled", type=float, default=1 / 3, help="share of undo-storm")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds to each statement: the network")
+    parser.add_argument("--alike", action="store_true", help="all the others play healthy-19c, none busy-but-fine")
     given = parser.parse_args()
     calls.rows = encoded_once
     films = {name: Film(steady(name)) for name in ("undo-storm", "healthy-19c", "busy-but-fine")}
     account: dict[str, Account] = {USER: Account(PASSWORD)}
     services = {
-        f"db-{number:04}": Service(Player(films[kind_of(number, given.troubled)], given.delay), account, ORACLE_12_1)
+        f"db-{number:04}": Service(
+            Player(films[kind_of(number, given.troubled, alike=given.alike)], given.delay), account, ORACLE_12_1
+        )
         for number in range(given.databases)
     }
     with Listener(services) as listener:
@@ -126,7 +129,7 @@ def main() -> None:
 
 
 def told(services: Mapping[str, Service]) -> dict[str, Any]:
-    """What went on since this was last asked for."""
+    """The polls and statements since the last call."""
     polls: dict[str, list[float]] = {}
     for name, service in services.items():
         assert isinstance(service.backend, Player)
@@ -134,11 +137,13 @@ def told(services: Mapping[str, Service]) -> dict[str, Any]:
     return {"polls": polls, "statements": sum(service.counters.statements for service in services.values())}
 
 
-def kind_of(number: int, troubled: float) -> str:
-    """What a database plays: the troubled ones spread over the fleet, the others in turn healthy and busy."""
+def kind_of(number: int, troubled: float, *, alike: bool = False) -> str:
+    """The scenario of a database: the troubled ones are spread over the fleet, the others alternate between healthy and
+    busy, or are all healthy.
+    """
     if int((number + 1) * troubled) > int(number * troubled):
         return "undo-storm"
-    return ("healthy-19c", "busy-but-fine")[number % 2]
+    return "healthy-19c" if alike else ("healthy-19c", "busy-but-fine")[number % 2]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Processor time of this process and of the PostgreSQL that works for it, so that a busy machine changes little."""
+"""Processor time of this process and its PostgreSQL. A busy machine hardly changes it."""
 
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ def spent(server: int | None) -> float:
 
 
 def _family(first: int) -> list[int]:
-    """A process and all that it started."""
+    """A process and all its children."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

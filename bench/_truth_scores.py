@@ -1,4 +1,4 @@
-"""How one diagnosis stands to the truth of its instance, and all of them on two processors."""
+"""How a diagnosis compares with the truth of its instance; two processes score all of them."""
 
 import os
 from collections.abc import Iterable
@@ -21,19 +21,19 @@ NOTHING = "(nothing)"
 
 @dataclass(frozen=True, slots=True)
 class TroubleScore:
-    """What was said of one staged cause. `why` is the signal that ruled it out, or the view that was missing."""
+    """The verdict on one staged cause. `why` is the signal that ruled it out, or the missing view."""
 
     cause: str
     group: str
     verdict: Verdict
     why: str
     cache: bool | None
-    """Whether the finding names a right cache; None where it was not found or is no cache's."""
+    """Whether the finding names a right cache. None if the cause is not found, or has no cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What was said of one instance."""
+    """The verdicts on one instance."""
 
     seed: int
     kind: str
@@ -50,13 +50,13 @@ class Score:
     elsewhere: tuple[str, ...]
     """Those of them on a surface without trouble."""
     unexplained: bool
-    """An incident is reported that neither the truth nor a finding bears out."""
+    """The diagnosis reports an incident that neither the truth nor a finding supports."""
     severity_error: int
-    """Ranks by which the severity is too high; negative where it is too low."""
+    """How many ranks the severity is too high; negative if it is too low."""
     noticed: bool
     """Severity warning or above."""
     lost_by_sight: bool
-    """A staged cause was ruled out that full sight finds."""
+    """A staged cause is ruled out, though the diagnosis with full sight finds it."""
 
     @property
     def held_back(self) -> bool:

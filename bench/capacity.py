@@ -1,4 +1,4 @@
-"""How many databases one process polls: real driver, a stand-in with cached answers in a process of its own.
+"""How many databases one process can poll, with the real driver and a stand-in with cached answers in its own process.
 
 Closed loop: as fast as it can, nothing written. Open loop: the whole service every 15 s, SQLite, /metrics scraped.
 """
@@ -9,19 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Column, Table
 
-from bench._capacity_service import HOME, Run, Watch, closed, opened
+from bench._capacity_closed import Window, closed, ratio, total
+from bench._capacity_service import HOME, Run, Watch, opened
 
 T = TypeVar("T")
 
 BEST = Run("at its best", 1000, 1 / 3, interval=10.0, warm=75.0)
 TWICE = Run("twice overloaded", 2000, 1 / 3, interval=10.0, warm=100.0, seconds=90.0)
-"""As many polls as one core does of such databases, 100 a second when this was written, and twice as many."""
+"""As many databases as one core can poll (100 polls a second when this was written), and twice as many."""
 RUNS = (
     Run("12 ms of network", 10, 0.0, delay=0.012, warm=70.0),
     Run("whole service", 100, 1 / 3, warm=25.0, seconds=35.0),
@@ -70,7 +71,7 @@ def figures(options: Sequence[str] = ()) -> Group:
             for count, _, share in asked
         )
     runs = tuple(_lasting(run, given.warm, given.seconds) for run in runs)
-    tables = [_closed_table(counts, seconds), _steps_table(seconds)] if counts else []
+    tables = [_closed_table(counts, seconds), _steps_table(counts, seconds)] if counts else []
     return Group(*tables, *([_open_table(runs, given.tree)] if runs else []))
 
 
@@ -98,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _lasting(run: Run, warm: float | None, seconds: float | None) -> Run:
-    """The run with other lengths, where they are given."""
+    """The run with the lengths that the arguments give."""
     return replace(run, warm=warm or run.warm, seconds=seconds or run.seconds)
 
 
@@ -116,7 +117,10 @@ def _table(what: str, *heads: str) -> Table:
 
 
 def _attempt(table: Table, what: str, measure: Callable[[], T], row: Callable[[T], Sequence[str]]) -> T | None:
-    """One row, told as it comes. Where the measurement fails the row says so, and the others are measured all the same."""
+    """One row, printed as soon as it is measured.
+
+    If the measurement fails, the row says so, and the others follow all the same.
+    """
     print(f"{what} …", file=sys.stderr, flush=True)
     try:
         found = measure()
@@ -132,35 +136,51 @@ def _attempt(table: Table, what: str, measure: Callable[[], T], row: Callable[[T
 
 
 def _closed_table(counts: Sequence[int], seconds: float) -> Table:
-    table = _table("closed loop", "polls", "polls per cpu second", "polls a second", "threads")
+    heads = ("polls", "polls per cpu second", f"÷ {counts[0]}", "polls a second", "threads")
+    table = _table("closed loop", *heads)
     for kind, troubled in CLOSED:
-        for databases in counts:
-            _attempt(table, f"{kind}, {databases}", partial(closed, databases, troubled, seconds), _closed_cells)
+        first = partial(_closed_cells, counts[0], counts[0])
+        found = _attempt(table, f"{kind}, {counts[0]}", partial(closed, counts, troubled, seconds), first)
+        for count in counts[1:] if found else ():
+            table.add_row(f"{kind}, {count}", *_closed_cells(count, counts[0], found or {}))
     return table
 
 
-def _closed_cells(found: Mapping[str, Any]) -> Sequence[str]:
-    polls = found["polls"]
-    rates = (f"{polls / found['processor']:.1f}", f"{polls / found['seconds']:.1f}")
-    return (f"{polls:,}", *rates, str(found["threads"]))
+def _closed_cells(count: int, first: int, found: Mapping[int, Sequence[Window]]) -> Sequence[str]:
+    windows = found[count]
+    polls, threads = total(windows, "polls"), max(window["threads"] for window in windows)
+    return (
+        f"{polls:,.0f}",
+        f"{polls / total(windows, 'processor'):.1f}",
+        f"{ratio(windows, found[first]):.2f}",
+        f"{polls / total(windows, 'seconds'):.1f}",
+        str(threads),
+    )
 
 
-def _steps_table(seconds: float) -> Table:
-    table = _table("one database", "cpu ms per poll, by step")
+def _steps_table(counts: Sequence[int], seconds: float) -> Table:
+    table = _table("closed loop", "cpu ms per poll, by step")
+    table.columns[-1].no_wrap = False
     for kind, troubled in CLOSED:
-        _attempt(table, kind, partial(closed, 1, troubled, seconds, "--steps"), _step_cells)
+        first = partial(_step_cells, counts[0])
+        found = _attempt(table, f"{kind}, {counts[0]}", partial(closed, counts, troubled, seconds, "--steps"), first)
+        for count in counts[1:] if found else ():
+            table.add_row(f"{kind}, {count}", *_step_cells(count, found or {}))
     return table
 
 
-def _step_cells(found: Mapping[str, Any]) -> Sequence[str]:
-    spent = dict(sorted(found["steps"].items()))
-    spent["driver, hand-over, the rest"] = found["processor"] - sum(spent.values())
-    spent["all"] = found["processor"]
-    return [", ".join(f"{step} {1000 * seconds / found['polls']:.2f}" for step, seconds in spent.items())]
+def _step_cells(count: int, found: Mapping[int, Sequence[Window]]) -> Sequence[str]:
+    windows = found[count]
+    spent = {step: sum(window["steps"][step] for window in windows) for step in sorted(windows[0]["steps"])}
+    processor = total(windows, "processor")
+    spent["driver, hand-over, the rest"] = processor - sum(spent.values())
+    spent["all"] = processor
+    polls = total(windows, "polls")
+    return [", ".join(f"{step} {1000 * seconds / polls:.2f}" for step, seconds in spent.items())]
 
 
 def _open_table(runs: Sequence[Run], tree: Path) -> Table:
-    """Every run, then what overload leaves of the best throughput."""
+    """Every run, then the share of the best throughput that overload leaves."""
     table = _table("open loop", *OPEN_HEADS)
     seen = {
         run: _attempt(table, f"{run.what}, {run.databases}", partial(opened, run, tree), partial(_open_cells, run))
@@ -190,6 +210,6 @@ def _open_cells(run: Run, one: Watch) -> Sequence[str]:
 
 
 def at(values: Sequence[float], share: float) -> float:
-    """The value below which that share lies."""
+    """The value below which this share of the values lies."""
     ordered = sorted(values) or [0.0]
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

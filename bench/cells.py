@@ -1,7 +1,8 @@
-"""The view over all cells: what one question about 100,000 databases costs us, and how long a real engine takes.
+"""The view over all cells:
 
-VictoriaMetrics takes its series by import, Prometheus 10,000 databases by scrapes; each with the shipped rules (cells.yml), and
-without them. An engine that is not installed is left out.
+what one question about 100,000 databases costs us, and how long a real engine takes. VictoriaMetrics imports its series,
+Prometheus scrapes 10,000 databases. Each runs with the shipped rules (cells.yml) and without them. A missing engine is left
+out.
 """
 
 import shutil
@@ -24,7 +25,7 @@ CAUSES = ("undo-segments", "hard-parse-storm", "sequence-nocache")
 
 
 def figures() -> Table:
-    """Processor and clock of one overview, median of some, on each engine that is there."""
+    """Processor and clock of one overview, each a median, on each engine that is installed."""
     columns = ("engine", "databases", "rules", "processor ms", "clock ms: median · longest", "listed")
     table = Table(*columns, title="All cells in one view")
     for program, databases in SIZES.items():

@@ -1,7 +1,6 @@
-"""What a replica of several costs on one PostgreSQL: leases, its word about databases, an answer about somebody else's.
-
-Milliseconds of processor of this process and of the server, and by the clock, which is poor on a busy machine.
-What a poll costs is told by `bench poll`, what a write costs by `bench history`, and a takeover by `bench leases`.
+"""What one of several replicas costs on one PostgreSQL: leases, its row about each database, an answer about another
+replica's database. Figures are milliseconds of processor of this process and of the server, and of the clock, which means
+little on a busy machine. `bench poll` measures a poll, `bench history` a write, `bench leases` a takeover.
 """
 
 import statistics
@@ -34,13 +33,13 @@ FLEETS = (1000, 5000)
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """Where figures go, and the first process of the server."""
+    """The list for the figures, and the first process of the server."""
 
     table: Table
     server: int
 
     def row(self, what: str, times: int, call: Callable[[], object]) -> None:
-        """Call so many times, and tell the means of processor and the median by the clock."""
+        """Call this many times. Adds the means of processor and the median of the clock."""
         server, here, clock = self._served(), time.process_time(), []
         for _ in range(times):
             began = time.perf_counter()
@@ -52,7 +51,7 @@ class _Bench:
         self.table.add_row(what, *(f"{1000 * seconds:.2f}" for seconds in each))
 
     def _served(self) -> float:
-        """Seconds of the server; asked outside of what is measured, for it reads every process of the machine."""
+        """Seconds of the server. The measurement excludes this call, because it reads every process of the machine."""
         return spent(self.server) - spent(None)
 
 
@@ -76,7 +75,7 @@ def figures() -> Table:
 
 
 def _polled(store: Repository) -> MonitoredDatabase:
-    """A database in a storm, polled a few times into the store."""
+    """A database in a storm, with a few polls in the store."""
     watched = MonitoredDatabase(DatabaseSettings(name=NAME, dsn=f"demo:{NAME}"), 15.0)
     began = datetime.now(UTC) - timedelta(hours=2)
     for at in (40.0, 55.0, 70.0):

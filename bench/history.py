@@ -1,9 +1,10 @@
-"""The history store on both engines: what a write costs, what figures weigh, and what a page's questions cost.
+"""The history store on both engines:
 
-LATCHSCOPE_BENCH_FIGURES sets the figures of polls (20,000,000 without it): a database that never rests, 15 s apart over
-two days, as many databases as that makes, each figure of a size of its own over seven orders. They are packed and
-written as `Repository.write` does, without their snapshots; five minutes are rolled up by the product for the databases
-that are asked about, hours of 90 days are packed. Processor time of client and server together; a question is the client's.
+what a write costs, what figures weigh, and what a page's questions cost. LATCHSCOPE_BENCH_FIGURES sets the figures of polls
+(20,000,000 by default): databases that never rest, polled every 15 s over two days, as many as that number needs. Each
+figure has its own size over seven orders of magnitude. They are packed and written as `Repository.write` does, without their
+snapshots. The product rolls up five minutes for the databases that questions are about; hours of 90 days are packed
+directly. A write counts processor time of client and server, a question that of the client.
 """
 
 import os
@@ -45,10 +46,10 @@ DAYS = 2
 POLLS = DAYS * 86400 // INTERVAL
 END = BEGAN + timedelta(days=DAYS)
 ASKED = 3
-"""Databases that questions are about."""
+"""Databases that the questions are about."""
 QUESTIONS = 40
 BODIES = 500
-"""Different polls of a database that the fill repeats."""
+"""Distinct polls of a database, which the fill repeats."""
 REAL = 60
 """Polls of a scripted storm, one after the other."""
 BATCH, BATCHES = 100, 12
@@ -120,7 +121,7 @@ def _polls() -> list[IngestRecord]:
 
 
 def _writes(bench: _Bench, polls: Sequence[IngestRecord]) -> dict[str, str]:
-    """Whole writes of a hundred databases' polls at a time, as a busy writer has them; and their figures alone."""
+    """Whole writes of the polls of a hundred databases at a time, as a busy writer has them, and writes of figures alone."""
     whole, alone, figures = [], [], 0
     for turn in range(2 + BATCHES):
         at = BEGAN - timedelta(days=1) + timedelta(seconds=INTERVAL * turn)
@@ -148,7 +149,7 @@ def _of_database(poll: IngestRecord, name: str, at: datetime) -> IngestRecord:
 
 
 def _figures_alone(store: Repository, records: Sequence[IngestRecord], turn: int) -> None:
-    """What a write does with figures, at a time of their own."""
+    """The part of a write that handles figures, measured alone."""
     rows = []
     for place, (record, items) in enumerate(
         zip(records, store.names.numbers([record.items for record in records]), strict=True)
@@ -161,7 +162,7 @@ def _figures_alone(store: Repository, records: Sequence[IngestRecord], turn: int
 
 
 def _fill(store: Repository) -> tuple[list[int], int]:
-    """Polls up to FIGURES in tables that begin empty; the numbers of their databases, and the figures of each poll."""
+    """Fill empty tables with FIGURES figures of polls. Returns the numbers of the databases and the figures per poll."""
     with store.engine.begin() as connection:
         for table in ("figures", "polls", "unrolled"):
             connection.execute(text(f"delete from {table}"))
@@ -192,7 +193,7 @@ def _counters(store: Repository) -> Items:
 
 
 def _rolled_up(bench: _Bench, databases: Sequence[int]) -> str:
-    """Roll up what was filled, by the product."""
+    """Roll up the filled polls with the product's own code."""
     due = [(300, number, millis(BEGAN) + 300_000 * n, 1) for number in databases for n in range(DAYS * 288)]
     with bench.store.engine.begin() as connection:
         insert_raw(connection, table_of(Unrolled), due)
@@ -203,7 +204,7 @@ def _rolled_up(bench: _Bench, databases: Sequence[int]) -> str:
 
 
 def _hours(store: Repository, databases: Sequence[int]) -> None:
-    """Hours of 90 days before."""
+    """Fill in the hours of the 90 days before."""
     hours = 90 * 24
     begin = millis(BEGAN - timedelta(hours=hours))
     store.partitions.ensure("figures_1h", range(begin, millis(BEGAN) + 1, 86_400_000))

@@ -33,13 +33,13 @@ from tests.service.stores import Place, Postgres
 WORKERS = 3
 SETTLED_SECONDS = 240.0
 TAKEN_SECONDS = 120.0
-"""How long is waited at most until all are held, and held again."""
+"""Seconds to wait at most until the workers hold all leases, and hold them again."""
 Note = tuple[float, str, str]
-"""When (the machine's clock since its start), the word `got` or `left`, and the database."""
+"""A line of a worker's notes: when (the machine's clock since its start), the word `got` or `left`, and the database."""
 
 
 def figures(options: Sequence[str] = ()) -> Table:
-    """Kill one of three, and read what they noted."""
+    """Kill one of three workers, and read their notes."""
     parser = argparse.ArgumentParser(prog="python -m bench leases", description=__doc__)
     parser.add_argument("--databases", type=int, default=5000)
     parser.add_argument("--interval", type=float, default=15.0)
@@ -90,7 +90,7 @@ def _measured(place: Place, databases: int, interval: float) -> Table:
 
 
 def _work(url: str, file: str, databases: int, interval: float) -> None:
-    """A bare worker: takes its share, and notes what it may poll and what it may poll no more."""
+    """A bare worker: it takes its share, and notes what it may poll and what it may no longer poll."""
     every = [DatabaseSettings(name=f"db{n:04}", dsn="demo:undo-storm") for n in range(databases)]
     board = Board([MonitoredDatabase(settings, interval) for settings in every])
     leases = SharedLeases(url, Path(file).name, None, max(5.0, interval / 2))
@@ -104,7 +104,7 @@ def _work(url: str, file: str, databases: int, interval: float) -> None:
 
 
 class _Bare:
-    """A worker that polls nothing: it may as long as its lease holds."""
+    """A worker that polls nothing. It may poll as long as its lease holds."""
 
     def __init__(self, name: str, lease: Lease, notes: object) -> None:
         self._name, self._lease, self._notes = name, lease, notes
@@ -128,7 +128,7 @@ class _Bare:
 
 
 def _notes(file: Path) -> Iterator[Note]:
-    """What a worker noted; a last line that the kill cut off is no note."""
+    """The notes of a worker. The kill may have cut the last line off; such a line does not count."""
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         try:
             at, word, name = json.loads(line)
@@ -138,13 +138,13 @@ def _notes(file: Path) -> Iterator[Note]:
 
 
 def _held(file: Path) -> set[str]:
-    """What a worker held last."""
+    """The databases that a worker held last."""
     last = {name: word for _, word, name in _notes(file)}
     return {name for name, word in last.items() if word == "got"}
 
 
 def _until(files: Sequence[Path], databases: int, least: int, seconds: float) -> None:
-    """Wait until all databases are held, and by each worker at least so many."""
+    """Wait until the workers hold all databases, and each at least this many."""
     end = threading.Event()
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -156,7 +156,7 @@ def _until(files: Sequence[Path], databases: int, least: int, seconds: float) ->
 
 
 def _twice(notes: Sequence[Sequence[Note]], killed: float) -> int:
-    """How many databases were held by two workers at one moment; the killed one's end with its kill."""
+    """How many databases two workers held at the same moment. The leases of the killed worker end with its kill."""
     spans: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for place, told in enumerate(notes):
         begun: dict[str, float] = {}

@@ -1,7 +1,7 @@
 """One scrape of /metrics for 10, 100 and 1,000 databases, beside the same samples through prometheus_client.
 
-Real polls of the scripted databases, rendered under other names; a scrape through `exposition` alone and over HTTP from
-another process; then the same samples as prometheus_client's own counters and gauges, in the same run.
+Real polls of the scripted databases appear under other names. Each run scrapes through `exposition` alone and over HTTP from
+another process, then serves the same samples as counters and gauges of prometheus_client.
 """
 
 import http.client
@@ -33,10 +33,10 @@ from service.web.access import Access
 from service.web.api.databases import outside
 
 FLEETS = ((10, 200), (100, 200), (1000, 200), (1000, None))
-"""Databases, and the samples of each; None is what the scripted databases give."""
+"""Databases, and the samples of each; None means the samples that the scripted databases give."""
 SCRAPES = 100
 OF_LIVENESS = 5
-"""Samples of every database that a scrape adds to those of its last poll."""
+"""Samples per database that a scrape adds to those of its last poll."""
 LONG_AGO = 3600.0
 """An interval so long that nothing grows stale during the run."""
 SAMPLE = re.compile(r"^([a-z_]+)\{(.*)\} (\S+)$")
@@ -44,7 +44,7 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 
 
 class Forgetful:
-    """A keeper that keeps nothing."""
+    """A keeper that stores nothing."""
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: object = None) -> None:
         """Nothing."""
@@ -52,7 +52,7 @@ class Forgetful:
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured of one fleet; times in seconds."""
+    """The figures of one fleet; times in seconds."""
 
     databases: int
     series: int
@@ -77,7 +77,7 @@ def prototypes() -> list[Published]:
 
 
 def cut(blocks: Mapping[str, bytes], most: int) -> dict[str, bytes]:
-    """The first so many samples of a database."""
+    """The first samples of a database, at most this many."""
     kept: dict[str, bytes] = {}
     for family, text in blocks.items():
         lines = text.splitlines(keepends=True)[:most]
@@ -88,7 +88,7 @@ def cut(blocks: Mapping[str, bytes], most: int) -> dict[str, bytes]:
 
 
 def fleet(databases: int, most: int | None, published: Sequence[Published]) -> tuple[Board, float]:
-    """A board of so many databases with at most so many samples each, and the seconds that rendering one took."""
+    """A board of databases, each with a limited number of samples, and the seconds to render one database."""
     watched, spent = [], 0.0
     for number in range(databases):
         source = published[number % len(published)]
@@ -114,7 +114,7 @@ def timed(times: int, work: Callable[[], object]) -> list[float]:
 
 
 def stock(page: str) -> CollectorRegistry:
-    """Every sample of ours as a child of prometheus_client's own metrics."""
+    """Our samples as children of prometheus_client's own metrics."""
     samples = [match for match in map(SAMPLE.match, page.splitlines()) if match]
     parsed = [(match[1], dict(LABEL.findall(match[2])), float(match[3])) for match in samples]
     names: dict[str, list[str]] = {}
@@ -134,7 +134,7 @@ def stock(page: str) -> CollectorRegistry:
 
 
 def ask(port: int, times: int) -> list[float]:
-    """Seconds from request to last byte, of scrapes one after another on one connection. Runs in another process."""
+    """Seconds from request to last byte, for scrapes one after another on one connection. Runs in another process."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
     def once() -> None:
@@ -181,17 +181,17 @@ def measure(databases: int, most: int | None, published: Sequence[Published]) ->
 
 
 def count(page: bytes) -> int:
-    """Samples about databases on a page."""
+    """Number of samples about databases on a page."""
     return sum(line.startswith(b"latchscope_") for line in page.splitlines())
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that this share of all stays at or below."""
+    """The value at or below which this share of all values lies."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 def milliseconds(seconds: float) -> str:
-    """With as many digits as say something."""
+    """With as many digits as are significant."""
     return f"{seconds * 1000:,.2f}" if seconds < 0.1 else f"{seconds * 1000:,.0f}"
 
 

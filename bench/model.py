@@ -1,4 +1,4 @@
-"""The contention model against its acceptance table: published tables, and a latch emulated on 16 real cores."""
+"""The contention model and its acceptance table: published tables, and a latch emulated on 16 real cores."""
 
 from collections.abc import Callable, Iterable
 

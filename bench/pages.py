@@ -1,7 +1,7 @@
 """What a page costs: processor time and bytes of the fleet and of a database, with a thousand databases on the board.
 
-Ten of them have what a month leaves in the store: two days of polls, two weeks of five minutes and thirty days of hours.
-Their last hour is of real polls of the scripted databases; what lies before repeats one poll, and its totals are drawn.
+Ten of them have a month in the store: two days of polls, two weeks of five minutes and thirty days of hours. Their last hour
+is real polls of the scripted databases. The time before repeats one poll, with random totals.
 """
 
 import gzip
@@ -28,17 +28,17 @@ DATABASES = 1000
 TIMES = 10
 INTERVAL = 15
 POLLS = range(40, 3640, INTERVAL)
-"""An hour of polls for the databases whose page is asked for."""
+"""An hour of polls for the databases whose pages the bench asks for."""
 FILLED = 10
 ASKED = ("undo-storm", "busy-but-fine")
-"""Whose pages are asked for; they are among the filled."""
+"""The databases whose pages the bench asks for. They are among those with a month in the store."""
 DAYS = {"poll": 2, "5m": 14, "1h": 30}
-"""Of each resolution; the retention that nobody changed keeps hours longer."""
+"""Seconds of each resolution in the store. The default retention keeps hours longer."""
 PAGES = ("/", "/?state=critical", "/db/undo-storm", "/db/busy-but-fine", "/db/undo-storm/history", "/causes")
 
 
 def figures() -> Table:
-    """Each page asked for some times, after it was asked for once."""
+    """Each page, several times after a first request."""
     table = Table("page", "processor ms", "KB", "KB compressed", title=f"Pages with {DATABASES:,} databases")
     with tempfile.TemporaryDirectory() as folder:
         patch = pytest.MonkeyPatch()
@@ -71,7 +71,7 @@ def figures() -> Table:
 
 
 def _month(store: Repository, number: int) -> None:
-    """What lies before the polls of the bench in the store of one database."""
+    """Fill the store of one database with the time before the polls of the bench."""
     counters: Items = np.array([id for id, item in store.names.named(range(1, 2000)).items() if not item[3]], np.int64)
     chance, end = np.random.default_rng(number), millis(BEGAN)
     body = pack(counters, np.rint(10 ** chance.uniform(0, 7, len(counters))))

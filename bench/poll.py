@@ -34,7 +34,7 @@ class Clock:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def during(self, part: str, call: Callable[[], T]) -> T:
-        """The result of `call`, its time added to `part`."""
+        """The result of `call`. Its time counts for `part`."""
         began = time.perf_counter()
         try:
             return call()
@@ -44,7 +44,7 @@ class Clock:
 
 @dataclass
 class Timed:
-    """A Connection that knows how long the driver took."""
+    """A Connection that measures the time in the driver."""
 
     connection: OracleConnection
     clock: Clock
@@ -58,7 +58,7 @@ class Timed:
 
 @dataclass
 class TimedBackend:
-    """A backend of the stand-in that knows how long its own work took, which a database would do elsewhere."""
+    """A backend of the stand-in that measures its own work, which a real database does elsewhere."""
 
     backend: Backend
     clock: Clock

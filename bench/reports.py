@@ -1,4 +1,6 @@
-"""How fast reports are read, beside the least that any reader must do: parse the HTML, or decode the text and split its lines."""
+"""How fast latchscope reads reports, compared with the least that any reader must do: parse the HTML, or decode the text and
+split its lines.
+"""
 
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from tests.conftest import ROOT, SHARED
 from tests.recordings.reports import make
 
 SECONDS = 2.0
-"""How long each way is repeated."""
+"""Seconds for which each way repeats."""
 PEAK = """
 import sys
 from pathlib import Path
@@ -72,7 +74,7 @@ def _column(files: Sequence[Path], minimum: Callable[[bytes], object]) -> list[t
 
 
 def _per_second(contents: Sequence[bytes], work: Callable[[bytes], object]) -> float:
-    """Reports per second, all in turn until the time is over."""
+    """Reports per second. It reads all of them in turn until the time is over."""
     done, began = 0, time.perf_counter()
     while (spent := time.perf_counter() - began) < SECONDS:
         for data in contents:

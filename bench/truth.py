@@ -1,6 +1,7 @@
-"""How often the diagnosis is right, on instances with known truth (tests/truth): even seeds, and those held back.
+"""How often the diagnosis is right, on instances with known truth (tests/truth):
 
-`--only CAUSE` measures one cause; `--show SEED` prints the truth of an instance beside its diagnosis.
+even seeds, and held-out ones. `--only CAUSE` measures one cause; `--show SEED` prints the truth of an instance beside its
+diagnosis.
 """
 
 import argparse
@@ -21,7 +22,7 @@ Test = Callable[[Score], bool]
 
 
 def figures(arguments: Sequence[str] = ()) -> RenderableType:
-    """Every table, or what the arguments ask for."""
+    """Every table, or those that the arguments ask for."""
     parser = argparse.ArgumentParser(prog="python -m bench truth", description=__doc__)
     parser.add_argument("--only", metavar="CAUSE", help="seeds in which this cause is staged")
     parser.add_argument("--show", metavar="SEED", type=int, help="the truth of one seed beside its diagnosis")
@@ -138,7 +139,10 @@ def _groups(found: list[Score]) -> Table:
 
 
 def _causes(found: list[Score]) -> Table:
-    """Every staged cause, alone or as a look-alike: how often it is first, found, ruled out and by what."""
+    """Every staged cause, alone or as a look-alike:
+
+    how often it is first, found, or ruled out, and which signal rules it out.
+    """
     columns = ("cause", "n", "top even/back", "anywhere even/back", "cache", "ruled out", "by, or missing (even seeds)")
     table = _table("Per cause, alone", *columns)
     known: dict[str, list[Score]] = defaultdict(list)
@@ -174,7 +178,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _confusion(found: list[Score]) -> Table:
-    """What is named first instead, of even seeds alone."""
+    """Which cause comes first instead, over even seeds only."""
     table = _table(
         "Confusion (even seeds)", "staged", "n", "first", "named first instead", "untrue at warning or above"
     )

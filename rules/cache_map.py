@@ -120,6 +120,14 @@ def cache_map(delta: Delta) -> CacheMap:
     return CacheMap(children, tuple(_disagreements(delta, children)))
 
 
+def look_up(child: int) -> str:
+    """How to name the cache of a child by hand, as the beginning of a sentence. A report has the child, never the map."""
+    return (
+        f"ask the instance as SYS, at any hour until it restarts: "
+        f"`select kqrstcid, kqrsttxt from x$kqrst where kqrstcln = {child}`"
+    )
+
+
 def why_not_inferred(delta: Delta) -> str:
     """Why the gets of a child do not show its cache, as the end of a sentence."""
     if any(row.get("type") is None for row in delta.rows("v$rowcache")):

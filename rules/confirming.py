@@ -10,7 +10,7 @@ from rules.query import Confirmation, Query
 
 GRANTS = "`latchscope grants --confirm` prints the grant"
 ROOT = "CDB$ROOT"
-ONLY_THEN = "Run it while it happens; it says nothing of the report's time."
+ONLY_THEN = "Run it while the trouble lasts. It shows the present, not the time of the report."
 """Of a query about now, beside a printed report."""
 
 

@@ -1,9 +1,15 @@
 """Numbers for people: thousands separated, shares in percent, always with the parts they come from."""
 
 import re
+from functools import cache, lru_cache
 
 from collectors.basis import Basis
+from rules.bounds import bound_of
 from rules.model import Evidence, RuledOut
+
+PER_WAITED = "s for each second waited"
+"""Two measures against each other, so it may be above 1. As a percentage it would look like a share."""
+LEAST_PER_WAITED = 0.001
 
 
 def count(value: float) -> str:
@@ -48,24 +54,42 @@ def measured(value: float, unit: str, beside: float | None = None) -> str:
     if unit == "ratio":
         shares = all(0 <= number <= 1 for number in (value, value if beside is None else beside))
         return percent(value) if shares else number(value)
+    if unit == PER_WAITED and 0 < value < LEAST_PER_WAITED:
+        return f"< {LEAST_PER_WAITED:g} {unit}"
     return number(value) if unit == "value" else f"{number(value)} {one_of(value, unit)}".strip()
-
-
-def needed(needs: str, unit: str, value: float) -> str:
-    """A comparison in the form of its value: '>= 0.3' → '>= 30.0 %'."""
-    sign, _, bound = needs.partition(" ")
-    return f"{sign} {measured(float(bound), unit, value)}" if sign in (">=", "<=") else needs
 
 
 def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
     """A value and its bound, both in one form. If another cause explains the waits, that cause."""
-    if isinstance(evidence, RuledOut) and evidence.value is not None and evidence.needs.startswith("not "):
-        return measured(evidence.value, evidence.unit), f"no other cause, but {evidence.because}"
     if evidence.value is None:
         return "", evidence.needs
-    sign, _, bound = evidence.needs.partition(" ")
-    beside = float(bound) if sign in (">=", "<=") else None
-    return measured(evidence.value, evidence.unit, beside), needed(evidence.needs, evidence.unit, evidence.value)
+    if isinstance(evidence, RuledOut) and evidence.explained_by is not None:
+        return measured(evidence.value, evidence.unit), f"no other cause, but {evidence.because}"
+    bound = evidence.bound
+    if bound is None:
+        return measured(evidence.value, evidence.unit), evidence.needs
+    needs = f"{bound.operator} {measured(bound.value, evidence.unit, evidence.value)}"
+    return measured(evidence.value, evidence.unit, bound.value), needs
+
+
+@lru_cache(4096)
+def against_bound(name: str, value: float, unit: str, needs: str) -> str:
+    """The measured value against the bound that it misses: "the figure for parses is 3, below the 10 that it needs".
+
+    Every poll asks it of every ruled-out cause, mostly about the same few values.
+    """
+    bound = bound_of(needs)
+    if bound is None:
+        return f"the figure for {name} is {measured(value, unit)}, and this cause needs {needs}"
+    beyond = "below" if bound.operator == ">=" else "above"
+    beside = 2.0 if unit == "ratio" and value > 1 else None
+    limit = _limit(bound.value, unit, beside)
+    return f"the figure for {name} is {measured(value, unit, bound.value)}, {beyond} the {limit} that this cause needs"
+
+
+@cache
+def _limit(bound: float, unit: str, beside: float | None) -> str:
+    return measured(bound, unit, beside).replace(".0 %", " %")
 
 
 _PLURAL = re.compile(r"(?<=\w\w)(?:ies|(?<=ss)es|(?<=ch)es|s)(?= (?:per|on)\b|$)")
@@ -107,8 +131,8 @@ def exact(value: float) -> int | float:
 
 
 def sentence(words: str) -> str:
-    """The words with a capital at the start, the rest untouched."""
-    return words[:1].upper() + words[1:]
+    """The words with a capital at the start, unless they start with a name of Oracle's such as dc_objects or v$latch."""
+    return words if re.match(r"\w*[_$]", words) else words[:1].upper() + words[1:]
 
 
 def within(words: str) -> str:

@@ -173,7 +173,7 @@ def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
             name="release",
             value=None,
             needs=needs,
-            because=f"this is {release}, where it is not known",
+            because=f"this is {release}, and the cause is not known to occur there",
         )
     return None
 

@@ -157,6 +157,7 @@ class RuledOut(Frozen):
     needs: str
     bound: Bound | None = Field(None, description="`needs` as operator and number; null if it is neither")
     because: str = ""
+    explained_by: str | None = Field(None, description="the cause that explains these waits instead; null without one")
 
 
 class Undetermined(Frozen):

@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 
 from rules.frozen import Frozen
 
+OF_MISSES = "It predicts misses, not the time lost. Sessions lose time where a miss ends in a sleep, so compare before and after"
+"""What a prediction is about, beside it."""
+
 
 class RemedyEffect(Frozen):
     """What a cause's remedy does to its child latch, as factors from least to most."""

@@ -5,11 +5,16 @@ from typing import Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from collectors.release import text_for
+from collectors.release import at_least, text_for
 from rules.frozen import Frozen
 from rules.query import COMPARISON, Texts
 
 NOT_KNOWN = "Not known."
+CONTAINERS_SINCE = "12.1"
+IN_CONTAINERS = (
+    "In a container database run the SQL in the container that has the trouble: see con_id of the confirming rows, or the "
+    "container of the waiting sessions. In CDB$ROOT it may read and change the root alone."
+)
 
 
 class RemedyStep(Frozen):
@@ -69,6 +74,12 @@ class Advice(Frozen):
     remedy_steps: tuple[RemedyStep, ...] = Field((), description="the same step by step, the least invasive first")
     risk: str = Field(description="the risks of the steps, as one paragraph")
     expected_effect: str
+
+
+def in_containers(steps: Iterable[RemedyStep], release: str | None = None) -> str:
+    """Where to run the statements of the steps in a container database. Empty without statements, or on an old release."""
+    possible = release is None or at_least(release, CONTAINERS_SINCE)
+    return IN_CONTAINERS if possible and any(step.sql for step in steps) else ""
 
 
 def paragraph(steps: Iterable[RemedyStep]) -> str:

@@ -8,6 +8,7 @@ from rules.catalogue import conditions
 from rules.cause import Cause
 from rules.context import Known, SignalContext
 from rules.finding import ConditionResult
+from rules.formatting import against_bound
 from rules.hangs import VIEW as WAITING_SESSIONS
 from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
 from rules.model import Confidence, Finding, RuledOut, Severity, Undetermined, Unknown
@@ -63,7 +64,9 @@ def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
         unit=SIGNALS[condition.signal].unit,
         needs=condition.needs,
         bound=bound_of(condition.needs),
-        because=condition.because,
+        because=against_bound(
+            SIGNALS[condition.signal].called, outcome.reading.value, SIGNALS[condition.signal].unit, condition.needs
+        ),
     )
 
 
@@ -229,6 +232,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
         unit=first.unit,
         needs=f"not {first.needs}",
         because=f"{other.title} explains these waits ({other.cause})",
+        explained_by=other.cause,
     )
 
 

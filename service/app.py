@@ -25,6 +25,7 @@ from service.telemetry.build import build_telemetry
 from service.threads import ThreadMetrics
 from service.watch.connect import Connector
 from service.watch.scheduler import QueueMetrics
+from service.web.api.http import ScrapesFirst
 from service.web.build import build_web
 
 BackgroundPart = Notifiers | PeriodicJob | ReceiverThread
@@ -41,7 +42,7 @@ def create_app(settings: Settings) -> FastAPI:
     store = build_store(settings)
     registry.register(SpoolMetrics(store.writer.spool))
     jobs = build_jobs(store.repository, board, connector.began, registry)
-    notifiers = build_notifiers(settings, store.repository, registry)
+    notifiers = build_notifiers(settings, store.repository, board, registry)
     telemetry = build_telemetry(settings, board, store.repository, registry)
     fleet = build_fleet(settings, store, board, connector)
     registry.register(FleetMetrics(fleet.coordinator))
@@ -78,6 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
         registry,
         lambda: readiness(store.writer.trouble() or threads.trouble(), fleet.scheduler.queue_seconds),
     )
+    app.add_middleware(ScrapesFirst, first=fleet.scheduler.right_of_way.first)
     return app
 
 

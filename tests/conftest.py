@@ -1,4 +1,4 @@
-"""What tests of every floor share: the shared data, the recorded incident, and the rule against skips."""
+"""Fixtures of all tests: the shared data, the recorded incident, and the rule against skips."""
 
 import gc
 import os
@@ -20,17 +20,17 @@ SHARED = ROOT.parent / "shared" / "data"
 INCIDENT = ROOT / "tests" / "recordings" / "undo-segments" / "incident-2010.json"
 
 
-# No deadline: a machine that is busy for a moment is no failure.
+# No deadline: a test must not fail because the machine is busy for a moment.
 settings.register_profile("house", deadline=None, max_examples=15)
 settings.register_profile("soak", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
-# Until everything is collected nothing becomes garbage. Afterwards tests make far more objects than servers do.
+# Until collection ends, nothing becomes garbage. Afterwards tests create far more objects than servers do.
 gc.disable()
 BETWEEN_COLLECTIONS = (10_000, 20, 20)
-# promtool and Prometheus live for seconds, in which Go would look for garbage again and again.
+# promtool and Prometheus live for seconds, in which Go's garbage collector is wasted work.
 os.environ.setdefault("GOGC", "400")
-# As in the service: threads of numpy's BLAS would spin beside the workers of the tests.
+# As in the service: threads of numpy's BLAS would spin beside the test workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 WAITING = (
@@ -49,27 +49,26 @@ WAITING = (
     "tests/service/store/test_writer.py",
     "tests/service/store/queries/test_topics.py",
 )
-"""Files that mostly wait, for servers, processes and deadlines, the longest first. They begin while others can still compute."""
+"""Files that mostly wait, for servers, processes and deadlines, the longest first. They begin while others still compute."""
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: a worker per core that this process may use, which `taskset` and containers make fewer, and one that waits."""
+    """`-n auto`: one worker per core of this process (`taskset` and containers may give fewer), and one more for waiting."""
     usable = getattr(os, "sched_getaffinity", None)
     return (len(usable(0)) if usable else os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that mostly wait come first, so that none is left for the end, when nothing is there to do beside it."""
+    """Files that mostly wait come first, so that none runs alone at the end."""
     order = {ROOT / name: place for place, name in enumerate(WAITING)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected lives to the end; the garbage collector need not walk it again and again."""
-    gc.collect()
+    """Imported modules and collected tests live to the end. The garbage collector need not visit them again and again."""
     gc.freeze()
     gc.set_threshold(*BETWEEN_COLLECTIONS)
     gc.enable()
@@ -94,7 +93,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def no_skip(report: Report) -> Report:
-    """With LATCHSCOPE_REQUIRE_ALL=1 a skip has failed: something that CI must have is not there."""
+    """With LATCHSCOPE_REQUIRE_ALL=1 a skip is a failure: CI must have what is missing."""
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("LATCHSCOPE_REQUIRE_ALL") == "1":
         report.outcome = "failed"
         report.longrepr = f"skipped, and LATCHSCOPE_REQUIRE_ALL=1 allows no skip: {report.longrepr}"
@@ -111,8 +110,8 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator["Postgres"]:
-    """One PostgreSQL server for the session; skips by name where its wheel is not installed."""
-    from tests.service.stores import Postgres  # most processes that load this file never ask for it
+    """One PostgreSQL server for the session. Tests skip by name where its wheel is missing."""
+    from tests.service.stores import Postgres  # most processes that load this file never need it
 
     server = Postgres()
     yield server

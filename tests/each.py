@@ -1,4 +1,4 @@
-"""One test over many values: for questions too small to be a test for each of them. A failure names the value."""
+"""One test over many values, for questions too small for a test each. A failure names the value."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -6,11 +6,11 @@ from functools import wraps
 from typing import Any
 
 MOST_LETTERS = 200
-"""Of a value that a failure names; of a dictionary or a cause its beginning tells which it is."""
+"""How a failure names a value; for a dictionary or a cause, its beginning is enough."""
 
 
 def each(names: str | tuple[str, ...], values: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """As `pytest.mark.parametrize`, and all values are one test. There must be some."""
+    """Like `pytest.mark.parametrize`, but all values are one test. At least one value is required."""
     given, wanted = list(values), (names,) if isinstance(names, str) else names
     assert given, f"nothing to ask about as {names}"
 

@@ -4,11 +4,11 @@ import random
 import socket
 
 LISTENED_ON = range(20_000, 32_000)
-"""Below the ports that systems hand out to connections: none of those can take a port before its program listens on it."""
+"""Below the ports that systems give to connections, so no connection can take a port before its program listens."""
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 nobody listens on; of any number of tests that ask at once, each gets another one most surely."""
+    """A free port of 127.0.0.1. Tests that ask at the same time get different ones, almost surely."""
     while True:
         port = random.SystemRandom().choice(LISTENED_ON)
         with socket.socket() as one:

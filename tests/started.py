@@ -1,7 +1,6 @@
-"""`python -m …` and `python -c …` without the second that their imports take: forked from a process that has them.
-
-What runs is a process of its own with its own arguments, environment and files, and signals reach it as they would. That
-`python -m service` works in a fresh interpreter too is what test_end_to_end, test_modes and test_main hold.
+"""`python -m …` and `python -c …` without the second of imports: forked from a process that has them. Each is a separate
+process with its own arguments, environment and files, and receives signals as usual. test_end_to_end, test_modes and
+test_main prove that `python -m service` works in a fresh interpreter too.
 """
 
 import multiprocessing
@@ -23,7 +22,7 @@ class Started:
     """Such a process, to be used as a subprocess.Popen."""
 
     def __init__(self, *words: str, errors: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
-        """Start what `python *words` would; it says nothing on stdout, and its stderr goes into a file, or nowhere."""
+        """Start what `python *words` would. It writes nothing to stdout; its stderr goes into a file, or nowhere."""
         if errors is not None:
             errors.touch()
         _FORKS.set_forkserver_preload(["service.app", "service.cli.main", "service.cli.serving"])
@@ -35,7 +34,7 @@ class Started:
 
     @property
     def returncode(self) -> int | None:
-        """The code it ended with, the negative number of a signal that ended it, or None."""
+        """Its exit code, the negative number of the signal that ended it, or None."""
         return self._process.exitcode
 
     def poll(self) -> int | None:
@@ -64,7 +63,7 @@ class Started:
 
 
 def end() -> None:
-    """End the process that forks, and wait for it, so that its processor time counts as ours."""
+    """End the forking process, and wait for it, so that its processor time counts as ours."""
     forkserver._forkserver._stop()  # type: ignore[attr-defined]
 
 
@@ -76,7 +75,7 @@ def _run(words: tuple[str, ...], errors: Path | None, environment: Mapping[str, 
     os.chdir(ROOT)
     os.environ.clear()
     os.environ.update(environment)
-    tempfile.tempdir = None  # it may be another in this environment
+    tempfile.tempdir = None  # it may differ in this environment
     how, what, *rest = words
     sys.argv = [what if how == "-m" else how, *rest]
     if how == "-m":

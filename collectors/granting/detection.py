@@ -28,11 +28,8 @@ class FoundKind:
         return self.role in ("PHYSICAL STANDBY", "SNAPSHOT STANDBY")
 
     def __str__(self) -> str:
-        return (
-            f"kind {self.kind}, as {self.why}"
-            if self.certain
-            else f"cannot tell the kind, assumed {self.kind}: {self.why}"
-        )
+        kind = "11.2 (stands for any release without containers)" if self.kind == "11.2" else self.kind
+        return f"kind {kind}, as {self.why}" if self.certain else f"cannot tell the kind, assumed {kind}: {self.why}"
 
 
 def detected(snapshot: Snapshot, asked: Row | None = None) -> FoundKind:

@@ -69,7 +69,7 @@ TRAITS: Mapping[DatabaseKind, KindTraits] = {
     ),
     "standby": KindTraits(
         where="a physical standby that is open for reading (Active Data Guard)",
-        run_as="SYS on the primary, from where redo brings it here",
+        run_as="SYS on the primary, whose redo brings the user here",
         beyond="",
         opens_x_tables=True,
         common_user=True,
@@ -114,6 +114,12 @@ def kind_named(word: str) -> DatabaseKind:
     raise UnknownKind(
         f"{word!r} is not a kind of database{meant} The kinds are {', '.join(KINDS)}; a release such as 19c will do"
     )
+
+
+def release_named(word: str) -> str | None:
+    """The word, where it is a release and not the name of a kind."""
+    name = word.strip().lower()
+    return name if name not in KINDS and _RELEASE.fullmatch(name) else None
 
 
 def has_row_cache_latch(word: str) -> bool:

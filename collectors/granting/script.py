@@ -56,17 +56,21 @@ def owned_by_sys(name: str) -> str:
     return "sys." + re.sub(r"^(g?v)\$", r"\1_$", bare)
 
 
-def grants_script(user: str, kind: DatabaseKind, *, asks: bool = True, latch: bool = True) -> str:
+def grants_script(
+    user: str, kind: DatabaseKind, *, asks: bool = True, latch: bool = True, release: str | None = None
+) -> str:
     """The whole least-privilege script: a user that may log in and read what latchscope polls, and nothing else.
 
     `latch`: child latches may guard the row cache, so that a view over x$kqrst is worth an object of SYS.
 
     `asks`: SQL*Plus asks for the password. Otherwise the caller of the script has defined `latchscope_password`.
+
+    `release`: the release that stood for the kind, such as 19c, which the script names.
     """
     name = grantee(user, kind)
     asking = _asking(name) if asks else ()
     grants = (*_grants(kind, name, latch), *_afterwards(kind, latch))
-    return "\n".join((*_head(kind, name), *asking, *_user(kind, name), *grants)) + "\n"
+    return "\n".join((*_head(kind, name, release), *asking, *_user(kind, name), *grants)) + "\n"
 
 
 def confirming_script(
@@ -113,9 +117,14 @@ def _serving(views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str) 
             yield from grant_lines([view], kind, user)
 
 
-def _head(kind: DatabaseKind, user: str) -> Iterator[str]:
+def _head(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     traits = TRAITS[kind]
-    yield f"-- latchscope on {traits.where}."
+    if release is None:
+        yield f"-- latchscope on {traits.where}."
+    elif kind == "cdb":
+        yield f"-- latchscope on {release}, a container database. Without containers run what --for non-cdb prints."
+    else:
+        yield f"-- latchscope on {release}, which has no containers."
     yield f"-- Run it as {traits.run_as}, in SQL*Plus. It makes {user}, who can only read."
     if traits.beyond:
         yield f"-- What stays hidden: {traits.beyond}."

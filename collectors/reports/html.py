@@ -47,8 +47,11 @@ class _Open:
     def end_cell(self) -> None:
         """Close the cell, if one is open. A heading over several columns counts for each of them."""
         if self.cell is not None and self.row is not None:
-            self.row += [_clean(self.cell)] * min(self.span, MOST_COLUMNS - len(self.row))
-            self.spanned |= self.row_is_heading and self.span > 1
+            if self.span == 1 and len(self.row) < MOST_COLUMNS:  # as nearly every cell of hundreds of thousands
+                self.row.append(_clean(self.cell))
+            else:
+                self.row += [_clean(self.cell)] * min(self.span, MOST_COLUMNS - len(self.row))
+                self.spanned |= self.row_is_heading and self.span > 1
         self.cell = None
 
     def end_row(self) -> None:
@@ -152,5 +155,7 @@ def _clean(pieces: list[str]) -> str:
 
 def _span(attributes: Mapping[str, str]) -> int:
     """Columns that a cell covers."""
-    colspan = attributes.get("colspan", "").strip()
+    if "colspan" not in attributes:
+        return 1
+    colspan = attributes["colspan"].strip()
     return int(colspan) if colspan.isdecimal() and 1 <= int(colspan[:4]) <= MOST_COLUMNS else 1

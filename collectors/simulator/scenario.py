@@ -176,10 +176,20 @@ class ScenarioState:
         return math.floor(self._amount(rate, *of, **named))
 
     def _amount(self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs) -> float:
+        key = (rate, *(id(part) if isinstance(part, Cache | Scenario) else part for part in of), *named.items())
+        rates = self._known.get(key)
+        if rates is None:
+            loads = (self.scenario.ordinary, *(load for _, load in self.scenario.loop))
+            rates = self._known[key] = [rate(load, *of, **named) for load in loads]
         amount = 0.0
-        for seconds, per_second in zip(self._lasted, self._rates(rate, *of, **named), strict=True):
+        for seconds, per_second in zip(self._lasted, rates, strict=True):
             amount += seconds * per_second
         return amount
+
+    @cached_property
+    def _known(self) -> dict[object, list[float]]:
+        """The rates of the days before and of each phase. A scenario never changes, so each rate is computed once."""
+        return _RATES.setdefault(id(self.scenario), (self.scenario, {}))[1]
 
     @cached_property
     def _lasted(self) -> list[float]:
@@ -190,17 +200,6 @@ class ScenarioState:
             lasted.append(loops * seconds + min(max(into, 0.0), seconds))
             into -= seconds
         return lasted
-
-    def _rates(
-        self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs
-    ) -> list[float]:
-        """The rate of the days before and of each phase. A scenario never changes, so each rate is computed once."""
-        known = _RATES.setdefault(id(self.scenario), (self.scenario, {}))[1]
-        key = (rate, *(id(part) if isinstance(part, Scenario) else part for part in of), *named.items())
-        if key not in known:
-            loads = (self.scenario.ordinary, *(load for _, load in self.scenario.loop))
-            known[key] = [rate(load, *of, **named) for load in loads]
-        return known[key]
 
     @property
     def load(self) -> ScriptedLoad:

@@ -26,7 +26,7 @@ KQRST = Collector(
                    case when kqrsttyp <> 1 then kqrstsno end as subordinate#
               from sys.latchscope_kqrst""",
     },
-    without="the certain way from a child latch to its cache; a map inferred from gets takes its place where it can",
+    without="the certain way from a child latch to its cache; if it can, latchscope infers a map from the gets instead",
     granted_on="sys.latchscope_kqrst",
     formerly="sys.x_$kqrst",
     once=True,

@@ -28,11 +28,13 @@ def database(address: str) -> Json:
     return dashboard(
         "latchscope-database",
         "latchscope / Database",
-        "One database: what is wrong, since when and what to do now; then where the time goes.",
+        "One database: what is wrong, since when, and what to do now. Below: where the time goes.",
         chosen(several=False, address=address),
         [*_figures(), _verdict(), *_over_time(), *_where(), *details()],
         annotations=_annotations(),
-        links=[web_link("In latchscope", to_page("${db:raw}"), "the page of this database over this time")],
+        links=[
+            web_link("In latchscope", to_page("${db:raw}"), "latchscope's page of this database for this time range")
+        ],
     )
 
 
@@ -52,7 +54,7 @@ def _figures() -> list[Json]:
     return [
         stat(
             "Severity",
-            "Of the diagnosis, by what the waits cost: from 0.5 % of DB time a notice, 2 % a warning, 10 % critical.",
+            "Severity of the diagnosis, by what the waits cost: 0.5 % of DB time is a notice, 2 % a warning, 10 % critical.",
             "none",
             f"max(latchscope_severity{{{S}}})",
             BY_SEVERITY,
@@ -61,14 +63,14 @@ def _figures() -> list[Json]:
         ),
         stat(
             "DB time lost",
-            "Share of DB time that the waits of the surfaces in trouble cost in the last interval, as the page says it.",
+            "Share of DB time that the waits of the surfaces in trouble cost in the last interval, as on the page.",
             "percentunit",
             f"max({IMPACT}{{{S}}})",
             BY_SHARE,
         ),
         stat(
             "Sessions waiting",
-            "Sessions that waited there on average, those that wait without an end included.",
+            "Sessions that waited on the surfaces in trouble, on average. Waits that have not ended count too.",
             "short",
             f"max({SESSIONS}{{{S}}})",
             BY_SESSIONS,
@@ -104,7 +106,7 @@ def _verdict() -> Json:
     there = link("In latchscope, at this time", to_page("${__data.fields.db}"))
     return table(
         "Verdict",
-        "What is wrong, since when, what to do now and what to check before, as the page says it. The page has the evidence.",
+        "What is wrong, since when, what to do now and what to check first, in the page's words. The page has the evidence.",
         ("Found", "none", shown),
         ("Since", "dateTimeAsLocal", since),
         hide=["Value #A"],
@@ -136,7 +138,7 @@ def _over_time() -> list[Json]:
     return [
         timeseries(
             "DB time lost over time",
-            "What the waits cost, whole and by surface. From 0.5 % a notice, from 2 % a warning, from 10 % critical.",
+            "What the waits cost, in total and by surface. 0.5 % is a notice, 2 % a warning, 10 % critical.",
             "percentunit",
             query(f"max by (db) ({IMPACT}{{{S}}})", "surfaces in trouble"),
             query(f"max by (surface) (latchscope_surface_impact_ratio{{{S}}})", "{{surface}}"),
@@ -144,7 +146,7 @@ def _over_time() -> list[Json]:
         ),
         states(
             "Verdict over time",
-            "How severe it was, and when which cause was found.",
+            "Severity, and which cause was found when.",
             SEVERITIES,
             query(f"max by (db) (latchscope_severity{{{S}}})", "severity"),
             query(severity_by("cause, cache"), "{{cause}} {{cache}}"),
@@ -161,7 +163,7 @@ def _where() -> list[Json]:
         row("Where the time goes"),
         timeseries(
             "DB time, CPU and waits",
-            "In sessions: seconds spent per second, on average of five minutes.",
+            "In sessions: seconds spent per second, averaged over five minutes.",
             "short",
             query(recorded("db:latchscope_db_time_seconds:rate5m"), "DB time"),
             query(recorded("db:latchscope_db_cpu_seconds:rate5m"), "DB CPU"),
@@ -170,27 +172,27 @@ def _where() -> list[Json]:
         ),
         timeseries(
             "Sessions waiting by event",
-            "Row cache events beside those of parsing, of which the row cache is so often only a victim.",
+            "Row cache events beside parsing events. The row cache is often only a victim of parsing.",
             "short",
             *largest("db_event:latchscope_wait_event_seconds:rate5m", "event", "{{event}}"),
             w=8,
         ),
         timeseries(
             "Look-ups by cache",
-            "Requests to each dictionary cache, those in the fast way included, which gets do not count.",
+            "Requests to each dictionary cache. They include the fast requests, which gets do not count.",
             "ops",
             *largest("db_cache:latchscope_rowcache_lookups:rate5m", "cache", "{{cache}}"),
             w=8,
         ),
         timeseries(
-            "Where sessions meet",
-            "Sleeps by code location: that of the latch's holder, or that of the mutex. It points to the cause.",
+            "Where sessions collide",
+            "Sleeps by code location, of the latch's holder or of the mutex. The location points to the cause.",
             "cps",
             query(f"topk({8}, {recorded(latches, 'location')} or {recorded(mutexes, 'location')})", "{{location}}"),
         ),
         timeseries(
-            "Changes of entries by cache",
-            "Sequences without cache, DDL, undo segments that come and go.",
+            "Changed entries by cache",
+            "Usual reasons: sequences without cache, DDL, undo segments that come and go.",
             "ops",
             *largest("db_cache:latchscope_rowcache_modifications:rate5m", "cache", "{{cache}}"),
         ),

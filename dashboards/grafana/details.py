@@ -26,7 +26,7 @@ def _latch() -> Json:
         "Child latches, to 12.1: does one stand out?",
         bars(
             "Share of sleeps by child",
-            "Over the chosen time range. One child far above the others is the hot child; an even spread is not.",
+            "Over the chosen time range. One child far above the others is the hot child; an even spread has none.",
             "percentunit",
             f"sort_desc(topk(8, {share} > 0))",
             CHILD,
@@ -34,34 +34,34 @@ def _latch() -> Json:
         ),
         timeseries(
             "Sleeps by child",
-            "Sleeps on each child latch. The name is that of the parent cache which the child guards.",
+            "Sleeps on each child latch. The name is that of the parent cache that the child guards.",
             "cps",
             *largest(sleeps, BY_CHILD, CHILD),
         ),
         timeseries(
             "Sleeps per get by child",
-            "How often a get ends in sleep. A child far above the median of the busy others is held too long.",
+            "How often a get ends in sleep. A child far above the median of the other busy children is held too long.",
             "percentunit",
             of(sleeps, gets),
             w=8,
         ),
         timeseries(
             "Misses per get by child",
-            "How often the latch was held by somebody else at the first try. High without sleeps: spinning is enough.",
+            "How often somebody else held the latch at the first try. Many misses without sleeps are harmless.",
             "percentunit",
             of(misses, gets),
             w=8,
         ),
         timeseries(
             "Misses that spinning absorbed",
-            "Share of misses that got the latch by spinning, without sleep.",
+            "Share of misses that got the latch by spinning, without a sleep.",
             "percentunit",
             of(spins, misses),
             w=8,
         ),
         timeseries(
             "Sessions asleep by child",
-            "Seconds slept per second: sessions asleep on each child latch, on average.",
+            "Sessions asleep on each child latch, on average: seconds slept per second.",
             "short",
             *largest("db_child_cache:latchscope_latch_wait_seconds:rate5m", BY_CHILD, CHILD),
             w=8,
@@ -75,7 +75,7 @@ def _latch() -> Json:
         ),
         timeseries(
             "Sleeps by location of the waiter",
-            "Where the sessions were that had to sleep. This side shows the victims.",
+            "Code location of the sessions that had to sleep. These are the victims.",
             "cps",
             query(f"topk(6, {waiters})", "{{location}}"),
             w=8,
@@ -85,16 +85,16 @@ def _latch() -> Json:
 
 def _mutex() -> Json:
     return folded(
-        "Mutexes, from 12.2: in which code do sessions meet?",
+        "Mutexes, from 12.2: in which code do sessions collide?",
         timeseries(
             "Mutex sleeps by location",
-            "The number in brackets differs by release; the function's name counts.",
+            "The number in brackets differs by release. Look at the function's name.",
             "cps",
             *largest("db_location:latchscope_mutex_sleeps:rate5m", "location", "{{location}}"),
         ),
         timeseries(
             "Sessions waiting for a mutex by location",
-            "Seconds waited per second: sessions waiting for row cache mutexes at each location, on average.",
+            "Sessions that wait for row cache mutexes at each location, on average: seconds waited per second.",
             "short",
             *largest("db_location:latchscope_mutex_wait_seconds:rate5m", "location", "{{location}}"),
         ),
@@ -107,21 +107,21 @@ def _lock() -> Json:
         "Row cache lock, and waits without an end",
         timeseries(
             "Sessions waiting for row cache lock",
-            "A lock on one entry, in every release, held while the entry is changed: see the changes by cache above.",
+            "In every release a session that changes an entry holds a lock on it. Compare the changed entries above.",
             "short",
             query(waited, "row cache lock"),
             w=8,
         ),
         timeseries(
             "Sessions that hang",
-            "Sessions that have waited ten seconds or longer and still wait. Such waits stand in no counter until they end.",
+            "Sessions that have waited ten seconds or longer and still wait. No counter has such waits until they end.",
             "short",
             query(f"sum by (event, cache) (latchscope_hanging_sessions{{{S}}})", "{{cache}} · {{event}}"),
             w=8,
         ),
         timeseries(
             "Longest wait",
-            "How long the longest wait has lasted that has not ended.",
+            "Length of the longest wait that has not ended.",
             "s",
             query(f"max by (event, cache) (latchscope_longest_wait_seconds{{{S}}})", "{{cache}} · {{event}}"),
             w=8,
@@ -134,13 +134,13 @@ def _result_cache() -> Json:
         "Result cache",
         timeseries(
             "Sessions asleep on the result cache latch",
-            "Seconds slept per second. The latch has no event of its own: its waits are among those of latch free.",
+            "Seconds slept per second. The latch has no event of its own; its waits are part of latch free.",
             "short",
             query(recorded("db:latchscope_result_cache_latch_wait_seconds:rate5m"), "Result Cache: RC Latch"),
         ),
         timeseries(
             "Result cache latch: misses and sleeps",
-            "Misses without sleeps need no action: spinning absorbs them.",
+            "Misses without sleeps need no action, because spinning absorbs them.",
             "cps",
             query(per_second("latchscope_latch_misses_total", "db", RESULT_CACHE), "misses"),
             query(recorded("db:latchscope_result_cache_latch_sleeps:rate5m"), "sleeps"),
@@ -156,7 +156,7 @@ def _caches() -> Json:
         "Caches and waits in detail",
         timeseries(
             "Look-ups that loaded the entry",
-            "Share of look-ups that did not find the entry and read it from the dictionary.",
+            "Share of look-ups that did not find the entry and had to read it from the dictionary.",
             "percentunit",
             query(f"topk(6, {quotient(loads, lookups, 'cache')})", "{{cache}}"),
             w=8,
@@ -178,7 +178,7 @@ def _caches() -> Json:
         timeseries("Waits by event", "Waits that ended in each second.", "cps", *largest(events, "event", "{{event}}")),
         timeseries(
             "Average wait by event",
-            "Time waited per wait. Sessions and statements are on latchscope's own page: they are no labels.",
+            "Time waited per wait. Sessions and statements are never labels; latchscope's own page has them.",
             "s",
             query(f"topk(6, {quotient(seconds, events, 'event')})", "{{event}}"),
         ),
@@ -189,16 +189,16 @@ def _who() -> Json:
     sampled = f"latchscope_waiting_sessions{{{S}}}"
     named = "{{cache}} · {{event}}"
     return folded(
-        "Who: for which cache do the waiters wait?",
+        "For which cache do sessions wait?",
         timeseries(
             "Sampled waiters by cache",
-            "Sessions met waiting, on average of the looks of an interval. Nobody looks while nothing costs anything: no data.",
+            "Waiting sessions, averaged over the looks of an interval. There is no data while the waits cost nothing.",
             "short",
             query(f"sum by (event, cache) ({sampled})", named),
         ),
         timeseries(
             "Share of the sampled waiters by cache",
-            "No statistic counts mutex or lock waits by cache; the waiters name it. Who they are is on latchscope's own page.",
+            "No statistic counts mutex or lock waits by cache, but each waiter names its cache. The page shows who waits.",
             "percentunit",
             query(f"sum by (event, cache) ({sampled}) / scalar(sum({sampled}))", named),
         ),
@@ -211,21 +211,21 @@ def _own() -> Json:
         "What latchscope costs this database",
         timeseries(
             "Share of the interval that a poll takes",
-            "Time of the last poll over the interval in force; beyond the budget the interval grows.",
+            "Time of the last poll, divided by the current interval. If it exceeds the budget, the interval grows.",
             "percentunit",
             query(f"max by (db) ({duration}{{{S}}}) / max by (db) ({interval}{{{S}}})", "share"),
             w=8,
         ),
         timeseries(
             "Time by view",
-            "Time that reading each dynamic view took in the last poll.",
+            "Time to read each dynamic view in the last poll.",
             "s",
             query(f"topk(6, max by (collector) (latchscope_collector_duration_seconds{{{S}}}))", "{{collector}}"),
             w=8,
         ),
         timeseries(
             "Views that could not be read",
-            "What depends on them is undetermined, not zero.",
+            "What needs these views is undetermined, not zero.",
             "short",
             query(f"sum by (db) (1 - latchscope_collector_success{{{S}}})", "views"),
             w=8,

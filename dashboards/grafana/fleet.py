@@ -29,7 +29,7 @@ def fleet(address: str) -> Json:
     return dashboard(
         "latchscope-fleet",
         "latchscope / Fleet",
-        "Which Oracle database waits for its dictionary cache, and how much that costs; the dearest first.",
+        "Which Oracle databases wait for their dictionary cache, and what that costs. The costliest comes first.",
         chosen(several=True, address=address),
         [*_figures(), _databases(), _verdicts(), *_over_time(), _for_managers()],
         annotations=[
@@ -45,7 +45,7 @@ def _figures() -> list[Json]:
         stat("Answering", "Databases whose last poll succeeded and is recent.", "none", f"sum(latchscope_up{{{S}}})"),
         stat(
             "Not answering",
-            "Databases that give no data; the health dashboard says why.",
+            "Databases without data. The health dashboard says why.",
             "none",
             f"sum(1 - latchscope_up{{{S}}})",
             ALARM,
@@ -59,19 +59,19 @@ def _figures() -> list[Json]:
         ),
         stat(
             "Largest share lost",
-            "The largest share of DB time that any database loses now.",
+            "The largest share of DB time that a database loses now.",
             "percentunit",
             f"max({IMPACT}{{{S}}})",
             BY_SHARE,
         ),
         stat(
             "Sessions waiting",
-            "Sessions that wait in the surfaces in trouble on average, over the whole fleet.",
+            "Sessions that wait on the surfaces in trouble, on average, in the whole fleet.",
             "short",
             f"sum({SESSIONS}{{{S}}})",
             BY_SESSIONS,
         ),
-        stat("Oldest data", "The largest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
+        stat("Oldest data", "The longest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
     ]
 
 
@@ -87,7 +87,7 @@ def _databases() -> Json:
     }
     return table(
         "Databases",
-        "One line per database, the dearest first. A click on its name opens its dashboard over the same time.",
+        "One line per database, the costliest first. A click on its name opens its dashboard for the same time range.",
         ("Severity", "none", f"max by (rac, db) (latchscope_severity{{{S}}})"),
         ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
         ("Sessions waiting", "short", f"max by (rac, db) ({SESSIONS}{{{S}}})"),
@@ -110,7 +110,7 @@ def _verdicts() -> Json:
     active = f"max by (rac, db, title, cache, severity, action, cause) (latchscope_verdict_info{{{S}}})"
     return table(
         "Verdicts",
-        "What is wrong in each database, and the first thing to do, as its page says it; the dearest first.",
+        "What is wrong in each database, and the first thing to do, in the words of its page. The costliest comes first.",
         ("Found", "none", active),
         ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
         hide=["Value #A", "rac"],
@@ -134,21 +134,21 @@ def _over_time() -> list[Json]:
     return [
         timeseries(
             "DB time lost over time",
-            "The dearest databases over the time range. From 0.5 % a notice, from 2 % a warning, from 10 % critical.",
+            "The costliest databases over the time range. 0.5 % is a notice, 2 % a warning, 10 % critical.",
             "percentunit",
             query(largest(IMPACT, "db", "{{db}}")[0]["expr"], "{{db}}"),
             steps=BY_SHARE,
         ),
-        states("Severity over time", "How severe it was in which database.", SEVERITIES, query(severity, "{{db}}")),
+        states("Severity over time", "Severity of each database.", SEVERITIES, query(severity, "{{db}}")),
         timeseries(
             "Sessions waiting over time",
-            "Sessions that wait in the surfaces in trouble, on average; the largest databases, and all others as one line.",
+            "Sessions that wait on the surfaces in trouble, on average: the largest databases, and all others as one line.",
             "short",
             *largest(SESSIONS, "db", "{{db}}"),
         ),
         timeseries(
             "DB time",
-            "Sessions that work or wait in each database; the largest, and all others as one line.",
+            "Sessions that work or wait in each database: the largest, and all others as one line.",
             "short",
             *largest("db:latchscope_db_time_seconds:rate5m", "db", "{{db}}"),
         ),
@@ -161,10 +161,10 @@ def _for_managers() -> Json:
     remedies, seconds = (f"sum by (cause) (increase({metric}{{{S}}}[$__range]))" for metric in (solved, took))
     lost = f"avg_over_time({SESSIONS}{{{S}}}[1d])"
     return folded(
-        "What it cost: per day, per cause, and until it was solved",
+        "Costs: per day, by cause, and until the remedy",
         timeseries(
             "DB time lost per day",
-            "Time that sessions lost in the 24 hours before, by database; days are long, so choose weeks.",
+            "Time that sessions lost in the last 24 hours, by database. Choose a range of weeks.",
             "s",
             query(f"topk(6, max by (rac, db) ({lost}) * 86400)", "{{db}}"),
             w=8,
@@ -179,7 +179,7 @@ def _for_managers() -> Json:
         ),
         table(
             "Mean time to a verified remedy",
-            "From the begin of a trouble to the end that a change brought, as verified against the figures before it.",
+            "Time from the begin of a trouble until a change ended it, as verified against the figures before.",
             ("Remedies", "short", remedies),
             ("Mean time", "s", f"{seconds} / ({remedies} > 0)"),
             w=8,

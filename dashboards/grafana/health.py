@@ -16,7 +16,7 @@ def health(address: str) -> Json:
     return dashboard(
         "latchscope-health",
         "latchscope / Health",
-        "Whether latchscope itself works: which databases answer, what polling costs, how the process does.",
+        "Whether latchscope itself works: which databases answer, what polling costs, and how the process is.",
         [job, instance, *chosen(several=True, address=address)],
         [*_watching(), *_losses(), *_poll_cost(), *_process()],
     )
@@ -30,7 +30,7 @@ def _watching() -> list[Json]:
         stat("Not answering", "Databases without data.", "none", f"sum(1 - latchscope_up{{{S}}})", ALARM),
         stat(
             "Logins stopped",
-            "Databases where latchscope stopped to log in after one refusal, to protect the account.",
+            "Databases where latchscope stopped logging in after one refusal, to protect the account.",
             "none",
             stopped,
             ALARM,
@@ -42,7 +42,7 @@ def _watching() -> list[Json]:
             f"sum(1 - latchscope_collector_success{{{S}}})",
             ALARM,
         ),
-        stat("Oldest data", "The largest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
+        stat("Oldest data", "The longest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
         stat(
             "Costliest poll",
             "The largest share of its interval that polling a database takes.",
@@ -57,7 +57,7 @@ def _watching() -> list[Json]:
         ),
         timeseries(
             "Data age",
-            "Time since the last good poll. It goes up and down with the interval; a straight rise is an outage.",
+            "Time since the last good poll. It goes up and down with the interval. A steady rise is an outage.",
             "s",
             query(f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})", "{{db}}"),
         ),
@@ -74,7 +74,7 @@ def _losses() -> list[Json]:
         row("What does latchscope lose?"),
         stat(
             "Polls lost",
-            "Polls of the time range that neither the store nor the spool on disk could keep. The diagnosis went on.",
+            "Polls in the time range that latchscope could keep neither in the store nor in the spool. Diagnosis went on.",
             "none",
             f"sum(increase(latchscope_spool_lost_polls_total{{{JOB}}}[$__range]))",
             ALARM,
@@ -88,27 +88,27 @@ def _losses() -> list[Json]:
         ),
         stat(
             "Threads down",
-            "Threads of latchscope that are not well; they are restarted, and the log says why.",
+            "Threads of latchscope that are not well. latchscope restarts them, and the log says why.",
             "none",
             f"sum(1 - latchscope_thread_up{{{JOB}}})",
             ALARM,
         ),
         stat(
-            "Failures to tell",
-            "Attempts to tell a webhook or people in the time range that failed or were given up.",
+            "Failed messages",
+            "Failed attempts to notify a webhook or people in the time range, and those that latchscope gave up.",
             "none",
             f"sum({failed}) or vector(0)",
             ALARM,
         ),
         stat(
             "Wait for a turn",
-            "How long due polls wait for their turn; beyond some seconds one process has too many databases.",
+            "How long due polls wait for their turn. If it is more than some seconds, the process has too many databases.",
             "s",
             f"max(latchscope_poll_queue_seconds{{{JOB}}})",
         ),
         stat(
             "Size of a scrape",
-            "Size of the last answer of /metrics, before it was compressed.",
+            "Size of the last answer of /metrics before compression.",
             "bytes",
             f"sum(latchscope_exposition_bytes{{{JOB}}})",
         ),
@@ -130,7 +130,7 @@ def _losses() -> list[Json]:
             "Which do not answer, and why?",
             table(
                 "Databases that do not answer",
-                "Why, and when latchscope tries again. Empty while all databases answer.",
+                "The reason, and when latchscope tries again. The table is empty while all databases answer.",
                 (
                     "Next attempt",
                     "dateTimeAsIso",
@@ -152,35 +152,35 @@ def _poll_cost() -> list[Json]:
         row("What does polling cost?"),
         timeseries(
             "Time a poll takes",
-            "All of it: statements, rows, diagnosis.",
+            "The whole poll: statements, rows, diagnosis.",
             "s",
             query(f"max by (rac, db) (latchscope_poll_duration_seconds{{{S}}})", "{{db}}"),
             w=8,
         ),
         timeseries(
             "Share of the interval spent polling",
-            "Above the configured budget the interval is made longer.",
+            "If a poll exceeds the configured budget, latchscope makes the interval longer.",
             "percentunit",
             query(POLLING, "{{db}}"),
             w=8,
         ),
         timeseries(
             "Interval between polls",
-            "The interval in force; longer than configured while polls are costly.",
+            "The current interval. It is longer than configured while polls are costly.",
             "s",
             query(f"max by (rac, db) (latchscope_poll_interval_seconds{{{S}}})", "{{db}}"),
             w=8,
         ),
         timeseries(
-            "Slowest reading by view",
-            "Time that reading each dynamic view took, on the database where it took longest.",
+            "Slowest read by view",
+            "Time to read each dynamic view, on the database where that took longest.",
             "s",
             query(slowest, "{{collector}}"),
             w=8,
         ),
         timeseries(
             "Rows by view",
-            "Rows that each dynamic view gave, on the database where it gave most.",
+            "Rows of each dynamic view, on the database with the most.",
             "short",
             query(rows, "{{collector}}"),
             w=8,
@@ -202,18 +202,20 @@ def _process() -> list[Json]:
     scrape = f"scrape_duration_seconds{{{JOB}}}"
     samples = f"scrape_samples_scraped{{{JOB}}}"
     return [
-        row("How does the process do?"),
+        row("How is the process?"),
         timeseries("CPU", "CPUs in use by latchscope.", "short", query(cpu, "{{instance}}"), w=8),
         timeseries("Memory", "Resident memory of latchscope.", "bytes", query(memory, "{{instance}}"), w=8),
         timeseries(
             "Open files",
-            "File descriptors in use: one connection per database, and the readers of pages.",
+            "File descriptors in use: one per connection to a database, and those of the readers of pages.",
             "short",
             query(f"process_open_fds{{{JOB}}}", "{{instance}}"),
             w=8,
         ),
-        timeseries("Scrape time", "Time Prometheus took to read /metrics.", "s", query(scrape, "{{instance}}"), w=8),
-        timeseries("Samples", "Samples that /metrics gave.", "short", query(samples, "{{instance}}"), w=8),
+        timeseries(
+            "Scrape time", "Time that Prometheus took to read /metrics.", "s", query(scrape, "{{instance}}"), w=8
+        ),
+        timeseries("Samples", "Samples in the last answer of /metrics.", "short", query(samples, "{{instance}}"), w=8),
         timeseries(
             "Garbage collections",
             "Runs of Python's collector by generation.",

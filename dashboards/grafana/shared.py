@@ -46,7 +46,7 @@ def chosen(*, several: bool, address: str) -> list[Json]:
         # `rac` is only there where the configuration names one, so `all` must match its absence too.
         label("rac", "RAC", "latchscope_up", every=".*"),
         label("db", "Database", 'latchscope_up{rac=~"$rac"}', **every),
-        textbox("latchscope", "latchscope", "where latchscope's own pages are", address),
+        textbox("latchscope", "latchscope", "address of latchscope's own pages", address),
     ]
 
 

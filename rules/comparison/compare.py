@@ -6,7 +6,7 @@ from datetime import datetime
 from collectors.basis import Basis
 from collectors.model import Delta
 from rules.baseline import UsualRange, figures
-from rules.comparison.figures import TOO_LITTLE, ComparedSides
+from rules.comparison.figures import ComparedSides
 from rules.comparison.model import Comparison, FigureChange, Side, WorkDone
 from rules.comparison.traffic import cache_changes, location_changes, work_changes, work_per_second
 from rules.comparison.waits import child_changes, cost_changes, surface_changes
@@ -102,11 +102,11 @@ def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | 
     top = _deciding(changes)
     # A side too small for DB time is too small for the verdict. One too small for a rare event may still be enough.
     weighed = (change for change in changes if change.name == "row_cache_wait_share" or change is top)
-    little = next((change for change in weighed if change.why.endswith(TOO_LITTLE)), None)
+    little = next((change for change in weighed if change.too_little), None)
     if little is not None:
         lead = f"{little.why}; {lead[:1].lower()}{lead[1:]}"
     if top.verdict == "cannot tell":
-        said = "" if top.why.endswith(TOO_LITTLE) else f": {top.why}"
+        said = "" if top.too_little else f": {top.why}"
         return sentence(f"{lead}what changed is unknown{said}.")
     held = next((change for change in changes if change.name == "hold_anomaly" and top.name == "child_sleeps"), None)
     return sentence(f"{lead}{_lowered(top)}{_anomaly(held, top)}{_rest(top)}{_worth(pair)}.")

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rules.baseline import UsualRange
-from rules.comparison.model import ChangeVerdict, Direction, FigureChange
+from rules.comparison.model import ChangeVerdict, Direction, FigureChange, is_share
 from rules.comparison.significance import beyond_noise, factor_apart
 from rules.comparison.units import DB_TIME, CommonUnit, Unit, common
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import percent, rough, sentence
 from rules.model import Surface
 
-TOO_LITTLE = "too little to compare"
 LITTLE_DB_TIME = 60.0
 """With less DB time, in seconds, a share of it means nothing: one wait more or less would change it."""
 NOTICED_SHARE = 0.005
@@ -93,14 +92,14 @@ def _too_little(measure: CommonUnit, counts: tuple[float, float], rates: tuple[f
     if not little_time and not (long >= UNEQUAL * short and max(counts) >= MANY_EVENTS):
         return None
     side = "before" if measure.before == short else "after"
-    return f"{measure.unit.amount_in_words(short)} {side}: {TOO_LITTLE}"
+    return f"{measure.unit.amount_in_words(short)} {side}: too little to compare"
 
 
 def _unjudged(found: FigureChange, why: str) -> FigureChange:
     """A change with two known sides that may be chance."""
     words = sentence(f"{found.title} cannot be compared: {why}.")
     unjudged = {"verdict": "cannot tell", "direction": "cannot tell", "factor": None, "why": why, "sentence": words}
-    return found.model_copy(update=unjudged)
+    return found.model_copy(update={**unjudged, "too_little": True})
 
 
 def level(
@@ -217,4 +216,4 @@ def _fold(rates: tuple[float, float]) -> str:
 
 
 def _spelled(value: float, unit: Unit) -> str:
-    return percent(value) if unit.words.startswith("of ") else rough(value)
+    return percent(value) if is_share(unit.words) else rough(value)

@@ -13,6 +13,11 @@ Direction = Literal["rose", "fell", "same", "cannot tell"]
 ChangeVerdict = Literal["changed", "within noise", "within the usual", "cannot tell"]
 
 
+def is_share(unit: str) -> bool:
+    """Whether a unit names the whole that a figure is a share of."""
+    return unit.startswith("of ")
+
+
 class Side(Frozen):
     """One side of a comparison: what was read, over which time, and how much work was done then."""
 
@@ -42,7 +47,13 @@ class FigureChange(Frozen):
     verdict: ChangeVerdict
     outside_usual: bool | None = Field(description="whether a side is outside the usual range; null without a baseline")
     why: str = Field("", description="why it is unknown")
+    too_little: bool = Field(False, description="whether one side is too small to tell a change from chance")
     sentence: str
+
+    @property
+    def is_share(self) -> bool:
+        """Whether both sides are shares of a whole, such as `of DB time`."""
+        return is_share(self.unit)
 
 
 class WorkDone(Frozen):

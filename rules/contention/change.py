@@ -8,6 +8,9 @@ from rules.contention.readings import NotPredictable
 
 FARTHEST = 5.0
 """Beyond this factor of the observed gets or processes there is no prediction."""
+OF_A_REMEDY = (
+    "The prediction beside a remedy may go further, because it takes the hold that was measured on the other children"
+)
 SLACK = 1 + 1e-9
 """Tolerance, so that five eighths over an eighth is not more than five."""
 FARTHEST_SPLIT = 16
@@ -62,11 +65,12 @@ def _within_reach(model: LatchModel, change: LoadChange) -> None:
     """NotPredictable if the change is beyond what a model of counters can predict."""
     if min(change.gets, change.hold) <= 0:
         raise NotPredictable("gets and hold are factors above 0")
+    known = "" if change.hold >= 1 / FARTHEST else f". {OF_A_REMEDY}"
     for what, factor in (("hold", change.hold), (_load_in_words(change), change.gets * change.hold)):
         if not 1 / FARTHEST <= factor * SLACK <= FARTHEST * SLACK**2:
             raise NotPredictable(
                 f"{what} × {factor:g} is beyond ×{FARTHEST:g} of what was observed: "
-                "change it in steps and measure between"
+                f"change it in steps and measure between{known}"
             )
     latches = change.latches or model.latches
     if not model.latches / FARTHEST_SPLIT <= latches <= model.latches * FARTHEST_SPLIT:

@@ -225,7 +225,9 @@ def _notes(model: LatchModel, sleeps: Estimate | None) -> list[str]:
     if model.variation:
         notes.append(f"the load varied within the interval (CV² {model.variation:.2g}): the hold was corrected for it")
     if sleeps is None:
-        notes.append("as many processes as processors: processes also sleep for a processor, so there is no figure")
+        notes.append(
+            "no figure of sleeps: as many sessions are active as there are processors, and those also sleep for a processor"
+        )
     elif sleeps.value is None:
         notes.append("too few sleeps now for more than a bound")
     elif model.sleep is not None and model.sleep.regime is SleepRegime.STALLS:

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 LEAST_RATIO, MOST_RATIO = 1e-9, 1e6
 """The search for a load stays within these bounds of hold / think."""
 HALVINGS = 60
+CELLS = 1_000_000
+"""Of the matrices that are solved at once: 8 MB, however many processes there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,12 @@ class NetworkLoad:
     """Chance that an arrival finds the station busy."""
 
 
-def state_chances(processes: int, ratio: float) -> Array:
-    """Chance of 0…N processes at one latch, by the closed form."""
-    steps = np.log(processes - np.arange(processes)) + log(ratio)
-    weights = np.concatenate(([0.0], np.cumsum(steps)))
-    raised = np.exp(weights - weights.max())
-    chances: Array = raised / raised.sum()
+def state_chances(processes: int, ratios: Array) -> Array:
+    """Chance of 0…N processes at one latch, by the closed form; a row per ratio."""
+    steps = np.log(processes - np.arange(processes)) + np.log(ratios)[:, None]
+    weights = np.concatenate((np.zeros((len(ratios), 1)), np.cumsum(steps, axis=1)), axis=1)
+    raised = np.exp(weights - weights.max(axis=1, keepdims=True))
+    chances: Array = raised / raised.sum(axis=1, keepdims=True)
     return chances
 
 
@@ -151,49 +153,60 @@ def mean_wait(processes: int, ratio: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WaitDecay:
-    """How the waits of gets that miss decrease with time (in holds): a sum of decays, one per eigenvalue."""
+    """How the waits of gets that miss decrease with time (in holds): a sum of decays, one per eigenvalue; a row per ratio."""
 
     rates: Array
     start: Array
     end: Array
-    missed: float
+    missed: Array
     """Chance that a get misses, the start value of the sum."""
 
     def beyond(self, budgets: Array) -> Array:
-        """Chance of a longer wait than each budget."""
+        """Chance of a longer wait than the budget of each ratio."""
         still = self.start * np.exp(self.rates * budgets[:, None]) * self.end
         chances: Array = np.clip(still.sum(axis=1) / self.missed, 0.0, 1.0)
         return chances
 
 
-def wait_decay(processes: int, ratio: float) -> WaitDecay:
+def wait_decay(processes: int, ratios: Array) -> WaitDecay:
     """The waits of gets that miss, for two processes or more. The next holder is drawn at random.
 
     A tagged waiter among j others: one more joins at rate (N − 2 − j)·ratio, the holder leaves at rate 1 and the tagged
-    waiter follows with chance 1/(j + 1). The chain is reversible, so its symmetric form is solved by eigenvalues.
+    waiter follows with chance 1/(j + 1). The chain is reversible, so its symmetric form is solved by eigenvalues, of all
+    ratios at once.
     """
     others = np.arange(processes - 1, dtype=np.float64)
-    joins = (processes - 2 - others) * ratio
+    joins = (processes - 2 - others) * ratios[:, None]
     leaves, chosen = others / (others + 1.0), 1.0 / (others + 1.0)
-    met = state_chances(processes - 1, ratio)[1:]
-    beside = np.sqrt(joins[:-1] * leaves[1:])
-    matrix = np.diag(-(joins + leaves + chosen)) + np.diag(beside, 1) + np.diag(beside, -1)
-    values, vectors = np.linalg.eigh(matrix)
+    met = state_chances(processes - 1, ratios)[:, 1:]
+    matrices = np.zeros((len(ratios), processes - 1, processes - 1))
+    here, above = np.arange(processes - 1), np.arange(processes - 2)
+    matrices[:, here, here] = -(joins + leaves + chosen)
+    matrices[:, above + 1, above] = np.sqrt(joins[:, :-1] * leaves[1:])  # eigh reads the lower triangle
+    values, vectors = np.linalg.eigh(matrices)
     start, end = np.sqrt(met / (others + 1.0)), np.sqrt(met * (others + 1.0))
-    return WaitDecay(values, start @ vectors, vectors.T @ end, met.sum())
+    seen = np.einsum("ri,rij->rj", start, vectors), np.einsum("ri,rij->rj", end, vectors)
+    return WaitDecay(values, *seen, met.sum(axis=1))
+
+
+def waits_beyond(processes: int, ratios: Array, budgets: Array) -> Array:
+    """Chance, at each ratio, that a get that misses waits longer than its budget (in holds)."""
+    if processes < 2:
+        return np.zeros_like(budgets)
+    some = max(CELLS // processes**2, 1)
+    parts = [slice(first, first + some) for first in range(0, len(ratios), some)]
+    return np.concatenate([wait_decay(processes, ratios[part]).beyond(budgets[part]) for part in parts])
 
 
 def wait_beyond(processes: int, ratio: float, budget: float) -> float:
-    """Chance that a get that misses waits longer than `budget` (in holds)."""
-    if processes < 2:
-        return 0.0
-    return float(wait_decay(processes, ratio).beyond(np.array([budget]))[0])
+    """`waits_beyond` at one ratio."""
+    return float(waits_beyond(processes, np.array([ratio]), np.array([budget]))[0])
 
 
 def budget_for(processes: int, ratio: float, beyond: float) -> float:
     """The wait, in holds, that a share `beyond` of the misses exceeds; the inverse of `wait_beyond`."""
     low, high = log(1e-6), log(1e9)
-    decay = wait_decay(processes, ratio) if processes > 1 else None
+    decay = wait_decay(processes, np.array([ratio])) if processes > 1 else None
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         longer = 0.0 if decay is None else decay.beyond(np.exp([middle]))[0]

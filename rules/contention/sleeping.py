@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rules.contention.draws import between, normal, truncated
 from rules.contention.equilibrium import Settled
 from rules.contention.holds import times_of
-from rules.contention.queueing import Array, budget_for, wait_beyond
+from rules.contention.queueing import Array, budget_for, wait_beyond, waits_beyond
 from rules.contention.readings import LatchCounts
 
 SPINS, TICKS_PER_SPIN = 20_000, 5
@@ -160,9 +160,6 @@ def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches:
 def _exhausted(model: SleepModel, processes: int, settled: Settled, chosen: NDArray[np.int64]) -> Array:
     """Sleeps per get by exhausted spins, for some of the draws."""
     budget = model.budget * np.exp(model.budget_spread * normal(7))
-    beyond = [
-        wait_beyond(processes, float(settled.hold[i] / settled.think[i]), float(budget[i] / settled.hold[i]))
-        for i in chosen
-    ]
-    found: Array = settled.miss_ratio[chosen] * np.array(beyond)
+    hold, think = settled.hold[chosen], settled.think[chosen]
+    found: Array = settled.miss_ratio[chosen] * waits_beyond(processes, hold / think, budget[chosen] / hold)
     return found

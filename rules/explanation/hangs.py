@@ -23,7 +23,8 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
         return None
     event, cache = named
     alike = [waiter for waiter in stuck if (waiter.event, waiter.cache) == named]
-    longest = f"for up to {spoken(alike[0].seconds)}"
+    most = f"up to {spoken(alike[0].seconds)}"
+    longest = f"for {most}"
     where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else within(cache)
     counter = _counter(context, event)
     if context.look.met > len(context.look.sessions):
@@ -35,7 +36,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
     if len(waiting) > len(alike):
         # Two counts that differ come with their sessions, so that readers need not guess.
         those = f"{count(len(alike))} of them for {spoken(HANGING_SECONDS)} or longer"
-        return f"{count(len(waiting))} sessions wait for {where}, {those} and {longest.removeprefix('for ')}; {counter}"
+        return f"{count(len(waiting))} sessions wait for {where}, {those} and {most}; {counter}"
     has = "session has" if len(alike) == 1 else "sessions have"
     return f"{count(len(alike))} {has} waited for {where} {longest}; {counter}"
 

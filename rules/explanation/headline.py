@@ -164,7 +164,8 @@ def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surf
     least, gap = "", ""
     if untold:
         least = "at least "
-        gap = f", and the time of {' and '.join(SURFACE_EVENTS[each] for each in untold)} was not captured"
+        missing = f"the time of {' and '.join(SURFACE_EVENTS[each] for each in untold)} was not captured"
+        gap = f", and {missing}"
     if impact.share_of_db_time is not None:
         of = _of_db_time(context, impact)
         sentence = (
@@ -178,7 +179,7 @@ def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surf
             "row_cache_waiting_sessions", impact.waiting_sessions, {} if of_result_cache else usual
         )
     if untold:
-        return f"what it costs is unknown: the time of {gap.removeprefix(', and the time of ')}"
+        return f"what it costs is unknown: {missing}"
     return "what it costs is unknown without v$system_event or v$latch"
 
 

@@ -1,7 +1,7 @@
 """The first steps of the walk where child latches guard the row cache: hot child → cache → v$rowcache → miss location."""
 
 from collectors.model import Missing, number
-from rules.cache_map import why_not_inferred
+from rules.cache_map import look_up, why_not_inferred
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext
 from rules.explanation.report import guessed_cache, no_child
 from rules.formatting import count, counted, exact, over, part_of, percent, sentence, times
@@ -37,13 +37,20 @@ def _hot_child(context: SignalContext) -> Step:
     return Step(
         step="hot child",
         statement=f"Child {context.hot_child}{latch} (row cache objects) has {percent(share)} of the "
-        f"sleeps: {part_of(sleeps, total)}, {over(context.delta.basis)}.",
+        f"sleeps: {part_of(sleeps, total)}, {over(context.delta.basis)}.{_to_name_it(context)}",
         figures=(
             Figure(name="share of sleeps", value=share, unit="ratio", of="v$latch_children"),
             Figure(name="sleeps of the child", value=exact(sleeps), unit="sleeps", of="v$latch_children"),
             Figure(name="sleeps of all children", value=exact(total), unit="sleeps", of="v$latch_children"),
         ),
     )
+
+
+def _to_name_it(context: SignalContext) -> str:
+    """How to learn the cache of the child that a report names."""
+    if not context.printed or context.hot is not None or context.hot_child is None:
+        return ""
+    return f" To name its cache, {look_up(context.hot_child)}."
 
 
 def _cache(context: SignalContext) -> Step | None:

@@ -177,7 +177,7 @@ def _ignored_latch(context: SignalContext) -> Step | None:
     return Step(
         step="not the latch",
         statement=f"Of the latch row cache objects only the name is left ({gets} gets {over(context.delta.basis)}): from 12.2 on "
-        "mutexes guard the row cache, so its counters are ignored and their silence means nothing.",
+        "mutexes guard the row cache, so its counters are ignored, and zeros in them show nothing.",
     )
 
 

@@ -95,7 +95,7 @@ def _plain(name: str) -> str:
 
 
 def _whole(name: str) -> str:
-    """What a ratio is a share of, by its name: parse_share_of_db_time → DB time, connection_time_to_waits → waits."""
+    """What a ratio is a share of, by its name: parse_share_of_db_time → DB time."""
     whole = re.search(r"(?:^|_)(?:share_of|to)_(.+)$", name)
     return _plain(whole[1]) if whole else ""
 

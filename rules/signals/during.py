@@ -4,6 +4,7 @@ Other work only makes these ratios larger, so a small one is certain to speak ag
 """
 
 from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.formatting import PER_WAITED
 from rules.signals import Subject, already_enough, signal
 
 
@@ -31,7 +32,7 @@ def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
 
 
 @signal(
-    unit="ratio",
+    unit=PER_WAITED,
     of="v$sys_time_model, v$system_event",
     diluted=("<=",),
     called="time of parsing for each second waited",
@@ -42,7 +43,7 @@ def parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue
 
 
 @signal(
-    unit="ratio",
+    unit=PER_WAITED,
     of="v$sys_time_model, v$system_event",
     diluted=("<=",),
     called="time of hard parsing for each second waited",
@@ -53,7 +54,7 @@ def hard_parse_time_to_waits(context: SignalContext, subject: Subject) -> Signal
 
 
 @signal(
-    unit="ratio",
+    unit=PER_WAITED,
     of="v$sys_time_model, v$system_event",
     diluted=("<=",),
     called="time of failed parses for each second waited",
@@ -64,7 +65,7 @@ def failed_parse_time_to_waits(context: SignalContext, subject: Subject) -> Sign
 
 
 @signal(
-    unit="ratio",
+    unit=PER_WAITED,
     of="v$sys_time_model, v$system_event",
     diluted=("<=",),
     called="time of logging on for each second waited",
@@ -75,7 +76,7 @@ def connection_time_to_waits(context: SignalContext, subject: Subject) -> Signal
 
 
 @signal(
-    unit="ratio",
+    unit=PER_WAITED,
     of="v$sys_time_model, v$system_event",
     diluted=("<=",),
     called="time of fetching sequence ranges for each second waited",

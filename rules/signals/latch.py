@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from statistics import median
 
 from collectors.model import ROW_CACHE_LATCH, Missing, Row, number
-from rules.cache_map import why_not_inferred
+from rules.cache_map import look_up, why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
 from rules.remembered import remembered
@@ -77,7 +77,9 @@ def _unmapped(context: SignalContext) -> Unknown:
     why = f"the cache of child {context.hot_child} is unknown: {missing.why}"
     if context.sum_of(context.children, "gets") is None:
         return Unknown("x$kqrst", f"{why}, and there are no child gets to infer it from", missing.way_out)
-    return Unknown("x$kqrst", f"{why}, and {why_not_inferred(context.delta)}", missing.way_out)
+    child = context.hot_child if context.printed else None
+    way_out = missing.way_out if child is None else look_up(child)
+    return Unknown("x$kqrst", f"{why}, and {why_not_inferred(context.delta)}", way_out)
 
 
 @signal(unit="ratio", of="v$latch_children", surface="latch")

@@ -13,7 +13,7 @@ def distinct(ordered: Sequence[SeriesInput]) -> tuple[list[SeriesInput], list[st
     kept: list[SeriesInput] = []
     left_out: list[SeriesInput] = []
     for entry in ordered:
-        index = next((i for i, other in enumerate(kept) if _same_interval(entry[1], other[1])), None)
+        index = next((i for i, other in enumerate(kept) if same_interval(entry[1], other[1])), None)
         if index is None:
             kept.append(entry)
             continue
@@ -24,13 +24,14 @@ def distinct(ordered: Sequence[SeriesInput]) -> tuple[list[SeriesInput], list[st
 
 def _stands_for(kept: SeriesInput, left_out: Sequence[SeriesInput]) -> str:
     """That an input stands for others of its interval, and those whose verdict is another; empty where it is alone."""
-    others = [entry for entry in left_out if _same_interval(entry[1], kept[1])]
+    others = [entry for entry in left_out if same_interval(entry[1], kept[1])]
     alike = ", ".join(entry[0] for entry in others if not _disagree(entry, kept))
     against = ", ".join(f"{entry[0]} ({_verdict(entry)})" for entry in others if _disagree(entry, kept))
-    said = [f"{kept[0]} stands for its interval; left out beside it: {alike}"] if alike else []
+    said = [f"{kept[0]} is used for its interval; left out, as they are of the same interval: {alike}"] if alike else []
     if against:
         said.append(
-            f"{kept[0]} ({_verdict(kept)}) stands for an interval of which others say something else: {against}"
+            f"{kept[0]} ({_verdict(kept)}) and {against} claim the same interval and disagree, and nothing "
+            f"shows which is right; the series counts {kept[0]} alone"
         )
     return "; ".join(said)
 
@@ -51,7 +52,7 @@ def _says(given: SeriesInput) -> tuple[int, int]:
     return read, given[2].severity.rank
 
 
-def _same_interval(delta: Delta, other: Delta) -> bool:
+def same_interval(delta: Delta, other: Delta) -> bool:
     """Whether two inputs have one owner and one interval."""
     return delta.basis.begin is not None and (_owner(delta), delta.basis) == (_owner(other), other.basis)
 

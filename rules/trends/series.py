@@ -11,7 +11,7 @@ from pydantic import Field
 from collectors.durations import hours
 from collectors.model import Delta
 from rules.baseline import sleeps_of
-from rules.comparison.compare import comparable_times, compare
+from rules.comparison.compare import compare
 from rules.comparison.model import Comparison
 from rules.comparison.traffic import top_cache
 from rules.context import MINIMUM_SLEEPS, SignalContext
@@ -20,6 +20,7 @@ from rules.frozen import Frozen
 from rules.impact import NOTICEABLE_SHARE
 from rules.model import Diagnosis, Severity
 from rules.statistics import ratio
+from rules.trends.course import GAP_SECONDS, apart, course
 from rules.trends.outlier import stands_out
 from rules.trends.same_interval import SeriesInput as SeriesInput
 from rules.trends.same_interval import distinct, instance
@@ -28,8 +29,6 @@ from rules.trends.trend import Trend, trend
 FEWEST_OTHERS = 3
 """With fewer other intervals nothing counts as usual."""
 DOUBLE = 2.0
-GAP_SECONDS = 60.0
-"""A longer gap between two intervals may hide an event that neither shows."""
 FIGURES = {
     "share_of_db_time": "waits as a share of DB time",
     "sleeps_per_second": "sleeps per second",
@@ -88,7 +87,7 @@ def series(deltas: Sequence[SeriesInput]) -> ReportSeries:
         why_bad=why,
         before_after=around,
         notes=(*repeated, *_notes(given)),
-        sentence=_sentence(points, trends, _where(given, bad, why)),
+        sentence=_sentence(points, trends, course(given, bad, why)),
     )
 
 
@@ -199,39 +198,18 @@ def _notes(given: Sequence[SeriesInput]) -> Iterator[str]:
         yield from _between(first, earlier, second, later)
 
 
-def _apart(earlier: Delta, later: Delta) -> float:
-    """Seconds from the end of one interval to the start of the next. Negative if they overlap, 0 if unknown."""
-    end, begin = earlier.basis.end, later.basis.begin
-    if end is None or begin is None or not comparable_times(end, begin):
-        return 0.0
-    return (begin - end).total_seconds()
-
-
 def _between(first: str, earlier: Delta, second: str, later: Delta) -> Iterator[str]:
-    apart = _apart(earlier, later)
-    if apart < 0:
+    seconds = apart(earlier, later)
+    if seconds < 0:
         yield f"{second} begins before {first} ends: the two overlap"
-    if apart > GAP_SECONDS:
-        yield f"nothing is known of {hours(apart)} between {first} and {second}"
+    if seconds > GAP_SECONDS:
+        yield f"nothing is known of {hours(seconds)} between {first} and {second}"
     starts = [next(iter(delta.rows("v$instance")), {}).get("startup_time") for delta in (earlier, later)]
     if None not in starts and starts[0] != starts[1]:
         yield f"the instance restarted between {first} and {second}"
     if earlier.release != later.release:
         releases = f"from {earlier.release or 'unknown'} to {later.release or 'unknown'}"
         yield f"the release changed {releases} between {first} and {second}"
-
-
-def _where(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
-    """Where the trouble starts, as far as the intervals show."""
-    if bad is None:
-        return ""
-    name = given[bad][0]
-    if not bad:
-        return f"it is there from the first interval on, {name}, {why}"
-    before = given[bad - 1]
-    if _apart(before[1], given[bad][1]) > GAP_SECONDS:
-        return f"it begins between {before[0]} and {name}, {why}"
-    return f"it begins with {name}, {why}"
 
 
 def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rules.model import Severity
 from service.cli.messages import fail, say
 from service.cli.options import CONFIG
 from service.config import sources
@@ -23,10 +24,16 @@ config_cli = typer.Typer(no_args_is_help=True, help="The configuration: find its
 
 @config_cli.command("validate")
 def validate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="the configuration to read")] = CONFIG,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="the configuration to read", show_default=str(CONFIG))
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="the same, as other commands take it", show_default=False)] = None,
     insecure: Annotated[bool, typer.Option(help="judge it as what `serve --insecure` gets")] = False,
 ) -> None:
     """Name every mistake of a configuration with its line and the way out. Exit 2 if there is one; connects to nothing."""
+    if file is not None and config is not None:
+        fail(f"{file} and --config {config} are two files; name one")
+    file = file or config or CONFIG
     try:
         found = sources.checked(file)
     except BadSettings as error:
@@ -38,8 +45,8 @@ def validate(
     for mistake in mistakes:
         say(f"{file}{'' if mistake.line is None else f':{mistake.line}'}: {mistake}")
     if mistakes:
-        many = "mistake" if len(mistakes) == 1 else "mistakes"
-        say(f"latchscope: {file} has {len(mistakes)} {many}; correct them and try again")
+        many = "mistake; correct it" if len(mistakes) == 1 else "mistakes; correct them"
+        say(f"latchscope: {file} has {len(mistakes)} {many} and try again")
         raise typer.Exit(2)
     assert found.settings is not None
     noted = [*_cut_values(found.text), *notes(found.settings)]
@@ -82,7 +89,27 @@ def notes(chosen: Settings) -> Iterator[str]:
     for name, path in named:
         if path is not None and not os.access(path, os.R_OK):
             yield f"{name} {path} {'cannot be read' if path.exists() else 'does not exist'} here"
+        elif path is not None and "password" in name and path.is_file() and not path.read_bytes().strip():
+            yield f"{name} {path} is empty here; write the password into it and nothing else"
     yield from _useless_files(chosen)
+    yield from _untold_outages(chosen)
+
+
+def _untold_outages(chosen: Settings) -> Iterator[str]:
+    """Databases whose outages nobody hears of, where people hear of their troubles."""
+    telling = [
+        channel
+        for channel in chosen.notifications
+        if "outage" in channel.on and channel.min_severity.rank <= Severity.WARNING.rank
+    ]
+    names = [database.name for database in chosen.databases]
+    silent = [name for name in names if not any(name in (channel.databases or names) for channel in telling)]
+    if chosen.notifications and silent:
+        few = ", ".join(silent[:5]) + (f" and {len(silent) - 5} more" if len(silent) > 5 else "")
+        yield (
+            f"no notification says when {few} does not answer; that takes a receiver with outage under `on` and "
+            "min_severity warning or lower"
+        )
 
 
 def _useless_files(chosen: Settings) -> Iterator[str]:

@@ -17,6 +17,7 @@ from service.characters import visible_json
 from service.cli.messages import say, unwritten
 from service.cli.terminal import fit_to_terminal, show
 from service.intake import inputs
+from service.intake.folders import DEEPEST, MOST
 from service.intake.inputs import InputResults
 from service.render import diagnosis
 
@@ -36,7 +37,11 @@ class Format(StrEnum):
 def diagnose(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE…", help="reports, script output, captures, directories, archives; - for stdin"),
+        typer.Argument(
+            metavar="FILE…",
+            help="reports, script output, captures, archives, - for stdin, or directories: their files, and where they hold "
+            f"directories alone, the files in those, down to {DEEPEST} levels and {MOST:,} files",
+        ),
     ],
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
@@ -51,6 +56,8 @@ def diagnose(
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step)
     text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
+    for note in outcome.notes:
+        say(f"latchscope: {note}")
     for skipped in outcome.skipped:
         say(f"latchscope: skipped: {skipped}")
     for error in outcome.errors:

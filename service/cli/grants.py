@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from collectors.granting.kinds import has_row_cache_latch
+from collectors.granting.kinds import has_row_cache_latch, release_named
 from collectors.granting.script import confirming_script, grants_script
 from rules.catalogue import catalogue
 from rules.confirming_views import views_before_containers, views_since_containers
@@ -29,7 +29,8 @@ def grants(
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_$#]{0,127}", user):
         fail(f"{user!r} is not an Oracle user name; name the user that latchscope logs in as, such as LATCHSCOPE")
     chosen = chosen_kind(kind)
-    typer.echo(grants_script(user, chosen, latch=has_row_cache_latch(kind)), nl=False)
+    script = grants_script(user, chosen, latch=has_row_cache_latch(kind), release=release_named(kind))
+    typer.echo(script, nl=False)
     if confirm:
         causes = catalogue().values()
         before, since = views_before_containers(causes), views_since_containers(causes)

@@ -12,15 +12,27 @@ from pydantic_core import ErrorDetails
 
 from collectors.scenarios import scenarios
 from service.config.lines import Place, YamlText
+from service.config.receivers import TOLD_WITH_LINE
 from service.config.settings import DEMO, Settings
-from service.config.units import seconds
+from service.config.units import EXAMPLES, seconds
 
 PREFIX = "LATCHSCOPE_"
 NO_DATABASES = "no databases; list them under `databases`, or let `latchscope init` write a file"
+_NOT_HERE: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("password", "passwd", "pwd"),
+        "no password is ever written into this file; name a file of it as password_file, a variable of the environment as "
+        "password_env, or a command that prints it as password_command",
+    ),
+    **dict.fromkeys(
+        ("pdb", "pdbs", "container"),
+        "no such setting, as latchscope watches an instance with all its PDBs; let `dsn` name the service of the root, or of a "
+        "PDB where you cannot reach the root, which shows less; see docs/oracle.md",
+    ),
+}
+"""What people look for and no setting takes."""
 _CHOICE = re.compile(r"'([^']*)'")
 _NAME = r"^[A-Za-z0-9]"
-_TOLD_BY_US = re.compile("two databases are named|which is not under `databases`")
-"""Mistakes that `own_mistakes` reports with their line."""
 _LIMITS: Mapping[str, str] = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 _SHAPES: Mapping[str, str] = {
     "list": "a list: one entry per line, each with `- ` before it",
@@ -48,7 +60,7 @@ def mistakes_of(errors: Iterable[ErrorDetails], text: YamlText) -> Iterator[Conf
     """What the model of the settings refused, in our own words."""
     for error in errors:
         place = _place(error["loc"])
-        if not _TOLD_BY_US.search(_own_words(error)):
+        if error["type"] != TOLD_WITH_LINE:
             yield ConfigMistake(
                 None if _variable(place, text) else text.line_of(place), _where(place, text), _sentence(error, place)
             )
@@ -154,9 +166,9 @@ def _own_words(error: ErrorDetails) -> str:
 def _sentence(error: ErrorDetails, place: Place) -> str:
     kind, given, about = error["type"], error["input"], error.get("ctx", {})
     if own := _own_words(error):
-        return own
+        return own.replace(EXAMPLES, "write 90d, 48h or 120m") if place[:1] == ("history",) else own
     if kind == "extra_forbidden":
-        return f"no such setting{_name_meant(place)}"
+        return _NOT_HERE.get(str(place[-1]).lower(), f"no such setting{_name_meant(place)}")
     if kind == "missing":
         return f"is missing; every entry of `{place[0]}` needs it"
     if kind in ("literal_error", "enum"):

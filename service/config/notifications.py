@@ -26,8 +26,10 @@ class NotificationSettings(BaseModel):
     """File with one address in the form of [Apprise](https://appriseit.com/services/), such as `slack://…`,
     `msteams://…`, `pagerduty://…` or `mailtos://…`. Lines that start with `#` are skipped. Read at each attempt, so a changed
     address needs no restart."""
-    on: list[Literal["begin", "worse", "end"]] = Field(["begin", "end"], min_length=1)
-    """Which changes are sent. An episode that reaches `min_severity` after its begin is sent then, once."""
+    on: list[Literal["begin", "worse", "end", "outage"]] = Field(["begin", "worse", "end", "outage"], min_length=1)
+    """Which changes are sent. `worse` is a rise to a higher severity, once each. Without it an episode that reaches
+    `min_severity` after its begin is sent then, once. `outage` is a database that has not answered, or let latchscope log in, for
+    three polls and at least two minutes, and that it is back. It counts as `warning`."""
     databases: list[str] = []
     """Names of the databases to report. Default: all."""
     min_severity: Severity = Severity.WARNING

@@ -3,6 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from pydantic_core import PydanticCustomError
+
+TOLD_WITH_LINE = "told_with_line"
+"""The kind of a mistake that `own_mistakes` finds in the file too, where it has its line."""
+
+
+def refused_with_line(words: str) -> PydanticCustomError:
+    """A mistake of that kind, in these words."""
+    return PydanticCustomError(TOLD_WITH_LINE, "{words}", {"words": words})
+
 
 class Receiver(Protocol):
     """A receiver: its name, its databases (all if none is named), and its kind."""
@@ -36,4 +46,6 @@ def checked(receivers: Sequence[Receiver], databases: Iterable[str]) -> None:
             raise ValueError(f"two {' or '.join(kinds)} are named {receiver.target}; give each a name of its own")
         for name in receiver.databases:
             if name not in known:
-                raise ValueError(f"{receiver.kind} {receiver.target} names {name}, which is not under `databases`")
+                raise refused_with_line(
+                    f"{receiver.kind} {receiver.target} names {name}, which is not under `databases`"
+                )

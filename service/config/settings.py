@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from service.config.dsn import plain_dsn
 from service.config.groups import AuthSettings, ReplicaSettings, ReportSettings, SpoolSettings, Strict
 from service.config.notifications import NotificationSettings
-from service.config.receivers import checked
+from service.config.receivers import checked, refused_with_line
 from service.config.store_url import plain_store
 from service.config.telemetry import TelemetrySettings
 from service.config.units import Seconds, Switch
@@ -68,9 +68,9 @@ class HistorySettings(Strict):
     """How long each tier of the history is kept."""
 
     snapshots: Seconds = Field(2 * _DAY, ge=3600)
-    """Whole polls, which can be diagnosed again. The largest tier next to the following one."""
+    """Whole polls, which can be diagnosed again. This tier and the next one take the most space."""
     polls: Seconds = Field(2 * _DAY, ge=7200)
-    """What changed with every poll. At least 2 h."""
+    """The changes between polls. At least 2 h."""
     five_minutes: Seconds = Field(14 * _DAY, ge=_DAY)
     """Roll-ups of five minutes. Not shorter than `history.polls`."""
     hourly: Seconds = Field(400 * _DAY, ge=_DAY)
@@ -92,10 +92,10 @@ class FleetSettings(Strict):
     """An engine with the metrics of many cells: Prometheus, VictoriaMetrics, Mimir, Thanos. See docs/scale.md."""
 
     prometheus: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
-    """Its address, without `/api/v1/query`. With it `/fleet` and `GET /api/v1/fleet` show every database
-    in the engine."""
+    """Address of an engine that speaks PromQL, without `/api/v1/query`. With it `/fleet` and
+    `GET /api/v1/fleet` show every database in the engine."""
     token_file: Path | None = None
-    """File with a bearer token for it."""
+    """File with a bearer token for that engine."""
     timeout: Seconds = Field(5.0, gt=0, le=60)
     """Limit for all queries of one page together."""
 
@@ -109,7 +109,7 @@ class DatabaseSettings(Strict):
     dsn: str = Field(min_length=1)
     """`host:port/service`, a TNS alias or descriptor, or `demo:NAME` for a scripted database."""
     cluster: str | None = None
-    """Groups the instances of one cluster; becomes the label `cluster`."""
+    """Groups the instances of one cluster; their metrics have it as the label `rac`."""
     user: str = "LATCHSCOPE"
     """The Oracle user. `latchscope grants` prints the script that creates a user who can only read."""
     password_file: Path | None = None
@@ -207,7 +207,7 @@ class Settings(BaseSettings):
         names = [database.name for database in databases]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"two databases are named {name}; names are labels and must differ")
+                raise refused_with_line(f"two databases are named {name}; names are labels and must differ")
         return databases
 
     @model_validator(mode="after")

@@ -19,6 +19,7 @@ class TelemetrySettings(BaseModel):
     """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/metrics` and
     `/v1/logs` are added. See [telemetry.md](telemetry.md)."""
     headers_file: Path | None = None
-    """File with headers for it, one `name: value` per line, such as `Authorization: Bearer …`. Read at each attempt."""
+    """File with headers for that collector, one `name: value` per line, such as `Authorization: Bearer …`. Read at each
+    attempt."""
     interval: Seconds = Field(60.0, ge=10, le=3600)
     """Time between two exports of metrics."""

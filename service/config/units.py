@@ -8,6 +8,9 @@ from pydantic import BeforeValidator
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$")
 _SIZE = re.compile(r"^(\d+)\s*(KiB|MiB)?$")
 _SIZES = {"KiB": 2**10, "MiB": 2**20, None: 1}
+EXAMPLES = "write 500ms, 15s, 2m, 1h or 90d"
+_WORD = re.compile(r"^(\d+(?:\.\d+)?)\s*([a-z]+)\.?$", re.IGNORECASE)
+_WORDS = {"d": "days", "h": "hours hrs", "ms": "milliseconds msecs millis", "m": "minutes mins", "s": "seconds secs"}
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
@@ -17,8 +20,16 @@ def seconds(value: object) -> object:
         return value
     match = _DURATION.match(value.strip())
     if match is None:
-        raise ValueError(f"{value!r} is not a duration; write 15s, 500ms or 2m")
+        raise ValueError(f"{value!r} is not a duration; {_written(value)}")
     return float(match[1]) * _UNITS[match[2]]
+
+
+def _written(value: str) -> str:
+    """How to write a duration, with the unit that a word means."""
+    word = _WORD.match(value.strip())
+    names = {name: unit for unit, words in _WORDS.items() for name in (unit, *words.split())}
+    unit = word and next((names[name] for name in (word[2].lower(), f"{word[2].lower()}s") if name in names), None)
+    return f"did you mean {word[1]}{unit}?" if word and unit else EXAMPLES
 
 
 def size(value: object) -> object:

@@ -18,7 +18,7 @@ class WebhookSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     url: str
-    """Where to post, `http` or `https`. It is often a secret, so it is neither logged nor stored."""
+    """Address to post to, `http` or `https`. It is often a secret, so it is neither logged nor stored."""
     name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
     """The name of the receiver in log, metrics and store. Default: the host and a mark. Set one before you change the
     address, so that waiting messages still find the receiver."""

@@ -15,6 +15,7 @@ from rules.predicted import PredictionScore
 from service.history.comparison import GRACE, SPAN, CannotCompare, ComparedWindows, TooEarly, around, comparison
 from service.history.past_diagnosis import diagnosis_at
 from service.state.episodes import Episode, MarkVerdict
+from service.state.mark_verdicts import NOT_VERIFIED, NOT_YET, VERIFIED
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
 
@@ -67,9 +68,9 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[MarkVerdic
         windows = around(store, mark)
         verification = verified(comparison(store, mark.database, windows.before, windows.after), cause)
     except TooEarly:
-        return "too_early", "not verified yet: too early to tell; checked again with each poll", None
+        return "too_early", f"{NOT_YET}too early to tell; checked again with each poll", None
     except CannotCompare as error:
-        why = f"not verified because there is too little to compare around it: {error}"
+        why = f"{NOT_VERIFIED}there is too little to compare around it: {error}"
         return "not_verified", why, None
     scored = prediction_score(store, mark, windows, episode)
     kind: MarkVerdict = "verified" if isinstance(verification, ChangeVerification) else "not_verified"
@@ -104,6 +105,6 @@ def in_words(verification: ChangeVerification | NotVerified) -> str:
     """The verdict without the text of the mark, which is beside it on every page."""
     because = verification.because[:1].lower() + verification.because[1:]
     if isinstance(verification, ChangeVerification):
-        return f"verified: after the change {because}"
+        return f"{VERIFIED}after the change {because}"
     reason = "" if verification.reason == "sleeps did not fall" else f"{verification.reason}: "
-    return f"not verified because after the change {reason}{because}"
+    return f"{NOT_VERIFIED}after the change {reason}{because}"

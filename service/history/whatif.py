@@ -28,6 +28,10 @@ LEAST_MISSES = 200
 """Misses per interval. Polls with fewer are merged."""
 TIMER_APART = 1.25
 """The chain predicted the work of every emulated timer within this factor."""
+WORK = (
+    "work is the rate at which sessions get the latch. The time that they wait, and its share of DB time, is not predicted: "
+    "compare before and after the change"
+)
 TIMED = "waiters sleep on a timer: a chain of processes awake and asleep gives the work"
 POSTED = "a standard exclusive latch is posted by its holder since 9.2, so no waiter sleeps on a timer: nothing changes"
 
@@ -42,6 +46,8 @@ class Observed:
     rows: tuple[LatchCounts, ...]
     processors: int | None
     variation: float = 0.0
+    since: datetime | None = None
+    """When the trouble of the child began, where the intervals are those since then."""
 
 
 def of_change(database: str, change: Delta | NotComparable, cache: str | None) -> Observed:
@@ -73,15 +79,29 @@ def _latch_of(database: str, child: int, cache: str) -> str:
 def of_store(
     store: Repository, database: str, cache: str | None, now: datetime, window: timedelta = WINDOW
 ) -> Observed:
-    """A child over the last stored intervals, each with at least LEAST_MISSES misses. NotPredictable as above."""
+    """A child over the last stored intervals, each with at least LEAST_MISSES misses. NotPredictable as above.
+
+    While its trouble lasts, the intervals are those since it began. Calm ones before it have another hold, and a fit over
+    both would take the longer hold for an effect of the load: every cut of the load would then look too good.
+    """
     polls = [poll for poll in store.history.polls(database, now - window, now + timedelta(seconds=1)) if poll.seconds]
     if not polls:
         minutes = window.total_seconds() / 60
         raise NotPredictable(f"nothing of {database} was kept in the last {minutes:.0f} min: wait until it is polled")
     whole = of_change(database, store.changes.delta_over(database, now - window, now), cache)
-    groups = intervals_between(store, database, whole.child, now - window, now)
+    since = _trouble_since(store, whole)
+    groups = [] if since is None else intervals_between(store, database, whole.child, max(since, now - window), now)
+    if sum(row.misses for group in groups for row in group) < LEAST_MISSES:
+        since, groups = None, intervals_between(store, database, whole.child, now - window, now)
     merged = tuple(reduce(together, group) for group in groups)
-    return Observed(database, whole.child, whole.cache, merged or whole.rows, whole.processors, variation(groups))
+    rows = merged or whole.rows
+    return Observed(database, whole.child, whole.cache, rows, whole.processors, variation(groups), since)
+
+
+def _trouble_since(store: Repository, observed: Observed) -> datetime | None:
+    """When the open trouble of the child's cache began. None if it has none."""
+    begins = [each.begin for each in store.episodes.open(observed.database) if each.cache == observed.cache]
+    return min(begins, default=None)
 
 
 def intervals_between(
@@ -168,8 +188,19 @@ def _answered(observed: Observed, asked: WhatIfIn) -> WhatIfOut:
         if predicted.sleeps_per_second
         else None,
         spinning=spinning(model, now),
-        notes=(*predicted.notes, *((f"the timer: {POSTED}",) if asked.timer_ms is not None else ())),
+        notes=(
+            *predicted.notes,
+            *_said_beside(observed),
+            *((f"the timer: {POSTED}",) if asked.timer_ms is not None else ()),
+        ),
     )
+
+
+def _said_beside(observed: Observed) -> Iterator[str]:
+    """What the figures are not about, and from when on intervals count."""
+    yield WORK
+    if observed.since is not None:
+        yield f"the intervals are those since the trouble began, {observed.since:%H:%M:%S} UTC"
 
 
 def spinning(model: LatchModel, now: LatchCounts) -> SpinningOut | None:

@@ -34,6 +34,7 @@ from service.intake.archives import (
     sized,
     unread_kind,
 )
+from service.intake.folders import files_of
 
 LOOKED_THROUGH = 1000
 """Names of a folder that are compared with a missing name."""
@@ -81,7 +82,7 @@ class DiagnosedInput:
 class InputResults:
     """The result for each input, in order. `read` counts the files that were ours to read, with or without success.
 
-    `foreign` has the names of unrecognised files, `passed` the reasons for skipped ones.
+    `foreign` has the names of unrecognised files, `passed` the reasons for skipped ones, `notes` what was looked at instead.
     """
 
     diagnosed: list[DiagnosedInput] = field(default_factory=list)
@@ -89,6 +90,7 @@ class InputResults:
     passed: list[str] = field(default_factory=list)
     read: int = 0
     foreign: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def skipped(self) -> list[str]:
@@ -104,7 +106,7 @@ class InputResults:
 
 
 def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> InputResults:
-    """Every file, directory (one level) and archive among `names`. `step` receives the number of finished files and of all."""
+    """Every file, directory and archive among `names`. `step` receives the number of finished files and of all."""
     outcome = InputResults()
     files = [(name, file) for name in names for file in _files(name, outcome)]
     ours = {name: 0 for name, (_, contained) in files if contained}
@@ -136,25 +138,15 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
         yield name, False
         return
     try:
-        entries = sorted(
-            (entry for entry in os.scandir(name) if not entry.name.startswith(".")), key=lambda entry: entry.name
-        )
+        found = files_of(name)
     except OSError as error:
         outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}; {READABLE}"))
         return
-    found = [entry for entry in entries if entry.is_file()]
-    outcome.passed += [_passed_over(entry) for entry in entries if entry not in found]
-    if not found:
-        within = next((entry.path for entry in entries if entry.is_dir()), None)
-        out = f"name one of its directories, such as {label(within)}" if within else f"give it {OURS}"
-        outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; {out}"))
-    yield from ((entry.path, True) for entry in found)
-
-
-def _passed_over(entry: os.DirEntry[str]) -> str:
-    if entry.is_dir():
-        return f"{label(entry.path)} is a folder within a folder; name it to have its files read"
-    return f"{label(entry.path)} is neither a file nor a folder"
+    outcome.passed += found.passed
+    outcome.notes += [found.note] if found.note else []
+    if not found.files:
+        outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; give it {OURS}"))
+    yield from ((path, True) for path in found.files)
 
 
 def _file(name: str, contained: bool, outcome: InputResults) -> None:

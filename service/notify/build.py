@@ -10,8 +10,11 @@ from service.extras import MissingExtra
 from service.notify.apprise import require_apprise
 from service.notify.channels import Notifications
 from service.notify.feed import EpisodeFeed
+from service.notify.outages import LOOK_SECONDS, OutageWatch
 from service.notify.sending import ReceiverThread
 from service.notify.webhooks import Webhooks
+from service.periodic import PeriodicJob
+from service.state.board import Board
 from service.store.repository import Repository
 from service.threads import SupervisedThread
 
@@ -22,15 +25,17 @@ class Notifiers:
 
     feed: EpisodeFeed
     receivers: list[ReceiverThread]
+    outages: list[PeriodicJob]
+    """The watch for outages, if a receiver wants to know of them."""
 
     @property
-    def _parts(self) -> list[EpisodeFeed | ReceiverThread]:
-        return [self.feed, *self.receivers]
+    def _parts(self) -> list[EpisodeFeed | ReceiverThread | PeriodicJob]:
+        return [self.feed, *self.receivers, *self.outages]
 
     @property
     def threads(self) -> list[SupervisedThread]:
-        """The feed's thread, and one per receiver."""
-        return [self.feed.thread, *(receiver.thread for receiver in self.receivers)]
+        """A thread for each part."""
+        return [part.thread for part in self._parts]
 
     def start(self) -> None:
         """Start to follow the log of episodes, and send what an earlier process left."""
@@ -49,7 +54,7 @@ class Notifiers:
             part.join(max(0.0, until - time.monotonic()))
 
 
-def build_notifiers(settings: Settings, store: Repository, registry: CollectorRegistry) -> Notifiers:
+def build_notifiers(settings: Settings, store: Repository, board: Board, registry: CollectorRegistry) -> Notifiers:
     """The feed of this store and the receivers of these settings. `registry` counts deliveries.
 
     Raises BadSettings if notifications are set and Apprise is not installed.
@@ -60,4 +65,7 @@ def build_notifiers(settings: Settings, store: Repository, registry: CollectorRe
         except MissingExtra as error:
             raise BadSettings(str(error)) from None
     webhooks, notifications = Webhooks(settings, store, registry), Notifications(settings, store, registry)
-    return Notifiers(EpisodeFeed(store.episode_log), [*webhooks.senders, *notifications.senders])
+    outages = PeriodicJob("outages", LOOK_SECONDS, OutageWatch(board, store.episode_log).do)
+    wanted = any("outage" in channel.on for channel in settings.notifications)
+    senders = [*webhooks.senders, *notifications.senders]
+    return Notifiers(EpisodeFeed(store.episode_log), senders, [outages] if wanted else [])

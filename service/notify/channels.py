@@ -1,4 +1,4 @@
-"""Notifications: people get one message when an episode begins and one when it ends. Simultaneous changes share a message.
+"""Notifications: people get one message when an episode begins, rises or ends. Simultaneous changes share a message.
 
 They use the same log of deliveries as webhooks, so that nothing is lost over restarts and only one of several processes
 sends. Changes that wait (for others, or for the end of quiet hours) wait in the store.
@@ -20,6 +20,8 @@ from service.store.queries.deliveries import Deliveries, Delivery
 from service.store.repository import Repository
 
 MOST_AT_ONCE = 500
+ALSO_WANTED = {"worse": "begin", "back": "outage"}
+"""Changes that go to receivers of another one too."""
 
 
 def concerns(channel: NotificationSettings, change: EpisodeChange) -> bool:
@@ -28,7 +30,7 @@ def concerns(channel: NotificationSettings, change: EpisodeChange) -> bool:
         return False
     if change.episode.peak_severity.rank < channel.min_severity.rank:
         return False
-    return change.what in channel.on or (change.what == "worse" and "begin" in channel.on)
+    return change.what in channel.on or ALSO_WANTED.get(change.what) in channel.on
 
 
 class Notifications:

@@ -1,18 +1,21 @@
-"""The message about episodes for a person: a title that stays the same from begin to end, a sentence, and a link."""
+"""The message about episodes for a person: a title that stays the same from begin to end, a sentence, what to do, and a link."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from rules.catalogue import catalogue
 from rules.formatting import percent
-from rules.model import Severity
+from rules.model import Confidence, Severity
 from service.characters import visible
+from service.state.mark_verdicts import told
 from service.store.queries.episode_log import LoggedChange
 
 LONGEST_SENTENCE = 400
 MOST_EPISODES = 20
 """Most episodes in one message. The rest is counted."""
+CONFIRM_FIRST = "Confirm the cause first, it is not certain. If it is proven: "
 _SIGNS = str.maketrans({"<": "‹", ">": "›", "@": "＠", "*": "∗", "`": "ˋ"})
 """Characters with which chats mention people or format text. Names from a database may contain them."""
 
@@ -39,7 +42,12 @@ class EpisodeNews:
 
     @property
     def over(self) -> bool:
-        return self.change.what == "end"
+        return self.change.what in ("end", "back")
+
+    @property
+    def outage(self) -> bool:
+        """Whether it is about a database that gives no figures, not about an episode."""
+        return self.change.what in ("outage", "back")
 
     @property
     def peak(self) -> Severity:
@@ -56,7 +64,9 @@ def news(changes: Iterable[LoggedChange]) -> list[EpisodeNews]:
     found: dict[tuple[str, str, str], EpisodeNews] = {}
     for change in changes:
         before = found.get(episode_key(change))
-        found[episode_key(change)] = EpisodeNews(change, change.what == "begin" or bool(before and before.begins))
+        found[episode_key(change)] = EpisodeNews(
+            change, change.what in ("begin", "outage") or bool(before and before.begins)
+        )
     return list(found.values())
 
 
@@ -67,12 +77,17 @@ def message_of(changes: Sequence[LoggedChange], public_url: str | None) -> Messa
     severity = max(lasting, key=lambda peak: peak.rank) if lasting else None
     if len(items) == 1:
         (only,) = items
-        return Message(_title(only), "\n".join([_sentence(only), *_link(public_url, only.change.database)]), severity)
+        lines = [_sentence(only), *_advice(only), *_link(public_url, only.change.database)]
+        return Message(_title(only), "\n".join(lines), severity)
     databases = {each.change.database for each in items}
     over = sum(each.over for each in items)
     where = f"on {len(databases)} databases" if len(databases) > 1 else f"on {next(iter(databases))}"
     title = f"latchscope: {len(items)} troubles {where}{f', {over} of them over' if over else ''}"
-    lines = [line for each in items[:MOST_EPISODES] for line in _listed(each, public_url)]
+    lines, given = [], set[tuple[str, ...]]()
+    for each in items[:MOST_EPISODES]:
+        advice = tuple(_advice(each))
+        lines += _listed(each, advice if advice not in given else (), public_url)
+        given.add(advice)
     if len(items) > MOST_EPISODES:
         lines.append(f"and {len(items) - MOST_EPISODES} more")
     return Message(title, "\n".join([*lines, *([] if len(databases) == 1 else _link(public_url))]), severity)
@@ -92,20 +107,41 @@ def _title(item: EpisodeNews) -> str:
 
 def _sentence(item: EpisodeNews) -> str:
     headline = harmless(str(item.episode["headline"]))
+    if item.outage:
+        why = f"Since {_time(item.episode['begin'])} UTC: {headline}"
+        again = f"Answers again after {_lasted(item)}."
+        return why if not item.over else f"{again} {why}" if item.begins else again
     if item.over:
         share = item.episode.get("peak_share_of_db_time")
         cost = f", {percent(share)} of DB time" if share is not None else ""
-        verdict = f" {harmless(item.episode['verdict'])}" if item.episode.get("verdict") else ""
+        verdict = harmless(told(item.episode["verdict"])) if item.episode.get("verdict") else ""
         worst = (
-            f"At its worst {_word(item.peak)}{cost}: {headline}" if item.begins else f"It was {_word(item.peak)}{cost}."
+            f"At its worst {_word(item.peak)}{cost}: {headline}" if item.begins else f"It was {_word(item.peak)}{cost}"
         )
-        return f"Resolved after {_lasted(item)}. {worst}{verdict}"
+        return f"Resolved after {_lasted(item)}. {worst}{f'. {verdict}' if verdict else '' if item.begins else '.'}"
     now = " now" if item.change.what == "worse" else ""
     return f"{_word(item.peak)}{now}, since {_time(item.episode['begin'])} UTC: {headline}"
 
 
-def _listed(item: EpisodeNews, public_url: str | None) -> list[str]:
-    return [f"• {_title(item)}. {_sentence(item)}", *(f"  {link}" for link in _link(public_url, item.change.database))]
+def _advice(item: EpisodeNews) -> Iterator[str]:
+    """What to do and what not, a line each, while it lasts, for who reads nothing but the message."""
+    if item.over:
+        return
+    do, check, cause = item.episode.get("do_now"), item.episode.get("check_first"), str(item.episode["cause"])
+    if do:
+        unsure = item.episode.get("confidence") == Confidence.LOW.value
+        yield harmless(f"Do: {CONFIRM_FIRST if unsure else ''}{do}")
+    if check:
+        yield harmless(f"Check first: {check}")
+    known = catalogue().get(cause)
+    do_not = item.episode.get("do_not") or (known.do_not if known else "")  # a change of an older release has none
+    if do_not:
+        yield harmless(do_not)
+
+
+def _listed(item: EpisodeNews, advice: Iterable[str], public_url: str | None) -> list[str]:
+    below = (*advice, *_link(public_url, item.change.database))
+    return [f"• {_title(item)}. {_sentence(item)}", *(f"  {line}" for line in below)]
 
 
 def _link(public_url: str | None, database: str | None = None) -> list[str]:

@@ -14,6 +14,7 @@ from service.render.parts import (
     before_the_steps,
     chain,
     cost,
+    cost_beside,
     hang_steps,
     nearest,
     not_judged,
@@ -69,7 +70,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
         short = wrapped(
-            f"Found too: {titled(finding)}; {cost(diagnosed, finding)}. {finding.do_now} "
+            f"Found too: {titled(finding)}; {cost_beside(diagnosed, finding, troubles[:place])}. {finding.do_now} "
             f"`latchscope causes show {finding.cause}` shows how."
         )
         yield Part(list(_finding(diagnosed, finding)), short, needed=not place)
@@ -85,7 +86,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             yield Part(wrapped(words))
     if diagnosis.candidates:
         named = ", ".join(hint.cause for hint in diagnosis.candidates)
-        yield Part(wrapped(f"Worth a look, because no polled signal can find them: {named}"))
+        yield Part(wrapped(f"Check by hand, because latchscope cannot measure it: {named}"))
     if out := ruled_out(diagnosis):
         near = ", ".join(verdict.cause for verdict in nearest(out))
         yield Part(wrapped(f"Ruled out: {len(out)} causes, nearest {near}."))

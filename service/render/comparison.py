@@ -58,7 +58,7 @@ def _value(change: FigureChange, value: float | None) -> str:
     """A figure in its unit. One that cannot be compared is blank, which is not zero."""
     if value is None:
         return "–"
-    return percent(value) if change.unit.startswith("of ") else rough(value)
+    return percent(value) if change.is_share else rough(value)
 
 
 def _factor(change: FigureChange) -> str:

@@ -18,7 +18,7 @@ from service.render.parts import (
     chain,
     circumstances,
     cited,
-    cost,
+    cost_beside,
     elsewhere,
     hang_steps,
     not_judged,
@@ -28,7 +28,16 @@ from service.render.parts import (
     wrapped,
 )
 from service.render.remedy import step_lines, steps_as_markdown, steps_of_every_release
-from service.render.several import causes_shown, courses, left_out, paragraphs, table, tally, unjudged
+from service.render.several import (
+    causes_shown,
+    courses,
+    explained_elsewhere,
+    left_out,
+    paragraphs,
+    table,
+    tally,
+    unjudged,
+)
 from service.render.summary import HEADINGS, groups, lines, short_names, worst_first
 
 ON_ALL = "Note on all inputs"
@@ -71,7 +80,7 @@ def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iter
     else:
         for shown in causes_shown(diagnosed):
             yield from _text(shown.worst, False, shared, shown.holds_for)
-        yield from paragraphs(unjudged(diagnosed))
+        yield from paragraphs([*explained_elsewhere(diagnosed), *unjudged(diagnosed)])
     for note in left_out(found):
         yield from wrapped(f"Note: {note}")
     for note in shared:
@@ -88,7 +97,8 @@ def _markdown_of_several(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     yield from (f"{inline(course)}\n" for course in courses(found))
     for shown in causes_shown(diagnosed):
         yield from _markdown(shown.worst, shared, shown.holds_for)
-    for statement in (*unjudged(diagnosed), *left_out(found), *(f"On all inputs: {note}" for note in shared)):
+    also = (*explained_elsewhere(diagnosed), *unjudged(diagnosed))
+    for statement in (*also, *left_out(found), *(f"On all inputs: {note}" for note in shared)):
         yield f"> {inline(statement)}\n"
 
 
@@ -153,9 +163,9 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
     for step in hang_steps(diagnosis):
         yield from wrapped(f"{step.step}: {step.statement}", "  ")
-    for finding in diagnosis.findings:
+    for place, finding in enumerate(diagnosis.findings):
         yield ""
-        yield from _finding(diagnosed, finding)
+        yield from _finding(diagnosed, finding, diagnosis.findings[:place])
     yield ""
     for number, step in enumerate(chain(diagnosis), 1):
         yield from wrapped(f"{number}. {step.step}: {step.statement}", "  ")
@@ -165,7 +175,7 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     if others := elsewhere(diagnosis):
         yield from wrapped(f"Not on this instance: {', '.join(others)} (other releases, or nothing of theirs here)")
     for hint in diagnosis.candidates:
-        yield from wrapped(f"Worth a look: {hint.title} ({hint.cause}), which no polled signal can find")
+        yield from wrapped(f"Check by hand: {hint.title} ({hint.cause}), which latchscope cannot measure")
     if gap := nothing_judged(diagnosis):
         yield from wrapped(f"Nothing could be judged: {gap[0]}. Way out: {gap[1]}")
     else:
@@ -176,9 +186,9 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
             yield from wrapped(f"Note: {note}")
 
 
-def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
+def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
     sure = f"severity {finding.severity}, confidence {finding.confidence}"
-    yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
+    yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost_beside(diagnosed, finding, earlier)}")
     for name, words in before_the_steps(finding):
         yield from wrapped(f"{name}: {words}", "  ")
     yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=True)
@@ -204,8 +214,8 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
     yield f"{inline(circumstances(diagnosis))}\n"
     for step in hang_steps(diagnosis):
         yield f"**{inline(step.step)}**: {inline(step.statement)}\n"
-    for finding in diagnosis.findings:
-        yield from _markdown_finding(diagnosed, finding)
+    for place, finding in enumerate(diagnosis.findings):
+        yield from _markdown_finding(diagnosed, finding, diagnosis.findings[:place])
     if steps := chain(diagnosis):
         yield "\n### Steps\n"
         yield from (
@@ -218,9 +228,9 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
     yield ""
 
 
-def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
+def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
     yield f"\n### Found: {inline(titled(finding))}\n"
-    yield f"Severity {finding.severity}, confidence {finding.confidence}; {cost(diagnosed, finding)}.\n"
+    yield f"Severity {finding.severity}, confidence {finding.confidence}; {cost_beside(diagnosed, finding, earlier)}.\n"
     if finding.lede:
         yield f"{inline(finding.lede)}\n"
     yield from (f"- **{name}**: {inline(words)}" for name, words in before_the_steps(finding))

@@ -92,6 +92,19 @@ def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
     return "cost unknown"
 
 
+def same_waits(finding: Finding, earlier: Sequence[Finding]) -> bool:
+    """Whether an earlier finding explains the same waits: the cost must then not be added up."""
+    return any(other.surface == finding.surface and other.impact == finding.impact for other in earlier)
+
+
+def cost_beside(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> str:
+    """The cost of a finding after others, with a word where it is theirs."""
+    words = cost(diagnosed, finding)
+    if not same_waits(finding, earlier):
+        return words
+    return words.replace("costs ", "costs the same ") if words.startswith("costs ") else f"{words}, the same ones"
+
+
 def confirming(finding: Finding) -> str | None:
     """The confirming query, its result, and how to read it. None without a query."""
     return None if finding.confirm is None else confirming_step(finding.confirm).statement
@@ -122,7 +135,8 @@ def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) 
         yield "Confirm", query
     yield EFFECT, finding.expected_effect
     if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
-        yield "Predicted", f"{predicted.statement} ({predicted.change}; confidence {predicted.confidence})"
+        sure = f"{predicted.change}; confidence {predicted.confidence}"
+        yield "Predicted", f"{predicted.statement} ({sure}); of misses, not of the time lost"
 
 
 def _unsure(finding: Finding) -> bool:
@@ -157,9 +171,9 @@ def elsewhere(diagnosis: Diagnosis) -> Sequence[str]:
 
 def against(verdict: RuledOut) -> str:
     """Why a cause is ruled out. If another cause explains the waits, that cause."""
-    value, needs = compared(verdict)
-    if verdict.needs.startswith("not "):
+    if verdict.explained_by is not None:
         return verdict.because
+    value, needs = compared(verdict)
     return f"{verdict.signal} is {value} where it would need {needs}"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from rules.query import Texts
-from rules.remedy import RemedyStep
+from rules.remedy import RemedyStep, in_containers
 from service.render.markdown import inline
 from service.render.parts import wrapped
 
@@ -11,7 +11,9 @@ NOT_KNOWN = "not known."
 
 
 def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
-    """The steps with their statements for a release, as lines for a terminal. `whole` adds how to read them and the way back."""
+    """The steps with their statements for a release, as lines for a terminal. `whole` adds all that is known about each."""
+    if whole and (note := in_containers(steps, release)):
+        yield from wrapped(f"Where: {note}", indent)
     for number, step in enumerate(steps, 1):
         yield from wrapped(f"{number}. {step.do}", indent)
         yield from _code_lines(step.text(release), f"{indent}     ")
@@ -20,6 +22,8 @@ def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "
 
 def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[str]:
     """The steps as the catalogue has them, with the statement for each release."""
+    if note := in_containers(steps):
+        yield from wrapped(f"Where: {note}", "  ")
     for number, step in enumerate(steps, 1):
         yield from wrapped(f"{number}. {step.do}", "  ")
         for since, text in variants(step.sql):
@@ -30,6 +34,8 @@ def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[str]:
 
 def steps_as_markdown(steps: Sequence[RemedyStep], release: str | None) -> Iterator[str]:
     """The steps as a numbered list, statements as blocks of code."""
+    if note := in_containers(steps, release):
+        yield f"**Where**: {inline(note)}\n"
     for number, step in enumerate(steps, 1):
         yield f"{number}. {inline(step.do)}"
         if text := step.text(release):

@@ -1,9 +1,11 @@
 """Several inputs: each cause once, with the figures of its worst input and the names of the others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from collectors.model import Delta
 from rules.model import CANNOT_TELL, Severity
+from rules.trends.same_interval import same_interval
 from service.intake.inputs import DiagnosedInput
 from service.render.parts import nothing_judged, wrapped
 from service.render.summary import HEADINGS, SummaryGroup, lines, troubles, worst_first
@@ -29,15 +31,44 @@ class CauseShown:
 
 
 def causes_shown(diagnosed: Sequence[DiagnosedInput]) -> list[CauseShown]:
-    """Every cause once, the worst first; inputs that are fine or could not be judged are none of them."""
+    """Every cause once, the worst first; inputs that are fine or could not be judged are none of them.
+
+    An input without a cause gives way to another of the same interval that has one.
+    """
     found: dict[str, list[DiagnosedInput]] = {}
     for entry in worst_first(diagnosed):
         leading = troubles(entry.diagnosis)
         if leading:
             found.setdefault(leading[0].cause, []).append(entry)
-        elif entry.diagnosis.severity is not Severity.INFO and entry.diagnosis.standing != CANNOT_TELL:
+        elif _unexplained(entry) and _explaining(entry, diagnosed) is None:
             found.setdefault("", []).append(entry)
     return [CauseShown(worst, tuple(entry.name for entry in others)) for worst, *others in found.values()]
+
+
+def _unexplained(entry: DiagnosedInput) -> bool:
+    """Whether its waits cost something and no cause was found."""
+    diagnosis = entry.diagnosis
+    open_ = diagnosis.severity is not Severity.INFO and diagnosis.standing != CANNOT_TELL
+    return open_ and not troubles(diagnosis)
+
+
+def _explaining(entry: DiagnosedInput, diagnosed: Sequence[DiagnosedInput]) -> DiagnosedInput | None:
+    """The input of the same interval of the same database that names a cause."""
+    change = entry.change
+    if not isinstance(change, Delta):
+        return None
+    others = (each for each in diagnosed if isinstance(each.change, Delta) and same_interval(each.change, change))
+    return next((each for each in others if troubles(each.diagnosis)), None)
+
+
+def explained_elsewhere(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    """Inputs without a cause whose interval another input explains."""
+    for entry in diagnosed:
+        if _unexplained(entry) and (other := _explaining(entry, diagnosed)) is not None:
+            yield (
+                f"{entry.name} has no cause of its own, because it holds less; read {other.name} instead: it has the "
+                f"same interval and names {troubles(other.diagnosis)[0].cause}"
+            )
 
 
 def tally(diagnosed: Sequence[DiagnosedInput]) -> str:
@@ -81,7 +112,7 @@ def left_out(groups: Sequence[SummaryGroup]) -> Iterator[str]:
         yield from (f"{group.database}: {note}" for note in group.notes)
 
 
-def paragraphs(statements: Iterator[str]) -> list[str]:
+def paragraphs(statements: Iterable[str]) -> list[str]:
     """Statements as lines for a terminal with an empty line behind them; nothing where there is none."""
     found = [line for statement in statements for line in wrapped(statement)]
     return [*found, ""] if found else []

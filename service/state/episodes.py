@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import Literal
 
 from rules.catalogue import catalogue
+from rules.explanation.confirmation import speaks_against
 from rules.impact import severity_of
 from rules.lasting import WaitsLeft
-from rules.model import Diagnosis, Finding, Impact, Severity, Surface, Trouble
+from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, Trouble
 from rules.predicted import PredictionScore
 
 OPEN_AFTER = 2
@@ -51,6 +52,11 @@ class Episode:
     """The result of the prediction from before that mark, from the store."""
     verdict_kind: MarkVerdict | None = None
     """What `verdict` says."""
+    confidence: Confidence | None = field(default=None, compare=False)
+    """How sure the cause is at the latest poll that showed it. The store of episodes keeps neither this nor the advice below."""
+    do_now: str = field(default="", compare=False)
+    check_first: str = field(default="", compare=False)
+    do_not: str = field(default="", compare=False)
     surface: Surface | None = field(default=None, compare=False)
     """Where it shows; the store does not keep it."""
     waits: WaitsLeft | None = field(default=None, compare=False)
@@ -63,9 +69,9 @@ OF_ONE_POLL = {"surface", "waits"}
 
 @dataclass(frozen=True, slots=True)
 class EpisodeChange:
-    """A change of an episode by a poll."""
+    """A change of an episode by a poll. `outage` and `back` are of a database that gives no figures: no episode is about it."""
 
-    what: Literal["begin", "worse", "end"]
+    what: Literal["begin", "worse", "end", "outage", "back"]
     episode: Episode
 
 
@@ -213,12 +219,25 @@ def _missed_again(track: _Track, episode: Episode, left: Impact | None, at: date
     track.episode = replace(episode, waits=waits, severity=severity_of(left) or episode.severity)
 
 
+def _advised(episode: Episode, finding: Finding) -> Episode:
+    """The episode with what the latest poll advises. A count that speaks against the cause goes before its other checks."""
+    against = speaks_against(finding)
+    checks = [f"Not yet: {against}."] if against else []
+    return replace(
+        episode,
+        confidence=finding.confidence,
+        do_now=finding.do_now,
+        check_first=" ".join([*checks, finding.check_first or ""]).strip(),
+        do_not=finding.do_not,
+    )
+
+
 def _share(diagnosis: Diagnosis) -> float | None:
     return diagnosis.impact.share_of_db_time if diagnosis.impact else None
 
 
 def _opened(finding: Finding, diagnosis: Diagnosis, first: datetime, at: datetime) -> Episode:
-    return Episode(
+    opened = Episode(
         database=diagnosis.database,
         cause=finding.cause,
         cache=finding.cache,
@@ -233,10 +252,12 @@ def _opened(finding: Finding, diagnosis: Diagnosis, first: datetime, at: datetim
         headline=diagnosis.headline,
         surface=finding.surface,
     )
+    return _advised(opened, finding)
 
 
 def _grown(episode: Episode, finding: Finding, diagnosis: Diagnosis, at: datetime) -> Episode:
-    episode = replace(episode, last_seen=at, severity=finding.severity, surface=finding.surface, waits=None)
+    lasting = replace(episode, last_seen=at, severity=finding.severity, surface=finding.surface, waits=None)
+    episode = _advised(lasting, finding)
     share, peak = _share(diagnosis), episode.peak_share_of_db_time
     if (finding.severity.rank, share or 0.0) <= (episode.peak_severity.rank, peak or 0.0):
         return episode

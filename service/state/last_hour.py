@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from threading import Lock
 
 MINUTES = 60
+LAST_HOUR = timedelta(minutes=MINUTES)
+"""How far back a page looks: its charts, and the troubles, restarts and marks that it still shows."""
 
 
 @dataclass

@@ -43,6 +43,7 @@ class DatabaseSummary:
     """The name of the cause in a list."""
     title: str | None = None
     do_now: str | None = None
+    do_not: str | None = None
     surface: Surface | None = None
     cache: str | None = None
     confidence: Confidence | None = None
@@ -70,6 +71,7 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         name=top.name if top else None,
         title=top.title if top else eased_title(left) if left else None,
         do_now=top.do_now if top else WAIT_AND_SEE if left else None,
+        do_not=(top.do_not or None) if top else None,
         surface=top.surface if top else None,
         cache=top.cache if top else left.cache if left else None,
         confidence=top.confidence if top else None,
@@ -137,10 +139,10 @@ def with_easing(headline: str, easing: Easing | None) -> str:
     return f"{eased_title(easing, f' until {easing.until:%H:%M:%S} UTC')}; {within(headline)}"
 
 
-def told_with(diagnosis: Diagnosis, easing: Easing | None) -> Diagnosis:
+def told_with(diagnosis: Diagnosis, easing: Easing) -> Diagnosis:
     """The diagnosis of a poll with what eases: said first, and named where its waits have no other cause."""
     told = {"easing": easing, "headline": with_easing(diagnosis.headline, easing)}
-    if easing is None or not easing.waits or not diagnosis.chain or diagnosis.chain[-1].kind != "cause":
+    if not easing.waits or not diagnosis.chain or diagnosis.chain[-1].kind != "cause":
         return diagnosis.model_copy(update=told)
     last = diagnosis.chain[-1].model_copy(
         update={

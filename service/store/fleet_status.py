@@ -10,6 +10,7 @@ from collectors.model import Snapshot
 from service.state.confirmations import Confirmed
 from service.state.episodes import Episode
 from service.state.status import DatabaseStatus, OwnerRequest
+from service.store.queries.stored_json import read
 from service.store.repository import Repository
 from service.store.schema.fleet_tables import StoredRequest, StoredStatus
 
@@ -36,13 +37,13 @@ class FleetStatusTable:
         """The latest state of every database."""
         with self._engine.connect() as connection:
             bodies = connection.scalars(select(StoredStatus.body))
-            return {status.database: status for status in map(DatabaseStatus.model_validate_json, bodies)}
+            return {status.database: status for status in (read(DatabaseStatus, body) for body in bodies)}
 
     def of(self, database: str) -> DatabaseStatus | None:
         """The latest state of one database."""
         with self._engine.connect() as connection:
             body = connection.scalar(select(StoredStatus.body).where(StoredStatus.database == database))
-            return None if body is None else DatabaseStatus.model_validate_json(body)
+            return None if body is None else read(DatabaseStatus, body)
 
     def ask(self, request: OwnerRequest) -> None:
         """Leave a request for the replica that polls the database."""
@@ -58,7 +59,7 @@ class FleetStatusTable:
         with self._engine.begin() as connection:
             rows = connection.execute(mine.returning(StoredRequest.body, StoredRequest.asked_at)).all()
         oldest = datetime.now(UTC) - TOO_OLD
-        return [OwnerRequest.model_validate_json(body) for body, at in rows if at >= oldest]
+        return [read(OwnerRequest, body) for body, at in rows if at >= oldest]
 
 
 _POLLED = text(

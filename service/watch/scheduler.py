@@ -3,7 +3,8 @@
 Three bounds. Polls in hand: begun, and answered within half a second. Polls at work: those of them whose answers we work
 on, for the interpreter runs one thread at a time and slows down with each that wants it. Silent polls: those that wait for
 a database that says nothing; each has a thread and nothing else, so that many may hang and none of the others waits.
-Who is due longest comes first. So an overloaded process polls everybody later, and nobody much later than the others.
+While a scrape is answered no poll begins to work on an answer. The poll that is due longest comes first. So an overloaded process
+polls everybody later, and nobody much later than the others.
 """
 
 import heapq
@@ -21,6 +22,7 @@ from prometheus_client.registry import Collector
 from collectors.deadline import THREADS, taking_turns
 from service.metrics.families import POLL_QUEUE
 from service.threads import SupervisedThread
+from service.watch.right_of_way import RightOfWay
 
 log = logging.getLogger("latchscope.loop")
 
@@ -71,6 +73,7 @@ class PollScheduler:
         self._most_silent = silent
         self._clock = clock
         self._work = threading.Semaphore(at_work)
+        self.right_of_way = RightOfWay()
         self._changed = threading.Condition()
         self._heap: list[_Due] = []
         self._waiting: dict[Scheduled, _Due] = {}
@@ -216,6 +219,15 @@ class PollScheduler:
             self._silent -= 1
             self._in_hand += 1
 
+    def _begin_work(self) -> None:
+        """Wait for a place among those at work."""
+        while True:
+            self.right_of_way.wait()
+            self._work.acquire()
+            if not self.right_of_way.taken:
+                return
+            self._work.release()
+
 
 class _PollTurn:
     """The right to work, held by the thread of a poll; see collectors.deadline.Turn."""
@@ -234,7 +246,7 @@ class _PollTurn:
         if self._silent:
             self._silent = False
             self._scheduler._spoke_again()
-        self._scheduler._work.acquire()
+        self._scheduler._begin_work()
 
 
 class QueueMetrics(Collector):

@@ -1,6 +1,7 @@
 """Every route of the service: REST, pages, /metrics, static files."""
 
 from collections.abc import Callable
+from functools import partial
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
@@ -13,6 +14,8 @@ from service.notify.feed import EpisodeFeed
 from service.state.board import Board
 from service.state.readiness import Readiness
 from service.store.build import Store
+from service.store.probe import Probe
+from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web.access import Access, read_tokens
 from service.web.api import problems
@@ -43,6 +46,7 @@ from service.web.pages.problems import problems_pages
 from service.web.pages.reports import reports_pages
 from service.web.pages.sign_in import sign_in_pages
 from service.web.pages.whatif import whatif_pages
+from service.web.patience import AnswersInTime
 
 
 def build_web(
@@ -94,4 +98,11 @@ def build_web(
         app.router.routes.extend(router.routes)
     app.mount("/static", static, name="static")
     app.mount("/docs", Documentation(), name="docs")
+    _patient(app, board, repository)
+
+
+def _patient(app: FastAPI, board: Board, repository: Repository) -> None:
+    """Let no request wait long for a store that hangs, and answer HEAD."""
+    refused = partial(problems.store_away, error_pages(board))
+    app.add_middleware(AnswersInTime, answers=Probe(repository.reachable).answers, refused=refused)
     app.add_middleware(AnswersHead)

@@ -2,25 +2,25 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, get_args
 
 from rules.grades import State
 from rules.model import Impact
 from service.history.fleet_past import FleetPast, MarkOutcome
 from service.state.board import MonitoredDatabase
+from service.state.last_hour import LAST_HOUR
 from service.state.summary import DatabaseSummary
 from service.store.repository import Repository
 from service.web.fleet_schemas import CauseFoundOut, DatabaseOut, FailureOut, LastMarkOut, OverviewOut, WorstOut
 
-NEW = timedelta(hours=1)
 ORDER: Sequence[State] = get_args(State)
 """The worst first. No data comes after fine."""
 TROUBLED: Sequence[State] = ORDER[:3]
 OF_NOW: Mapping[str, str] = {
     **{
         name: name
-        for name in ("mechanism", "severity", "headline", "cause", "do_now", "surface", "cache", "confidence")
+        for name in ("mechanism", "severity", "headline", "cause", "do_now", "do_not", "surface", "cache", "confidence")
     },
     "easing": "easing",
     "cause_name": "name",
@@ -146,7 +146,7 @@ def overview_out(rows: Sequence[DatabaseOut]) -> OverviewOut:
             impact=worst.impact,
             since=worst.since,
         ),
-        new=tuple(row.name for row in troubled if row.since is not None and now - row.since < NEW),
+        new=tuple(row.name for row in troubled if row.since is not None and now - row.since < LAST_HOUR),
         easing=tuple(row.name for row in rows if row.easing),
         databases=tuple(rows),
     )

@@ -56,6 +56,7 @@ class DatabaseOut(BaseModel):
     cause_name: str | None = Field(description="the name of the cause in a list")
     cause_title: str | None = Field(description="what is wrong, as a sentence")
     do_now: str | None = Field(description="the one thing to do, in one line")
+    do_not: str | None = Field(None, description="what not to do about it; null without a finding")
     surface: Surface | None
     cache: str | None = Field(description="the cache in trouble; null if there is none or it is unknown")
     confidence: Confidence | None

@@ -67,13 +67,15 @@ def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diag
 
 def _told(store: Repository, diagnosis: Diagnosis, easing: Easing | None, lasting: Sequence[Episode]) -> Diagnosis:
     """A diagnosis with its episodes, with what eases, and with the change that was marked in that."""
-    episodes = _lasting(store, lasting)
-    begin = next((episode.begin for episode in lasting if easing and episode.cause == easing.cause), None)
-    if easing is not None and begin is not None and diagnosis.basis and diagnosis.basis.end:
+    diagnosis = diagnosis.model_copy(update={"episodes": _lasting(store, lasting)})
+    if easing is None:
+        return diagnosis
+    begin = next((episode.begin for episode in lasting if episode.cause == easing.cause), None)
+    if begin is not None and diagnosis.basis and diagnosis.basis.end:
         marks = store.marks.between(diagnosis.database, begin, diagnosis.basis.end + GRACE, limit=1).items
         change = ChangeMade(at=marks[0].at, text=marks[0].text) if marks else None
         easing = easing.model_copy(update={"change": change})
-    return told_with(diagnosis, easing).model_copy(update={"episodes": episodes})
+    return told_with(diagnosis, easing)
 
 
 def _lasted(episode: Episode, at: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""One browser and one demo for each file of this folder; every test has a page of its own that may not complain."""
+"""One browser and one demo for each file of this folder. Each test has its own page, which must not complain."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from tests.service.running import Running, demo
 BINARY = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly(what, ms / 20); }"
-"""Pages refresh every few seconds; nobody wants to wait for that."""
+"""The pages' refresh interval is a few seconds. Tests shorten it."""
 OURS = ("http://127.0.0.1", "data:", "about:", "file:")
 
 
@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What console, policy and network of the pages of a test objected to."""
+    """The complaints of console, policy and network about the pages of a test."""
     return []
 
 
@@ -44,9 +44,9 @@ NewPage = Callable[..., Page]
 
 @pytest.fixture
 def new_page(browser: Browser, complaints: list[str]) -> Iterator[NewPage]:
-    """Opens pages in a context of their own, with any option of a context; what they complain of is gathered.
+    """Opens each page in its own context, with any option of a context, and collects complaints.
 
-    A page that is not hasty refreshes as slowly as it does for people.
+    A page that is not `hasty` refreshes as slowly as for people.
     """
     contexts: list[BrowserContext] = []
 
@@ -75,7 +75,7 @@ def page(new_page: NewPage) -> Page:
 
 @pytest.fixture(autouse=True)
 def _no_complaints(complaints: list[str]) -> Iterator[None]:
-    """Whatever a test does, the console stays empty, unless the test says it must not."""
+    """The console stays empty in every test, unless the test allows a message."""
     yield
     assert complaints == []
 

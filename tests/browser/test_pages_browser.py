@@ -1,6 +1,7 @@
-"""The pages in a real browser, served by a real demo: a walk from the fleet to an export, by mouse, by keyboard and live.
+"""The pages in a real browser, served by a real demo:
 
-Legible and accessible in light and dark, wide and narrow. All of it is one file, so that one browser and one demo serve it.
+from the fleet to an export, by mouse, by keyboard and live. They are legible and accessible in light and dark, wide and
+narrow. All of it is one file, so that one browser and one demo serve it.
 """
 
 import time
@@ -32,13 +33,13 @@ COMPARE = "/db/busy-but-fine/compare?before=-8s..-4s&after=-4s..now"
 
 @pytest.fixture(scope="module")
 def storm(served: Running) -> Running:
-    """The demo once undo-storm is in its storm, and a report is uploaded."""
+    """The demo, once undo-storm is in its storm and a report is uploaded."""
     served.wait(lambda: served.json("/api/v1/databases/undo-storm")["state"] == "Critical", 5 * HANGS)
     return served
 
 
 def open_when(page: Page, url: str, ready: str) -> None:
-    """Ask again until enough was polled for the page to show it."""
+    """Ask again until there are enough polls for the page to show it."""
     until = time.monotonic() + HANGS
     page.goto(url)
     while not page.evaluate(ready):
@@ -92,7 +93,7 @@ def test_walk_needs_nothing_but_the_keyboard(storm: Running, page: Page) -> None
     page.keyboard.press("Enter")
     assert page.locator(".chain details[open]").count() == 1
     shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-    assert shown != "none", "focus can be seen"
+    assert shown != "none", "the focus must be visible"
 
 
 def tab_to(page: Page, there: str) -> None:
@@ -104,14 +105,14 @@ def tab_to(page: Page, there: str) -> None:
 
 
 def refreshed(page: Page, times: int = 3) -> Callable[[], None]:
-    """Waits until the page has asked for itself so many times."""
+    """Wait until the page has refreshed this many times."""
     seen: list[str] = []
     page.on("response", lambda answer: seen.append(answer.url) if answer.url == page.url else None)
 
     def wait() -> None:
         until = time.monotonic() + HANGS
         while len(seen) < times:
-            assert time.monotonic() < until, "it does not refresh"
+            assert time.monotonic() < until, "the page does not refresh"
             page.wait_for_timeout(50)
 
     return wait
@@ -214,7 +215,7 @@ def test_report_upload_leads_to_its_diagnosis_and_names_what_is_refused(
     page.locator("input[type=file]").set_input_files(tmp_path / "alert.log")
     page.get_by_role("button", name="Diagnose").click()
     expect(page.get_by_role("alert")).to_contain_text("alert.log is not an AWR")
-    assert any("415" in one for one in complaints), "the browser notes the status itself"
+    assert any("415" in one for one in complaints), "the browser logs the status itself"
     complaints.clear()
 
 
@@ -231,12 +232,12 @@ def test_missing_page_names_what_is_nearest(storm: Running, page: Page, complain
     page.goto(f"{storm.url}/db/undo-strom")
     page.get_by_role("link", name="undo-storm").click()
     assert page.url.endswith("/db/undo-storm")
-    assert any("404" in one for one in complaints), "the browser notes the 404 itself"
+    assert any("404" in one for one in complaints), "the browser logs the 404 itself"
     complaints.clear()
 
 
 def pages_of(storm: Running) -> list[str]:
-    """Every kind of page there is."""
+    """One page of every kind."""
     reports = storm.json("/api/v1/reports")
     return [
         "/",
@@ -269,7 +270,7 @@ ACCESSIBLE = (
     ("dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}}, WIDE),
     ("phone", {"rules": {"color-contrast": {"enabled": False}}}, PHONE),
 )
-"""All rules in light; colours again in dark, where only they differ; all but colours on a phone."""
+"""All rules in light. In dark only colours, because only they differ. On a phone everything but colours."""
 
 
 def test_every_page_is_accessible_and_fits(storm: Running, new_page: NewPage, complaints: list[str]) -> None:

@@ -1,7 +1,6 @@
-"""Conversations with a database, their bytes damaged in every way: `python -m tests.collectors.fuzzing PROFILE SEED…`.
-
-A line before each conversation and one with its outcome after it, so that whoever started the process knows which one the
-driver did not survive; at the end what leaked.
+"""Conversations with a database whose bytes are damaged in every way: `python -m tests.collectors.fuzzing PROFILE SEED…`. It
+prints a line before each conversation and one with its outcome after it. So the parent process knows which conversation
+crashed the driver. The last line says what leaked.
 """
 
 import faulthandler
@@ -31,12 +30,12 @@ SQL = "select n, word from standin"
 IMPATIENT = Deadlines(connect=1.0, statement=0.3, ping=0.2, close=0.2)
 AT_ONCE = 4
 FROM_SERVER, FROM_CLIENT = 3900, 4200
-"""Bytes of a whole conversation, about."""
+"""Approximate bytes of a whole conversation."""
 KNOWN = (SessionError, StatementError)
 
 
 class Damage:
-    """What happens to one direction of one conversation: from a place on, bytes change, come twice, stop or end."""
+    """The damage to one direction of one conversation: from some byte on, bytes change, repeat, stop or end."""
 
     KINDS = ("flip", "flip", "flip", "noise", "zeros", "ones", "drop", "insert", "twice", "end", "stall")
 
@@ -49,7 +48,7 @@ class Damage:
         self.over = False
 
     def of(self, data: bytes) -> bytes:
-        """The bytes as they go on; `over` when none follow."""
+        """The bytes to pass on; `over` when none follow."""
         begin, self._seen = self.place - self._seen, self._seen + len(data)
         if self.over or not 0 <= begin < len(data):
             return b"" if self.over else data
@@ -74,7 +73,7 @@ class Damage:
 
 @contextmanager
 def proxy(port: int, to_client: Damage, to_server: Damage | None) -> Iterator[str]:
-    """The address of a listener whose bytes pass through damage; every socket is closed with the block."""
+    """The address of a listener whose bytes pass through the damage. The block closes every socket."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         ends: list[socket.socket] = []
 
@@ -115,7 +114,7 @@ def proxy(port: int, to_client: Damage, to_server: Damage | None) -> Iterator[st
 
 
 def conversation(number: int, service: Service, port: int) -> str:
-    """One login, one statement and the goodbye; the class of what came of it."""
+    """One login, one statement and the goodbye. Returns the class of the outcome."""
     chance = random.Random(number)
     to_server = Damage(chance, FROM_CLIENT) if chance.random() < 0.2 else None
     with proxy(port, Damage(chance, FROM_SERVER), to_server) as dsn:
@@ -136,7 +135,7 @@ def conversation(number: int, service: Service, port: int) -> str:
 
 
 def open_sockets() -> int:
-    """Sockets that this process holds."""
+    """Sockets that this process has open."""
     count = 0
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
@@ -149,7 +148,7 @@ def session_threads() -> int:
 
 
 def main(profile: str, seeds: list[int]) -> None:
-    """All of them, a few at once."""
+    """All conversations, a few at once."""
     prepare("thin")
     columns = [ResultColumn("N"), ResultColumn("Word", OracleType.VARCHAR2)]
     rows = [(number, f"row {number} with ünicode") for number in range(120)]

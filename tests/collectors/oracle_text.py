@@ -1,4 +1,4 @@
-"""The few functions of Oracle's SQL that turn rows into records, written from its reference; there is no Oracle here."""
+"""The few functions of Oracle's SQL that turn rows into records, written from its reference. No Oracle runs here."""
 
 import operator
 import re
@@ -23,11 +23,11 @@ def evaluate(node: exp.Expr, env: Env) -> Any:
 
 
 _compiled: dict[int, tuple[exp.Expr, Value]] = {}
-"""By the identity of an expression, which is kept with it: comparing trees would cost more than is saved."""
+"""Keyed by the identity of an expression, which the cache keeps alive: comparing trees would cost more than it saves."""
 
 
 def compiled(node: exp.Expr) -> Value:
-    """An expression as a function of the row, made once: the same few run over every row of every spool."""
+    """An expression as a function of the row, built once: the same few run over every row of every spool."""
     if id(node) not in _compiled:
         make = _maker_of(type(node))
         assert make, f"the script uses what its stand-in does not know: {node!r}"
@@ -63,7 +63,7 @@ def _joined(node: Any) -> Value:
 
 
 def _pieces(node: Any) -> list[Any]:
-    """What a || b || c joins, in order; texts that are the same for every row are texts already."""
+    """The parts that a || b || c joins, in order. A part that is the same for every row is a plain text."""
     sides = [_pieces(side) if isinstance(side, exp.DPipe) else [side] for side in (node.this, node.expression)]
     return [one.this if isinstance(one, exp.Literal) and one.is_string else one for side in sides for one in side]
 
@@ -85,7 +85,7 @@ def _to_char(node: Any) -> Value:
         if isinstance(value, datetime):
             return value.strftime(code.replace('"', "").replace(".FF3", f".{value.microsecond // 1000:03}"))
         assert how == "TM9"
-        assert node.args["nlsparam"].this == "nls_numeric_characters='.,'", "a decimal comma would come through"
+        assert node.args["nlsparam"].this == "nls_numeric_characters='.,'", "a decimal comma would get through"
         number = float(value) if isinstance(value, str) else value
         return str(number) if isinstance(number, int) else re.sub(r"^0\.", ".", repr(number))
 
@@ -241,7 +241,7 @@ MAKERS: Mapping[type[exp.Expr], Callable[[Any], Value]] = {
 
 
 def project(select: exp.Select, rows: Iterable[Env], around: Env) -> list[dict[str, Any]]:
-    """The rows of a SELECT over rows; rownum and count(*) over () are of these rows."""
+    """The rows of a SELECT over rows; rownum and count(*) over () count these rows."""
     given = list(rows)
     columns = [
         (

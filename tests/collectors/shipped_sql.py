@@ -1,4 +1,6 @@
-"""What Oracle's views hold by release, and what a text of ours says that a release would not understand or we never send."""
+"""What Oracle's views have by release, and what is wrong with a text of ours: a release does not understand it, or we never
+send it.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,32 +28,32 @@ VERSIONS = {
     "21": ("21.0.0.0.0",),
     "23": ("23.0.0.0.0",),
 }
-"""Release → what v$instance.version says on it; only 11.2 and 12.1 have patch sets that it tells apart."""
+"""Release → v$instance.version on it. Only 11.2 and 12.1 have patch sets that it shows."""
 RELEASES = tuple(VERSIONS)
 MADE_BY_US = {"v$session": frozenset({"sample"})}
 """Key columns that no statement reads, because `collectors.ondemand.sampling` numbers its looks itself."""
 
 CONTAINER = frozenset({"con_id"})
-"""Key column that releases before 12.1 have not got, as they know no containers."""
+"""The key column that releases before 12.1 do not have, because they have no containers."""
 
 LICENSED = re.compile(
     r"^(v\$active_session_history|x\$ash|dba_addm_\w+|v\$sql_monitor\w*|dba_hist_(?!"
     r"(snapshot|database_instance|snap_error|seg_stat|seg_stat_obj|undostat)$)\w+)$"
 )
-"""Needs the Diagnostics or the Tuning Pack; the dba_hist_ views spared here are listed as exceptions."""
+"""Texts that need the Diagnostics or the Tuning Pack. The dba_hist_ views that are allowed here are listed as exceptions."""
 NEVER_POLLED = re.compile(r"^(v\$rowcache_(parent|subordinate)|v\$latchholder|dba_\w+|v\$sql\w*|x\$\w+)$")
-"""Too dear for a poller, or beyond any grant."""
+"""Too expensive for a poller, or beyond any grant."""
 
 
 def releases_of(cause: Cause) -> tuple[str, ...]:
-    """The releases a cause's confirming query is for: those the cause can happen on, or the oldest where we watch none."""
+    """The releases of a cause's confirming query: those where the cause can happen, or the oldest if we watch none of them."""
     fitting = [one for one, versions in VERSIONS.items() if any(map(cause.releases.include, versions))]
     return tuple(fitting) or RELEASES[:1]
 
 
 @cache
 def catalogue() -> Mapping[str, Mapping[str, frozenset[str]]]:
-    """View → release → columns that are there from it on."""
+    """View → release → columns that exist from it on."""
     of_ours = {"11.2": frozenset(KQRST_COLUMNS.split(", "))}
     found: dict[str, Mapping[str, frozenset[str]]] = dict.fromkeys(("latchscope_kqrst", "x_$kqrst"), of_ours)
     for file in sorted(CATALOGUE.glob("*.yaml")):
@@ -65,14 +67,14 @@ def catalogue() -> Mapping[str, Mapping[str, frozenset[str]]]:
 
 @cache
 def columns_of(view: str, release: str) -> frozenset[str]:
-    """The columns of a view in a release; none where the release or the catalogue does not have it."""
+    """The columns of a view in a release. Empty if the release or the catalogue does not have the view."""
     added = catalogue().get(view, {}).items()
     return frozenset(column for since, columns in added if parts(since) <= parts(release) for column in columns)
 
 
 @cache
 def mistakes(sql: str, release: str, *, polled: bool = True) -> list[str]:
-    """Everything wrong with a text that is to be sent to that release; empty when it is good."""
+    """Everything wrong with a text that goes to that release; empty if it is good."""
     statements = _parsed(sql)
     if isinstance(statements, str):
         return [f"does not parse: {statements}"]
@@ -88,7 +90,7 @@ def mistakes(sql: str, release: str, *, polled: bool = True) -> list[str]:
 
 @cache
 def _parsed(sql: str) -> list[exp.Expr | None] | str:
-    """The statements of a text, or why there are none. Nobody changes them: every release is judged on the same ones."""
+    """The statements of a text, or why there are none. Nobody changes them, so every release uses the same ones."""
     try:
         return sqlglot.parse(sql, read="oracle")
     except ParseError as error:
@@ -111,7 +113,7 @@ def _wrong_views(select: exp.Select, release: str, *, polled: bool) -> Iterator[
 
 
 def _compared(select: exp.Select) -> set[str]:
-    """Columns that are held to be equal to a bind."""
+    """Columns that the text compares with a bind."""
     equal = select.find_all(exp.EQ)
     return {one.this.name.lower() for one in equal if isinstance(one.expression, exp.Placeholder)}
 
@@ -119,7 +121,7 @@ def _compared(select: exp.Select) -> set[str]:
 def _wrong_columns(sql: str, select: exp.Select, release: str) -> Iterator[str]:
     views = {table.name.lower() for table in select.find_all(exp.Table)}
     if not all(columns_of(view, release) for view in views):
-        return  # that the view is unknown has been said
+        return  # the unknown view is already reported
     error = _unknown_column(sql, frozenset((view, columns_of(view, release)) for view in views))
     if error:
         yield f"{error} (Oracle {release})"
@@ -127,12 +129,12 @@ def _wrong_columns(sql: str, select: exp.Select, release: str) -> Iterator[str]:
 
 @cache
 def _unknown_column(sql: str, columns: frozenset[tuple[str, frozenset[str]]]) -> str:
-    """What a text asks of views that they do not have; asked once for all the releases whose views are alike."""
+    """Columns that a text reads and its views do not have. Releases with the same views share one answer."""
     (statement,) = _parsed(sql)
     assert isinstance(statement, exp.Select)
     bare = statement.copy()
     for table in bare.find_all(exp.Table):
-        table.set("db", None)  # the catalogue knows every view by its name alone
+        table.set("db", None)  # the catalogue has each view by its plain name
     try:
         qualify(
             bare, schema={view.upper(): {one.upper(): "NUMBER" for one in of} for view, of in columns}, dialect="oracle"
@@ -152,7 +154,7 @@ def _wrong_words(select: exp.Select, release: str) -> Iterator[str]:
 
 
 def _asks_for_whatever_there_is(select: exp.Select) -> bool:
-    """Whether it selects * from a view; from a query of ours, whose columns are known, it may."""
+    """Whether it selects * from a view. From a query of our own, whose columns are known, it may."""
     source = select.args.get("from_") or select.args.get("from")
     from_ours = source is not None and isinstance(source.this, exp.Subquery) and not select.args.get("joins")
     return select.is_star and not from_ours

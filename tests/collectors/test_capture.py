@@ -1,4 +1,4 @@
-"""Capture files: what is written is read back; whatever is wrong is one clear line."""
+"""Capture files: a written file reads back the same, and each mistake gives one clear line."""
 
 import copy
 import json
@@ -20,12 +20,13 @@ from collectors.errors import InputError
 from collectors.model import Delta, Missing, NotComparable, Rows, Snapshot
 from tests.collectors.scripted import poll_at
 from tests.conftest import INCIDENT
+from tests.each import each
 
 DOCUMENT: dict[str, Any] = json.loads(INCIDENT.read_text(encoding="utf-8"))
 
 
 def complaint(text: str | bytes) -> str:
-    """The one line that a wrong file is told by."""
+    """The one line for a wrong file."""
     with pytest.raises(InputError) as caught:
         load(text, "case.json")
     line = str(caught.value)
@@ -177,7 +178,7 @@ NO_CAPTURES: dict[str, tuple[str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", NO_CAPTURES)
+@each("what", NO_CAPTURES)
 def test_not_a_capture_is_one_clear_line(what: str) -> None:
     text, line = NO_CAPTURES[what]
     assert line in complaint(text)
@@ -246,7 +247,7 @@ WRONG: dict[str, tuple[tuple[str | int, ...], object, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
+@each("what", WRONG)
 def test_wrong_member_is_one_clear_line(what: str) -> None:
     path, to, line = WRONG[what]
     assert line in complaint(changed(*path, to=to))

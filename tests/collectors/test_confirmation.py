@@ -1,4 +1,4 @@
-"""ConfirmationResult: a number without more is one from nowhere in particular, and was not refused."""
+"""ConfirmationResult: a plain number has no container and is no refusal."""
 
 from collectors.confirmation import ConfirmationResult
 

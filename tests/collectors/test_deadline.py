@@ -1,4 +1,4 @@
-"""Deadlines around calls that have none, and what becomes of calls that came too late."""
+"""Deadlines around calls that have none, and what happens to calls that return too late."""
 
 import socket
 import threading
@@ -13,7 +13,7 @@ from tests.oracle_standin.deadline import HANGS
 
 @pytest.fixture
 def silent() -> Iterator[int]:
-    """The port of somebody who accepts and says nothing."""
+    """The port of a server that accepts and then says nothing."""
     with socket.create_server(("127.0.0.1", 0), backlog=8) as server:
         yield server.getsockname()[1]
 

@@ -1,4 +1,4 @@
-"""between(): changes between two snapshots; restarts, falls, wraps and gaps by name, nothing clamped."""
+"""between(): changes between two snapshots. Restarts, falls, wraps and gaps have names, and nothing is clamped."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ import pytest
 
 from collectors.delta import between, since_startup
 from collectors.model import Delta, Missing, NotComparable, Oddity, Reading, Row, Rows, Snapshot
+from tests.each import each
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 STARTED = "2026-02-20 04:11:00"
@@ -15,7 +16,7 @@ INSTANCE: Row = {"instance_number": 1, "version": "11.2.0.4.0", "startup_time": 
 
 
 def snapshot(seconds: float | None = 0, instance: Row | None = INSTANCE, **more: Reading) -> Snapshot:
-    """A snapshot `seconds` after the first; views are given with `_` for `v$`."""
+    """A snapshot `seconds` after the first. Arguments name views with `_` for `v$`."""
     taken_at = None if seconds is None else BEGIN + timedelta(seconds=seconds)
     rows = {} if instance is None else {"v$instance": Rows("v$instance", (instance,))}
     return Snapshot("erp1", taken_at, {**rows, **{name.replace("_", "v$", 1): one for name, one in more.items()}})
@@ -62,7 +63,7 @@ def test_gauges_and_texts_come_from_the_later_snapshot() -> None:
     assert [str(oddity.what) for oddity in delta.oddities] == ["fell"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "what"),
     [
         (900, 100, "fell"),
@@ -188,9 +189,9 @@ def test_view_not_read_before_is_missing() -> None:
 
 @pytest.mark.parametrize("started", [STARTED, "2026-02-20 04:11:02"])
 def test_another_instance_is_not_comparable_even_with_the_same_start(started: str) -> None:
-    """Behind SCAN the next session may be elsewhere, and instances of a cluster are often started in the same second."""
+    """Behind SCAN the next session may reach another instance, and instances of a cluster often start in the same second."""
     gap = between(snapshot(0), snapshot(30, {**INSTANCE, "instance_number": 2, "startup_time": started}))
-    assert isinstance(gap, NotComparable), "counters of two instances were subtracted"
+    assert isinstance(gap, NotComparable), "subtracted counters of two instances"
     assert "was on instance 1 of the cluster and is on instance 2 now" in gap.why
 
 
@@ -210,7 +211,7 @@ def test_restart_is_not_comparable_and_says_what_to_wait_for() -> None:
     assert (gap.database, gap.release) == ("erp1", "11.2.0.4.0")
 
 
-@pytest.mark.parametrize(
+@each(
     ("earlier", "later", "why"),
     [
         (snapshot(0), snapshot(0), "not later by the database's clock"),
@@ -236,9 +237,7 @@ def mutex(wait_time: int) -> Rows:
     )
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "change"), [(-500, -300, 200), (-100, 50, 150), (-300, -500, None), (50, -100, None)]
-)
+@each(("before", "after", "change"), [(-500, -300, 200), (-100, 50, 150), (-300, -500, None), (50, -100, None)])
 def test_wait_time_of_a_mutex_may_be_below_zero_and_still_rises(before: int, after: int, change: int | None) -> None:
     delta = delta_of(snapshot(0, _mutex_sleep=mutex(before)), snapshot(30, _mutex_sleep=mutex(after)))
     (row,) = delta.rows("v$mutex_sleep")

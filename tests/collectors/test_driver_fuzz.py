@@ -1,8 +1,9 @@
-"""Damaged conversations with a database: the outcome is always of a known class, and no thread or socket is left.
+"""Damaged conversations with a database:
 
-The short form runs always; the long one is 3,000 conversations. They run in processes of their own, for there are bytes
-that the driver itself does not survive (a segmentation fault in its compiled part, without any code of ours; SECURITY.md
-tells of it). Such a crash is told apart and counted; anything else that is not known fails the test.
+each outcome has a known class, and no thread or socket is left. The short form always runs; the long one has 3,000
+conversations. They run in separate processes, because some bytes crash the driver itself (a segmentation fault in its
+compiled part, without any code of ours; see SECURITY.md). The test counts such a crash separately, and fails on any other
+unknown outcome.
 """
 
 import signal
@@ -20,8 +21,11 @@ ROOT = Path(__file__).parents[2]
 OF_A_PROCESS = 100
 CRASHED = "the driver crashed"
 OF_THE_DRIVER = ("site-packages/oracledb/", "collectors/deadline.py", "nowhere", "Garbage-collecting")
-"""Where Python was when it crashed: in a call of the driver, in no code of Python at all, or, later and in any thread, in
-the garbage collector, which met memory that the driver had damaged. Nothing else here is compiled but numpy and YAML."""
+"""Where Python was when it crashed:
+
+in a call of the driver, outside all Python code, or later, in any thread, in the garbage collector, in memory that the
+driver had damaged. Here only numpy and YAML are compiled besides the driver.
+"""
 
 
 def run(profile: str, seeds: Sequence[int]) -> subprocess.CompletedProcess[str]:
@@ -30,7 +34,7 @@ def run(profile: str, seeds: Sequence[int]) -> subprocess.CompletedProcess[str]:
 
 
 def outcomes(profile: str, seeds: Sequence[int]) -> Iterator[str]:
-    """What came of each conversation; where the process crashed, those under way are tried one by one."""
+    """The outcome of each conversation. After a crash, the unfinished conversations run again one by one."""
     while seeds:
         done = run(profile, seeds)
         ended = [line.split(maxsplit=2) for line in done.stdout.splitlines() if line.startswith("end ")]

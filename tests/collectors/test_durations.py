@@ -1,11 +1,10 @@
 """Spans of time in words."""
 
-import pytest
-
 from collectors.durations import hours, lasting
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "words"),
     [
         (30.04, "30.0 s"),

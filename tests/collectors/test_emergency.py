@@ -1,4 +1,4 @@
-"""The page for a hang: found from where people look, complete, and more careful than the reader in a hurry."""
+"""The page for a hang: readers find it from where they look, it is complete, and it is careful for a reader in a hurry."""
 
 import re
 
@@ -8,6 +8,7 @@ import sqlglot
 from collectors.emergency import EMERGENCY_NOTICE, EMERGENCY_PAGE
 from rules.catalogue import catalogue
 from tests.conftest import ROOT
+from tests.each import each
 
 PAGE = ROOT / EMERGENCY_PAGE
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -15,7 +16,7 @@ FENCES = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", TEXT, re.S | re.M)
 RUNBOOKS = ROOT / "dashboards" / "runbooks"
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         "sqlplus -prelim / as sysdba",
@@ -51,7 +52,11 @@ def test_notice_names_the_page_in_one_sentence() -> None:
 
 
 def test_page_tells_what_to_collect_before_what_may_be_killed_by_number() -> None:
-    assert TEXT.index("Collect first, then act") < TEXT.index("What not to kill") < TEXT.index("What may be killed")
+    order = [
+        TEXT.index(words)
+        for words in ("Collect evidence first", "What not to kill", "You may kill one foreground session")
+    ]
+    assert order == sorted(order)
     assert not re.search(r"kill -9 \d|kill session '", TEXT)
 
 
@@ -60,7 +65,7 @@ def test_dumps_each_have_their_risk() -> None:
     assert len(rows) == 5
     assert all(len(line.split(" | ")) == 3 and len(line.split(" | ")[2]) > 20 for line in rows)
     shown = set(re.findall(r"^oradebug (\w+)", "\n".join(body for _, body in FENCES), re.M))
-    assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze"}, "what is ready to be copied is harmless"
+    assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze"}, "a text ready to copy must be harmless"
 
 
 def test_statements_only_read_and_need_no_licence() -> None:

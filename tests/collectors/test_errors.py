@@ -1,4 +1,4 @@
-"""Every error class of this floor says by its parents whether the session outlives it."""
+"""Every error class of this package says by its base classes whether the session survives it."""
 
 import inspect
 

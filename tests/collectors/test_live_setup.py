@@ -1,4 +1,4 @@
-"""What tests/live brings for real databases fits what we ship, as far as that shows without one."""
+"""What tests/live brings for real databases fits what we ship, as far as that shows without a database."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_container_runs_its_grants_with_the_password_made_for_it(file: str, gran
     text = (LIVE / "setup" / file).read_text(encoding="utf-8")
     assert text.index("@/run/generated/latchscope.sql") < text.index(f"@/opt/latchscope/{grants}")
     assert "identified" not in text and "define" not in text, "a password in the checkout"
-    assert "accept" not in (LIVE / "setup" / grants).read_text(encoding="utf-8"), "nobody sits there to be asked"
+    assert "accept" not in (LIVE / "setup" / grants).read_text(encoding="utf-8"), "nobody is there to answer a prompt"
 
 
 def test_workload_leaves_nothing_behind() -> None:

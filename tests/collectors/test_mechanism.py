@@ -1,14 +1,13 @@
-"""What guards the row cache: by the events an instance knows, else by its release."""
-
-import pytest
+"""What guards the row cache: by the events that an instance has, else by its release."""
 
 from collectors.mechanism import mechanism_in, mechanism_of, without_latch
 from collectors.model import Missing, Reading, Rows
+from tests.each import each
 
 MUTEX, LATCH = "row cache mutex", "latch: row cache objects"
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "release", "mechanism"),
     [
         ({MUTEX}, "11.2.0.4.0", "mutex"),

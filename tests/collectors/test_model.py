@@ -1,4 +1,4 @@
-"""The words of the floor: reading what is there, and never taking what is missing for zero."""
+"""The types of this package: they read what is there, and never take a missing value for zero."""
 
 from datetime import UTC, datetime
 
@@ -20,6 +20,7 @@ from collectors.model import (
     text,
     unread,
 )
+from tests.each import each
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PROBE = Collector(
@@ -104,7 +105,7 @@ def test_number_and_text_convert_a_cell_or_give_none() -> None:
     assert (text("a"), text(3), text(None)) == ("a", "3", None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("oddity", "words"),
     [
         (Oddity("v$latch", ("x",), "gets", "fell", 9, 3), "v$latch gets of x fell (9 → 3); its change is not used"),

@@ -1,4 +1,4 @@
-"""A session on the stand-in: cheap, marked, read-only, bounded in time, and clear about what went wrong."""
+"""A session on the stand-in: cheap, marked, read-only, bounded in time, and clear about errors."""
 
 import gc
 import socket
@@ -31,7 +31,7 @@ from tests.service.standin import becomes
 LIMIT = HANGS
 QUICK = Deadlines(connect=4.0, statement=1.0, ping=1.0, close=0.5)
 HASTY = replace(QUICK, connect=0.4)
-"""For logins that nobody will answer; the others may take their time on a busy machine."""
+"""For logins without an answer. Others may take their time on a busy machine."""
 ONE, MANY, SLOW = "select one from standin", "select many from standin", "select slow from standin"
 
 
@@ -79,7 +79,7 @@ def test_poll_takes_one_round_trip_per_statement(name: str, profile: object) -> 
         connection.close()
     assert counted == sum(cost.round_trips for cost in again.costs.values()) == len(again.costs)
     once = {view for view, one in collectors().items() if one.once}
-    assert once.isdisjoint(again.costs), "read once per start, and carried over since"
+    assert once.isdisjoint(again.costs), "read once per start, and carried over afterwards"
     assert service.counters.parses == parsed, "each is in the driver's cache from the second poll on"
     assert not listener.problems
 
@@ -93,7 +93,7 @@ def test_session_keeps_no_more_room_than_its_statements_need() -> None:
             snapshot = within(LIMIT, lambda last=snapshot: poll(name, connection, last))  # type: ignore[misc]
         kept = roomy() - before
         connection.close()
-    assert kept == 0, "columns with room for a first answer are kept for good, in each of a thousand sessions"
+    assert kept == 0, "each of a thousand sessions keeps the columns with room for a first answer"
 
 
 def roomy() -> int:
@@ -112,7 +112,7 @@ def test_answer_counts_the_round_trips_of_a_large_result(listener: Listener) -> 
         assert answer.columns == ("n", "text") and len(answer.rows) == ROOM + 500
         assert answer.rows[-1] == (ROOM + 499, f"row {ROOM + 499}")
         trips.append(answer.round_trips)
-    assert trips == [4, 1, 1], "who gave many rows gets room for them"
+    assert trips == [4, 1, 1], "a statement with many rows gets room for them"
 
 
 def test_session_is_marked(listener: Listener) -> None:
@@ -187,7 +187,7 @@ def test_session_is_kept_while_no_new_one_can_be_had(listener: Listener) -> None
         ask(connection)
     orcl(listener).faults.clear()
     assert ask(connection) == [(1,)], "it has recovered"
-    assert orcl(listener).counters.logins == 2, "one that worked, one that was refused"
+    assert orcl(listener).counters.logins == 2, "one accepted login, one refused"
 
 
 def test_session_in_doubt_that_fails_another_ping_is_given_up(listener: Listener) -> None:
@@ -262,7 +262,7 @@ def test_database_slow_in_everything_is_left_after_two_statements(listener: List
 
 
 def test_own_guard_leaves_the_driver_time_to_clean_up() -> None:
-    """The driver waits its call_timeout for the answer, and once more for the answer to its break."""
+    """The driver waits its call_timeout for the answer, and the same time for the answer to its break."""
     for deadlines in (Deadlines(), QUICK, Deadlines(statement=30.0)):
         assert deadlines.frozen > 2 * deadlines.statement
 
@@ -282,7 +282,7 @@ def test_statement_cache_holds_all_that_a_session_asks(listener: Listener) -> No
     connection = session(listener)
     for _ in range(3):
         assert [ask(connection, sql) for sql in asked] == [[(1,)]] * len(asked)
-    assert orcl(listener).counters.parses == 2 * len(asked), "the first answer tells how much room to keep"
+    assert orcl(listener).counters.parses == 2 * len(asked), "the first answer shows how much room to keep"
 
 
 @pytest.mark.parametrize("stage", [Stage.ACCEPT, Stage.LOGIN])
@@ -364,7 +364,7 @@ OUTSIDE = (
     RecursionError("maximum recursion depth exceeded"),
     MemoryError(),
 )
-"""What flipped bytes make the driver raise besides its own errors."""
+"""Errors outside the driver's own classes that it raises on flipped bytes."""
 
 
 @pytest.mark.parametrize("error", OUTSIDE, ids=lambda error: type(error).__name__)

@@ -1,19 +1,18 @@
-"""docs/oracle.md says what is there: every error code with its cure, every deadline."""
+"""docs/oracle.md is true: every error code with its cure, every deadline."""
 
 import re
 from pathlib import Path
 
-import pytest
-
 from collectors import oracle_errors
 from collectors.oracle import Deadlines
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "oracle.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("|")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "codes"),
     [
         ("`credential`", oracle_errors.CREDENTIAL),
@@ -41,7 +40,7 @@ def test_documented_deadlines_are_the_ones_in_force() -> None:
     assert told["the goodbye"] == f"{deadlines.close:g} s"
 
 
-@pytest.mark.parametrize("page", ["oracle.md", "oracle-11.md", "security.md", "unproven.md"])
+@each("page", ["oracle.md", "oracle-11.md", "security.md", "unproven.md"])
 def test_links_of_the_page_lead_somewhere(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     for target, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", text):

@@ -1,6 +1,6 @@
-"""Every error of the driver ends in the class whose cure it has; its text is one line.
+"""Every error of the driver becomes the class with its cure, in one line of text.
 
-It keeps Oracle's own code, except where a dsn is wrong: that is told in words with the way out.
+The text keeps Oracle's own code. Only a wrong dsn has our words, with the way out.
 """
 
 import socket
@@ -18,6 +18,7 @@ from collectors.errors import (
     ViewRefused,
 )
 from collectors.oracle_errors import CREDENTIAL, LOST, REFUSED, SETUP, STARTING, Cancelled, brief, classified
+from tests.each import each
 
 
 def driver(text: str, cause: str | None = None) -> Exception:
@@ -27,7 +28,7 @@ def driver(text: str, cause: str | None = None) -> Exception:
     return error
 
 
-@pytest.mark.parametrize(
+@each(
     ("codes", "kind"),
     [
         (CREDENTIAL, CredentialError),
@@ -36,7 +37,6 @@ def driver(text: str, cause: str | None = None) -> Exception:
         (REFUSED, ViewRefused),
         (LOST, SessionError),
     ],
-    ids=["credential", "starting", "setup", "refused", "lost"],
 )
 def test_error_codes_known_have_one_class_each(codes: set[str], kind: type[CollectError]) -> None:
     for code in codes:
@@ -45,7 +45,7 @@ def test_error_codes_known_have_one_class_each(codes: set[str], kind: type[Colle
     assert sum(map(len, known)) == len(set().union(*known)), "a code with two cures"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "cause", "kind"),
     [
         ("ORA-01017: invalid username/password; logon denied", None, CredentialError),

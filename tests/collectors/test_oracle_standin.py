@@ -1,6 +1,5 @@
-"""The stand-in listener against the real, unmodified driver: every capability and every fault.
-
-Every call into the driver that could wait without end runs `within` a deadline.
+"""The stand-in listener with the real, unmodified driver: every capability and every fault. Every driver call that could
+wait without end runs `within` a deadline.
 """
 
 import asyncio
@@ -102,7 +101,7 @@ def ask(connection: oracledb.Connection, sql: str, binds: Any = None, **settings
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """The code of the error that `call` must end in."""
+    """The error code of `call`, which must fail."""
     with pytest.raises(oracledb.Error) as caught:
         call()
     return str(caught.value.args[0].full_code)
@@ -515,7 +514,7 @@ def test_hang_in_a_statement_ends_by_call_timeout(listener: Listener, stage: Sta
     begin = monotonic()
     code = refusal(lambda: ask(connection, MANY))
     if orcl(listener).profile.ends_answers and stage is Stage.FETCH:
-        # The driver takes the packets it has for the server's reaction to its break and believes in the connection.
+        # The driver takes pending packets for the server's reaction to its break, and trusts the connection.
         assert code == "DPY-4024"
         code = refusal(connection.ping)
     assert code == "DPY-4011"  # a frozen server does not answer the break either
@@ -607,7 +606,7 @@ def test_slow_answers_take_their_time_and_meet_call_timeout(listener: Listener) 
 
 def test_listener_listens_on_loopback_only(modern: Listener) -> None:
     assert modern.dsn("orcl") == f"127.0.0.1:{modern.port}/orcl"
-    with socket.socket() as other:  # 127.0.0.2 is this machine too, and nobody listens there
+    with socket.socket() as other:  # 127.0.0.2 is this machine too, without a listener there
         assert other.connect_ex(("127.0.0.2", modern.port)) != 0
 
 

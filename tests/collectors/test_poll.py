@@ -1,4 +1,4 @@
-"""poll(): every view once, into one Snapshot; a refused view costs that view alone."""
+"""poll() reads every view once, into one Snapshot. A refused view costs only itself."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,6 +15,7 @@ from collectors.poll import Answer, poll
 from collectors.registry import collectors, marker, view_of
 from collectors.release import text_for
 from tests.collectors.scripted import BEGAN, poll_at
+from tests.each import each
 
 NOW = datetime(2026, 3, 2, 9, 0)  # noqa: DTZ001  (as the driver gives it: UTC without saying so)
 INSTANCE: Mapping[str, Value] = {
@@ -29,7 +30,7 @@ NAMES = Answer(("latch#", "name"), [(461, "Result Cache: RC Latch"), (270, "row 
 
 @dataclass
 class Session:
-    """Answers by view; a view that is not given answers no rows. Remembers what it was asked."""
+    """Answers by view. Other views have no rows. Records the statements."""
 
     answers: dict[str, Answer | Exception] = field(default_factory=dict)
     instance: Mapping[str, Value] = field(default_factory=lambda: dict(INSTANCE))
@@ -54,7 +55,7 @@ class Session:
 
 
 POLLED = sorted(view for view, one in collectors().items() if not one.sampled and not one.on_request)
-"""Views of a poll; sampled ones are looked at in between."""
+"""Views of a poll. Bursts read the sampled ones in between."""
 
 
 def test_poll_reads_every_view_once_and_marked() -> None:
@@ -98,7 +99,7 @@ LATCHES = Answer(("name",), [("row cache lock",), ("latch: row cache objects",)]
 UNREADABLE = ViewRefused("ORA-00942: no")
 
 
-@pytest.mark.parametrize(
+@each(
     ("release", "events", "asked"),
     [
         ("19.0.0.0.0", MUTEXES, False),
@@ -108,7 +109,6 @@ UNREADABLE = ViewRefused("ORA-00942: no")
         ("19.0.0.0.0", LATCHES, True),
         ("11.2.0.4.0", LATCHES, True),
     ],
-    ids=["mutex event", "new release", "mutex event on an old release", "old release", "no mutex event", "11.2"],
 )
 def test_children_are_asked_for_only_where_latches_guard_the_row_cache(
     release: str, events: Answer | Exception, asked: bool
@@ -134,7 +134,7 @@ def test_cost_is_told_for_each_view_that_answered() -> None:
     assert cost.seconds >= 0
 
 
-@pytest.mark.parametrize("view", [view for view in POLLED if view not in ("v$instance", "v$latchname")])
+@each("view", [view for view in POLLED if view not in ("v$instance", "v$latchname")])
 def test_refused_view_costs_that_view_alone(view: str) -> None:
     snapshot = poll("erp1", Session({"v$latchname": NAMES, view: ViewRefused("ORA-00942: table or view")}))
     missing = {name: reading for name, reading in snapshot.readings.items() if isinstance(reading, Missing)}
@@ -154,7 +154,7 @@ def test_way_out_is_the_grant_and_for_x_tables_a_view_of_sys() -> None:
 
 
 class OlderGrants(Session):
-    """The grants that an older release of ours printed: sys.x_$kqrst, and no sys.latchscope_kqrst."""
+    """The grants that an older latchscope printed: sys.x_$kqrst, and no sys.latchscope_kqrst."""
 
     def query(self, sql: str, binds: Binds) -> Answer:
         answer = super().query(sql, binds)
@@ -164,7 +164,7 @@ class OlderGrants(Session):
 
     @property
     def asked_for_the_map(self) -> int:
-        """How often since the last time this was asked."""
+        """How often since the last call."""
         asked, self.asked = self.views.count("x$kqrst"), []
         return asked
 
@@ -267,7 +267,7 @@ def test_new_grant_is_noticed_at_the_next_poll() -> None:
 
 
 def session_at(seconds: float, value: str = "10", **instance: Value) -> Session:
-    """A session of an instance whose clock has gone on by so many seconds."""
+    """A session of an instance whose clock is this many seconds ahead."""
     undo = Answer(("name", "value"), [("undo_retention", value)])
     return Session({"v$parameter": undo}, {**INSTANCE, "taken_at": NOW + timedelta(seconds=seconds), **instance})
 
@@ -289,7 +289,7 @@ def test_parameters_are_read_every_five_minutes_and_carried_over_between() -> No
     assert read == [0, 300, 600, 900]
 
 
-@pytest.mark.parametrize("interval", [1.0, 15.7, 60.0, 299.0, 400.0])
+@each("interval", [1.0, 15.7, 60.0, 299.0, 400.0])
 def test_changed_parameter_is_seen_within_five_minutes_whatever_the_interval(interval: float) -> None:
     snapshot: Snapshot | None = None
     for number in range(40):
@@ -309,7 +309,7 @@ def test_parameters_carried_over_keep_the_time_they_were_read_at() -> None:
     assert told == "1 row, as of 2026-03-02 09:00:00 UTC"
 
 
-@pytest.mark.parametrize(
+@each(
     "later",
     [
         session_at(15, startup_time="2026-03-02 09:00:05"),
@@ -317,7 +317,6 @@ def test_parameters_carried_over_keep_the_time_they_were_read_at() -> None:
         session_at(-15),
         session_at(15, taken_at=None),
     ],
-    ids=["restart", "another instance", "clock set back", "no clock"],
 )
 def test_parameters_are_read_again_where_an_old_reading_may_not_hold(later: Session) -> None:
     poll("erp1", later, poll("erp1", session_at(0)))
@@ -356,7 +355,7 @@ class Clock:
 
 @dataclass
 class SlowView(Session):
-    """A database on which one view never answers in time; what that costs the session is up to `error`."""
+    """A database where one view never answers in time. `error` says what that does to the session."""
 
     clock: Clock = field(default_factory=Clock)
     seconds: float = 5.0
@@ -387,7 +386,7 @@ def test_view_that_is_always_slow_is_polled_rarely_and_said_so(
         except SessionError:
             lost += 1
         clock.now += 10.0
-    assert session.views.count("v$latch_misses") == 3, "the other seventeen polls left it alone"
+    assert session.views.count("v$latch_misses") == 3, "the other seventeen polls skipped it"
     assert lost == (3 if isinstance(error, SessionError) else 0)
     reading = snapshot.read("v$latch_misses")
     assert isinstance(reading, Missing) and reading.kind == "failed"
@@ -396,7 +395,7 @@ def test_view_that_is_always_slow_is_polled_rarely_and_said_so(
     clock.now += 600.0
     with suppress(SessionError):
         poll("erp1", session, clock=clock, grouping=grouping)
-    assert session.views.count("v$latch_misses") == 4, "after ten minutes it is tried again"
+    assert session.views.count("v$latch_misses") == 4, "after ten minutes latchscope tries it again"
 
 
 def test_view_that_fails_at_once_is_asked_for_by_every_poll() -> None:
@@ -415,7 +414,7 @@ def test_release_comes_from_the_login_where_v_instance_cannot_be_read() -> None:
     snapshot = poll("erp1", session)
     assert snapshot.release == "19.21.0.0.0"
     reading = snapshot.read("v$instance")
-    assert isinstance(reading, Missing) and reading.kind == "refused", "that it is missing is still said"
+    assert isinstance(reading, Missing) and reading.kind == "refused", "the poll still reports it as missing"
     texts = {view: sql for view, sql, _ in session.asked}
     newest = {view: text_for(collectors()[view].statements, "19.21.0.0.0") for view in texts}
     assert {view for view in texts if texts[view] != newest[view]} <= {"v$instance"}

@@ -1,4 +1,4 @@
-"""Collectors are found by scanning, checked, and put in an order; a wrong one is said loudly."""
+"""Scanning finds collectors, checks them and puts them in order. A wrong one fails loudly."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ LATCH = collectors()["v$latch"]
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder scanned beside collectors/views, with the registry's memory cleared before and after."""
+    """A folder to scan beside collectors/views, with the registry's memory cleared before and after."""
     monkeypatch.setattr(views, "__path__", [*views.__path__, str(tmp_path)])
     collectors.cache_clear()
     yield tmp_path

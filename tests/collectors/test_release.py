@@ -1,11 +1,10 @@
-"""Comparing releases, and choosing the text for one."""
-
-import pytest
+"""Comparing releases, and choosing the text for a release."""
 
 from collectors.release import OLDEST, at_least, parts, text_for
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("release", "numbers"),
     [
         ("11.2.0.4.0", (11, 2, 0, 4, 0)),
@@ -23,7 +22,7 @@ def test_parts_are_the_numbers_of_a_release(release: str, numbers: tuple[int, ..
     assert parts(release) == numbers
 
 
-@pytest.mark.parametrize(
+@each(
     ("release", "floor", "reached"),
     [
         ("12.2.0.1.0", "12.2", True),
@@ -40,7 +39,7 @@ def test_at_least_compares_a_release_with_a_floor(release: str, floor: str, reac
 TEXTS = {"11.2": "old", "12.1": "newer", "18": "new"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("release", "text"),
     [
         ("11.2.0.1.0", "old"),

@@ -1,11 +1,9 @@
-"""What polls and profiles cost in statements and round trips, counted by the listener: `pytest -s` prints the figures."""
+"""The statements and round trips of polls and profiles, counted by the listener. `pytest -s` prints the figures."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-
-import pytest
 
 from collectors.groups.grouping import Grouping
 from collectors.model import ROW_CACHE_LATCH
@@ -13,6 +11,7 @@ from collectors.ondemand.holders import profile
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from collectors.poll import poll
 from collectors.scenarios import scenarios
+from tests.each import each
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
@@ -23,7 +22,7 @@ from tests.oracle_standin.server import Listener
 
 @dataclass
 class Wired:
-    """A scripted database behind the listener on a clock that the test moves, and a session on it."""
+    """A scripted database behind the listener, on a clock that only the test moves, and a session on it."""
 
     service: Service
     connection: OracleConnection
@@ -48,7 +47,7 @@ def wired(name: str) -> Iterator[Wired]:
     assert not listener.problems
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "grouped", "first", "later", "with_parameters"),
     [
         ("undo-storm", True, 8, 3, 4),
@@ -56,7 +55,6 @@ def wired(name: str) -> Iterator[Wired]:
         ("undo-storm", False, 19, 14, 15),
         ("users-mutex", False, 18, 13, 14),
     ],
-    ids=["latches in groups", "mutexes in groups", "latches", "mutexes"],
 )
 def test_later_polls_ask_only_what_changes(
     name: str, grouped: bool, first: int, later: int, with_parameters: int

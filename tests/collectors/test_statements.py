@@ -1,4 +1,4 @@
-"""Every SQL text we ship, held against what each release's views have; and planted errors, so that the net is seen to catch."""
+"""Every SQL text that we ship, checked against the views of each release. Planted errors prove that the check catches them."""
 
 import re
 
@@ -16,6 +16,7 @@ from collectors.release import parts, text_for
 from rules.catalogue import catalogue as causes
 from rules.cause import Cause, Releases
 from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
+from tests.collectors.sqlplus.sqlplus_standin import parsed
 from tests.each import each
 
 CONFIRMING = {
@@ -23,10 +24,10 @@ CONFIRMING = {
     for cause in causes().values()
     if cause.confirm
 }
-"""The text of every confirming query, and the one that names, for each release of its cause."""
+"""Each cause's confirming query, and the query that names rows, for each of its releases."""
 
 
-@pytest.mark.parametrize("view", collectors())
+@each("view", collectors())
 def test_poll_statements_fit_the_releases_they_are_sent_to(view: str) -> None:
     polled = not collectors()[view].on_request
     sent = {release: text_for(collectors()[view].statements, release) for release in RELEASES}
@@ -49,11 +50,11 @@ def test_confirming_queries_fit_the_releases_of_their_cause(cause: str) -> None:
         assert sql is not None, release
         assert mistakes(sql, release, polled=False) == [], release
         assert mistakes(limited(sql, release), release, polled=False) == [], f"{release}, as it is sent"
-        assert len(sqlglot.parse_one(sql, read="oracle").selects) == 1, "a confirming query returns one number"
+        assert len(parsed(sql).selects) == 1, "a confirming query returns one number"
         if naming is not None:
             assert mistakes(naming, release, polled=False) == [], release
             assert mistakes(limited(naming, rows=MOST_NAMES), release, polled=False) == [], f"{release}, as it is sent"
-            assert 1 < len(sqlglot.parse_one(naming, read="oracle").selects) <= 6
+            assert 1 < len(parsed(naming).selects) <= 6
             assert " order by " in naming, "the first five of what?"
 
 
@@ -64,7 +65,7 @@ def test_confirming_queries_are_all_proven() -> None:
     assert {text for texts in written for text in ([texts] if isinstance(texts, str) else texts.values())} == proven
 
 
-@pytest.mark.parametrize(
+@each(
     ("since", "until", "expected"),
     [
         (None, None, RELEASES),
@@ -81,14 +82,14 @@ def test_releases_of_lists_those_of_a_cause(since: str | None, until: str | None
     assert releases_of(cause) == expected
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@each("release", RELEASES)
 def test_holders_statement_fits_every_release(release: str) -> None:
     assert mistakes(holders.STATEMENT, release, polled=False) == []
     assert "/* latchscope v$latchholder */" in holders.STATEMENT
     assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@each("release", RELEASES)
 def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: str) -> None:
     alone = blockers.ELSEWHERE.replace("inst_id as instance", "sid as instance").replace("inst_id = ", "sid = ")
     assert mistakes(alone.replace("gv$session", "v$session"), release, polled=False) == []
@@ -103,9 +104,9 @@ def test_statements_name_the_declared_columns(collector: Collector) -> None:
     ours = MADE_BY_US.get(collector.view, frozenset())
     named = {release: _names(sql) for release, sql in collector.statements.items()}
     assert all(len(names) == len(set(names)) for names in named.values())
-    assert set().union(*named.values()) == declared - ours, "declared and never asked for, or the other way round"
+    assert set().union(*named.values()) == declared - ours, "declared and never read, or read and never declared"
     always = set.intersection(*map(set, named.values()))
-    assert set(collector.key) - ours - CONTAINER <= always, "a key that some release does not give"
+    assert set(collector.key) - ours - CONTAINER <= always, "a key that some releases do not have"
     assert ours <= set(collector.key)
 
 
@@ -121,7 +122,7 @@ READ_FROM = {
     "row_cache_blockers": "v$rowcache_parent",
     "library_cache_waiters": "v$session",
 }
-"""Collectors that are named otherwise than what they read."""
+"""Collectors whose name differs from the view that they read."""
 
 
 @each("collector", collectors().values())
@@ -134,7 +135,7 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
         )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind)
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
@@ -193,14 +194,14 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("sql", PLANTED)
+@each("sql", PLANTED)
 def test_mistakes_catches_planted_errors(sql: str) -> None:
     release, expected = PLANTED[sql]
     found = mistakes(sql, release)
     assert any(expected.lower() in one.lower() for one in found), found
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@each("release", RELEASES)
 def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
     for sql in (
         'select "WHERE", sleep_count from v$latch_misses',

@@ -1,4 +1,4 @@
-"""Every collector of collectors/views: its statements, its columns, and what is said about them."""
+"""Every collector of collectors/views: its statements, its columns, and its texts."""
 
 import re
 from itertools import pairwise
@@ -17,7 +17,7 @@ STATEMENTS = each(("one", "release"), [(one, release) for one in collectors().va
 
 
 def selected(statement: str) -> list[str]:
-    """The names under which a statement returns its columns: those of its outermost select list."""
+    """The names of the columns that a statement returns: those of its outermost select list."""
     text = re.sub(r"/\*.*?\*/", "", statement, flags=re.DOTALL).strip()
     depth, start, items, place = 0, len("select"), [], len("select")
     while not (depth == 0 and re.match(r"\sfrom\s", text[place:], re.IGNORECASE)):
@@ -114,7 +114,7 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize(("where", "unit"), UNITS.items())
+@each(("where", "unit"), UNITS.items())
 def test_units_are_those_oracle_documents(where: tuple[str, str], unit: str) -> None:
     view, name = where
     assert collectors()[view].column(name).unit == unit

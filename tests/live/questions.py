@@ -1,4 +1,4 @@
-"""What one query on a real database settles of docs/unproven.md; an answer is for people, and nothing fails by it."""
+"""What one query on a real database settles of docs/unproven.md. The answer is for people, and no test fails on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
-"""From a storm in a database to somebody's chat: latchscope, a real Prometheus and a real Alertmanager on loopback.
-
-The shipped rules and the shipped routing run with every duration divided by FACTOR, so that a minute of them is a second
-here. Numbers that are not durations stay as they are. Everything started here is ended by its process id, and would
-end by itself after LIFETIME seconds.
+"""From a storm in a database to a person's chat: latchscope, a real Prometheus and a real Alertmanager on loopback. The
+shipped rules and the shipped routing run with every duration divided by FACTOR, so a minute of them is a second here. Other
+numbers stay the same. The test ends every process by its id; each would also end by itself after LIFETIME seconds.
 """
 
 import json
@@ -45,16 +43,16 @@ SHIPPED = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 FACTOR = 60
 """A minute of the shipped rules is a second here."""
 LONGEST = 15 * 60_000
-"""What keeps firing longer does so for 15 minutes here: it only has to outlast its symptoms, and waiting costs the most."""
+"""Longer `keep_firing_for` values are 15 minutes here: the alert only has to outlast its symptoms, and waiting costs most."""
 LIFETIME = 900
 PATIENCE = 200.0
-"""Seconds after which what is waited for will never be; a busy machine is no failure."""
+"""Seconds after which an event will never come; a busy machine is no failure."""
 DURATION_KEYS = ("for", "keep_firing_for", "interval", "group_wait", "group_interval", "repeat_interval")
 IN_EXPRESSIONS = re.compile(r"(?<=\[)\d+[smhd](?=\])|(?<=\boffset )\d+[smhd]\b")
 UNIT = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 WRITTEN_BY_RULES = 'last_over_time({__name__=~"ALERTS|.+:.+"}[1h])'
-"""What rules have written since Prometheus began: an alert whose expression has data is pending at least."""
+"""The records of the rules since Prometheus began: an alert whose expression has data is at least pending."""
 
 QUIET_HERE = {
     "LatchscopeDataStale-warning": "its limit, ten minutes, is a number of seconds and not a duration",
@@ -67,7 +65,7 @@ QUIET_HERE = {
     "LatchscopeWebhookGaveUp-warning": "this test configures no webhook of latchscope's own",
     "LatchscopePollsQueue-warning": "a handful of scripted databases never wait for each other",
 }
-"""Alerts whose expression has no data in this test, and why. Their promtool tests show them fire."""
+"""Alerts whose expression has no data in this test, each with the reason. Their promtool tests show that they fire."""
 
 HEALTHY_SECONDS = 6.0
 MINIMAL = {"v$instance", "v$latchname", "v$event_name", "v$latch_children", "v$sys_time_model"}
@@ -82,12 +80,12 @@ def milliseconds(duration: str) -> int:
 
 
 def shrunk(duration: str, factor: int = FACTOR) -> str:
-    """A duration divided by the factor; a millisecond is the least."""
+    """A duration divided by the factor, at least a millisecond."""
     return f"{max(milliseconds(duration) // factor, 1)}ms"
 
 
 def scaled(part: Any, factor: int = FACTOR, key: str = "") -> Any:
-    """A shipped file with its durations, and nothing else, divided by the factor."""
+    """A shipped file with its durations divided by the factor, otherwise unchanged."""
     if isinstance(part, dict):
         return {name: scaled(value, factor, name) for name, value in part.items()}
     if isinstance(part, list):
@@ -137,13 +135,13 @@ def test_scaling_changes_durations_and_nothing_else(name: str) -> None:
 
 @dataclass
 class Fleet:
-    """Scripted databases of this test by name, in place of the Connector; all began when the fleet did."""
+    """The scripted databases of this test by name, in place of the Connector. All began together with the fleet."""
 
     scripts: Mapping[str, Scenario]
     refused: Mapping[str, frozenset[str]]
     failing: Mapping[str, SessionError]
     steady: frozenset[str] = frozenset()
-    """Databases whose trouble never changes, so that a poll a second shows it as well as two."""
+    """Databases whose trouble never changes, so one poll a second is enough."""
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
     zero: float = field(default_factory=time.monotonic)
     connections: list[ScriptedDatabase] = field(default_factory=list)
@@ -156,7 +154,7 @@ class Fleet:
         return self.connections[-1]
 
     def relieve(self) -> None:
-        """The storms end now. Up to this moment each script stays what it was, so no counter falls."""
+        """The storms end now. Up to this moment each script stays the same, so no counter falls."""
         now = time.monotonic() - self.zero
         relieved = {
             name: replace(
@@ -216,7 +214,7 @@ def whole_fleet() -> Fleet:
         "locked": CredentialError("ORA-01017: invalid username/password"),
         "starting": StartingError("ORA-01033: initialization or shutdown in progress"),
     }
-    # Where only the latch itself or only the waits can be read no cause can be named, and the alert on them stands alone.
+    # If only the latch or only the waits can be read, no cause has a name, and the symptom alert fires alone.
     everything = frozenset(collectors())
     refused = {"blind": everything - MINIMAL, "blind19": everything - WAITS_ALONE}
     return Fleet(scripts, refused, failing, steady=frozenset({"parse", "nineteen", "blind19"}))
@@ -232,7 +230,7 @@ def get(url: str) -> Any:
 
 @contextmanager
 def process(ready: str, log: Path, *command: str) -> Iterator[None]:
-    """A program until the block ends, once it says it is ready. `timeout` ends it should nobody else."""
+    """A program until the block ends, yielded once it is ready. `timeout` ends it if nothing else does."""
     with (
         log.open("w") as said,
         subprocess.Popen(["timeout", "-k", "5", str(LIFETIME), *command], stdout=said, stderr=said) as one,
@@ -263,7 +261,7 @@ def wait_for(happened: Callable[[], bool], what: str) -> None:
 
 @dataclass
 class Receiver:
-    """Who is called: every notification, with the moment it came."""
+    """The receiver of calls: every notification, with the time it came."""
 
     zero: float
     calls: list[tuple[float, str, dict[str, Any]]] = field(default_factory=list)
@@ -307,7 +305,7 @@ def receiving(receiver: Receiver) -> Iterator[int]:
 
 @contextmanager
 def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The real app over the fleet, polling twice a second what changes."""
+    """The real app over the fleet, polling the changing databases twice a second."""
     databases = [
         DatabaseSettings(name=name, dsn="demo:undo-storm", interval=1.0 if name in fleet.steady else 0.5)
         for name in fleet.names
@@ -354,14 +352,14 @@ class World:
     stop_latchscope: Callable[[], None]
 
     def evaluated(self) -> set[str]:
-        """Rules, by their id, whose expression had data at any of their evaluations: one question for all of them."""
+        """Rules, by id, whose expression ever had data: one query for all of them."""
         query = urllib.parse.urlencode({"query": f"group by (__name__, alertname, severity) ({WRITTEN_BY_RULES})"})
         series = [one["metric"] for one in get(f"{self.prometheus}/api/v1/query?{query}")["data"]["result"]]
         names = [(one.get("alertname") or one["__name__"], one.get("severity")) for one in series]
         return {name for name, _ in names} | {f"{name}-{severity}" for name, severity in names}
 
     def unwell(self) -> list[str]:
-        """Rules that Prometheus could not evaluate, with its words."""
+        """Rules that Prometheus could not evaluate, with its message."""
         groups = get(f"{self.prometheus}/api/v1/rules")["data"]["groups"]
         found = [one for group in groups for one in group["rules"] if one["health"] != "ok"]
         return [f"{one['name']}: {one.get('lastError', 'never evaluated')}" for one in found]
@@ -454,7 +452,7 @@ def test_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monkeyp
     assert ("RowCacheMutexWaits", "blind19", "pager") in told
     assert ("RowCacheLockWaits", "blind19", "pager") in told
     for symptom in (("RowCacheObjectsSleepsHigh", "storm"), ("RowCacheLockWaits", "nineteen")):
-        assert not {one for one in told if one[:2] == symptom}, f"{symptom}: its cause was told instead"
+        assert not {one for one in told if one[:2] == symptom}, f"{symptom}: its cause called instead"
     moment, alert = next(
         (at, one)
         for at, _, one in called.calls
@@ -480,4 +478,4 @@ def test_demo_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, mo
         wait_for(lambda: called.has("firing", "LatchscopeFindingActive", "undo-storm"), "the finding")
         wait_for(lambda: called.has("resolved", "RowCacheObjectsSleepsHigh", "blind"), "the all-clear")
         wait_for(lambda: called.has("resolved", "LatchscopeFindingActive", "undo-storm"), "the finding's end")
-    assert not called.has("firing", "RowCacheObjectsSleepsHigh", "undo-storm"), "called once more when all was over"
+    assert not called.has("firing", "RowCacheObjectsSleepsHigh", "undo-storm"), "called again after everything was over"

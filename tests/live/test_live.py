@@ -1,8 +1,8 @@
-"""On a real database: every statement we send, and every confirming query. `pytest -m oracle` runs it, see docs/oracle.md.
+"""Every statement we send and every confirming query, on a real database.
 
-LATCHSCOPE_TEST_DSN, LATCHSCOPE_TEST_USER and LATCHSCOPE_TEST_PASSWORD say where; LATCHSCOPE_TEST_MODE=thick for 11.2. The
-confirming queries read dictionary views, which the polling user cannot: LATCHSCOPE_TEST_DBA_USER and
-LATCHSCOPE_TEST_DBA_PASSWORD name one who can; without them the same user is taken.
+`pytest -m oracle` runs it, see docs/oracle.md. LATCHSCOPE_TEST_DSN, LATCHSCOPE_TEST_USER and LATCHSCOPE_TEST_PASSWORD say
+where; LATCHSCOPE_TEST_MODE=thick for 11.2. The confirming queries read dictionary views, which the polling user cannot.
+LATCHSCOPE_TEST_DBA_USER and LATCHSCOPE_TEST_DBA_PASSWORD name a user who can; the default is the same user.
 """
 
 import os
@@ -79,7 +79,7 @@ def test_live_statement_takes_one_round_trip_and_gives_unique_keys(snapshot: Sna
     assert isinstance(reading, Rows)
     key = collectors()[view].key
     keys = [tuple(row.get(name) for name in key) for row in reading.rows]
-    assert len(keys) == len(set(keys)), "the key does not name the rows"
+    assert len(keys) == len(set(keys)), "the key does not identify the rows"
     assert view == SAMPLED or snapshot.costs[view].round_trips == 1
 
 

@@ -1,4 +1,4 @@
-"""On a real database: the answers that docs/unproven.md waits for. `make test-live DSN=… ONLY=S4` asks a single one."""
+"""The answers that docs/unproven.md waits for, from a real database. `make test-live DSN=… ONLY=S4` asks a single one."""
 
 import sys
 from collections.abc import Iterator

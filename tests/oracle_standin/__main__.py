@@ -16,15 +16,16 @@ Backends = Mapping[str, Backend | Service]
 
 
 def example() -> Backends:
-    """What is served without `--backend`: one statement on a service named example."""
+    """The default service without `--backend`: one statement, on a service named example."""
     column = ResultColumn("DUMMY", OracleType.VARCHAR2, 1)
     return {"example": DictBackend({"select dummy from dual": Answer([column], [("X",)])})}
 
 
 def backends(path: str) -> Backends:
-    """Loads `module:attribute`: service names with a backend or a whole service each, or a function giving that.
+    """Loads `module:attribute`:
 
-    Raises ImportError or AttributeError when there is no such thing, ValueError when the colon is missing.
+    a backend or a whole service per service name, or a function that returns those. Raises ImportError or AttributeError if
+    it does not exist, ValueError if the colon is missing.
     """
     module, colon, attribute = path.partition(":")
     if not colon:
@@ -34,7 +35,7 @@ def backends(path: str) -> Backends:
 
 
 def services(chosen: Backends, account: Mapping[str, Account], profile: Profile) -> dict[str, Service]:
-    """Puts an account and a profile to each backend that comes without its own."""
+    """Gives an account and a profile to each backend without its own."""
     return {
         name: backend if isinstance(backend, Service) else Service(backend, dict(account), profile)
         for name, backend in chosen.items()
@@ -52,7 +53,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Serves until interrupted, then prints the problems found."""
+    """Serves until interrupted, then prints the problems."""
     given = _arguments()
     chosen = backends(given.backend) if given.backend else example()
     account = {given.user: Account(given.password)}

@@ -1,4 +1,4 @@
-"""Database users: passwords, verifiers, locks. All of it can change while clients are connected."""
+"""Database users: passwords, verifiers, locks. All of these can change while clients are connected."""
 
 import hashlib
 import secrets
@@ -13,7 +13,7 @@ ROUNDS = 4096  # PBKDF2 rounds from the password to its verifier
 
 @dataclass(frozen=True)
 class Verifier:
-    """What a 12c database keeps instead of the password."""
+    """What a 12c database stores instead of the password."""
 
     salt: bytes
     hash: bytes
@@ -32,7 +32,7 @@ _verifier = lru_cache(maxsize=256)(Verifier.of)
 
 @dataclass(frozen=True)
 class Account:
-    """One user. `lock_after` wrong passwords in a row lock the account, None never does."""
+    """One user. `lock_after` wrong passwords in a row lock the account; None never locks it."""
 
     password: str = field(repr=False)
     locked: bool = False
@@ -42,7 +42,7 @@ class Account:
 
 
 class Accounts:
-    """The users of one service, by name without regard to case."""
+    """The users of one service, by name, ignoring case."""
 
     def __init__(self, accounts: dict[str, Account]) -> None:
         self._lock = Lock()
@@ -73,13 +73,13 @@ class Accounts:
         self[name] = replace(self[name], expired=True)
 
     def verifier(self, name: str) -> Verifier:
-        """The user's verifier; for an unknown user one that no password fits, so that both look alike."""
+        """The user's verifier. An unknown user gets one that no password fits, so both look alike."""
         with self._lock:
             account = self._accounts.get(name.upper())
         return _verifier(account.password) if account else Verifier.of(secrets.token_hex())
 
     def check(self, name: str, password: str | None) -> None:
-        """Lets the user in or raises ORA-01017, ORA-28000 or ORA-28001; None stands for an undecipherable one."""
+        """Lets the user in or raises ORA-01017, ORA-28000 or ORA-28001. None is a password that cannot be decrypted."""
         with self._lock:
             account = self._accounts.get(name.upper())
             if account is None:

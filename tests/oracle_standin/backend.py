@@ -1,4 +1,4 @@
-"""What stands behind the listener: something that answers statements by their exact text."""
+"""The backend of the listener: it answers statements by their exact text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class OracleType(Enum):
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """One column of a result. `size` is in bytes and counts for VARCHAR2 and RAW only."""
+    """One column of a result. `size` is in bytes and matters for VARCHAR2 and RAW only."""
 
     name: str
     type: OracleType = OracleType.NUMBER
@@ -46,8 +46,8 @@ class ResultColumn:
 class Answer:
     """The result of one statement.
 
-    A query has columns; anything else has none and reports `affected` rows. `delay` is the time in seconds the
-    statement runs before its first row; a break from the client ends it early with ORA-01013.
+    A query has columns. Anything else has none and reports `affected` rows. `delay` is the time in seconds before the first
+    row; a break from the client ends it early with ORA-01013.
     """
 
     columns: Sequence[ResultColumn] = ()
@@ -66,19 +66,19 @@ class OracleError(Exception):
 
 
 class UnknownStatementError(OracleError):
-    """Nobody scripted this statement: the client gets ORA-03001 and the listener records a problem."""
+    """No script has this statement: the client gets ORA-03001, and the listener records a problem."""
 
     def __init__(self, sql: str) -> None:
         super().__init__(3001, f"the stand-in has no answer to: {sql}")
 
 
 class Backend(Protocol):
-    """Answers for every service it is given to, from any connection's thread, so it must be thread-safe."""
+    """Answers for all its services, from any connection's thread, so it must be thread-safe."""
 
     def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
         """The answer to the exact text `sql` with its binds by name (spelled as in the text).
 
-        Raises `OracleError` for what the database would refuse, `UnknownStatementError` for what is not scripted.
+        Raises `OracleError` for what the database would refuse, `UnknownStatementError` for an unknown statement.
         """
 
 
@@ -92,7 +92,7 @@ class DictBackend:
         self.scripts = dict(scripts)
 
     def answer(self, _service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
-        """See `Backend.answer`; the service makes no difference here."""
+        """See `Backend.answer`; all services give the same answer here."""
         if sql not in self.scripts:
             raise UnknownStatementError(sql)
         script = self.scripts[sql]

@@ -20,7 +20,7 @@ _CANCELLED = 1013
 
 @dataclass
 class Cursor:
-    """A parsed statement, the types of its binds, and the rows its last execution has left."""
+    """A parsed statement, the types of its binds, and the remaining rows of its last execution."""
 
     number: int
     sql: str
@@ -211,7 +211,7 @@ class Session:
         return Reply(described + self._page(cursor, asked), has_rows=True)
 
     def _page(self, cursor: Cursor, asked: int) -> bytes:
-        """Up to `asked` rows. That there are no more is said only when fewer were left than asked for."""
+        """Up to `asked` rows. The answer says that there are no more only if fewer were left than `asked`."""
         page, cursor.waiting = cursor.waiting[:asked], cursor.waiting[asked:]
         code, text = (1403, NO_DATA_FOUND) if len(page) < asked else (0, "")
         end = outcome(self._dialect.field_version, code, text, cursor=cursor.number, affected=len(page))

@@ -1,4 +1,4 @@
-"""One service of the listener: who answers, who may log in, how it misbehaves, what has been seen of its clients."""
+"""One service of the listener: its backend, its users, its faults, and what its clients did."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from .faults import Faults
 from .packets import Link
 from .profiles import ORACLE_19C, Profile
 
-_REMEMBERED = 1000  # sessions and problems kept; a soak run must not grow without end
+_REMEMBERED = 1000  # limits of kept sessions and problems; a soak run must not grow without end
 
 
 CounterName = Literal["connections", "logins", "failed_logins", "parses", "statements", "round_trips"]
 
 
 class Counters:
-    """What a service has done so far. Reading one number is safe at any time.
+    """Counts of a service. Reading one number is safe at any time.
 
-    `connections` accepted, `logins` attempted, `failed_logins`, `parses`: statements that came with their text,
-    `statements` executed, `round_trips`: requests answered since the connection was accepted, the login included.
+    `connections` accepted, `logins` attempted, `failed_logins`, `parses`: statements sent with their text, `statements`
+    executed, `round_trips`: requests answered since the connection was accepted, the login included.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class SessionRecord:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something no test wanted: a statement nobody scripted, a message not understood, a backend that broke."""
+    """An event that no test wanted: an unknown statement, a message not understood, a backend that broke."""
 
     service: str
     what: str
@@ -104,7 +104,7 @@ class Service:
             self._links.discard(link)
 
     def drop_connections(self) -> None:
-        """Closes every connection at once, idle or not, without a word."""
+        """Closes every connection at once, idle or not, without a goodbye."""
         with self._lock:
             links = list(self._links)
         for link in links:

@@ -5,17 +5,17 @@ from threading import Thread
 from typing import TypeVar
 
 HANGS = 120.0
-"""Seconds after which what is waited for will never be. It bounds a hang; no test fails because a machine is slow."""
+"""Seconds after which an event will never come. It bounds a hang; no test fails because a machine is slow."""
 
 Result = TypeVar("Result")
 
 
 class StillRunningError(Exception):
-    """The call was not over in time; its thread goes on and dies with the process."""
+    """The call did not end in time. Its thread goes on and dies with the process."""
 
 
 def within(seconds: float, call: Callable[[], Result]) -> Result:
-    """The result or the exception of `call`, or `StillRunningError` after so many seconds."""
+    """The result or the exception of `call`, or `StillRunningError` after this many seconds."""
     results: list[Result] = []
     errors: list[BaseException] = []
 

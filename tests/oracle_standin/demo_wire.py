@@ -41,9 +41,9 @@ def write_configuration(folder: Path, listener: Listener, port: int) -> Path:
 
 
 def serve(config: Path, stop: Event) -> int:
-    """Run the service until it ends or a signal asks for that; its exit code, 0 when we ended it."""
+    """Run the service until it ends or a signal asks for that. Returns its exit code, or 0 if we ended it."""
     command = [sys.executable, "-m", "service", "serve", "--config", str(config)]
-    with subprocess.Popen(command, start_new_session=True) as service:  # a Ctrl-C is for us; we pass it on
+    with subprocess.Popen(command, start_new_session=True) as service:  # we handle Ctrl-C, and pass it on
         while service.poll() is None and not stop.wait(0.1):
             pass
         if service.poll() is not None:
@@ -57,7 +57,7 @@ def serve(config: Path, stop: Event) -> int:
 
 
 def main() -> int:
-    """Both, until a signal; then the problems the listener saw, of which there should be none."""
+    """Run both until a signal, then print the problems of the listener. There should be none."""
     parser = argparse.ArgumentParser(prog="python -m tests.oracle_standin.demo_wire", description=__doc__)
     parser.add_argument("--port", type=int, default=8000, help="port of the service on 127.0.0.1 (%(default)s)")
     port = parser.parse_args().port

@@ -1,4 +1,4 @@
-"""What a service can be told to do wrong, from any thread, while clients are connected."""
+"""The faults of a service. Any thread can set them while clients are connected."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Stage(Enum):
-    """Where a hang begins. It lasts until the client goes or the listener stops, even if the fault is cleared."""
+    """Where a hang begins. It lasts until the client leaves or the listener stops, even after `clear`."""
 
     ACCEPT = auto()  # the connection is accepted, its first packet is never answered
     LOGIN = auto()  # the session is accepted and never authenticated
@@ -17,7 +17,7 @@ class Stage(Enum):
 
 
 class Spoil(Enum):
-    """What comes instead of an answer."""
+    """What the client gets instead of an answer."""
 
     GARBAGE = auto()  # a well-framed packet of nonsense; the connection goes on
     NOISE = auto()  # bytes that are no packet, then the end of the connection
@@ -27,7 +27,7 @@ class Spoil(Enum):
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything a service does wrong at one moment. `delay` is in seconds, before every answer to a call."""
+    """All faults of a service at one moment. `delay` is in seconds, before every answer to a call."""
 
     hang: Stage | None = None
     refuse: int | None = None
@@ -37,7 +37,7 @@ class Plan:
     statement_errors: tuple[tuple[Callable[[str], bool], int], ...] = ()
 
     def error_for(self, sql: str) -> int | None:
-        """The ORA- code that this statement is to fail with."""
+        """The ORA- code with which this statement fails."""
         return next((code for matches, code in self.statement_errors if matches(sql)), None)
 
 
@@ -56,12 +56,12 @@ class Faults:
 
     @property
     def generation(self) -> int:
-        """How often sessions were killed: a session that began in an earlier generation is dead."""
+        """How often sessions were killed: a session of an earlier generation is dead."""
         with self._lock:
             return self._generation
 
     def hang(self, stage: Stage) -> None:
-        """Fall silent at `stage`."""
+        """Send nothing from `stage` on."""
         self._change(hang=stage)
 
     def refuse(self, code: int) -> None:
@@ -73,7 +73,7 @@ class Faults:
         self._change(login_error=code)
 
     def fail_statements(self, matches: Callable[[str], bool], code: int) -> None:
-        """Fail statements whose text `matches`: 942 missing view, 1031 missing privilege; adds to earlier ones."""
+        """Fail statements whose text `matches`: 942 missing view, 1031 missing privilege. Adds to earlier ones."""
         with self._lock:
             errors = (*self._plan.statement_errors, (matches, code))
             self._plan = replace(self._plan, statement_errors=errors)
@@ -87,12 +87,12 @@ class Faults:
         self._change(delay=seconds)
 
     def kill_sessions(self) -> None:
-        """Every session open now gets ORA-00028 on its next call and is dropped; later ones are well."""
+        """Every open session gets ORA-00028 on its next call and is dropped. Later sessions are unaffected."""
         with self._lock:
             self._generation += 1
 
     def clear(self) -> None:
-        """Behave again. Sessions killed before stay dead."""
+        """End all faults. Killed sessions stay dead."""
         with self._lock:
             self._plan = Plan()
 

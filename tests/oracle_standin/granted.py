@@ -1,4 +1,4 @@
-"""A user with some grants and no more: every query is answered whose views are granted, all others get ORA-00942."""
+"""A user with some grants and no more: it answers every query whose views are granted. All others get ORA-00942."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -13,14 +13,14 @@ PLACE = (ResultColumn("CON_NAME", OracleType.VARCHAR2), ResultColumn("CON_ID"))
 
 
 class GrantedBackend:
-    """One row for every query over granted views; it stands in the root of a container database."""
+    """One row for every query over granted views. The session is in the root of a container database."""
 
     def __init__(self, granted: Iterable[str]) -> None:
         """`granted`: names of views as statements write them, such as v$latch and cdb_users."""
         self.granted = frozenset(granted) | PUBLIC
 
     def answer(self, _service: str, sql: str, _binds: Mapping[str, object], /) -> Answer:
-        """See `Backend.answer`: the number 1 for each column, and where the session is for a query that asks for it."""
+        """See `Backend.answer`: the number 1 for each column, and the container for a query that selects it."""
         tables, width = read_by(sql)
         if tables - self.granted:
             raise OracleError(942)
@@ -32,7 +32,10 @@ class GrantedBackend:
 
 @cache
 def read_by(sql: str) -> tuple[frozenset[str], int]:
-    """The tables that a query reads, and how many columns it gives; parsed once, for the same texts are sent again and again."""
+    """The tables that a query reads, and its number of columns.
+
+    Each text is parsed once, because the same texts come again and again.
+    """
     select = sqlglot.parse_one(sql, read="oracle")
     inner = select.find(exp.Subquery)
     asked = inner.this.selects if inner else select.selects
@@ -40,6 +43,6 @@ def read_by(sql: str) -> tuple[frozenset[str], int]:
 
 
 def granted_in(script: str) -> frozenset[str]:
-    """The views that a grants script opens, as statements write them."""
+    """The views that a grants script opens, spelled as in statements."""
     grants = [line for line in script.splitlines() if line.startswith("grant select on sys.")]
     return frozenset(line.split()[3].removeprefix("sys.").replace("v_$", "v$").rstrip(";") for line in grants)

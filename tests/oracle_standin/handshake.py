@@ -1,4 +1,4 @@
-"""From the first packet to the dialect: CONNECT, ACCEPT or REFUSE, protocol, data types."""
+"""From the first packet to the negotiated dialect: CONNECT, ACCEPT or REFUSE, protocol, data types."""
 
 import re
 import struct
@@ -22,7 +22,7 @@ _TARGET = re.compile(rb"\((SERVICE_NAME|SID)\s*=\s*([^)\s]*)\s*\)", re.IGNORECAS
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a connection speaks from the login on: the lower of what both sides know."""
+    """The dialect of a connection after the login: the lower version that both sides know."""
 
     profile: Profile
     field_version: int
@@ -63,7 +63,7 @@ def choose_service(link: Link, services: Mapping[str, Service]) -> tuple[str, Se
 
 
 def _descriptor(link: Link, connect: bytes) -> bytes:
-    """The connect descriptor; one that is too long for the packet follows in a packet of data."""
+    """The connect descriptor. If it is too long for the packet, it follows in a packet of data."""
     length, offset = struct.unpack_from(">HH", connect, 16)
     if len(connect) + 8 >= offset + length:
         return connect[offset - 8 :]
@@ -91,13 +91,13 @@ def _accept(link: Link, connect: bytes, profile: Profile) -> None:
 
 
 def negotiate(link: Link, service: Service) -> Greeting:
-    """Answers protocol and data types, up to the first request of the login, which may arrive in one with both."""
+    """Answers protocol and data types, up to the first request of the login, which may arrive together with both."""
     profile = service.profile
     request = link.request()
     if request.u8() == _FAST:
         request.take(3)
         _read_protocol(request, request.u8())
-        request.take(6)  # what a server not known yet may be: character sets, field version
+        request.take(6)  # what the client knows of a new server: character sets, field version
         dialect = _read_data_types(request, profile)
         return Greeting(dialect, request, _protocol(profile) + _data_types())
     _read_protocol(request, _PROTOCOL)

@@ -22,7 +22,7 @@ _ROUND_ONE, _ROUND_TWO = 118, 115
 _VERIFIER_12C = 0x4815
 _KEY_ROUNDS = 3
 _HALF = 32  # bytes each side gives to the session key
-_SALT = 16  # random bytes in front of what is encrypted
+_SALT = 16  # random bytes before the encrypted text
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Challenge:
         return login_parameters(parameters, {"AUTH_VFR_DATA": _VERIFIER_12C})
 
     def session_key(self, client_half: str) -> bytes:
-        """The key both sides reach only when the client knows the password."""
+        """The key that both sides derive only if the client knows the password."""
         theirs = _decrypt(self.verifier.hash, client_half)[:_HALF]
         return hashlib.pbkdf2_hmac("sha512", (theirs + self.half).hex().upper().encode(), self.salt, _KEY_ROUNDS, _HALF)
 
 
 def log_in(link: Link, service: Service, greeting: Greeting) -> SessionRecord | None:
-    """Both rounds. None when the login failed and the client has been told why."""
+    """Both rounds. None if the login failed; the client then has the reason."""
     dialect = greeting.dialect
     service.counters.add("logins")
     user, client = _read_round(greeting.login, _ROUND_ONE, has_token=False)
@@ -131,7 +131,7 @@ def _read_pair(request: Reader) -> tuple[str, str]:
 
 
 def _password(session_key: bytes, encrypted: str) -> str | None:
-    """The password in clear, None when it was encrypted with another key: then it was a wrong one."""
+    """The password in clear. None if it was encrypted with another key, which means that it was wrong."""
     plain = _decrypt(session_key, encrypted)
     padding = plain[-1]
     if not 1 <= padding <= 16 or plain[-padding:] != bytes((padding,)) * padding:

@@ -1,4 +1,4 @@
-"""One accepted socket, seen as packets: framing, cutting at the session data unit, break and reset markers."""
+"""One accepted socket as packets: framing, splitting at the session data unit, break and reset markers."""
 
 import socket
 import struct
@@ -12,10 +12,10 @@ HEADER = 8
 DATA_HEADER = HEADER + 2
 END_OF_FILE = 0x0040  # the client's goodbye
 END_OF_RESPONSE = 0x2000
-# The urgent byte of an out-of-band break. It stays in the stream, where no packet of this size can begin with it.
+# The urgent byte of an out-of-band break. It stays in the stream, where no packet of this size begins with it.
 _URGENT = 0x21
 _LARGEST = 4 * 2**20
-_AT_ONCE = 65536  # bytes taken from the socket at once
+_AT_ONCE = 65536  # bytes per read from the socket
 
 
 class Kind(IntEnum):
@@ -41,7 +41,7 @@ class ClosedError(Exception):
 
 
 class BreakError(Exception):
-    """The client asked to stop the call that is running."""
+    """The client asked to stop the running call."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Link:
         self._last_size = 0
         self.sdu = 8192  # bytes of a packet, header included
         self.long_lengths = False  # lengths take four bytes once the connection is accepted
-        self.heeds_breaks = False  # before the login an urgent byte only tests whether one gets through
+        self.heeds_breaks = False  # before the login an urgent byte only tests whether one can pass
 
     # Receiving
 
     def next_packet(self) -> Packet:
-        """The next packet that means something now. Raises `BreakError` for a break, `ClosedError` at the end."""
+        """The next packet that has a meaning now. Raises `BreakError` for a break, `ClosedError` at the end."""
         while True:
             packet = self._any_packet()
             if packet.kind != Kind.MARKER:
@@ -81,15 +81,15 @@ class Link:
         return Reader(self._payload(), self._continuation)
 
     def skip_request(self) -> None:
-        """Passes over the further packets of a request nobody reads."""
+        """Skips the further packets of a request that nobody reads."""
         while not self._is_complete():
             self._payload()
 
     def pause(self, seconds: float) -> None:
-        """Waits, unless the client breaks in or has done so already: then `BreakError`.
+        """Waits. If the client breaks in, or has done so already, it raises `BreakError`.
 
-        Before an answer goes out this is called for zero seconds too: a driver whose break crosses a long answer
-        takes the answer's beginning for the reaction to its break, and the rest for the answer to its next call.
+        Callers also use it with zero seconds before an answer: a driver whose break crosses a long answer takes the
+        beginning of the answer for the reaction to its break, and the rest for the answer to its next call.
         """
         waiting = poll()  # select() refuses a descriptor above 1,023
         waiting.register(self._socket, POLLIN)
@@ -97,7 +97,7 @@ class Link:
             raise ProtocolError(f"{self.next_packet()} instead of patience")
 
     def hang(self) -> None:
-        """Ignores whatever comes until the connection ends, which raises `ClosedError`."""
+        """Ignores everything until the connection ends, which raises `ClosedError`."""
         while True:
             self._fill()
 
@@ -167,7 +167,7 @@ class Link:
         self.send_raw(self._header(len(body) + HEADER, kind) + body)
 
     def send_data(self, payload: bytes, flags: int = 0) -> None:
-        """An answer in as many packets as it takes; `flags` go on the last one."""
+        """Sends an answer in as many packets as it needs; `flags` go on the last one."""
         room = self.sdu - DATA_HEADER
         last = max(len(payload) - 1, 0) // room * room
         self.send_raw(
@@ -178,18 +178,18 @@ class Link:
         )
 
     def send_raw(self, data: bytes) -> None:
-        """Bytes as they are. Raises `ClosedError` when nobody takes them."""
+        """Sends bytes unchanged. Raises `ClosedError` if nobody reads them."""
         try:
             self._socket.sendall(data)
         except OSError as error:
             raise ClosedError from error
 
     def close(self) -> None:
-        """Ends the connection; whoever waits on it, in whichever thread, gets `ClosedError`. May be called twice."""
+        """Ends the connection. Every thread that waits on it gets `ClosedError`. May be called twice."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            return  # the other side was faster
+            return  # the other side closed it first
 
     def release(self) -> None:
         """Frees the socket; for the thread that owns the link."""

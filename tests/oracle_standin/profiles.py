@@ -1,4 +1,4 @@
-"""Which release the listener speaks as. The server's capabilities choose the dialect of everything after them."""
+"""The release that the listener imitates. The server's capabilities decide the dialect of everything after them."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 class Profile:
     """One release of the database, as far as the wire shows it.
 
-    `field_version` decides the layout of requests and answers, `net_version` the layout of packets. `long_strings`
-    means VARCHAR2 up to 32,767 bytes; longer binds than the limit are sent after all others. `marks_errors` means
-    that an error is announced by a break marker, as servers did before they could flag the end of an answer.
+    `field_version` decides the layout of requests and answers, `net_version` the layout of packets. `long_strings` means
+    VARCHAR2 up to 32,767 bytes; binds longer than the limit come after all others. `marks_errors` means that a break marker
+    announces an error, as in servers that could not yet flag the end of an answer.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Profile:
 
     @property
     def longest_string(self) -> int:
-        """Bytes a VARCHAR2 bind may have before it counts as LONG."""
+        """Bytes that a VARCHAR2 bind may have before it counts as LONG."""
         return 32767 if self.long_strings else 4000
 
     @property

@@ -12,7 +12,7 @@ _NO_PACKET = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
 
 
 def send_reply(link: Link, service: Service, dialect: Dialect, body: bytes) -> None:
-    """A whole answer, marked as such where the dialect does that. Counted first: the client must never be ahead."""
+    """A whole answer, with an end mark where the dialect has one. The count comes first: the client must never be ahead."""
     service.counters.add("round_trips")
     if dialect.profile.ends_answers:
         link.send_data(body + END_OF_ANSWER, END_OF_RESPONSE)
@@ -21,14 +21,14 @@ def send_reply(link: Link, service: Service, dialect: Dialect, body: bytes) -> N
 
 
 def send_error(link: Link, service: Service, dialect: Dialect, error: OracleError) -> None:
-    """An ORA- error instead of an answer, announced by a break where the dialect does that."""
+    """An ORA- error instead of an answer, with a break marker where the dialect needs one."""
     if dialect.profile.marks_errors:
         link.resynchronise()
     send_reply(link, service, dialect, outcome(dialect.field_version, error.code, error.text))
 
 
 def misbehave(link: Link, service: Service, dialect: Dialect, body: bytes, *, has_rows: bool) -> bool:
-    """Delays, spoils or withholds an answer as the service's faults say; True when nothing more is to be sent."""
+    """Delays, spoils or withholds an answer as the service's faults say. True if nothing more goes out."""
     plan = service.faults.now()
     link.pause(plan.delay)
     if has_rows and plan.hang is Stage.FETCH:

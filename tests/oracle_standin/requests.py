@@ -1,4 +1,4 @@
-"""What the client's calls look like: execute and its binds, and what rides in front of a call."""
+"""The layout of the client's calls: execute and its binds, and the piggybacks in front of a call."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class BindType:
 
 @dataclass(frozen=True)
 class Execute:
-    """A full execute. `sql` is empty when the cursor is known; `asked` is the rows wanted with the answer."""
+    """A full execute. `sql` is empty if the cursor is known; `asked` is the number of rows wanted with the answer."""
 
     options: int
     cursor: int
@@ -43,7 +43,7 @@ class Execute:
 
 
 def bind_names(sql: str) -> list[str]:
-    """The binds of a statement in the order of their values; a name used twice is sent twice."""
+    """The binds of a statement in the order of their values. A name used twice is sent twice."""
     return [quoted or plain for quoted, plain in _BIND.findall(sql) if quoted or plain]
 
 
@@ -80,7 +80,7 @@ def _bind_type(request: Reader, field_version: int) -> BindType:
 
 
 def read_binds(request: Reader, types: tuple[BindType, ...], longest: int) -> list[object]:
-    """One row of bind values in the order of the statement; those longer than `longest` bytes are sent last."""
+    """One row of bind values in the order of the statement. Those longer than `longest` bytes come last."""
     if not types:
         return []
     if request.u8() != _ROW:
@@ -99,7 +99,7 @@ def _bind_value(request: Reader, bind: BindType) -> object:
 
 
 class Piggybacks:
-    """Reads what rides in front of a call and keeps its effect on the session."""
+    """Reads the piggybacks in front of a call and applies them to the session."""
 
     def __init__(self, record: SessionRecord, close_cursor: Callable[[int], None], has_tokens: bool) -> None:
         self._record = record
@@ -135,7 +135,7 @@ class Piggybacks:
         request.prefixed_twice()
 
     def _marks(self, request: Reader) -> None:
-        """Client identifier, module, action, client info, operation: first what changes, then the new texts."""
+        """Client identifier, module, action, client info, operation: first the flags of what changes, then the new texts."""
         request.skip("ppn")
         changes = [self._change(request, name) for name in ("client_identifier", "module", "action")]
         request.skip("pnpn")

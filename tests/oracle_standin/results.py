@@ -33,7 +33,7 @@ _SHAPES: dict[OracleType, tuple[int, int | None, int]] = {
 
 
 def describe(columns: Sequence[ResultColumn], field_version: int) -> bytes:
-    """What the columns of a result are."""
+    """The descriptions of a result's columns."""
     described = b"".join(_column(column, at, field_version) for at, column in enumerate(columns, 1))
     # Nothing before (a cursor's hash), the longest row, the columns; then date, flags, three limits, cache key.
     return bytes((_DESCRIBE, 0)) + ub(65535) + ub(len(columns)) + b"\0" + described + bytes(6)
@@ -61,7 +61,7 @@ def _column(column: ResultColumn, position: int, field_version: int) -> bytes:
 
 
 def rows(columns: Sequence[ResultColumn], values: Iterable[Sequence[object]]) -> bytes:
-    """Rows in full; raises what the encoders raise for a value its column cannot hold."""
+    """Rows in full. Raises what the encoders raise for a value that its column cannot hold."""
     encoders = [_ENCODERS[column.type] for column in columns]
     header = bytes((_ROW_HEADER, 0)) + ub(0) + ub(0) + ub(1) + bytes(3)
     return header + b"".join(_row(encoders, row) for row in values)
@@ -73,7 +73,7 @@ def _row(encoders: list[Callable[[Any], bytes]], row: Sequence[object]) -> bytes
 
 
 def query_parameters() -> bytes:
-    """What follows the rows of a query: two numbers nobody reads, and no text, pairs or registrations."""
+    """The end of a query's rows: two numbers that nobody reads, and empty texts, pairs and registrations."""
     return bytes((_PARAMETERS,)) + ub(2) + bytes(2) + bytes(3)
 
 
@@ -87,14 +87,14 @@ def login_parameters(pairs: dict[str, str], flags: dict[str, int]) -> bytes:
 
 
 def status(call_status: int = 0) -> bytes:
-    """The end of a call that has nothing else to say."""
+    """The end of a call without any other answer."""
     return bytes((_STATUS,)) + ub(call_status) + ub(0)
 
 
 def outcome(
     field_version: int, code: int = 0, text: str = "", *, cursor: int = 0, affected: int = 0, call_status: int = 0
 ) -> bytes:
-    """The end of a statement: its ORA- code (0: well), its cursor and how many rows it dealt with."""
+    """The end of a statement: its ORA- code (0 for success), its cursor and its number of rows."""
     parts = [
         bytes((_ERROR,)) + ub(call_status),
         bytes(2) + ub(code & 0xFFFF) + bytes(2),  # sequence, current row, the old error number, array elements

@@ -1,4 +1,4 @@
-"""The demo's scripted databases behind the listener: our own statements, by their exact text, and nothing else."""
+"""The demo's scripted databases behind the listener. They answer only our own statements, by their exact text."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -22,9 +22,10 @@ USER, PASSWORD = "LATCHSCOPE", "latchscope"
 
 
 class ScriptedBackend:
-    """One scripted database. `restart` begins a new instance life; `refused` holds the views without a grant.
+    """One scripted database.
 
-    `instead` holds answers of its own by view or statement: a kind of database that no scenario is.
+    `restart` begins a new instance life; `refused` has the views without a grant. `instead` has other answers by view or
+    statement, for kinds of database that no scenario plays.
     """
 
     def __init__(self, scenario: Scenario, clock: Callable[[], float] = monotonic) -> None:
@@ -44,7 +45,7 @@ class ScriptedBackend:
         """The rows of the view this statement reads, at this moment of the script."""
         views = views_of(sql)
         if len(views) > 1 and views & self.instead.keys():
-            raise OracleError(942)  # what stands in for a view is asked for alone
+            raise OracleError(942)  # the query that replaces a view comes alone
         if instead := self.instead.get(next(iter(views), sql)):
             return _answer(instead)
         if sql == database_kind.CLOUD:
@@ -63,13 +64,13 @@ class ScriptedBackend:
 
 
 def demo_services(names: Iterable[str] = (), profile: Profile = ORACLE_12_1) -> dict[str, Service]:
-    """A service per scripted database; 11.2 scripts sit behind a 12.1 listener, which thin mode can reach."""
+    """A service per scripted database. 11.2 scripts are behind a 12.1 listener, which thin mode can reach."""
     chosen = list(names) or list(scenarios())
     return {name: Service(ScriptedBackend(scenarios()[name]), {USER: Account(PASSWORD)}, profile) for name in chosen}
 
 
 def _binds(given: Mapping[str, object]) -> Binds:
-    """The binds as our own code gave them: numbers come off the wire as decimals."""
+    """The binds with the types of our own code: numbers come off the wire as decimals."""
     return {name: value if isinstance(value, str) else int(str(value)) for name, value in given.items()}
 
 

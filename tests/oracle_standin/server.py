@@ -38,7 +38,7 @@ class Listener:
 
     @property
     def problems(self) -> deque[Problem]:
-        """What went on that nobody scripted; a test of a healthy exchange ends with this being empty."""
+        """Events that nobody scripted. A test of a healthy exchange ends with an empty list."""
         return self._problems.found
 
     def dsn(self, service: str) -> str:
@@ -112,7 +112,7 @@ class Listener:
 
     @contextmanager
     def _reporting(self, name: str) -> Iterator[None]:
-        """Nothing but `ClosedError` leaves here: whatever else ends a connection becomes a problem."""
+        """Only `ClosedError` leaves here. Everything else that ends a connection becomes a problem."""
         try:
             yield
         except (ClosedError, GeneratorExit):

@@ -1,7 +1,7 @@
 """Column and bind values in the database's own formats, both ways.
 
-Encoders return the value without its length; decoders take it the same way. `None` never comes here: NULL is a
-length of zero and is handled where lengths are.
+Encoders return the value without its length; decoders take it the same way. `None` never comes here: NULL is a length of
+zero, and the code for lengths handles it.
 """
 
 import struct
@@ -21,7 +21,10 @@ _PRECISION = Context(prec=38)
 
 @lru_cache(maxsize=8192)
 def encode_number(value: int | float | Decimal) -> bytes:
-    """NUMBER: what rounds to zero below 1e-130 becomes zero; ValueError from 1e126 on and for what is no number."""
+    """NUMBER: a value that rounds to zero below 1e-130 becomes zero.
+
+    ValueError from 1e126 on and for a value that is not a number.
+    """
     negative, digits, exponent = _parts(value)
     if not digits:
         return b"\x80"

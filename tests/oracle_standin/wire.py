@@ -14,7 +14,7 @@ _PIECE = 32767
 
 
 class ProtocolError(Exception):
-    """The client said something this listener does not understand; the text says what and where."""
+    """The client said something that this listener does not understand. The text says what and where."""
 
 
 def ub(value: int) -> bytes:
@@ -24,7 +24,7 @@ def ub(value: int) -> bytes:
 
 
 def prefixed(value: bytes) -> bytes:
-    """`value` behind its length; empty is NULL, as in the database; long values go out in pieces."""
+    """`value` behind its length. Empty is NULL, as in the database. Long values go out in pieces."""
     if len(value) <= _SHORT:
         return bytes((len(value),)) + value
     pieces = (value[start : start + _PIECE] for start in range(0, len(value), _PIECE))
@@ -37,10 +37,10 @@ def prefixed_twice(value: bytes) -> bytes:
 
 
 class Reader:
-    """Reads one request from front to back, fetching its further packets when it needs them.
+    """Reads one request from front to back, and fetches its further packets on demand.
 
-    `more` returns the next packet's payload and raises `ProtocolError` when the request is already complete,
-    so that a misunderstood request becomes an error and not a silent wait for both sides.
+    `more` returns the next packet's payload. It raises `ProtocolError` if the request is already complete, so a
+    misunderstood request becomes an error and both sides do not wait in silence.
     """
 
     def __init__(self, first: bytes, more: Callable[[], bytes]) -> None:
@@ -50,7 +50,7 @@ class Reader:
 
     @property
     def left_over(self) -> int:
-        """Bytes received and not read."""
+        """Bytes received but not yet read."""
         return len(self._data) - self._at
 
     def take(self, size: int) -> bytes:
@@ -70,14 +70,14 @@ class Reader:
         return int.from_bytes(self.take(2), "big")
 
     def ub(self) -> int:
-        """An integer behind its length; the client never sends a negative one here."""
+        """An integer behind its length. The client never sends a negative one here."""
         size = self.u8()
         if size > 8:
             raise ProtocolError(f"integer of {size} bytes")
         return int.from_bytes(self.take(size), "big")
 
     def skip(self, layout: str) -> None:
-        """Passes over single bytes (`p`, most of them the protocol's pointers) and integers (`n`)."""
+        """Skips single bytes (`p`, most of them the protocol's pointers) and integers (`n`)."""
         for shape in layout:
             if shape == "p":
                 self.take(1)
@@ -96,12 +96,12 @@ class Reader:
         return (self.prefixed() or b"") if self.ub() else b""
 
     def skip_zero(self) -> None:
-        """Passes over a zero byte, if the next one is zero."""
+        """Skips a zero byte, if the next byte is zero."""
         if self.take(1) != b"\0":
             self._at -= 1
 
     def until_nul(self) -> bytes:
-        """The bytes before the next zero byte, which is consumed."""
+        """The bytes before the next zero byte, which is consumed too."""
         return b"".join(iter(lambda: self.take(1), b"\0"))
 
     def _pieces(self) -> bytes:

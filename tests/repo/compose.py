@@ -1,4 +1,4 @@
-"""docker-compose.yml as its tests see it."""
+"""docker-compose.yml, as its tests read it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +12,11 @@ Json = dict[str, Any]
 COMPOSE: Json = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
 SERVICES: dict[str, Json] = COMPOSE["services"]
 SECRETS = "/run/generated"
-"""Where each service finds its secrets."""
+"""The source of each service's secrets."""
 
 
 def sources(text: str) -> Path:
-    """Where a path of the file leads."""
+    """The target of a path in the file."""
     return (ROOT / text).resolve()
 
 

@@ -1,4 +1,4 @@
-"""What tests of the repository share with those of the service."""
+"""Fixtures that tests of the repository share with those of the service."""
 
 from tests.service.conftest import incident, stage
 

@@ -1,4 +1,4 @@
-"""The commands that README.md, docs/ and the runbooks print in their blocks, and why some are not run by a test."""
+"""The commands in the blocks of README.md, docs/ and the runbooks, and the reasons why no test runs some of them."""
 
 import re
 import shlex
@@ -35,7 +35,7 @@ NOT_RUN: Mapping[str, str] = {
     "curl -sN": "streams until it is ended; tests/service/web/api/test_stream.py reads it",
     "curl -H Authorization: Bearer $token": "needs the token that the lines above it make; tests/service/web has tokens",
 }
-"""Beginning of a command → why no test runs it as it is printed."""
+"""Beginning of a command → why no test runs it as printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class DocCommand:
 
     @property
     def text(self) -> str:
-        """The command with its path taken off."""
+        """The command without its path."""
         return " ".join(self.words)
 
     @property
@@ -57,7 +57,7 @@ class DocCommand:
 
 
 def blocks(text: str) -> Iterator[str]:
-    """What stands between fences, whatever the language."""
+    """The text between fences, in any language."""
     inside: list[str] | None = None
     for line in text.splitlines():
         if line.strip().startswith("```"):

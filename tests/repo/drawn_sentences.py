@@ -1,7 +1,8 @@
-"""Draws sentences that people read, by a seed, from any commit: `python -m tests.repo.drawn_sentences COMMIT [SEED [COUNT]]`.
+"""Draws sentences that people read, by a seed, from any commit:
 
-They come evenly from pages, errors, README, docs and docstrings. Two commits with one seed show how the prose changed. The last
-line counts the turns of phrase of test_prose.py in all of that prose.
+`python -m tests.repo.drawn_sentences COMMIT [SEED [COUNT]]`. They come evenly from pages, errors, README, docs and
+docstrings. Two commits with one seed show how the prose changed. The last line counts the phrases of test_prose.py in all of
+that prose.
 """
 
 import ast
@@ -55,7 +56,7 @@ def prose(path: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def said(part: ast.Constant | ast.JoinedStr) -> str:
-    """The words of a text of the code, with … for what is filled in."""
+    """The words of a text of the code, with … for each inserted value."""
     if isinstance(part, ast.Constant):
         return part.value if isinstance(part.value, str) else ""
     return "".join(str(one.value) if isinstance(one, ast.Constant) else "…" for one in part.values)
@@ -73,7 +74,7 @@ def sentences(commit: str) -> dict[str, list[str]]:
 
 
 def main(commit: str, seed: int = 21, count: int = 30) -> None:
-    """Print what is drawn, then the count."""
+    """Print the drawn sentences, then the count."""
     every = sentences(commit)
     drawn = random.Random(seed)
     for kind in KINDS:

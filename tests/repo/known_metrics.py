@@ -1,4 +1,4 @@
-"""The metrics that exist: those of a database, and those that a whole service says of itself."""
+"""The metrics that exist: those of a database, and those of a whole service."""
 
 from functools import cache
 from tempfile import TemporaryDirectory
@@ -11,7 +11,7 @@ from service.metrics.families import FAMILIES
 
 @cache
 def of_the_process() -> frozenset[str]:
-    """What the registry of a whole service holds, and not of a database."""
+    """The metrics of the registry of a whole service, without those of a database."""
     with TemporaryDirectory() as folder:
         hook = WebhookSettings(name="chat", url="http://127.0.0.1:9/")
         app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=[], webhooks=[hook]))

@@ -1,4 +1,4 @@
-"""What the tests of the Kubernetes base and of the Helm chart share: the schemas of Kubernetes."""
+"""The schemas of Kubernetes, for the tests of the Kubernetes base and of the Helm chart."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ SCHEMAS: dict[str, Any] = json.loads(
 
 
 def refused(resource: dict[str, Any]) -> Iterator[str]:
-    """What an API server would not take, as `kind.path: reason`; kinds of the Prometheus operator are not known here."""
+    """What an API server would refuse, as `kind.path: reason`. Kinds of the Prometheus operator are not known here."""
     version = resource["apiVersion"] if "/" in resource["apiVersion"] else f"core/{resource['apiVersion']}"
     if version.startswith("monitoring.coreos.com/"):
         return

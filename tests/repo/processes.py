@@ -1,4 +1,4 @@
-"""Real programs for tests of this folder: started on free ports, stopped by their own handle, never by name."""
+"""Real programs for tests of this folder: they start on free ports and stop by their own handle, never by name."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def need(program: str, package: str) -> str:
-    """The path of a program; the test is skipped by name where it is not installed."""
+    """The path of a program. If it is not installed, the test is skipped by name."""
     found = shutil.which(program)
     if found is None:
         pytest.skip(f"{program} is not installed (Debian package {package})")
@@ -28,7 +28,7 @@ def need(program: str, package: str) -> str:
 
 @contextmanager
 def running(command: list[str], log: Path, **more: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A process for the length of the block; what it says goes to `log`."""
+    """A process for the length of the block. Its output goes to `log`."""
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **more)
         try:
@@ -60,7 +60,7 @@ def fetch_json(url: str) -> Any:
 
 
 def eventually(ask: Callable[[], T | None], why: Callable[[], str]) -> T:
-    """The first answer that is not None; fails with `why()` where it never comes."""
+    """The first answer that is not None. Fails with `why()` if it never comes."""
     until = time.monotonic() + HANGS
     while time.monotonic() < until:
         with suppress(OSError):

@@ -1,9 +1,8 @@
-"""The files one sample passes: `python -m tests.repo.sample_walk [ROOT]` traces them in any checkout, whatever its layout.
-
-The sample is one row of v$latch_children, planted in the scripted database undo-storm. The whole service runs over it:
-polls, with the store in a temporary SQLite file, then GET /db/{db} and GET /metrics. What it is to pass a file says
-tests/repo/tracing.py. To what is traced come the two files at its origin: the declaration of the view, and the real
-connection, for which the scripted database stands in. `--details` names the functions. Templates are listed beside.
+"""The files that one sample passes: `python -m tests.repo.sample_walk [ROOT]` traces them in any checkout, whatever its
+layout. The sample is one row of v$latch_children in the scripted database undo-storm. The whole service runs over it: polls,
+with the store in a temporary SQLite file, then GET /db/{db} and GET /metrics. tests/repo/tracing.py defines what it means to
+pass a file. Two files at the origin are added to the traced ones: the declaration of the view, and the real connection,
+which the scripted database replaces. `--details` names the functions. Templates are listed separately.
 """
 
 import asyncio
@@ -28,16 +27,16 @@ from tests.repo.tracing import Tracer
 HOME = Path(__file__).resolve().parents[2]
 ORIGIN = ("collectors/views/latch_children.py", "collectors/oracle.py")
 GOAL = 47
-"""What the walk takes with all that came onto it; DECISIONS.md, 138, says which files that are and why they stay."""
+"""The length of the walk with all later additions. DECISIONS.md, 138, lists those files and why they stay."""
 ASKED_AT_MOST = 100
 SCENARIO = "undo-storm"
 TROUBLE, STEP = 50.0, 10.0
 """Seconds into the script at the first poll, in the middle of its trouble; and between polls."""
 CHANGES = 2
-"""Polls with a change before the page is asked for: a chart needs them."""
+"""Polls with a change before the request for the page: a chart needs them."""
 TOTAL = 731_942_000_000
 CHANGE = 86_427
-"""Sleeps of child 1 at the first poll, and from each poll to the next. Five digits of either are a mark."""
+"""Sleeps of child 1 at the first poll, and from each poll to the next. Five leading digits of either are a mark."""
 PLANTED: Mapping[int, Mapping[str, tuple[int, int]]] = {
     1: {"sleeps": (TOTAL, CHANGE), "misses": (9 * 10**11, 100_000), "spin_gets": (10**11, 19_000)},
     5: {"sleeps": (10**9, 100_000 - CHANGE)},
@@ -46,7 +45,7 @@ PLANTED: Mapping[int, Mapping[str, tuple[int, int]]] = {
 
 
 class Script:
-    """The clock of the scripted database, a step further with every poll, and what is planted in its rows."""
+    """The clock of the scripted database, which moves a step with every poll, and the planted rows."""
 
     def __init__(self) -> None:
         self.polls = 0
@@ -56,7 +55,7 @@ class Script:
         return TROUBLE + self.polls * STEP
 
     def plant(self, answer: Any) -> Any:
-        """The rows of v$latch_children with our counters; children that are not planted do not sleep."""
+        """The rows of v$latch_children with our counters. Other children do not sleep."""
         return dataclasses.replace(answer, rows=[tuple(self._cells(answer.columns, row)) for row in answer.rows])
 
     def _cells(self, columns: tuple[str, ...], row: tuple[Any, ...]) -> Iterator[Any]:
@@ -77,7 +76,7 @@ class Script:
             hook = sys.getprofile()
             if "/* latchscope v$instance */" in sql:
                 script.polls += 1
-            sys.setprofile(None)  # what stands in for Oracle is no part of the walk
+            sys.setprofile(None)  # the scripted database replaces Oracle and is not part of the walk
             answer = query(self, sql, binds)
             sys.setprofile(hook)
             alone = "/* latchscope v$latch_children */" in sql and "child#" in answer.columns
@@ -91,14 +90,14 @@ class Script:
         script, view = (
             self,
             getattr(database, "view", None),
-        )  # from when on views are read in groups, each has its rows here
+        )  # since views are read in groups, each group has its rows here
         database.__init__, database.query = begun, planted  # type: ignore[misc,attr-defined]
         if view is not None:
             database.view = read  # type: ignore[attr-defined]
 
 
 def walk(root: Path) -> Mapping[str, Mapping[str, set[str]]]:
-    """File → leg of the walk → functions that passed the sample. Imports product code from `root`: once per process."""
+    """File → leg of the walk → functions that the sample passed. Imports product code from `root`: once per process."""
     sys.path.insert(0, str(root))
     create_app = importlib.import_module("service.app").create_app
     script = Script()
@@ -131,7 +130,7 @@ def _settings(root: Path, folder: Path) -> Any:
 
 
 async def _visit(app: Any, script: Script, tracer: Tracer, store: Path) -> None:
-    """Let the service poll, then ask for the page and for the metrics."""
+    """Let the service poll, then request the page and the metrics."""
     async with app.router.lifespan_context(app):
         await _until(lambda: _stored(store) >= CHANGES)
         transport = httpx.ASGITransport(app)
@@ -149,7 +148,7 @@ async def _visit(app: Any, script: Script, tracer: Tracer, store: Path) -> None:
 
 
 def _stored(store: Path) -> int:
-    """How many polls left the planted change in the store, each figure packed with the others of its poll where it is so."""
+    """How many polls left the planted change in the store, packed with the other figures of the poll or not."""
     with closing(sqlite3.connect(store)) as connection:
         tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
         if "figures" not in tables:

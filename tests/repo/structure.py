@@ -1,7 +1,8 @@
-"""The structure in numbers: `python -m tests.repo.structure [ROOT]` prints them for any checkout, rooms being its folders.
+"""The structure in numbers:
 
-Frozen migrations are left out. A function is measured from `def` to its end, docstring and inner functions included; an
-import counts wherever it stands, also inside a function or under TYPE_CHECKING.
+`python -m tests.repo.structure [ROOT]` prints them for any checkout, a line per folder. Frozen migrations are left out. The
+length of a function runs from `def` to its end, docstring and inner functions included. An import counts anywhere, also
+inside a function or under TYPE_CHECKING.
 """
 
 import ast
@@ -48,12 +49,12 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "service.web": (
         "build | server",
         "pages",
-        "api",
+        "api | patience",
         "access | bulkhead | charts | fleet_rows | presenters | query_params",
         "fleet_schemas | schemas",
     ),
 }
-"""Package → what stands in it, from the top down; neighbours on one line know nothing of each other."""
+"""Package → its layers, from the top down. Neighbours on one line must not import each other."""
 
 Arrow = tuple[str, str]
 """The importing module and the imported one."""
@@ -133,7 +134,7 @@ def _imported(module: Module, known: Mapping[str, Module]) -> Iterator[str]:
 
 
 def _source(module: Module, node: ast.ImportFrom) -> str:
-    """The package or module that a `from` names, dots at its front resolved."""
+    """The package or module that a `from` names, with leading dots resolved."""
     if not node.level:
         return node.module or ""
     parts = module.path.with_suffix("").parts[: -node.level]
@@ -172,19 +173,19 @@ def upward(drawn: Iterable[Arrow], package: str, layers: Sequence[str]) -> list[
 
 
 def undeclared(known: Iterable[str], package: str, layers: Sequence[str]) -> list[str]:
-    """What stands in a package and in none of its layers."""
+    """Modules of a package that belong to none of its layers."""
     declared = {name for line in layers for name in line.split(" | ")}
     return sorted({unit for name in known if (unit := _unit(name, package))} - declared)
 
 
 def _unit(name: str, package: str) -> str | None:
-    """The member of a package that a module is, or is in."""
+    """The member of a package that is this module, or contains it."""
     prefix = f"{package}." if package else ""
     return name[len(prefix) :].split(".")[0] if name.startswith(prefix) else None
 
 
 def layered(root: Path) -> dict[str, tuple[str, ...]]:
-    """The declared layers, of those packages most of whose folders exist in this checkout."""
+    """The declared layers of the packages whose folders mostly exist in this checkout."""
     chosen = {}
     for package, layers in LAYERS.items():
         here = [name for line in layers for name in line.split(" | ")]

@@ -1,11 +1,13 @@
-"""`python -m bench capacity`: a row that fails costs itself alone."""
+"""`python -m bench capacity`: a row that fails costs only itself, and a machine that changes its speed changes no ratio."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from bench import capacity
+from bench._capacity_closed import TURNS, Window
 from bench._capacity_service import Run, Watch
 
 
@@ -33,3 +35,25 @@ def test_row_that_fails_is_named_and_the_others_are_measured(
         assert f"{run.what}, {run.databases} …\n" in told, "as it comes"
     assert "half of them hung, 300 failed: RuntimeError: the service did not start: no port is free" in captured.get()
     assert any("twice overloaded ÷ best" in line and "2.00" in line for line in lines)
+
+
+def test_ratio_of_the_closed_loop_compares_windows_of_the_same_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(counts: Sequence[int], troubled: float, seconds: float) -> dict[int, list[Window]]:
+        speeds = [1.0, 0.4, 0.4, 1.4, 1.0]  # of the machine; in the second turn it slows down after the first window
+        later = [1.0, 0.1, 0.4, 1.4, 1.0]
+        assert len(speeds) == TURNS
+        return {
+            1: [_window(200 * speed) for speed in speeds],
+            100: [_window(180 * speed) for speed in later],
+        }
+
+    monkeypatch.setattr(capacity, "closed", closed)
+    with (console := Console(width=200)).capture() as captured:
+        console.print(capacity._closed_table([1, 100], 5.0))
+    rows = [line.split() for line in captured.get().splitlines() if line.strip().startswith("storm, ")]
+    assert [row[4] for row in rows] == ["1.00", "0.90"]
+
+
+def _window(polls: float) -> Window:
+    """A window of one second of processor."""
+    return {"polls": int(polls), "processor": 1.0, "seconds": 1.0, "threads": 4, "steps": {}}

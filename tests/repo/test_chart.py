@@ -1,4 +1,7 @@
-"""The Helm chart, rendered by Helm's own engine: it lints, holds to the schemas, and is the kustomize base under other names."""
+"""The Helm chart, rendered by Helm's own engine:
+
+it lints, fits the schemas, and equals the kustomize base under other names.
+"""
 
 import copy
 import re
@@ -41,7 +44,7 @@ def helm() -> Any:
 
 
 def rendered(helm: Any, values: Mapping[str, object], name: str = "latchscope") -> dict[str, Json]:
-    """Kind → manifest, as `helm template` gives them."""
+    """Kind → manifest, as `helm template` renders them."""
     with helm.Chart.load(CHART) as chart:
         files = chart.render(values=dict(values), name=name, namespace="latchscope")
     manifests = (yaml.load(text, Loader=LOADER) for path, text in files.items() if path.endswith(".yaml"))

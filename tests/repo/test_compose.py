@@ -1,4 +1,4 @@
-"""docker-compose.yml: valid by the specification's schema, every file there, every port matched, no secret inline."""
+"""docker-compose.yml: valid by the specification's schema, every file exists, every port matches, no secret is inline."""
 
 import json
 import re
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 
-import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
 from service.config.sources import read
+from tests.each import each
 from tests.repo.compose import COMPOSE, HOME, ROOT, SECRETS, SERVICES, Json, mounts, sources
 
 SCHEMA: Json = json.loads((Path(__file__).parent / "compose-spec" / "compose-spec.json").read_text("utf-8"))
@@ -24,7 +24,7 @@ def prometheus_files(name: str) -> Json:
 
 
 def errors(compose: Json) -> list[str]:
-    """What the schema has against a file."""
+    """The schema's objections to a file."""
     return [one.message for one in Draft202012Validator(SCHEMA).iter_errors(compose)]
 
 
@@ -33,7 +33,7 @@ def test_compose_file_is_valid_by_the_schema() -> None:
     assert errors(COMPOSE) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "spoil",
     [
         lambda s: s["grafana"].update(port=["3000:3000"]),
@@ -54,7 +54,7 @@ def test_services_named_in_the_issue_are_there() -> None:
     assert always == {"secrets", "latchscope", "prometheus", "alertmanager", "grafana"}
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@each("name", SERVICES)
 def test_images_are_pinned(name: str) -> None:
     image = SERVICES[name]["image"]
     assert PINNED.fullmatch(image) and "latest" not in image, image
@@ -63,7 +63,7 @@ def test_images_are_pinned(name: str) -> None:
 def test_images_stand_in_one_place_with_their_date() -> None:
     text = (ROOT / "docker-compose.yml").read_text("utf-8")
     own = SERVICES["latchscope"]["image"]
-    assert {f"image: {own}"} == set(re.findall(r"image: [^*\s].*", text)), "a service names an image of its own"
+    assert {f"image: {own}"} == set(re.findall(r"image: [^*\s].*", text)), "a service has an image of its own"
     built_on = set(re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE))
     assert set(COMPOSE["x-images"].values()) == {one["image"] for one in SERVICES.values()} - {own} | built_on
     assert re.search(r"looked up on 20\d\d-\d\d-\d\d", text.partition("x-images:")[0])
@@ -83,7 +83,7 @@ def test_image_pin_check_notices_unpinned_images() -> None:
     assert not any(PINNED.fullmatch(one) for one in ("grafana/grafana", "grafana/grafana:latest", "postgres:18"))
 
 
-@pytest.mark.parametrize("name", [name for name in SERVICES if name != "secrets"])
+@each("name", [name for name in SERVICES if name != "secrets"])
 def test_services_that_stay_have_a_health_check(name: str) -> None:
     service = SERVICES[name]
     if "healthcheck" in service:
@@ -95,10 +95,10 @@ def test_services_that_stay_have_a_health_check(name: str) -> None:
 
 
 OWN_USER = {"secrets", "latchscope", "oracle", "oracle-11"}
-"""Services whose image names its user: ours (tests/repo/test_image.py looks at that), and those of Oracle's databases."""
+"""Services whose image sets their user: ours (tests/repo/test_image.py checks it), and those of Oracle's databases."""
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@each("name", SERVICES)
 def test_services_are_hardened_and_not_root(name: str) -> None:
     service = SERVICES[name]
     assert service.get("security_opt") == ["no-new-privileges:true"] and not service.get("privileged")
@@ -107,7 +107,7 @@ def test_services_are_hardened_and_not_root(name: str) -> None:
     assert (name in OWN_USER and "user" not in service) or int(service["user"].split(":")[0]) > 0
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@each("name", SERVICES)
 def test_ports_are_published_on_loopback_only(name: str) -> None:
     for port in SERVICES[name].get("ports", []):
         assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port), port
@@ -130,7 +130,7 @@ def test_mounted_files_are_read_only() -> None:
 
 
 def published(name: str) -> set[int]:
-    """The ports a service listens on, as far as they are published."""
+    """The ports on which a service listens, as far as they are published."""
     return {int(port.rsplit(":", 1)[1]) for port in SERVICES[name].get("ports", [])}
 
 

@@ -1,4 +1,4 @@
-"""The secrets of docker-compose.yml: made up by a service of its own, each for its reader alone, none of them shipped."""
+"""The secrets of docker-compose.yml: a service generates them, each only for its reader, and the checkout ships none."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from tests.started import Started
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the service `secrets` leaves in its volumes, by running its command on a folder in their place."""
+    """The files that the service `secrets` leaves in its volumes. The test runs its command on a folder instead."""
     folder = tmp_path_factory.mktemp("made")
     make(folder)
     return folder
@@ -44,7 +44,7 @@ def reader_of(service: str) -> str | None:
 
 
 def texts_of(service: str) -> str:
-    """Everything that says which secrets a service reads: its own lines and the files of ours it is given."""
+    """Everything that names the secrets of a service: its own lines, and the files of ours that it mounts."""
     files = [sources(source) for name, source, _ in mounts() if name == service and source.startswith(".")]
     files = [each for one in files for each in (one.glob("*.*") if one.is_dir() else [one]) if each.is_file()]
     return "\n".join([json.dumps(SERVICES[service]), *(each.read_text("utf-8") for each in files)])
@@ -71,11 +71,11 @@ def test_secrets_that_are_read_are_written_and_nobody_reads_those_of_others(made
         **{each: each for each in ("latchscope", "prometheus", "grafana", "postgres", "oracle")},
         "oracle-11": "oracle",
     }
-    assert len(shared) == len(by_reader) + len({*by_reader.values()}), "a volume of secrets is mounted somewhere else"
+    assert len(shared) == len(by_reader) + len({*by_reader.values()}), "a volume of secrets is mounted elsewhere"
 
 
 def test_volumes_of_secrets_begin_with_the_user_that_writes_them() -> None:
-    """A new volume takes owner and mode of the folder in the image it is first mounted over."""
+    """A new volume takes owner and mode of the folder in the image that it is first mounted over."""
     text = (ROOT / "Dockerfile").read_text("utf-8")
     (step,) = re.findall(
         r'^RUN \["install", "--directory", "--owner=10001", "--group=10001", (.*)\]$', text, re.MULTILINE
@@ -87,7 +87,7 @@ def test_volumes_of_secrets_begin_with_the_user_that_writes_them() -> None:
 
 
 def test_no_password_is_shipped() -> None:
-    assert "secrets" not in COMPOSE, "a secret that is a file of the checkout"
+    assert "secrets" not in COMPOSE, "a secret is a file of the checkout"
     secret = re.compile("PASSWORD|SECRET|TOKEN|KEY")
     for name, service in SERVICES.items():
         for key, value in service.get("environment", {}).items():
@@ -107,7 +107,7 @@ def test_demo_needs_a_token_and_prometheus_has_it(made: Path) -> None:
 
 
 def role(made: Path) -> str:
-    """What the token of Prometheus is, by latchscope's list."""
+    """The role of Prometheus's token in latchscope's list."""
     known = read_tokens(made / "latchscope" / "latchscope_tokens")
     token = (made / "prometheus" / "latchscope_token").read_text("utf-8")
     return known[hashlib.sha256(token.encode()).hexdigest()].role
@@ -134,13 +134,13 @@ def test_secrets_are_long_of_their_own_and_stay(made: Path, tmp_path: Path) -> N
     assert (
         before["oracle/latchscope.sql"] == f"define latchscope_password = {before['latchscope/oracle_user_password']}\n"
     )
-    # 11.2 takes no longer ones, and none that begins with a digit.
+    # 11.2 accepts none that is longer or begins with a digit.
     assert all(
         re.fullmatch("[A-Z][0-9a-f]{28}", before[name])
         for name in ("oracle/oracle_password", "latchscope/oracle_user_password")
     )
-    assert (made / "latchscope" / "pgpass").stat().st_mode & 0o777 == 0o400, "libpq takes no other"
-    assert (made / "grafana" / "grafana_admin_password").stat().st_mode & 0o777 == 0o444, "its reader is another user"
+    assert (made / "latchscope" / "pgpass").stat().st_mode & 0o777 == 0o400, "libpq accepts no other mode"
+    assert (made / "grafana" / "grafana_admin_password").stat().st_mode & 0o777 == 0o444, "another user reads it"
 
 
 def test_secrets_cut_off_while_they_were_written_are_made_whole(tmp_path: Path) -> None:
@@ -148,7 +148,9 @@ def test_secrets_cut_off_while_they_were_written_are_made_whole(tmp_path: Path) 
     (tmp_path / "prometheus" / "latchscope_token.draft").write_text("hal", "utf-8")
     make(tmp_path)
     assert not list(tmp_path.rglob("*.draft")) and role(tmp_path) == "read"
-    (tmp_path / "latchscope" / "latchscope_tokens").unlink()  # killed between the token and the list that knows it
+    (
+        tmp_path / "latchscope" / "latchscope_tokens"
+    ).unlink()  # killed between writing the token and the list that contains it
     make(tmp_path)
     assert role(tmp_path) == "read"
 

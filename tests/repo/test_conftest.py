@@ -27,7 +27,7 @@ HARMLESS = {
 
 
 def outcomes(folder: Path, require_all: str) -> dict[str, set[str]]:
-    """What came of each file of SKIPPING and HARMLESS, from one run over all of them; a reason stands beside an outcome."""
+    """The outcome of each file of SKIPPING and HARMLESS, with its reason, from one run over all of them."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     for name, suite in {**SKIPPING, **HARMLESS}.items():
         (folder / f"{name}.py").write_text(suite, encoding="utf-8")

@@ -1,4 +1,6 @@
-"""The worked examples of CONTRIBUTING.md, done as printed in a copy of the tree: the files they say, and the tests pass."""
+"""The worked examples of CONTRIBUTING.md, followed as printed in a copy of the tree: they name the right files, and the
+tests pass.
+"""
 
 import re
 import shutil
@@ -39,14 +41,14 @@ CONCERNED = (
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A file as an exercise prints it: all of it, or its lines as a diff."""
+    """A file that an exercise prints, whole or as a diff."""
 
     path: str
     language: str
     text: str
 
     def write(self, root: Path) -> None:
-        """Do what it says; a diff must fit in exactly one place."""
+        """Follow the exercise. A diff must fit in exactly one place."""
         path = root / self.path
         if self.language != "diff":
             assert not path.exists(), f"{self.path} is there already"
@@ -61,7 +63,7 @@ class Printed:
 
 
 def exercise(title: str) -> list[Printed]:
-    """What an exercise has you write, in order."""
+    """The files that an exercise has you write, in order."""
     section = TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     found = re.findall(r"^\*\*\d\. `(\S+)`\*\*.*?^```(\w+)\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
     return [Printed(*one) for one in found]
@@ -80,7 +82,7 @@ def test_exercises_work_as_printed(tmp_path: Path) -> None:
     for printed in (*exercise("Add a view"), *exercise("Add a setting")):
         printed.write(tmp_path)
     command = [sys.executable, "-c", DONE, "-q", "-p", "no:cacheprovider", *CONCERNED]
-    # The documents are made in the same process, with all of the service imported before pytest looks at its plugins.
+    # The same process makes the documents; it has imported all of the service before pytest checks its plugins.
     command += ["-k", "librarycache or containers or deadlines", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

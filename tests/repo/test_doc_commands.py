@@ -1,4 +1,4 @@
-"""Every latchscope, make and curl command that a page prints is run here, or doc_commands.py says why it is not."""
+"""Every latchscope, make and curl command on a page runs here, or doc_commands.py says why it does not."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.service.stage import Client, Stage
 
 COMMANDS = doc_commands()
 UNUSUAL = {
-    "/nobody": {404},  # shows what a problem looks like
+    "/nobody": {404},  # shows the form of a problem
     "/compare": {404, 409},  # no mark yet, no history; tests/service/web has both
     "/whatif": {409},  # the stage keeps no history; tests/service/web/api/test_whatif.py has one
 }
@@ -30,7 +30,7 @@ def app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Client]:
 
 
 def of(program: str) -> list[DocCommand]:
-    """The commands of one program that are to be run."""
+    """The commands of one program that run here."""
     found = [one for one in COMMANDS if one.words[0] == program and one.why_not_run is None]
     assert found
     return found

@@ -1,4 +1,4 @@
-"""`each`: every value is asked, the first that fails is named, and what is no value is a fixture."""
+"""`each` asks every value and names the first that fails. An argument that is not a value is a fixture."""
 
 import inspect
 from pathlib import Path

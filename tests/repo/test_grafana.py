@@ -1,4 +1,4 @@
-"""The dashboards: made by their script, clean by the linter's rules, typed as Grafana's own, and never without data."""
+"""The dashboards: written by their script, clean by the linter's rules, typed as Grafana's own, and never without data."""
 
 import json
 import os
@@ -19,6 +19,7 @@ import yaml
 from docs.pictures import MECHANISMS
 from rules.catalogue import LOADER
 from service.metrics.families import FAMILIES
+from tests.each import each
 from tests.ports import free_port
 from tests.repo.known_metrics import of_the_process
 from tests.repo.processes import eventually, fetch, fetch_json, need, running
@@ -36,7 +37,7 @@ DASHBOARDS: dict[str, Json] = {
 SELECTOR = re.compile(
     r"(?P<call>[a-z_]+\()?(?P<name>[a-zA-Z_:][\w:]*)\{(?P<matchers>[^{}]*)\}(?:\[(?P<range>[^\]]*)\])?"
 )
-# What a person or Grafana puts in place of a variable.
+# The values that a person or Grafana puts in place of a variable.
 VALUES = {"$rac": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "12s", "$__range": "1m"}
 UNITS = {"none", "short", "percentunit", "s", "cps", "ops", "bytes", "dateTimeAsIso", "dateTimeAsLocal", "bool_yes_no"}
 """Ids of Grafana's value formats, as many as we use."""
@@ -45,7 +46,7 @@ OF_PROMETHEUS = {"scrape_duration_seconds", "scrape_samples_scraped", "ALERTS"}
 
 
 def panels(dashboard: Json) -> list[Json]:
-    """Every panel that shows something, those of folded rows too; rows are headings."""
+    """Every panel with data, folded ones included. Rows are headings."""
     every = [each for one in dashboard["panels"] for each in (one, *one.get("panels", []))]
     return [one for one in every if one["type"] != "row"]
 
@@ -56,7 +57,7 @@ def visible(dashboard: Json) -> list[Json]:
 
 
 def targets(dashboard: Json) -> Iterator[tuple[str, Json]]:
-    """Where a query stands, and the query: those of panels and of annotations."""
+    """The place of a query and its text, for panels and annotations."""
     for panel in panels(dashboard):
         for target in panel.get("targets", []):
             yield f"{panel['title']} {target['refId']}", target
@@ -65,7 +66,7 @@ def targets(dashboard: Json) -> Iterator[tuple[str, Json]]:
 
 
 def selectors(dashboard: Json) -> Iterator[tuple[str, re.Match[str]]]:
-    """Every selector of every query, with where it stands."""
+    """Every selector of every query, with its place."""
     for place, target in targets(dashboard):
         for match in SELECTOR.finditer(target["expr"]):
             yield place, match
@@ -153,8 +154,8 @@ def panel_title_description(dashboard: Json) -> Iterator[str]:
 def panel_units(dashboard: Json) -> Iterator[str]:
     for one in panels(dashboard):
         set_here = [one["fieldConfig"]["defaults"].get("unit")]
-        for each in one["fieldConfig"]["overrides"]:
-            set_here += [setting["value"] for setting in each["properties"] if setting["id"] == "unit"]
+        for override in one["fieldConfig"]["overrides"]:
+            set_here += [setting["value"] for setting in override["properties"] if setting["id"] == "unit"]
         for unit in set_here:
             if unit not in UNITS:
                 yield f"{one['title']} has the unit {unit!r}"
@@ -230,7 +231,7 @@ RULES: dict[str, Rule] = {
     "dashboard-defaults": dashboard_defaults,
 }
 EXCLUDED: dict[str, str] = {}
-"""Rule and dashboard → the reason why it does not hold there. Keep it empty."""
+"""Rule and dashboard → why the rule does not apply there. Keep it empty."""
 
 
 def of_a_database(metric: str) -> bool:
@@ -240,7 +241,7 @@ def of_a_database(metric: str) -> bool:
 
 @cache
 def known_metrics() -> set[str]:
-    """Ours, those of our process, those of our recording rules, and what Prometheus says of a scrape."""
+    """Our metrics, those of our process, those of our recording rules, and Prometheus's own metrics about a scrape."""
     recorded = yaml.load(RECORDING.read_text("utf-8"), Loader=LOADER)["groups"]
     known = of_the_process() | set(FAMILIES) | OF_PROMETHEUS
     return known | {rule["record"] for group in recorded for rule in group["rules"]}
@@ -279,7 +280,7 @@ def test_linter_excludes_nothing() -> None:
 
 
 def test_lint_file_excludes_known_rules_and_says_why() -> None:
-    """For the linter's own program; what it leaves out our rules hold in another form."""
+    """Settings for the linter's own program. Our rules check what it leaves out, in another form."""
     excluded = yaml.safe_load((HOME / "dashboards" / ".lint").read_text("utf-8"))["exclusions"]
     known = {rule for names in RULES for rule in names.split(", ")}
     assert excluded.keys() <= known
@@ -299,7 +300,7 @@ def ask(dashboard: Json, expr: str) -> None:
 
 
 def variable(dashboard: Json, name: str) -> Json:
-    """One variable to be spoilt."""
+    """A variable that a test breaks."""
     return next(one for one in dashboard["templating"]["list"] if one["name"] == name)
 
 
@@ -334,7 +335,7 @@ PLANTED: list[tuple[str, Callable[[Json], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "spoil"), PLANTED, ids=[f"{place}-{rule}" for place, (rule, _) in enumerate(PLANTED)])
+@each(("rule", "spoil"), PLANTED)
 def test_linter_notices_a_planted_violation(rule: str, spoil: Callable[[Json], object]) -> None:
     dashboard = deepcopy(DASHBOARDS["latchscope-health"])
     spoil(dashboard)
@@ -400,7 +401,7 @@ def test_queries_are_all_valid_promql(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def typecheck(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The type check with its packages, away from the checkout."""
+    """The type check with its packages, outside the checkout."""
     need("node", "nodejs")
     npm = need("npm", "npm")
     folder = tmp_path_factory.mktemp("typecheck") / "typecheck"
@@ -411,7 +412,7 @@ def typecheck(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def typed(folder: Path, dashboards: Path) -> str:
-    """What the compiler has to say about the dashboards of a folder; nothing when all is well."""
+    """The compiler's messages about the dashboards of a folder; empty if all is well."""
     environment = {**os.environ, "DASHBOARDS": str(dashboards)}
     done = subprocess.run(
         ["npm", "run", "--silent", "check"], cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -435,7 +436,7 @@ WRONG: dict[str, Callable[[Json], object]] = {
 
 
 def test_dashboards_match_grafanas_types_and_a_wrong_type_is_noticed(typecheck: Path, tmp_path: Path) -> None:
-    """One run of the compiler over the shipped ones, of which it says nothing, and some that are wrong."""
+    """One run of the compiler over the shipped dashboards, which are right, and some that are wrong."""
     for path in (HOME / "dashboards").glob("*.json"):
         shutil.copy(path, tmp_path)
     for name, spoil in WRONG.items():
@@ -484,7 +485,7 @@ SHOWN_BY = {
     "Sessions asleep on the result cache latch": "ads-result-cache",
     "Result cache latch: misses and sleeps": "ads-result-cache",
 }
-"""Folded panel → the database whose trouble it is there for. Every other one has data of the parse storm."""
+"""Folded panel → the database whose trouble it shows. Every other panel has data of the parse storm."""
 
 
 @pytest.fixture(scope="module")
@@ -533,7 +534,10 @@ def empty(prometheus: str, panel: Json, db: str) -> bool:
 
 
 def wanted() -> list[tuple[str, Json, str]]:
-    """Dashboard, panel and database: what is visible must have data for each, what is folded for the one it is there for."""
+    """Dashboard, panel and database:
+
+    a visible panel has data for each database, a folded one for the database of its trouble.
+    """
     found = []
     for name, dashboard in DASHBOARDS.items():
         shown = {one["id"] for one in visible(dashboard)}

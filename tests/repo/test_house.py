@@ -1,4 +1,4 @@
-"""The house rules that a machine can keep: imports, sizes, words, and nothing of the machine it was written on."""
+"""The house rules that a machine can check: imports, sizes, words, and no trace of the machine that wrote the text."""
 
 import ast
 import re
@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Set
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from collectors.registry import collectors
 from rules.catalogue import HOME, catalogue
 from rules.signals import SIGNALS
 from service.metrics.families import FAMILIES
+from tests.each import each
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("collectors", "rules", "service")
@@ -40,7 +39,7 @@ PLANTED = {
     "rules/engine.py": ("from collectors.poll import poll", "rules.engine -> collectors.poll"),
     "rules/formatting.py": ("import oracledb", "rules.formatting -> oracledb"),
 }
-"""Module → an import that no contract allows, and how import-linter names it."""
+"""Module → a forbidden import, and import-linter's name for it."""
 
 
 def test_import_contracts_notice_planted_imports(tmp_path: Path) -> None:
@@ -83,7 +82,7 @@ MOST_OF_A_SUBJECT = 2
 
 
 def crowded(paths: Iterable[Path]) -> set[str]:
-    """Beginnings of names, up to an underscore, that more than two files of one folder share."""
+    """Prefixes up to an underscore that more than two files of one folder share."""
     beginnings = Counter(
         str(path.parent / path.stem[: at.end()]) for path in paths for at in re.finditer(r"(?<=[a-z0-9])_", path.stem)
     )
@@ -96,7 +95,7 @@ def test_subject_with_three_files_has_a_folder() -> None:
 
 
 SPOKEN_FOR = [path for path in MODULES if "versions" not in path.parts]
-"""What people write; migrations are made by a tool."""
+"""Files that people write; a tool makes migrations."""
 NUMBERS = {"int", "float"}
 
 
@@ -123,7 +122,7 @@ def parts_of(annotation: ast.expr | None) -> set[str]:
 
 
 def needs_words(function: ast.FunctionDef, errors: Set[str]) -> bool:
-    """Whether its name and types leave open what a number counts, when it gives None, or which error of ours it raises."""
+    """Whether its name and types leave open what a number counts, when it returns None, or which of our errors it raises."""
     returned = parts_of(function.returns)
     taken = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     numbers = returned & NUMBERS or any(parts_of(one.annotation) & NUMBERS for one in taken)
@@ -137,7 +136,7 @@ def needs_words(function: ast.FunctionDef, errors: Set[str]) -> bool:
 
 
 def silent(tree: ast.Module, errors: Set[str]) -> Iterator[str]:
-    """Public classes without a docstring, and public functions that need one and have none."""
+    """Public classes without a docstring, and public functions that need one and lack it."""
     for body in (tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))):
         for node in body:
             if not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name.startswith("_"):
@@ -155,7 +154,7 @@ def test_docstrings_explain_modules_classes_and_what_types_leave_open() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "told"),
     [
         ("def names() -> list[str]: ...", False),
@@ -178,7 +177,7 @@ METRIC = re.compile(r"latchscope_[a-z_]+")
 
 
 def metrics_in(tree: ast.Module) -> Iterator[str]:
-    """Names of metrics in the strings of a module, whole or as the beginning of one that is put together."""
+    """Names of metrics in the strings of a module, whole or as the start of a composed name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and METRIC.fullmatch(node.value):
             yield node.value
@@ -191,7 +190,7 @@ def test_metric_is_named_in_one_place() -> None:
             places[name].append(str(path))
     assert set(FAMILIES) <= set(places)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}, "refer to the family instead"
-    assert [name for name in places if name.endswith("_")] == [], "a name that is put together cannot be searched for"
+    assert [name for name in places if name.endswith("_")] == [], "nobody can search for a composed name"
 
 
 def test_top_level_packages_hold_a_docstring_only() -> None:
@@ -221,7 +220,7 @@ MIRRORED = (
     "service/watch",
     "service/web/charts",
 )
-"""Folders whose modules all have a test of their own name. Where every one of another folder has, add it."""
+"""Folders whose modules all have a test of the same name. If another folder is complete, add it."""
 TESTED_ELSEWHERE = {
     "collectors/emergency.py": "beside the page, in test_emergency.py",
     "service/config/logging.py": "seen in what whole processes write",
@@ -229,7 +228,7 @@ TESTED_ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("folder", MIRRORED)
+@each("folder", MIRRORED)
 def test_test_files_are_named_after_the_module_they_test(folder: str) -> None:
     modules = [path for path in MODULES if str(path.parent) == folder and path.name != "__init__.py"]
     untested = [str(path) for path in modules if not (ROOT / "tests" / folder / f"test_{path.name}").exists()]
@@ -270,7 +269,7 @@ MACHINE = re.compile(r"(?<![\w.~$}/-])/(?:" + "|".join(("work", "root", "home"))
 
 
 def files_of_the_project() -> Iterator[Path]:
-    """Files that git follows or would follow; all of them where there is no git."""
+    """Files that git follows or would follow; without git, all files."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     if listed.returncode == 0:

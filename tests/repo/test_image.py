@@ -1,4 +1,7 @@
-"""The image without an engine: the Dockerfile linted, its steps done by hand, its entry point run by a nobody."""
+"""The image without an engine:
+
+the Dockerfile is linted, its steps run by hand, its entry point runs as an unprivileged user.
+"""
 
 import fnmatch
 import json
@@ -15,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from rules.catalogue import catalogue
+from tests.each import each
 from tests.ports import free_port
 from tests.repo.processes import eventually, fetch, fetch_json, running
 
@@ -66,7 +70,7 @@ def steps(text: str) -> list[Step]:
 
 
 def in_context(path: str) -> bool:
-    """Whether .dockerignore lets a path of the checkout into the build; the last rule that matches decides."""
+    """Whether .dockerignore lets a path of the checkout into the build. The last matching rule decides."""
     inside = True
     for rule in CONTEXT_RULES:
         pattern = rule.removeprefix("!")
@@ -76,7 +80,7 @@ def in_context(path: str) -> bool:
 
 
 def complaints(text: str) -> Iterator[str]:
-    """The rules that matter, as `rule: what is wrong`."""
+    """The objections by the rules that matter, as `rule: what is wrong`."""
     everything = steps(text)
     last = [one for one in everything if one.stage == everything[-1].stage]
     stages = {one.rest.split(" AS ")[-1] for one in everything if one.name == "FROM" and " AS " in one.rest}
@@ -115,7 +119,7 @@ def test_dockerfile_passes_the_linter() -> None:
     assert list(complaints(DOCKERFILE)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "spoil"),
     [
         ("pinned base", lambda text: text.replace("python:3.13.16-slim-bookworm", "python:latest")),
@@ -169,12 +173,12 @@ def test_image_has_the_version_of_the_project() -> None:
 
 
 def unprivileged() -> dict[str, object]:
-    """How subprocess becomes nobody; nothing to do where we are no root."""
+    """Makes subprocess run as an unprivileged user; empty if we are not root."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def python_for_everybody() -> str:
-    """A Python of 3.11 or newer that nobody may run too."""
+    """A Python of 3.11 or newer that an unprivileged user may run."""
     for one in (sys.executable, "/usr/local/bin/python3", "/usr/bin/python3"):
         probe = [os.path.realpath(one), "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
         try:
@@ -226,7 +230,7 @@ def copy_in(path: Path, to: Path) -> None:
 
 @pytest.fixture(scope="module")
 def address(image: Path) -> Iterator[str]:
-    """The entry point, run by nobody in a folder of its own."""
+    """The entry point, run by an unprivileged user in a separate folder."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="latchscope-nobody-") as name:
         folder = Path(name)
@@ -242,7 +246,7 @@ def address(image: Path) -> Iterator[str]:
             if os.geteuid() == 0:
                 assert Path(f"/proc/{process.pid}").stat().st_uid == NOBODY
             yield f"http://127.0.0.1:{port}"
-        # uvicorn ends in good order and then lets the signal through.
+        # uvicorn shuts down in order and then passes the signal on.
         assert process.returncode in (0, -15) and "Application shutdown complete" in log.read_text(), log.read_text()
         log.unlink()
 

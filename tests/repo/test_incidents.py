@@ -58,7 +58,7 @@ def hang(cycle: int, length: float) -> Scenario:
 
 
 def polls(script: Scenario, length: int, interval: int) -> Iterator[Mapping[str, bytes]]:
-    """What /metrics says of a scripted database, poll by poll."""
+    """The samples of a scripted database on /metrics, poll by poll."""
     now = 0.0
     database = ScriptedDatabase(script, BEGAN, lambda: now)
     settings, episodes = DatabaseSettings(name="erp1", dsn="demo:undo-storm"), Episodes()
@@ -76,7 +76,7 @@ def polls(script: Scenario, length: int, interval: int) -> Iterator[Mapping[str,
 
 
 def series(told: Sequence[Mapping[str, bytes]], length: int) -> list[dict[str, str]]:
-    """The samples of many polls as input series of promtool of that length, `_` where a series was not there."""
+    """The samples of many polls as input series of promtool of that length, with `_` for a missing sample."""
     found: dict[str, list[str]] = {}
     for place, families in enumerate(told):
         for family, text in families.items():
@@ -95,7 +95,7 @@ def series(told: Sequence[Mapping[str, bytes]], length: int) -> list[dict[str, s
 
 
 def repeated(values: list[str], cycle: int, length: int, total: bool) -> list[str]:
-    """So many samples of a series: its second cycle over and over; a total grows by as much each time."""
+    """This many samples of a series: its second cycle repeats, and a total grows by the same amount each time."""
     grown = float(values[-1]) - float(values[-1 - cycle]) if total else 0.0
     while len(values) < length:
         values.append(repr(float(values[-cycle]) + grown) if total else values[-cycle])
@@ -112,7 +112,7 @@ def symptom(names: str) -> str:
 
 
 def minutes(some: str, without: str, offset: str = "", step: str = "1m") -> str:
-    """In how many of two hours' minutes, or steps, some alerts fired, and others did not."""
+    """In how many minutes (or steps) of two hours some alerts fired and others did not."""
     return f"count_over_time((group(ALERTS{{{some}}}) unless group(ALERTS{{{without}}}{offset}))[2h:{step}])"
 
 
@@ -122,14 +122,14 @@ def opened(alerts: str) -> str:
 
 
 def asked(expr: str, value: float | None) -> dict[str, Any]:
-    """An expression after two hours, and the one value it must have; None where it must have none."""
+    """An expression after two hours and its one value; None if it must have none."""
     expected = [] if value is None else [{"labels": "{}", "value": value}]
     return {"expr": expr, "eval_time": f"{TWO_HOURS}s", "exp_samples": expected}
 
 
 LATCH, LOCK = "RowCacheObjectsSleepsHigh", "RowCacheLockWaits|RowCacheHang"
 RECURRING = {
-    "200-seconds": (storm(200, 0.4), LATCH, 200, 20),
+    "200-seconds": (storm(200, 0.4), LATCH, 200, 40),
     "15-minutes": (storm(900, 0.5), LATCH, 900, 60),
     "60-minutes": (storm(3600, 0.5), LATCH, 3600, 60),
     "hang-of-5-in-15-minutes": (hang(900, 300.0), LOCK, 900, 30),
@@ -195,7 +195,7 @@ def alert(name: str, db: str, severity: str = "critical", **labels: str) -> dict
 
 
 def groups_of(address: str, receiver: str, db: str, alerts: int) -> list[dict[str, Any]]:
-    """The groups of a receiver with alerts on databases whose names begin so, once that many alerts are there."""
+    """The groups of a receiver with alerts on databases with this prefix, once there are that many alerts."""
 
     def look() -> list[dict[str, Any]] | None:
         found: list[dict[str, Any]] = [
@@ -216,7 +216,7 @@ def test_rac_incident_opens_one_group(alertmanager: str) -> None:
     (group,) = groups_of(alertmanager, "pager", "shop", 4)
     assert group["labels"] == {"rac": "shop"}
     paged = [one["labels"]["alertname"] for one in group["alerts"] if not one["status"]["inhibitedBy"]]
-    assert paged == ["LatchscopeFindingActive"], "the cause of one instance is told, and not what the others feel"
+    assert paged == ["LatchscopeFindingActive"], "only the cause on one instance calls, not the symptoms of the others"
 
 
 def test_database_outside_a_rac_has_a_group_of_its_own(alertmanager: str) -> None:

@@ -1,4 +1,4 @@
-"""The kustomize base, as far as that goes without a cluster: structure, references, and rules equal to Prometheus' own."""
+"""The kustomize base, tested without a cluster: structure, references, and rules equal to those of Prometheus."""
 
 import copy
 import re
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from rules.catalogue import LOADER
 from service.config.sources import read
+from tests.each import each
 from tests.repo.manifests import refused
 from tests.repo.processes import need
 
@@ -108,7 +108,7 @@ def test_deployment_has_no_faults() -> None:
     assert list(faults(RESOURCES["Deployment"])) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "spoil"),
     [
         ("two processes", lambda d: d["spec"].update(replicas=2)),

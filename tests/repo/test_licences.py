@@ -1,4 +1,4 @@
-"""Licences of what is shipped: each is known and lets itself be shipped; the SBOM tells them."""
+"""Licences of what we ship: each is known and allows it, and the SBOM lists them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The mixin gives what is shipped, and takes an address and labels of one's own."""
+"""The mixin equals what we ship, and takes your own address and labels."""
 
 import json
 import subprocess

@@ -32,7 +32,7 @@ TROUBLES = {
     "ads-result-cache": (60.0, 75.0, 90.0),
     "ddl-hang": (75.0, 90.0, 105.0),
 }
-"""Database → when it is polled, in the midst of its trouble: latch, mutex, lock, result cache, and waits without an end."""
+"""Database → when to poll it, in the middle of its trouble: latch, mutex, lock, result cache, and waits without an end."""
 
 
 def samples(client: Client, db: str) -> dict[str, str]:
@@ -42,7 +42,7 @@ def samples(client: Client, db: str) -> dict[str, str]:
 
 
 def told_by_rules(series: dict[str, str], db: str, folder: Path) -> str:
-    """What promtool finds after twenty minutes at which nothing changed, where nothing was expected."""
+    """What promtool finds after twenty minutes without a change, where the test expects nothing."""
     groups = [read(name)["groups"] for name in RULE_FILES]
     expected = {"alertname": "LatchscopeFindingActive", "eval_time": "20m", "exp_alerts": []}
     ratio = {"expr": f'db:latchscope_impact:ratio{{db="{db}"}}', "eval_time": "20m", "exp_samples": []}
@@ -71,7 +71,7 @@ def told_by_rules(series: dict[str, str], db: str, folder: Path) -> str:
 
 
 def verdict_in(series: dict[str, str]) -> dict[str, str]:
-    """The labels of the verdict, for the first screen of a dashboard."""
+    """The labels of the verdict, as on the first screen of a dashboard."""
     (name,) = (name for name in series if name.startswith("latchscope_verdict_info"))
     return dict(re.findall(r'(\w+)="([^"]*)"', name))
 
@@ -91,10 +91,10 @@ def test_cost_is_the_same_to_its_printed_digits_everywhere(db: str, stage: Stage
     diagnosis = client.get(f"/api/v1/databases/{db}/diagnosis").json()
     impact = diagnosis["impact"]
     share, sessions = f"{impact['share_of_db_time'] * 100:.1f} %", impact["waiting_sessions"]
-    # A hang shows how many hang and for how long in place of the sessions that wait on average.
+    # A hang shows how many sessions hang and for how long, not the average of waiting sessions.
     averages = [] if db == "ddl-hang" else [f"{sessions:,.1f}"]
     assert ([" ".join(one.split()) for one in SHARE.findall(page)], SESSIONS.findall(page)) == ([share], averages)
-    assert impact["share_of_db_time"] > 0.02, "no trouble, no proof"
+    assert impact["share_of_db_time"] > 0.02, "without trouble there is no proof"
     series = samples(client, db)
     shown, card = verdict_in(series), verdict_on(page)
     known = catalogue()[shown["cause"]]

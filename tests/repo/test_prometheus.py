@@ -1,4 +1,4 @@
-"""The shipped Prometheus and Alertmanager files: their own tools accept them, and every alert is whole and proven."""
+"""The shipped Prometheus and Alertmanager files: their own tools accept them, and every alert is complete and proven."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def alert_id(rule: Rule) -> str:
 
 
 def run(tool: str, *arguments: str, folder: Path = FOLDER) -> str:
-    """What a tool says; a failure fails the test with its words."""
+    """The output of a tool. If the tool fails, the test fails with that output."""
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     done = subprocess.run([tool, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
@@ -69,7 +69,7 @@ def seconds(duration: str) -> float:
 
 
 def texts(rule: Rule) -> str:
-    """Everything of a rule in which a metric may be named."""
+    """All parts of a rule that may name a metric."""
     return "\n".join([rule["expr"], *rule.get("annotations", {}).values()])
 
 
@@ -80,7 +80,7 @@ def proofs() -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def told(group: Mapping[str, Any], alert: str) -> list[list[str]]:
-    """Severities of an alert that a test group expects, in the order of its moments."""
+    """Severities of an alert that a test group expects, in time order."""
     moments = [one for one in group.get("alert_rule_test", ()) if one["alertname"] == alert]
     moments.sort(key=lambda one: seconds(one["eval_time"]))
     return [[fired["exp_labels"]["severity"] for fired in one["exp_alerts"]] for one in moments]
@@ -92,7 +92,7 @@ def test_rules_are_accepted_by_promtool() -> None:
 
 
 def needed(rules: Sequence[Rule], text: str) -> list[Rule]:
-    """The rules that a test names, and those that they read in turn; no other can change what it expects."""
+    """The rules that a test names, and those that they read in turn. No other rule can change its result."""
     left, found = list(rules), list[Rule]()
     while True:
         more = [
@@ -108,7 +108,7 @@ def needed(rules: Sequence[Rule], text: str) -> list[Rule]:
 
 
 def write_rules(folder: Path, text: str, to: Mapping[str, str]) -> None:
-    """Write the shipped rule files under these names, each rule left out that cannot change what a text expects."""
+    """Write the shipped rule files under these names, without the rules that cannot change the result of a test."""
     wanted = [id_of(one) for one in needed([*ALERTS, *RECORDS], text)]
     for file, name in to.items():
         groups = [
@@ -151,7 +151,7 @@ def test_alertmanager_configuration_is_accepted_by_amtool() -> None:
 
 
 def routed_by(route: Mapping[str, Any]) -> set[str]:
-    """The labels that a route and those below it look at."""
+    """The labels that a route and its children match on."""
     below = [routed_by(one) for one in route.get("routes", ())]
     return set().union(*below, {re.split("[=!]", one)[0] for one in route.get("matchers", ())})
 
@@ -159,14 +159,14 @@ def routed_by(route: Mapping[str, Any]) -> set[str]:
 @pytest.mark.parametrize("rac", ["", "erp"], ids=["single", "rac"])
 @pytest.mark.parametrize("severity", sorted({rule["labels"]["severity"] for rule in ALERTS}))
 def test_alerts_reach_the_receiver_for_their_severity(severity: str, rac: str) -> None:
-    """One question for each way through the routes, which look at nothing else."""
+    """One query for each path through the routes. Routes match on nothing else."""
     assert routed_by(read("alertmanager.yml")["route"]) == {"severity", "rac"}
     labels = [f"severity={severity}", f"rac={rac}", "db=erp1"]
     said = run("amtool", "config", "routes", "test", "--config.file=alertmanager.yml", *labels)
     assert said.split()[-1] == WHOEVER[severity]
 
 
-@pytest.mark.parametrize("rule", ALERTS, ids=alert_id)
+@each("rule", ALERTS)
 def test_alert_has_every_label_timing_and_annotation(rule: Rule) -> None:
     assert rule["labels"]["severity"] in {one.value for one in Severity}
     assert seconds(rule["for"]) >= 60
@@ -182,7 +182,7 @@ def test_alert_has_every_label_timing_and_annotation(rule: Rule) -> None:
         assert re.search(r"\d minutes|\bvalue\b", notes["description"], re.IGNORECASE), "no figure, no interval"
 
 
-@pytest.mark.parametrize("alert", ALERT_NAMES)
+@each("alert", ALERT_NAMES)
 def test_severities_of_one_alert_differ_only_in_expr_and_labels(alert: str) -> None:
     same = [{k: v for k, v in rule.items() if k not in ("expr", "labels")} for rule in ALERTS if rule["alert"] == alert]
     severities = [rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert]
@@ -216,7 +216,7 @@ def test_divisions_are_all_guarded_against_zero() -> None:
             assert never_zero or divisor.endswith("> 0)"), f"{rule['record']}: {divisor}"
 
 
-@pytest.mark.parametrize("alert", ALERT_NAMES)
+@each("alert", ALERT_NAMES)
 def test_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> None:
     severities = {rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert}
     fired: set[str] = set()
@@ -247,10 +247,12 @@ def test_quiet_cases_include_misses_without_sleeps() -> None:
 
 
 def test_finding_alert_fires_before_its_symptoms_and_lasts_longer() -> None:
-    """Else Alertmanager could not hold them back, and somebody would be called once more when all is over."""
+    """Otherwise Alertmanager could not suppress them, and somebody would get another call when all is over."""
     held = {"RowCacheObjectsSleepsHigh", "RowCacheObjectsOneChildDominates", "RowCacheMutexWaits", "RowCacheLockWaits"}
     reached, window, easing = seconds("10m") / 4, seconds("5m"), seconds("10m")
-    opening = (OPEN_AFTER - 1) * seconds("1m")  # polls at most a minute apart, as rates over five minutes need anyway
+    opening = (OPEN_AFTER - 1) * seconds(
+        "1m"
+    )  # polls are at most a minute apart, which rates over five minutes need anyway
     for finding in (rule for rule in ALERTS if rule["alert"] == "LatchscopeFindingActive"):
         for symptom in (rule for rule in ALERTS if rule["alert"] in held):
             assert opening + reached + seconds(finding["for"]) < seconds(symptom["for"])

@@ -1,4 +1,4 @@
-"""Labels that people add to targets stay, latchscope's own do not collide with them, and links lead to latchscope."""
+"""Labels that people add to targets stay, do not collide with latchscope's own, and links lead to latchscope."""
 
 import json
 import re
@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dashboards" / "prometheus"
 BUILD = runpy.run_path(str(FOLDER / "build.py"), run_name="build")
 OTHERS = {"cluster": "eu-1", "env": "prod", "region": "eu"}
-"""Labels that people put on a target, or outside on everything a Prometheus sends."""
+"""Labels that people put on a target, or on everything that a Prometheus sends."""
 
 
 def build(folder: Path, **options: Any) -> None:
-    """Write what the script makes; its command line is run where the guide names it (test_runbooks)."""
+    """Write the output of the script. test_runbooks runs its command line as the guide prints it."""
     for name, text in BUILD["texts"](**options).items():
         (folder / name).write_text(text, "utf-8")
 
@@ -68,7 +68,7 @@ def test_links_of_the_shipped_alerts_open_from_the_shipped_compose() -> None:
 
 @pytest.mark.parametrize("others", [OTHERS, {}], ids=["with", "without"])
 def test_labels_of_targets_reach_every_alert(others: dict[str, str], tmp_path: Path) -> None:
-    """A storm of a RAC instance with a target's labels and with those of a pod, which are dropped."""
+    """A storm of a RAC instance with the labels of a target and of a pod; the pod's are dropped."""
     labels = {"db": "erp1", "rac": "erp", **others}
 
     def series(name: str, **more: str) -> str:

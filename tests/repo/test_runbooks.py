@@ -1,4 +1,4 @@
-"""The runbooks: one for each alert, whole, and every query, call and command in them is one that exists."""
+"""The runbooks: one for each alert, complete, and every query, call and command in them exists."""
 
 import re
 import shutil
@@ -72,7 +72,7 @@ def test_runbook_has_the_four_parts(page: Path) -> None:
     assert lines[0] == f"# {page.stem}"
     assert [line[3:] for line in lines if line.startswith("## ")] == HEADINGS
     parts = re.split(r"^## .*$", text(page), flags=re.MULTILINE)
-    assert all(len(part.split()) >= 10 for part in parts[1:]), "a part says next to nothing"
+    assert all(len(part.split()) >= 10 for part in parts[1:]), "a part has hardly any text"
 
 
 @each_page
@@ -133,13 +133,13 @@ def test_runbook_leaves_hidden_parameters_to_oracle_support(page: Path) -> None:
             assert "under Oracle Support guidance" in " ".join(paragraph.split()), paragraph
 
 
-@pytest.mark.parametrize("page", [*PAGES, GUIDE], ids=lambda page: page.stem)
+@each("page", [*PAGES, GUIDE])
 def test_runbook_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
         assert target.startswith("https://") or (page.parent / target).is_file(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each("page", PAGES)
 def test_runbook_names_no_bug_without_a_way_to_verify_it(page: Path) -> None:
     for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", text(page)):
         if re.search(r"\bbug \d{6,}", paragraph, re.IGNORECASE):

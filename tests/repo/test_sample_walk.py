@@ -1,4 +1,4 @@
-"""The walk of a sample: the tracer sees who passes it and who does not, and the real walk reaches all its ends."""
+"""The walk of a sample: the tracer sees which functions it passes, and the real walk reaches all its ends."""
 
 import importlib.util
 import re

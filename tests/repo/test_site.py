@@ -1,9 +1,10 @@
-"""The documentation site: it builds without a broken link, asks nobody outside, and shows the pages of the tree."""
+"""The documentation site builds without a broken link, asks nobody outside, and shows the pages of the tree."""
 
 import base64
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -110,3 +111,22 @@ def test_links_of_pages_from_elsewhere_hold_in_the_site() -> None:
     assert linked("[a](../../docs/faq.md)", "dashboards/runbooks/X.md", "runbooks/X.md") == "[a](../faq.md)"
     assert linked("[a](../collectors/groups)", "docs/faq.md", "faq.md") == "a"
     assert linked("[a](https://example.com/)", "docs/faq.md", "faq.md") == "[a](https://example.com/)"
+
+
+def test_demo_starts_without_pages_that_cannot_be_built(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    run = tmp_path / "run"
+    run.write_text(
+        '#!/bin/sh\nif [ "$1" = mkdocs ]; then echo Traceback; echo "no CHANGELOG.md"; exit 1; fi\necho "runs $*"\n'
+    )
+    run.chmod(0o755)
+    made = subprocess.run(
+        ["make", "-C", tmp_path, "-o", ".venv/.ready", "demo", f"RUN={run}", "PORT=8123"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    assert "runs latchscope demo --port 8123" in made.stdout
+    said = "make demo: starts without /docs/, which could not be built: no CHANGELOG.md; 'make site' says more\n"
+    assert made.stderr == said, "one line, no traceback"

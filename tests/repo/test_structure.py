@@ -1,10 +1,11 @@
-"""The structure: what tests.repo.structure measures is what stands there, and the gates hold for this checkout."""
+"""The structure: tests.repo.structure measures what is there, and the gates hold for this checkout."""
 
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.repo import structure
 from tests.repo.structure import (
     LAYERS,
@@ -22,9 +23,9 @@ from tests.repo.structure import (
 
 HERE = modules(structure.HOME)
 LONG_FUNCTIONS = 3
-"""Goal 3; nobody adds one meanwhile."""
+"""The goal is 3. Add none meanwhile."""
 REPEATED_TYPES = 0
-"""Goal 0; nobody adds one meanwhile."""
+"""The goal is 0. Add none meanwhile."""
 
 WRONG = {
     "collectors/model.py": "class Row:\n    pass\n",
@@ -41,7 +42,7 @@ WRONG = {
 
 @pytest.fixture
 def wrong(tmp_path: Path) -> Path:
-    """A checkout with everything wrong that is measured."""
+    """A checkout with every measured mistake."""
     for name, text in WRONG.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -90,7 +91,7 @@ def test_imports_have_no_cycles() -> None:
     assert cycles(drawn()) == []
 
 
-@pytest.mark.parametrize("package", LAYERS)
+@each("package", LAYERS)
 def test_imports_never_go_up_a_layer(package: str) -> None:
     assert package in layered(structure.HOME)
     assert upward(drawn(), package, LAYERS[package]) == []

@@ -1,4 +1,4 @@
-"""docs/studies.md: every command on it runs, and prints what the page shows."""
+"""docs/studies.md: every command on it runs and prints what the page shows."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The systemd unit starts commands that exist, as a user of its own, with one folder to write to."""
+"""The systemd unit starts commands that exist, as its own user, with one writable folder."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What a newcomer reads first is so: how often the demo's storm comes, on which port, on which button, and what is unproven."""
+"""The first pages for a newcomer are true: how often the demo's storm comes, its port, its buttons, and what is unproven."""
 
 import re
 from pathlib import Path

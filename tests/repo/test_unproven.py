@@ -1,4 +1,6 @@
-"""docs/unproven.md: each statement says what it rests on, what a wrong guess costs, and how to settle it, or why none can."""
+"""docs/unproven.md: each statement has its source, the cost of a wrong guess, and a way to settle it or the reason why there
+is none.
+"""
 
 import os
 import re
@@ -21,7 +23,7 @@ IMPOSSIBLE = {"RAC": "N1", "RDS": "G3", "standby": "N3"}
 
 
 def statements() -> Iterator[list[str]]:
-    """Id, statement, what it rests on, what a wrong guess costs, what settles it."""
+    """Id, statement, source, cost of a wrong guess, way to settle it."""
     for line in TEXT.splitlines():
         if re.match(r"\| [A-Z]\d+ \|", line):
             yield [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -64,7 +66,7 @@ def test_question_is_asked_by_a_statement_of_its_name() -> None:
     assert asked == set(QUESTIONS)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@each("name", QUESTIONS)
 def test_question_reads_one_value_and_needs_no_licence(name: str) -> None:
     parsed = sqlglot.parse_one(QUESTIONS[name].sql, read="oracle")
     assert parsed.key == "select" and len(parsed.selects) == 1

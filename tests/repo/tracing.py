@@ -1,14 +1,12 @@
-"""Which files of ours a marked number passes while they run: a profile hook that looks into what functions take and give.
-
-A number is the sample where its leading digits are a mark (five of them, or rounded to four), and a text where a number
-in it is, separators and the decimal point aside. So the planted total, its change, its rate and its share all count;
-words that round further are lost from sight. What holds the sample: dicts, lists, tuples, sets, frozen dataclasses and
-pydantic models with such a part. A board, a connection, a queue have a state of their own and are not looked into.
-
-A function has the sample in hand where an argument, a local variable, its result, or what it handed on or was given is
-the sample, plain dicts and lists around it aside. A function that merely carries it inside an object (a whole snapshot)
-passes it only where it hands it on, or back, to one that passes it. A file is on the walk where one of its functions
-passes the sample, or where it defines the type in which others carry it (`shape`).
+"""Which of our files a marked number passes at run time: a profile hook that looks into arguments and results of functions.
+A number is the sample if its leading digits are a mark (five of them, or rounded to four). A text is the sample if a number
+in it is, ignoring separators and the decimal point. So the planted total, its change, its rate and its share all count. A
+text that rounds further is not seen. Dicts, lists, tuples, sets, frozen dataclasses and pydantic models hold the sample if
+one of their parts does. A board, a connection or a queue has its own state, and the tracer does not look inside. A function
+has the sample in hand if an argument, a local variable, its result, or a value that it passed on or received is the sample,
+ignoring plain dicts and lists around it. A function that only carries it inside an object (a whole snapshot) passes it only
+if it gives it to, or returns it to, a function that passes it. A file is on the walk if one of its functions passes the
+sample, or if it defines the type that carries it (`shape`).
 """
 
 import dataclasses
@@ -23,10 +21,10 @@ from typing import Any, NamedTuple
 
 FLOORS = ("collectors", "rules", "service")
 THREADS = {"poll ": "poll", "store writer": "store"}
-"""Beginning of a thread's name → the leg of the walk it is; threads that neither poll, write nor answer are left out."""
+"""Prefix of a thread's name → its leg of the walk. Threads that neither poll, write nor answer are left out."""
 DIGITS = re.compile(r"\d[\d,.\u2009\u202f\xa0]*")
 NOT = 99
-"""Depth of a value that does not hold the sample."""
+"""Depth of a value without the sample."""
 DEEPEST = 14
 
 
@@ -43,7 +41,7 @@ class Tracer:
 
     def __init__(self, root: Path, marks: Sequence[str]) -> None:
         self.request: str | None = None
-        """The leg on which a request is being answered."""
+        """The leg of the current request."""
         self.marked = cache(self._marked)
         self._marks = tuple(marks)
         self._rounded = {f"{round(int(mark), -1)}".rstrip("0") for mark in marks}
@@ -53,7 +51,7 @@ class Tracer:
         self._fields: dict[type, tuple[str, ...] | None] = {}
         self._had: set[Function] = set()
         self._handed: dict[Function, set[Function]] = defaultdict(set)
-        """Who carried the sample → to whom it was handed on."""
+        """Function that carried the sample → function that received it."""
         self._shapes: set[Function] = set()
 
     def __call__(self, frame: FrameType, event: str, given: Any) -> None:
@@ -98,7 +96,7 @@ class Tracer:
         return Function(self._file(frame) or "", frame.f_code.co_qualname, leg)
 
     def _caller(self, frame: FrameType, leg: str) -> Function | None:
-        """The nearest function of ours above, libraries in between."""
+        """The nearest calling function of ours, libraries skipped."""
         above = frame.f_back
         while above is not None and self._file(above) is None:
             above = above.f_back
@@ -116,7 +114,10 @@ class Tracer:
         return min((self.depth(value) for value in values), default=NOT)
 
     def depth(self, value: Any, level: int = 0) -> int:
-        """How many objects are around the sample in a value: 0 for itself, also in plain dicts and lists; NOT for none."""
+        """How many objects are around the sample in a value:
+
+        0 for the sample itself, also inside plain dicts and lists; NOT for none.
+        """
         if isinstance(value, str | bytes | int | float):
             return 0 if self.marked(value) else NOT
         if value is None or level > DEEPEST:
@@ -126,13 +127,13 @@ class Tracer:
             return min((self.depth(part, level + 1) for part in _parts(value)), default=NOT)
         if id(value) not in self._depths:
             inside = min((self.depth(getattr(value, name, None), level + 1) for name in fields), default=NOT)
-            self._depths[id(value)] = (value, min(inside + 1, NOT))  # kept, so that its id stays its own
+            self._depths[id(value)] = (value, min(inside + 1, NOT))  # kept alive, so that its id stays unique
             if inside < NOT:
                 self._shape(type(value))
         return self._depths[id(value)][1]
 
     def _fields_of(self, kind: type) -> tuple[str, ...] | None:
-        """The fields of immutable data; None of any other type."""
+        """The fields of immutable data; None for any other type."""
         if kind not in self._fields:
             self._fields[kind] = None
             if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
@@ -158,7 +159,7 @@ class Tracer:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """What a plain container holds; nothing of any other object."""
+    """The contents of a plain container; empty for any other object."""
     if type(value) is dict:
         yield from [*value.keys(), *value.values()]
     elif isinstance(value, Sequence | Set) and not isinstance(value, range | memoryview | Mapping):

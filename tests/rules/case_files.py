@@ -1,8 +1,8 @@
-"""Reads `rules/causes/*.cases.yaml`: an ordinary 30 s interval, the rows in which a case differs, the verdict it needs.
+"""Reads `rules/causes/*.cases.yaml`:
 
-The format is told in rules/causes/README.md. What follows from a stated row by the load model (latch gets from
-dictionary gets, totals from children, the wait event from the sleeps) follows here as well, unless the case states it:
-tests/rules/case_rows.py.
+an ordinary 30 s interval, the rows in which a case differs, the verdict it needs. rules/causes/README.md describes the
+format. tests/rules/case_rows.py adds what follows from a stated row by the load model (latch gets from dictionary gets,
+totals from children, the wait event from the sleeps), unless the case states it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from tests.rules.contexts import no_grant
 
 
 class Expected(Frozen):
-    """What a case needs of its cause."""
+    """What a case expects of its cause."""
 
     verdict: Literal["found", "ruled_out", "undetermined"]
     severity: Severity | None = None
@@ -40,31 +40,31 @@ class Expected(Frozen):
 
 
 class Case(Frozen):
-    """One case of a cases file; one that is `like` another states only in what it differs from that one."""
+    """One case of a cases file. A case `like` another states only its differences."""
 
     case: str
     like: str | None = None
     release: Literal["11.2", "12.1", "12.2", "19"] = "11.2"
     version: str | None = None
-    """Another release than the ordinary instance's own, such as 11.2.0.2.0; the views stay those of `release`."""
+    """Another release than the ordinary instance's own, such as 11.2.0.2.0. The views stay those of `release`."""
     version_full: str | None = None
     """Release with its update, as v$instance has it from 18c on."""
     basis: Literal["interval", "totals"] = "interval"
     source: Literal["views", "report"] = "views"
-    """A report prints what it prints; of views everything is asked for."""
+    """A report has only what it prints; views are read whole."""
     rows: Mapping[str, tuple[Mapping[str, Any], ...]] = Field(default_factory=dict)
     waiters: tuple[Waiters, ...] | None = None
-    """Who was met waiting in ten looks; empty: looked, and met nobody; not stated: nobody looked."""
+    """Waiting sessions in ten looks. Empty: the looks found none. Not stated: there were no looks."""
     still_waiting: tuple[StillWaiting, ...] = ()
-    """Who still waits when the interval ends."""
+    """Sessions that still wait at the end of the interval."""
     refused: tuple[str, ...] = ()
     container: str | None = None
-    """The container that was polled, CDB$ROOT or the name of a PDB; not stated: no container database."""
+    """The polled container, CDB$ROOT or the name of a PDB. Not stated: no container database."""
     confirmed: float | None = None
     expect: Expected
     also: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
-    """Handbook entries that must be offered to check."""
+    """Handbook causes that the diagnosis must offer."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _cases(written: Sequence[Mapping[str, Any]]) -> list[Case]:
 
 
 def _completed(case: Case, model: Case) -> Case:
-    """A case with everything it does not state taken from the one it is like."""
+    """A case with everything that it does not state taken from its `like` case."""
     views = {**model.rows, **case.rows}
     rows = {view: _overlaid(view, model.rows.get(view, ()), case.rows.get(view, ())) for view in views}
     own = {name: getattr(case, name) for name in case.model_fields_set}
@@ -118,7 +118,7 @@ def _overlaid(
 
 
 def complaints(told: Told, got: Diagnosis) -> list[str]:
-    """What is in the Diagnosis of a case that the case does not want; empty when all is well."""
+    """What the Diagnosis of a case has wrong; empty if all is well."""
     wanted = told.case.expect
     verdict, details = verdict_of(got, told.cause)
     wrong = [f"{told.cause} is {verdict} ({details}), not {wanted.verdict}"] if verdict != wanted.verdict else []
@@ -134,7 +134,7 @@ def complaints(told: Told, got: Diagnosis) -> list[str]:
 
 
 def verdict_of(diagnosis: Diagnosis, cause: str) -> tuple[str, Mapping[str, Any]]:
-    """What a Diagnosis says of one cause, and the particulars that a case may ask for."""
+    """The verdict of a Diagnosis on one cause, with the details that a case may state."""
     for finding in diagnosis.findings:
         if finding.cause == cause:
             return "found", {name: getattr(finding, name) for name in ("severity", "confidence", "cache")}
@@ -166,30 +166,30 @@ def delta_of(told: Told) -> Delta:
 
 @cache
 def cases_by_name() -> Mapping[str, Told]:
-    """Every case of the catalogue, by what it is called in a report of failures."""
+    """Every case of the catalogue, by its name in failures."""
     return {str(told): told for told in all_cases()}
 
 
 @cache
 def delta_of_case(name: str) -> Delta:
-    """The Delta of a case by its name; made once, for several tests ask for it."""
+    """The Delta of a case by name, built once because several tests use it."""
     return delta_of(cases_by_name()[name])
 
 
 @cache
 def context_of_case(name: str) -> SignalContext:
-    """What the signals see of a case by its name."""
+    """The signal context of a case by name."""
     return SignalContext(delta_of_case(name))
 
 
 @cache
 def diagnosis_of_case(name: str) -> Diagnosis:
-    """What the catalogue makes of a case by its name; judged once, for several tests ask for it."""
+    """The catalogue's Diagnosis of a case by name, computed once because several tests use it."""
     return diagnose(delta_of_case(name))
 
 
 def _releases(case: Case) -> tuple[Mapping[str, Any], ...]:
-    """The row of v$instance with the release of a case that has one of its own."""
+    """The row of v$instance with the case's own release, if it has one."""
     told = {"version": case.version, "version_full": case.version_full}
     known = {name: value for name, value in told.items() if value is not None}
     return ({"instance_number": 1, **known},) if known else ()

@@ -1,4 +1,4 @@
-"""The ordinary interval that every case starts from, and what follows from the rows in which a case differs."""
+"""The ordinary interval that every case starts from, and the consequences of the rows that a case states."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ SETTINGS = {
     "result_cache_mode": "MANUAL",
     "optimizer_dynamic_sampling": "2",
 }
-"""Settings that nobody changed, as v$parameter shows them."""
+"""Unchanged settings, as v$parameter shows them."""
 
 _LATCHES = ("latch: row cache objects", "row cache lock", "latch free")
 _MUTEXES = (*_LATCHES, ROW_CACHE_MUTEX_EVENT)
@@ -72,7 +72,7 @@ def ordinary(release: str) -> Delta:
 
 
 def naming(view: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The members of a stated row that say which row is meant: all keys, else whatever keys and texts it has."""
+    """The members of a stated row that identify it: all keys, else its keys and texts."""
     collector = collectors()[view]
     if _keys(view) <= set(row):
         return {name: row[name] for name in collector.key if name in row}
@@ -82,12 +82,12 @@ def naming(view: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _keys(view: str) -> set[str]:
-    """What a new row must state; one that states no container is of the only one."""
+    """What a new row must state. A row without a container belongs to the only one."""
     return set(collectors()[view].key) - {"con_id"}
 
 
 def merged(usual: Delta, view: str, stated: Sequence[Mapping[str, Any]]) -> Changes:
-    """The rows of a view with the stated ones laid over them; a row that names all its keys may be new."""
+    """The rows of a view, with the stated ones over them. A row that names all its keys may be new."""
     rows = [dict(row) for row in usual.rows(view)]
     for one in stated:
         named = naming(view, one)
@@ -106,7 +106,7 @@ def merged(usual: Delta, view: str, stated: Sequence[Mapping[str, Any]]) -> Chan
 
 
 def followed(delta: Delta, stated: Mapping[str, Sequence[Mapping[str, Any]]]) -> Delta:
-    """The Delta with everything in place that follows from what the case states."""
+    """The Delta with all consequences of what the case states."""
     if not delta.rows("v$latch_children"):
         return _mutexes_followed(delta, stated)
     delta = _with(delta, "v$latch_children", _children(delta, stated))
@@ -164,7 +164,7 @@ def _children(delta: Delta, case: Mapping[str, Sequence[Mapping[str, Any]]]) -> 
 
 
 def _locations(delta: Delta, case: Mapping[str, Sequence[Mapping[str, Any]]], sleeps: int) -> list[Row]:
-    """Locations as the case gives them, in counts or in shares such as `85 %`; the others share what is left as usual."""
+    """Locations as the case gives them, in counts or in shares such as `85 %`. The others share the rest as usual."""
     stated = {one["location"]: one for one in case.get("v$latch_misses", ()) if _own(one)}
     rows: dict[Value, dict[str, Value]] = {
         row["location"]: dict(row) for row in delta.rows("v$latch_misses") if _own(row)
@@ -179,7 +179,7 @@ def _locations(delta: Delta, case: Mapping[str, Sequence[Mapping[str, Any]]], sl
 
 
 def _own(row: Mapping[str, Any]) -> bool:
-    """Whether a row of v$latch_misses is about the row cache latch, as it is where nothing else is said."""
+    """Whether a row of v$latch_misses is about the row cache latch. It is unless the row says otherwise."""
     return bool(row.get("parent_name", ROW_CACHE_LATCH) == ROW_CACHE_LATCH)
 
 

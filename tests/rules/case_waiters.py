@@ -14,7 +14,7 @@ EXCLUSIVE, SHARE = 5, 3
 
 
 class Waiters(Frozen):
-    """Sessions met waiting, all alike: `times` of them over all looks together."""
+    """Waiting sessions that are all alike: `times` of them over all looks together."""
 
     event: Literal["row cache mutex", "row cache lock", "latch: row cache objects", "latch free"]
     cache: str | None = None
@@ -65,7 +65,7 @@ def looked(waiting: Sequence[StillWaiting], usual: Delta) -> Changes:
 
 
 def sampled(waiters: Sequence[Waiters], usual: Delta) -> Changes:
-    """The looks, each with its waiters; a look that met nobody has a row without a session."""
+    """The looks, each with its waiting sessions. A look without any has one row without a session."""
     rows: list[Row] = [{"sample": look, "sid": None} for look in range(1, LOOKS + 1)]
     for group, one in enumerate(waiters):
         rows.extend(_row(one, time % LOOKS + 1, 1000 * (group + 1) + time // LOOKS, usual) for time in range(one.times))
@@ -93,7 +93,7 @@ def _row(one: Waiters, look: int, sid: int, usual: Delta) -> Row:
 
 
 def _cache(one: Waiters, usual: Delta) -> tuple[int, int | None]:
-    """Cache id and child of the cache a waiter names; an unknown id where it names none."""
+    """Cache id and child of the cache that a waiter names; an unknown id if it names none."""
     if one.cache is None:
         return -1, None
     rows = [row for row in usual.rows("v$rowcache") if row.get("parameter") == one.cache]

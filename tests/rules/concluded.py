@@ -1,4 +1,4 @@
-"""What is concluded of a Delta, without the words: a third of a Diagnosis by time, and all that the removals are held to."""
+"""The verdicts on a Delta without the words: a third of the time of a Diagnosis, and all that the removals compare."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ class Concluded:
 
 
 def concluded(delta: Delta) -> Concluded:
-    """The same verdicts as `rules.engine.diagnose` comes to; the test holds the two against each other."""
+    """The same verdicts as `rules.engine.diagnose`. The test compares the two."""
     return _of(SignalContext(delta.without(gaps_of(delta))))
 
 
@@ -45,7 +45,7 @@ def _of(context: SignalContext) -> Concluded:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class WatchedRow(Mapping[str, Value]):
-    """A row that notes which of its columns are asked for; whoever copies or prints it asks for all."""
+    """A row that records which of its columns are read. Copying or printing it reads all of them."""
 
     row: Row
     beside: Row = field(default_factory=dict)
@@ -65,7 +65,7 @@ class WatchedRow(Mapping[str, Value]):
         return len(list(iter(self)))
 
     def __bool__(self) -> bool:
-        """Whether the row has columns, which without one of several it still has."""
+        """Whether the row has columns. It still has some if one of several is missing."""
         return len(self.row) > 1 or len(self) > 0
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class WatchedRow(Mapping[str, Value]):
 
 
 class _Watching(SignalContext):
-    """A context whose rows of v$rowcache carry their look-ups beside them, where `SignalContext` copies them."""
+    """A context whose rows of v$rowcache have their look-ups beside them, where `SignalContext` copies them."""
 
     @cached_property
     def rowcache(self) -> tuple[Row, ...]:
@@ -87,9 +87,9 @@ class _Watching(SignalContext):
 
 
 def watched(delta: Delta) -> tuple[Concluded, Mapping[tuple[str, int], set[str]]]:
-    """What is concluded of a Delta, and by view and place of a row the columns that were asked for on the way.
+    """The verdicts on a Delta, and the columns that they read, by view and place of a row.
 
-    The verdicts follow from what is asked for and nothing else, so a cell nobody asked for cannot change them.
+    The verdicts depend only on what they read, so a cell that nothing reads cannot change them.
     """
     rows = {
         view: tuple(WatchedRow(row) for row in reading.rows)

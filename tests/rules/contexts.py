@@ -84,7 +84,7 @@ SICK: Mapping[str, Sequence[Row]] = {
         {"stat_name": "VM_OUT_BYTES", "level_now": None, "total": 100},
     ],
 }
-"""An instance whose every number is easy to reckon with: child 1 has 99 % of 1,000 sleeps in 30 s."""
+"""An instance with round numbers: child 1 has 99 % of 1,000 sleeps in 30 s."""
 
 
 def delta_of(
@@ -95,7 +95,7 @@ def delta_of(
     refused: Iterable[str] = (),
     **changed: Any,
 ) -> Delta:
-    """A Delta of these rows; views in `refused` are missing for want of a grant; the rest are fields of Delta."""
+    """A Delta of these rows. Views in `refused` are missing because the grant is. The rest are fields of Delta."""
     readings: dict[str, Changes | Missing] = {view: Changes(view, tuple(rows)) for view, rows in views.items()}
     for view in refused:
         readings[view] = no_grant(view)
@@ -113,7 +113,7 @@ def context_of(views: Mapping[str, Sequence[Row]] = SICK, **more: Any) -> Signal
 
 
 def no_grant(view: str) -> Missing:
-    """The reading of a view that the user may not see."""
+    """The reading of a view that the user may not read."""
     cure = f"grant select on {collectors()[view].granted_on} to <user>"
     return Missing(view, "refused", f"{view}: ORA-00942", cure)
 

@@ -1,4 +1,4 @@
-"""Deltas of scripted databases as the views give them, and the same as a report would print them."""
+"""Deltas of scripted databases as views give them, and as a report would print them."""
 
 from collections import defaultdict
 from datetime import timedelta
@@ -17,7 +17,7 @@ SUMMED = ("gets", "getmisses", "scans", "modifications", "usage")
 
 @cache
 def scripted(name: str, at: float, seconds: float = 60.0) -> Delta:
-    """What the views of a scripted database tell from `at` on, in seconds since its start."""
+    """The views of a scripted database from `at` on, in seconds since its start."""
     now = [at]
     database = ScriptedDatabase(scenarios()[name], BEGAN, lambda: now[0])
     earlier = poll(name, database)

@@ -1,8 +1,8 @@
-"""The published cases of the shared data as Deltas: every number they give, laid out as the rows of the view it is from.
+"""The published cases of the shared data as Deltas:
 
-Nothing is added that a case does not say. Where it names a cache id and its cache, that pair is its row of v$rowcache. A
-report does not always say how long it covers; ten minutes stand in, which no share of DB time depends on and which is
-short enough that little waiting is not taken for none.
+every number they give, as rows of its view. The Deltas add nothing. Where a case names a cache id and its cache, that pair
+is its row of v$rowcache. A report does not always give its length. Ten minutes replace it: no share of DB time depends on
+that, and it is short enough to keep small waits visible.
 """
 
 import re
@@ -16,13 +16,13 @@ from tests.rules.contexts import BEGIN, TOTALS
 
 ASSUMED = Basis("interval", BEGIN, BEGIN + timedelta(minutes=10), 600.0)
 EXCERPTS = ("C01", "C06")
-"""Parts of printed reports, whose other parts nobody published; what they lack was not asked for."""
+"""Parts of printed reports. Nobody published the other parts, so they count as not read."""
 Rows = dict[str, list[Row]]
 Numbers = Mapping[str, Any]
 
 
 def delta_of(published: Mapping[str, Any], release: str | None) -> Delta:
-    """The Delta of one case, for a release it names, else None."""
+    """The Delta of one case, for a release that it names, else None."""
     return delta_from(str(published["id"]), rows_of(published), release)
 
 
@@ -74,7 +74,7 @@ def _latch_sleeps(given: Numbers) -> Rows:
 
 
 def compared(given: Numbers, column: int = 1) -> Rows:
-    """Seconds by event on two releases; the later one unless the column of the other is asked for."""
+    """Seconds by event on two releases: the later one, unless the test asks for the other column."""
     rows: list[Row] = [
         {"event": "enq: US - contention" if event == "enq: US" else event, "time_waited_micro": seconds[column] * 1e6}
         for event, seconds in given.items()
@@ -132,7 +132,7 @@ def _cache_text(given: str) -> Rows:
 
 
 def _waiters(given: str) -> Rows:
-    """Sessions met waiting, or one wait of a trace; what is not told of them is not in their rows."""
+    """Waiting sessions, or one wait of a trace. Their rows have only what the case states."""
     several = re.match(r"(\d+) sessions per sample", given)
     cache = re.search(r"(?:P1=|cache id[ =]|cid=)(\d+)", given)
     if cache is None:

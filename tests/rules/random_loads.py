@@ -1,4 +1,4 @@
-"""Random but lawful instances for tests: any rates, one load model, waits that fit into the database time they are part of."""
+"""Random instances that obey the laws: any rates, one load model, waits that fit into their DB time."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class Instance:
 
 
 def _rate(least: float, most: float) -> st.SearchStrategy[float]:
-    """Rates over many magnitudes, so that quiet and stormy ones are as likely."""
+    """Rates over many orders of magnitude, so that quiet and stormy ones are equally likely."""
     exponents = st.floats(0, 1)
     return exponents.map(lambda part: least * (most / least) ** part)
 
@@ -122,7 +122,7 @@ def _shares(parts: list[float]) -> Mapping[str, float]:
 
 @st.composite
 def _times(draw: st.DrawFn, load: ScriptedLoad) -> Mapping[str, float]:
-    """Database time that holds all that was waited for, and parts of it that fit into each other."""
+    """DB time that contains all waits, and parts of it that fit into each other."""
     waits = sum(waited for _, waited in (*load.events.values(), *load.mutexes.values()))
     waits += sum(one.sleeps * one.sleep_us / 1e6 for one in load.children.values())
     waits += sum(waited for _, _, waited in load.latches.values())
@@ -166,7 +166,7 @@ def delta_of(one: Instance) -> Delta:
 
 
 def scaled(delta: Delta, times: int) -> Delta:
-    """The same rates over an interval so many times as long."""
+    """The same rates over an interval that is longer by this factor."""
     assert delta.basis.seconds is not None
     readings = {
         view: _scaled(reading, times) if isinstance(reading, Changes) else reading

@@ -1,7 +1,7 @@
-"""Every way to take something away from a case, and what must not come of it.
+"""Every way to remove something from a case, and what must not follow.
 
-What is taken away was not captured, and who knows less may conclude less: no cause becomes ruled out, no finding appears, and
-no severity falls to Fine. The exceptions are named here, each with its reason.
+A removed value was not captured, and less knowledge must not give a stronger conclusion: no cause becomes ruled out, no
+finding appears, and no severity falls to Fine. The exceptions are listed here, each with its reason.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,29 +24,31 @@ MISSING_ROW_MEANS_NONE: Mapping[str, str] = {
     "v$system_event": "an event nobody waited for has no row; see the events that other views prove",
     "waiting_sessions": "a row for each session that was met",
 }
-"""Views that a row is lacking from by right, whichever it is."""
+"""Views where any row may be missing."""
 LACKING: Mapping[str, str] = {
     "v$latch": "of the neighbours a release lists those it has; the two latches that are judged are removed",
     "v$osstat": "OS_CPU_WAIT_TIME is not kept on every platform, and LOAD stands for it",
     "v$parameter": "a hidden parameter has no row unless somebody set it, nor has a container with no setting of its own",
     "v$sgastat": "a pool of row cache objects (KQR) that holds nothing has no row",
 }
-"""Views that some rows may be lacking from by right."""
+"""Views where some rows may be missing."""
 JUDGED_LATCHES = ("row cache objects", "Result Cache: RC Latch")
 LOOKS: Mapping[str, tuple[str, ...]] = {
     "v$session": ("event",),
     "waiting_sessions": ("event", "wait_time_micro"),
     "row_cache_blockers": (),
 }
-"""Looks at one moment, and the columns without which nobody is seen to wait. That nobody looked is a state of its own: candidates
-by what else is known, hangs that nobody sees."""
+"""Looks at one moment, and the columns that show that a session waits.
+
+A missing look is a state of its own: candidates rest on other figures, and hangs stay unseen.
+"""
 
 Kind = Literal["view", "column", "row", "cell"]
 
 
 @dataclass(frozen=True)
 class Removal:
-    """One thing that was taken away."""
+    """One removed thing."""
 
     kind: Kind
     view: str
@@ -54,11 +56,11 @@ class Removal:
 
     @property
     def whole_look(self) -> bool:
-        """Whether a look is gone, or a column without which its rows say nothing."""
+        """Whether a look is gone, or a column that its rows need."""
         return self.view in LOOKS and (self.kind == "view" or (self.kind == "column" and self.what in LOOKS[self.view]))
 
     def unasked(self, asked: Mapping[tuple[str, int], set[str]]) -> bool:
-        """Whether nobody asked for what is taken away; `asked`: columns by view and place of the row."""
+        """Whether nothing reads what is removed. `asked`: columns by view and place of the row."""
         if self.kind == "column":
             return all(self.what not in columns for (view, _), columns in asked.items() if view == self.view)
         column, _, place = self.what.rpartition(" of ")
@@ -66,17 +68,17 @@ class Removal:
 
     @property
     def waiters(self) -> bool:
-        """Whether somebody who was met waiting is gone."""
+        """Whether a waiting session is gone."""
         return self.whole_look or (self.view in LOOKS and self.kind == "row")
 
 
 def concluding(told: Told) -> bool:
-    """Whether of a case all was asked for: not of a report, nor of totals that came out of a ticket (DECISIONS 50)."""
+    """Whether everything of a case was read. That is false for a report, and for totals from a ticket (DECISIONS 50)."""
     return told.case.source == "views" and told.case.basis == "interval"
 
 
 def removals(delta: Delta) -> Iterator[tuple[Removal, Delta]]:
-    """The Delta without each view, column, row and cell in turn; a cell that is NULL cannot be taken away."""
+    """The Delta without each view, column, row and cell in turn. A NULL cell cannot be removed."""
     for view, reading in sorted(delta.readings.items()):
         if not isinstance(reading, Changes):
             continue
@@ -96,7 +98,7 @@ def removals(delta: Delta) -> Iterator[tuple[Removal, Delta]]:
 
 
 def lacking_by_right(view: str, row: Row) -> bool:
-    """Whether a row that is not there may mean that there is none."""
+    """Whether a missing row may mean that there is none."""
     if view == "v$latch":
         return row.get("name") not in JUDGED_LATCHES
     if view == "v$osstat":
@@ -117,7 +119,7 @@ def _with(delta: Delta, reading: Changes, rows: list[Row]) -> Delta:
 
 
 def violations(base: Concluded, got: Concluded, removal: Removal) -> list[str]:
-    """What was concluded from less."""
+    """What follows from less."""
     wrong: list[str] = []
     out: Mapping[str, RuledOut] = {verdict.cause: verdict for verdict in base.ruled_out}
     found = {finding.cause for finding in base.findings}
@@ -132,9 +134,9 @@ def violations(base: Concluded, got: Concluded, removal: Removal) -> list[str]:
 
 
 def _stands_in(general: Finding, base: Concluded) -> bool:
-    """Whether a general cause takes the place of the special one that was found, of the same waits and no more severe.
+    """Whether a general cause replaces the special one that was found, for the same waits and without a higher severity.
 
-    Of all that is known it was true as well, and gave way because the special one says the same and more (see `weighed`).
+    With full knowledge it was true as well, and gave way because the special one says the same and more (see `weighed`).
     """
     gave_way = any(out.cause == general.cause and "explains these waits" in out.because for out in base.ruled_out)
     return gave_way and any(

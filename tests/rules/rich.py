@@ -1,4 +1,4 @@
-"""The sick instance with every view a signal may ask for, each number easy to reckon with."""
+"""The sick instance with every view that a signal may read, all in round numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ LATCH_WAIT = "latch: row cache objects"
 
 
 def waiters(event: str, caches: Mapping[int, int], exclusive: int = 0, sql_id: str | None = "g7w5") -> list[Row]:
-    """One look's waiters for an event: cache id → how many; the first `exclusive` of them want the entry for themselves."""
+    """The waiters of one look for an event: cache id → how many. The first `exclusive` of them want the entry exclusively."""
     ids = [cache for cache, times in caches.items() for _ in range(times)]
     return [
         {"sample": 1, "sid": place, "event": event, "p1": cache, "p3": 5 if place < exclusive else 3, "sql_id": sql_id}

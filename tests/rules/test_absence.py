@@ -1,6 +1,5 @@
-"""What was not captured is never taken for zero: whoever knows less of a case concludes less.
-
-The whole is run under the soak marker, in shards; a seeded sample of every kind on every run.
+"""A value that was not captured never counts as zero: less knowledge of a case never gives a stronger conclusion. The whole
+runs under the soak marker, in shards; every run takes a seeded sample of each kind.
 """
 
 import random
@@ -15,6 +14,7 @@ from collectors.model import Changes, Delta, Row
 from rules.engine import diagnose
 from rules.model import Impact, Severity
 from rules.nameless import gaps_of
+from tests.each import each
 from tests.rules.case_files import Told, all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.concluded import Concluded, concluded, watched
 from tests.rules.contexts import SICK, delta_of
@@ -28,10 +28,10 @@ CASES = [told for told in all_cases() if concluding(told)]
 
 
 def judged(told: Told, chosen: Iterable[tuple[Removal, Delta]], counted: Counter[str]) -> list[str]:
-    """What is concluded of a case from less, each with what was taken away.
+    """The verdicts on a case with each thing removed.
 
-    What nobody asks for makes no difference, and of a view with a gap it makes none which cell is gone: of these the verdicts
-    are known.
+    Removing what nothing reads changes nothing, and a view with a gap gives the same verdict whichever cell is gone; those
+    verdicts are known beforehand.
     """
     base, asked = watched(delta_of_case(str(told)))
     assert base == Concluded.of(diagnosis_of_case(str(told))), f"{told}: not the verdicts of its Diagnosis"
@@ -170,10 +170,10 @@ KNOWN_ONCE: Mapping[str, tuple[str, Removal]] = {
         Removal("column", "v$session", "p3"),
     ),
 }
-"""Removals of which something was concluded once; a sample seldom meets them."""
+"""Removals that once led to a wrong conclusion. A sample seldom contains them."""
 
 
-@pytest.mark.parametrize("what", KNOWN_ONCE)
+@each("what", KNOWN_ONCE)
 def test_what_was_concluded_from_less_once_is_not_again(what: str) -> None:
     name, removal = KNOWN_ONCE[what]
     (less,) = (delta for one, delta in removals(delta_of_case(name)) if one == removal)
@@ -181,11 +181,11 @@ def test_what_was_concluded_from_less_once_is_not_again(what: str) -> None:
 
 
 LOCKED: Row = {"event": "row cache lock", "total_waits": 900, "time_waited_micro": 90_000_000}
-"""As many seconds as the sick instance has DB time, nearly."""
+"""Nearly as many seconds as the sick instance has DB time."""
 
 
 def events(*rows: Row) -> Delta:
-    """The sick instance with these events, and no wait time in v$latch to fall back on."""
+    """The sick instance with these events, and without wait time in v$latch as a fallback."""
     latch = [{name: cell for name, cell in SICK["v$latch"][0].items() if name != "wait_time"}]
     return delta_of({**SICK, "v$latch": latch, "v$latch_misses": [], "v$system_event": rows})
 

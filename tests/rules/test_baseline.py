@@ -1,4 +1,4 @@
-"""What is ordinary: the same hour of the week, else of the day, else all hours; and a headline that says how many times."""
+"""What is ordinary: the same hour of the week, else of the day, else all hours; and a headline with the multiple."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,6 @@
-"""Who holds what sessions hang on: what is told, what is not decoded, and when no command to end a session is given."""
+"""The blocker of hanging sessions: what the diagnosis shows, what it does not decode, and when it gives no command to end a
+session.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +11,7 @@ from collectors.model import Missing, Row, Rows
 from rules.blockers import process, readable
 from rules.hang_model import Blocker, Blockers
 from rules.model import Diagnosis
+from tests.each import each
 from tests.rules.test_hangs import SECONDS, judged, snapshot, waiters
 
 HOLDER: Row = {
@@ -35,7 +38,7 @@ HOLDER: Row = {
 def found(
     *rows: Row, stuck: int = 38, missing: Missing | None = None, beside: tuple[Row, ...] = (), **more: Any
 ) -> Diagnosis:
-    """The Diagnosis while 38 sessions hang for 671 s, and what the look for blockers gave."""
+    """The Diagnosis while 38 sessions hang for 671 s, and the result of the look for blockers."""
     later = snapshot(SECONDS, db_time=650, look=waiters(stuck, 671, **more) if stuck else ())
     reading = missing or Rows("row_cache_blockers", rows)
     others = {"library_cache_waiters": Rows("library_cache_waiters", beside)} if beside else {}
@@ -89,7 +92,7 @@ def test_kill_command_of_a_foreground_session_comes_with_its_risk() -> None:
     assert f"Should it have to be ended: {blocker.kill}; risk: {blocker.kill_risk}." in walk(got)
 
 
-@pytest.mark.parametrize("program", ["oracle@db1 (LCK0)", "oracle@db1 (SMON)", "oracle@db1 (MMON)", None])
+@each("program", ["oracle@db1 (LCK0)", "oracle@db1 (SMON)", "oracle@db1 (MMON)", None])
 def test_kill_command_is_never_given_for_a_background_process(program: str | None) -> None:
     got = found({**HOLDER, "type": "BACKGROUND", "program": program, "username": None})
     blocker = only(got)
@@ -98,7 +101,7 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
     assert "alter system" not in walk(got) and "never kill" in walk(got)
 
 
-@pytest.mark.parametrize(
+@each(
     ("program", "why"),
     [
         ("oracle@db1 (LCK0)", "the holder is a session behind it"),
@@ -118,7 +121,7 @@ REMOTE: Row = {**dict.fromkeys(("cache#", "key", "cache_name", "waiters", "lock_
 
 
 def test_holder_on_another_instance_is_told_with_its_serial_number() -> None:
-    """gv$session shows the session, and those who wait what it holds."""
+    """gv$session shows the session, and its waiters show what it holds."""
     row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC"}
     blocker = only(found(row, final_blocking_session=55, final_blocking_instance=3))
     assert (blocker.cache, blocker.waiters, blocker.held_at_least_seconds) == ("dc_objects", 38, 671.0)
@@ -187,7 +190,7 @@ def test_blocker_that_no_view_shows_is_said_to_be_unknown() -> None:
 
 
 def test_blocker_that_nobody_waits_for_any_more_is_not_told_as_one() -> None:
-    """The look is older than the poll: a kill command of a session that has let go would end somebody else's work."""
+    """The look is older than the poll: a command to kill a session that no longer holds the entry would end other work."""
     blocker = only(found(HOLDER, final_blocking_session=77, blocking_session=76))
     assert (blocker.sid, blocker.kill) == (77, None)
     chained = only(found(HOLDER, final_blocking_session=77, blocking_session=312))
@@ -214,7 +217,7 @@ def test_blocker_is_no_matter_once_nobody_hangs() -> None:
     assert (got.blockers, walk(got)) == (None, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "text"),
     [("5D000000010006004F5244455253", "ORDERS"), ("0000000A", None), ("414243", None), ("not hex", None), (None, None)],
 )

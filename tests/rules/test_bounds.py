@@ -1,11 +1,10 @@
-"""What a number is held against: comparisons as causes write them, as operator and number."""
-
-import pytest
+"""Bounds: comparisons as causes write them, as operator and number."""
 
 from rules.bounds import Bound, bound_of, meets
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("needs", "value", "holds"),
     [
         (">= 0.5", 0.5, True),

@@ -38,7 +38,7 @@ def test_diagnosis_gives_each_cause_exactly_one_verdict_on_every_case() -> None:
 
 
 JUDGED = [name for name, cause in catalogue().items() if not cause.handbook]
-"""Causes that are found or ruled out; handbook entries are only looked up."""
+"""Causes that are found or ruled out. Handbook causes are only for reading."""
 
 
 def test_cases_files_and_judged_causes_match_one_to_one() -> None:
@@ -54,7 +54,7 @@ def test_cause_has_a_case_that_is_found_and_one_that_is_ruled_out(cause: str) ->
 
 
 def without_each_condition() -> Iterator[tuple[str, Cause, str]]:
-    """Each cause with one condition, or one alternative, taken away, and the signal that is then not asked."""
+    """Each cause without one condition, or one alternative, and the signal that it then does not read."""
     for cause in catalogue().values():
         for place, one in enumerate(cause.when):
             before, after = cause.when[:place], cause.when[place + 1 :]
@@ -97,7 +97,7 @@ def test_cases_notice_a_missing_condition(name: str) -> None:
 
 
 def alike(told: Told, mutant: Cause) -> bool:
-    """Whether a case gets the kind of verdict that it wants of a cause from its mutant as well."""
+    """Whether a case gets the expected kind of verdict from the mutant of a cause as well."""
     return type(judge(mutant, context_of_case(str(told)))) is type(judged(str(told), mutant.id))
 
 
@@ -108,7 +108,7 @@ def judged_alike(told: Told, mutant: Cause) -> bool:
 
 @cache
 def judged(name: str, cause: str) -> CauseVerdict | NearMiss:
-    """The verdict on a case by its name that a cause has by itself; judged once for all its mutants."""
+    """The verdict of a cause alone on a case, by the case's name. Computed once for all its mutants."""
     return judge(catalogue()[cause], context_of_case(name))
 
 
@@ -128,7 +128,7 @@ def test_case_that_names_no_row_or_several_is_refused() -> None:
 
 
 def test_cluster_process_is_offered_on_no_single_instance() -> None:
-    """An ordinary instance stands alone, so LCK0 is nobody's blocker there, whatever hangs."""
+    """An ordinary instance is not in a cluster, so LCK0 blocks nobody there, whatever hangs."""
     for told in CASES:
         stated = told.case.rows.get("v$instance", ())
         if told.cause == "ddl-invalidation" and not any(one.get("parallel") == "YES" for one in stated):

@@ -135,13 +135,13 @@ def test_entry_words_carry_their_required_cautions(cause: Cause) -> None:
     assert "_spin_count" not in text
 
 
-@pytest.mark.parametrize("cause", [one for one in CAUSES if one.handbook], ids=lambda cause: cause.id)
+@each("cause", [one for one in CAUSES if one.handbook])
 def test_handbook_entry_begins_with_the_question_it_answers(cause: Cause) -> None:
     assert re.match(r"[A-Z][^.?]+\? \w", cause.explanation)
 
 
 COUNTERS = r"\bexecutions\b|\bsum\((value|sleeps|total_waits|time_waited\w*)\)"
-"""What grows with the age of the instance; a share of two such sums does not."""
+"""Totals that grow with the age of the instance. A share of two such totals does not."""
 
 
 @each("cause", CAUSES)
@@ -160,10 +160,10 @@ NAMED = {
     "sequence-dynamic-cache": "no field case",
     "realtime-statistics": "No field case",
 }
-"""Causes that nobody covered before, and what each of them rests on."""
+"""Causes that were missing before, and their sources."""
 
 
-@pytest.mark.parametrize(("cause", "source"), NAMED.items())
+@each(("cause", "source"), NAMED.items())
 def test_entry_names_what_it_rests_on(cause: str, source: str) -> None:
     assert cause in catalogue()
     assert any(source in f"{one.title} {one.url}" for one in catalogue()[cause].references)

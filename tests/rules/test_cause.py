@@ -1,4 +1,4 @@
-"""An entry of the knowledge base as a value: comparisons, releases, what may stand together."""
+"""A cause as a value: comparisons, releases, and which fields fit together."""
 
 import pytest
 from pydantic import ValidationError
@@ -6,15 +6,16 @@ from pydantic import ValidationError
 from rules.bounds import meets
 from rules.catalogue import catalogue, conditions
 from rules.cause import Condition, Releases
+from tests.each import each
 
 
-@pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", ">= about 1", ">= 0x10"])
+@each("needs", ["> 1", "== 1", ">=1", ">= about 1", ">= 0x10"])
 def test_condition_refuses_other_comparisons(needs: str) -> None:
     with pytest.raises(ValidationError, match="should match pattern"):
         Condition(signal="s", needs=needs, because="b")
 
 
-@pytest.mark.parametrize(
+@each(
     ("since", "until", "release", "included"),
     [
         (None, None, "9.2.0.1.0", True),

@@ -1,4 +1,4 @@
-"""The words of the chain: what a link refuses, and bars that always show what is spoken of."""
+"""The texts of the chain: what a link refuses, and bars that always show their subject."""
 
 import pytest
 from pydantic import ValidationError

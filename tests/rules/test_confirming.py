@@ -1,15 +1,14 @@
-"""What a finding says of its confirming query: where a number was read, what it proves, and what keeps it from running."""
+"""A finding's words about its confirming query: where a number was read, what it proves, and what keeps it from running."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-
-import pytest
 
 from collectors.confirmation import ConfirmationResult
 from collectors.model import Changes, Delta, Missing
 from rules.catalogue import catalogue
 from rules.confirming import confirmation_of, confirmed, confirms, obstacle, seen
 from rules.query import Confirmation, Query
+from tests.each import each
 from tests.rules.contexts import delta_of, no_grant
 
 SEQUENCES = catalogue()["sequence-nocache"]
@@ -46,7 +45,7 @@ def test_text_is_that_of_the_release_and_reads_all_containers() -> None:
     assert "from dba_sequences" in of(old).sql and "con_id" not in (of(old).names_sql or "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "value", "proves"),
     [(ROOT, 0.0, False), (PDB, 0.0, None), (PDB, 3.0, True), (ROOT, 3.0, True), ((None, None), 0.0, None)],
 )
@@ -67,7 +66,7 @@ def test_result_without_a_container_was_read_where_the_polls_are() -> None:
     assert of(asked_in(*PDB, given)).seen == "in PDB ERP1 only"
 
 
-@pytest.mark.parametrize(
+@each(
     ("reads", "place", "told"),
     [
         ("cdb_users", ROOT, "in CDB$ROOT, over all containers"),
@@ -147,9 +146,11 @@ def test_cause_without_a_query_has_no_confirmation() -> None:
 def test_query_about_now_says_that_it_tells_nothing_of_the_time_of_a_printed_report() -> None:
     printed = replace(delta_of(), release="11.2.0.4.0", source="report")
     now, lasting = of(printed, "logon-storm").reading, of(printed, "undo-segments").reading
-    assert now.startswith("Run it while it happens; it says nothing of the report's time. Sessions of now")
+    assert now.startswith(
+        "Run it while the trouble lasts. It shows the present, not the time of the report. Current sessions"
+    )
     assert lasting.startswith("Undo segments of all tablespaces"), "they are still there"
-    assert of(replace(printed, source="views"), "logon-storm").reading.startswith("Sessions of now")
+    assert of(replace(printed, source="views"), "logon-storm").reading.startswith("Current sessions")
     last = {name for name, cause in catalogue().items() if cause.confirm and cause.confirm.lasts("11.2.0.4.0")}
     assert {"undo-segments", "sequence-nocache", "many-partitions", "vpd-policy-check"} <= last
     assert not last & {"segment-churn", "statistics-gathering", "refresh-lock-order", "row-cache-lock-hang"}

@@ -1,14 +1,13 @@
 """Which views confirming queries read: one span of releases per text, and every cause beside the views it reads."""
 
-import pytest
-
 from rules.catalogue import catalogue
 from rules.confirming_views import text_spans, views_before_containers, views_since_containers
+from tests.each import each
 
 CAUSES = catalogue().values()
 
 
-@pytest.mark.parametrize(
+@each(
     ("cause", "spans"),
     [
         ("sequence-nocache", [("9.2", "12.1", None, "dba_sequences"), ("12.1", None, None, "cdb_sequences")]),

@@ -1,4 +1,4 @@
-"""The Scene: mechanism, hot child, what waits cost, and why something is unknown."""
+"""The Scene: mechanism, hot child, the cost of waits, and why something is unknown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,10 +8,11 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH, Missing, Oddity, Row
 from rules.context import SignalContext, Unknown
 from rules.model import Severity
+from tests.each import each
 from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "release", "mechanism"),
     [
         (["latch: row cache objects"], "11.2.0.4.0", "latch"),
@@ -60,7 +61,7 @@ def waited(seconds: float, db_time: float = 1_000) -> Mapping[str, Sequence[Row]
     return {**views, "v$sys_time_model": [{"stat_name": "DB time", "value": db_time * 1e6}]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "severity"),
     [
         (0.0049, Severity.INFO),
@@ -75,7 +76,7 @@ def test_gate_depends_on_the_share_of_db_time(share: float, severity: Severity) 
     assert context_of(waited(share * 1_000)).gate is severity
 
 
-@pytest.mark.parametrize(
+@each(
     ("sessions", "severity"),
     [
         (0.0099, Severity.INFO),
@@ -133,7 +134,7 @@ def test_waited_seconds_count_only_session_waits_where_told_apart() -> None:
     context = context_of({"v$system_event": [apart, whole, {"event": "latch free"}]})
     assert context.waited_seconds(["row cache lock"]) == 2.0
     assert context.waited_seconds(["row cache lock", "row cache mutex"]) == 3.0, (
-        "where nothing is told apart, all counts"
+        "if the event has no foreground figures, all waits count"
     )
     assert context.waited_seconds(["row cache lock", "latch free"]) is None
 

@@ -17,7 +17,7 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """The files of the example, as somebody would copy them."""
+    """The files of the example, as a reader would copy them."""
     for name, body in re.findall(r"\*\*\d\. `rules/causes/(\S+)`\*\*.*?```yaml\n(.*?)```", TEXT, re.DOTALL):
         (tmp_path / name).write_text(body, encoding="utf-8")
     return tmp_path

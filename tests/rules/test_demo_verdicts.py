@@ -1,4 +1,4 @@
-"""What the demo databases are diagnosed with: two polls 15 s apart, and a look a second at who waits in between."""
+"""The diagnosis of each demo database: two polls 15 s apart, and a look a second at waiting sessions in between."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +16,7 @@ from rules.catalogue import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import BEGAN
+from tests.each import each
 
 SECONDS = 15
 
@@ -40,7 +41,7 @@ def diagnosed(name: str, at: float = 30.0, looks: int = SECONDS) -> Diagnosis:
 
 
 def poll_clock(database: ScriptedDatabase) -> None:
-    """A scripted database takes its time from the poll; a look between polls has to tell it the time."""
+    """A scripted database takes its time from the poll. A look between polls has to set the time itself."""
     poll("clock", database)
 
 
@@ -60,7 +61,7 @@ VERDICTS = {
 SICK_AT = {"undo-storm": 60.0, "ddl-hang": 72.0}
 
 
-@pytest.mark.parametrize("name", VERDICTS)
+@each("name", VERDICTS)
 def test_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     got = diagnosed(name, SICK_AT.get(name, 30.0))
     cause, cache_name = VERDICTS[name]
@@ -98,16 +99,14 @@ def test_verdicts_cover_every_demo_database() -> None:
     assert {*VERDICTS, "busy-but-fine", "healthy-19c"} == set(scenarios())
 
 
-@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm", "ddl-hang"])
+@each("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm", "ddl-hang"])
 def test_sick_database_is_at_least_a_warning_of_medium_confidence(name: str) -> None:
     got = diagnosed(name, SICK_AT.get(name, 30.0))
     assert got.severity.rank >= Severity.WARNING.rank
     assert got.findings[0].confidence.rank >= 1
 
 
-@pytest.mark.parametrize(
-    ("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0), ("ddl-hang", 30.0)]
-)
+@each(("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0), ("ddl-hang", 30.0)])
 def test_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
     got = diagnosed(name, at)
     assert (above_info(got), got.severity, got.candidates) == ([], Severity.INFO, ())
@@ -143,7 +142,7 @@ def test_sampled_sessions_name_cache_statement_and_module() -> None:
     assert (undo.cache, undo.event, undo.module) == ("dc_rollback_segments", "latch: row cache objects", "LOAD")
 
 
-@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
+@each("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
 def test_sampled_groups_match_the_scripted_ones_in_proportion(name: str) -> None:
     got, load = (
         diagnosed(name, SICK_AT.get(name, 30.0), 60),

@@ -1,4 +1,4 @@
-"""diagnose(): three verdicts, look-alikes, the gate, totals, and that the order of rows changes nothing."""
+"""diagnose(): three verdicts, look-alikes, the gate, totals. The order of rows changes nothing."""
 
 import json
 import random
@@ -23,11 +23,12 @@ from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from tests.collectors.scripted import delta_from
 from tests.conftest import INCIDENT
+from tests.each import each
 from tests.rules.case_files import cases_by_name, delta_of_case, diagnosis_of_case
 from tests.rules.contexts import SICK, TOTALS, delta_of, with_rows
 
-EVERY_FOURTH = pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.soak)])
-"""Of all cases those that `make test` asks; `make soak` asks every one."""
+EVERY_EIGHTH = pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.soak)])
+"""The cases that `make test` checks. `make soak` checks every one."""
 CONDITION = {"signal": "share_of_sleeps", "needs": ">= 0.5", "because": "so"}
 PARSING = {"signal": "parse_share_of_db_time", "needs": ">= 0.4", "because": "parsing"}
 
@@ -39,7 +40,7 @@ def cause_of(*when: Mapping[str, Any], **fields: Any) -> Cause:
 
 
 def judged(cause: Cause, delta: Delta | None = None, others: Sequence[Cause] = ()) -> Finding | RuledOut | Undetermined:
-    """What becomes of the probe on the sick instance."""
+    """The verdict on the probe for the sick instance."""
     got = diagnose(delta or delta_of(), {one.id: one for one in (cause, *others)})
     verdicts: list[Finding | RuledOut | Undetermined] = [*got.findings, *got.ruled_out, *got.undetermined]
     assert sorted(one.cause for one in verdicts) == sorted(one.id for one in (cause, *others))
@@ -62,7 +63,7 @@ def test_finding_carries_its_evidence() -> None:
     assert verdict.severity is Severity.WARNING
 
 
-@pytest.mark.parametrize("role", ["required", "identity", "discriminating", "shape"])
+@each("role", ["required", "identity", "discriminating", "shape"])
 def test_condition_that_fails_rules_the_cause_out_whatever_its_role(role: str) -> None:
     verdict = judged(cause_of(CONDITION, {**PARSING, "needs": ">= 0.9", "role": role}))
     assert isinstance(verdict, RuledOut)
@@ -162,7 +163,7 @@ def cheap() -> Mapping[str, Sequence[Row]]:
 
 def test_undetermined_cause_is_ruled_out_where_waits_cost_nothing() -> None:
     open_one = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"]))
-    assert isinstance(open_one, Undetermined), "with the children it may be found, cheap as it is"
+    assert isinstance(open_one, Undetermined), "with the children latchscope may find it, cheap as it is"
     by_share = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"], source="report"))
     assert isinstance(by_share, RuledOut)
     assert by_share.value == pytest.approx(0.004)
@@ -236,7 +237,7 @@ def test_totals_have_no_impact_and_at_most_a_warning() -> None:
     assert (got.basis.kind, got.basis.seconds) == ("totals", None)
 
 
-@EVERY_FOURTH
+@EVERY_EIGHTH
 def test_totals_give_no_rate_anywhere_in_any_case(every: int) -> None:
     for name in [*cases_by_name()][::every]:
         got = diagnose(replace(delta_of_case(name), basis=TOTALS))
@@ -308,7 +309,7 @@ def as_json(got: Diagnosis) -> str:
     return got.model_dump_json(indent=1)
 
 
-@EVERY_FOURTH
+@EVERY_EIGHTH
 def test_diagnose_ignores_the_order_of_rows_and_views_in_every_case(every: int) -> None:
     views = [name for name, told in cases_by_name().items() if told.case.source == "views"]  # a report keeps its order
     for name in views[::every]:

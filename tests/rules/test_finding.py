@@ -1,4 +1,4 @@
-"""From a cause to a Finding: on which surface it shows, how its cache is known, what it costs there."""
+"""From a cause to a Finding: its surface, how its cache is known, and its cost there."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

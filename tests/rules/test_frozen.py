@@ -1,4 +1,4 @@
-"""Frozen: nobody changes a value, and a member it does not know is refused."""
+"""Frozen: nobody changes a value, and an unknown member is refused."""
 
 import pytest
 from pydantic import ValidationError

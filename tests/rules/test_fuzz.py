@@ -1,4 +1,4 @@
-"""Any lawful load: a verdict on every cause, no alarm below the gate, the same whatever the order of rows or the interval."""
+"""Any lawful load: a verdict on every cause, and no alarm below the gate. The order of rows and the interval change nothing."""
 
 import random
 from collections import Counter
@@ -71,7 +71,7 @@ def test_random_loads_are_often_enough_above_the_evidence_minimum() -> None:
 
 
 def known(delta: Delta) -> Mapping[tuple[str, str, int], bool]:
-    """Which conditions can be told at all."""
+    """Which conditions can be judged at all."""
     return dict(_known(SignalContext(delta)))
 
 

@@ -1,4 +1,4 @@
-"""The words for a hang: what REST shows of it before anybody looked, and that nothing is made up."""
+"""The texts of a hang: what REST shows before any look, and that nothing is invented."""
 
 from rules.hang_model import Blocker, Blockers
 

@@ -1,4 +1,4 @@
-"""Sessions that hang: what they cost while no wait ends, and that nothing is counted twice when their waits end."""
+"""Sessions that hang: what they cost while no wait ends. Nothing counts twice when their waits end."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +10,7 @@ from collectors.delta import between, since_startup
 from collectors.model import Delta, Missing, Reading, Row, Rows, Snapshot
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
+from tests.each import each
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SECONDS = 15
@@ -20,7 +21,7 @@ LISTED = 200
 def snapshot(
     at: int, *, db_time: float, waits: int = 0, waited: float = 0.0, look: Sequence[Row] | Missing = ()
 ) -> Snapshot:
-    """A poll `at` seconds after the first, with counters as they stand and the look at who waits."""
+    """A poll `at` seconds after the first, with these counters and the look at waiting sessions."""
     tables: dict[str, list[Row]] = {
         "v$instance": [
             {"instance_number": 1, "version": "11.2.0.4.0", "startup_time": "x", "uptime_seconds": 9e5 + at}
@@ -42,7 +43,7 @@ def snapshot(
 
 
 def waiters(sessions: int, seconds: float, met: int | None = None, **more: str | int) -> list[Row]:
-    """Rows of the look: sessions that have waited so long for the lock on dc_objects."""
+    """Rows of the look: sessions that have waited this long for the lock on dc_objects."""
     names = ("blocking_session", "blocking_instance", "final_blocking_session", "final_blocking_instance")
     row: Row = {"serial#": 7, "event": LOCK, "p1": 8, "type": "USER", "wait_time_micro": seconds * 1e6}
     row = {**row, **dict.fromkeys(names), **more}
@@ -86,7 +87,7 @@ def test_hang_of_all_listed_sessions_is_told_in_one_sentence() -> None:
 
 
 def test_hang_that_ends_is_not_counted_a_second_time() -> None:
-    """2,360 waits of 626.88 s end: what earlier intervals have counted already is taken off."""
+    """2,360 waits of 626.88 s end. What earlier intervals counted is subtracted."""
     before = snapshot(0, db_time=0, look=waiters(LISTED, 620, met=2_360))
     after = snapshot(SECONDS, db_time=30_000, waits=2_360, waited=2_360 * 626.88)
     assert lost(judged(before, after)) == pytest.approx(2_360 * 6.88)
@@ -112,11 +113,7 @@ def test_hang_without_an_earlier_look_counts_what_finished_as_it_stands() -> Non
     assert lost(judged(before, after)) == pytest.approx(4)
 
 
-@pytest.mark.parametrize(
-    "look",
-    [waiters(1, 0.003), waiters(40, 900, type="BACKGROUND"), waiters(40, 900, event="latch free", p2=9), []],
-    ids=["one brief wait", "background processes", "another latch", "nobody"],
-)
+@each("look", [waiters(1, 0.003), waiters(40, 900, type="BACKGROUND"), waiters(40, 900, event="latch free", p2=9), []])
 def test_hang_needs_sessions_that_wait_long_for_the_row_cache(look: list[Row]) -> None:
     got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=80, look=look))
     assert (got.severity, got.findings) == (Severity.INFO, ())

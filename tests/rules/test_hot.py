@@ -1,12 +1,13 @@
-"""Which caches stand out, each for itself, and what part of a surface's time is theirs."""
+"""Which caches are hot, each separately, and their part of a surface's time."""
 
 import pytest
 
 from rules.hot import standing_out
+from tests.each import each
 from tests.rules.contexts import SICK, context_of, with_rows
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "few"),
     [
         ({"a": 99, "b": 1}, ("a",)),

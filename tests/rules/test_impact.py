@@ -1,12 +1,11 @@
-"""The impact gate: what a cost is called, at each of its bounds."""
-
-import pytest
+"""The impact gate: the severity of a cost at each of its bounds."""
 
 from rules.impact import severity_of
 from rules.model import Impact, Severity
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "sessions", "expected"),
     [
         (0.10, 4.0, Severity.CRITICAL),

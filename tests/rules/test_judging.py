@@ -1,4 +1,4 @@
-"""What is found or left open where a reading is there in part: look-ups without those in the fast way."""
+"""Verdicts where a reading is partly there: look-ups without those in the fast way."""
 
 from rules.engine import diagnose
 from rules.model import Diagnosis

@@ -1,4 +1,4 @@
-"""What the entries say: releases only as far as a source goes, and facts that were once told wrong."""
+"""The texts of causes: releases only as far as a source goes, and facts that were wrong once."""
 
 import pytest
 
@@ -13,7 +13,7 @@ object-types | 11.2.0.4.0 12.2.0.1.0 19.21.0.0.0 23.4.0.24.5 | 11.1.0.7.0
 adaptive-statistics | 12.1.0.2.0 12.2.0.1.0 19.21.0.0.0 | 11.2.0.4.0
 sequence-dynamic-cache | 19.10.0.0.0 21.3.0.0.0 | 19.9.0.0.0 12.2.0.1.0
 """
-"""Cause, releases it can happen on, and releases it cannot."""
+"""Cause, releases where it can happen, and releases where it cannot."""
 
 
 def each(column: int) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the past adds to a diagnosis: members that nobody may add to."""
+"""What the past adds to a diagnosis: members that nobody may extend."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Waits too long by nature are worth a sentence even where they cost little."""
+"""Waits that are too long by nature deserve a sentence even if they cost little."""
 
 import pytest
 

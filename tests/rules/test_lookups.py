@@ -1,4 +1,4 @@
-"""What was asked of a dictionary cache, where the fast way counts and where it does not."""
+"""Look-ups of a dictionary cache, with and without the fast way in the count."""
 
 from rules.lookups import LOOKUPS, has_fast_way, with_lookups
 

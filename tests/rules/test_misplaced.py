@@ -1,9 +1,8 @@
-"""Figures of the latch where mutexes guard the row cache: doubted where they cost something, ignored aloud where not."""
-
-import pytest
+"""Figures of the latch where mutexes guard the row cache: doubted where they cost something, else ignored with a note."""
 
 from collectors.model import Delta, Row
 from rules.misplaced import misplaced_latch_wait, misplaced_notes, misplaced_sleeps
+from tests.each import each
 from tests.rules.contexts import delta_of
 
 
@@ -14,7 +13,7 @@ def nineteen(waited: int | None = None, sleeps: int = 0, db_time: int | None = 1
     return delta_of({"v$system_event": events, "v$sys_time_model": time, "v$latch_children": children})
 
 
-@pytest.mark.parametrize(
+@each(
     ("waited", "db_time", "doubted"),
     [
         (4_700_000, 10_000_000, True),

@@ -1,13 +1,14 @@
-"""The words of the floor as values: order of severities, comparisons, and what is refused."""
+"""The types of the package as values: order of severities, comparisons, and refusals."""
 
 import pytest
 from pydantic import ValidationError
 
 from rules.cause import AnyOf, Condition, Query
 from rules.model import Diagnosis
+from tests.each import each
 
 
-@pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", "about 1", ">= one", ">= 1 %", ">= 1.2.3", ">= e", ">= -"])
+@each("needs", ["> 1", "== 1", ">=1", "about 1", ">= one", ">= 1 %", ">= 1.2.3", ">= e", ">= -"])
 def test_condition_and_query_refuse_other_comparisons(needs: str) -> None:
     with pytest.raises(ValidationError):
         Condition(signal="x", needs=needs, because="so")

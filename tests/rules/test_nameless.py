@@ -1,4 +1,4 @@
-"""Views with gaps count as not read: rows without their name, children and caches that the map names and nobody captured."""
+"""Views with gaps count as not read: rows without their name, children and caches that the map names and no row shows."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_row_that_the_map_names_is_not_missed_silently(view: str, says: str) -> 
     read = gaps_of(delta).get(view)
     assert isinstance(read, Missing) and says in read.why
     assert delta.without(gaps_of(delta)).read(view) == read
-    assert not gaps_of(delta_of({**SICK, view: SICK[view][1:]}, basis=TOTALS)), "of totals few are told"
+    assert not gaps_of(delta_of({**SICK, view: SICK[view][1:]}, basis=TOTALS)), "totals show only a few"
 
 
 def test_whole_delta_stays_as_it_is() -> None:

@@ -1,4 +1,4 @@
-"""What stands under a Diagnosis: the source's own notes first, then assumptions, doubts and what was refused."""
+"""The notes of a Diagnosis: the source's own first, then assumptions, doubts and refused views."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from rules.engine import diagnose
 from rules.model import Severity
 from rules.notes import implausible, notes
 from rules.printed import REMEMBER, DeltaSource
+from tests.each import each
 from tests.rules.contexts import INTERVAL, SICK, context_of, delta_of, with_rows
 
 
@@ -41,7 +42,7 @@ def test_implausible_names_more_misses_than_gets() -> None:
     assert second.startswith("v$rowcache dc_users has 501 misses on 500 gets")
 
 
-@pytest.mark.parametrize(("gets", "misses"), [(500, 500), (0, 100), (None, 900), (900, None)])
+@each(("gets", "misses"), [(500, 500), (0, 100), (None, 900), (900, None)])
 def test_implausible_accepts_as_many_misses_as_gets_or_unknown_counts(gets: int | None, misses: int | None) -> None:
     assert implausible(context_of(with_rows("v$rowcache", {"parameter": "x", "gets": gets, "getmisses": misses}))) == ()
 

@@ -1,4 +1,4 @@
-"""Figures that cannot be right are said first, and no share of DB time is made of them."""
+"""Contradictory figures come first, and no share of DB time is made of them."""
 
 from datetime import timedelta
 
@@ -8,13 +8,14 @@ from collectors.basis import Basis
 from collectors.model import Delta, Oddity, Row
 from rules.engine import diagnose
 from rules.plausibility import contradictions, db_time_is_sound
+from tests.each import each
 from tests.rules.contexts import BEGIN, SICK, delta_of, with_rows
 
 FELL = Oddity("v$sys_time_model", ("DB time",), "value", "fell", 100_600_000_000, 100_000_000_000)
 
 
 def waits(seconds: float, times: int = 10_000, **more: float) -> Delta:
-    """The sick instance, of 100 s of DB time in 30 s, with so many seconds of latch waits."""
+    """The sick instance, with 100 s of DB time in 30 s, and this many seconds of latch waits."""
     event: Row = {"event": "latch: row cache objects", "total_waits": times, "time_waited_micro": seconds * 1e6, **more}
     lock: Row = {"event": "row cache lock", "total_waits": 0, "time_waited_micro": 0}
     return delta_of(with_rows("v$system_event", event, lock))
@@ -54,12 +55,10 @@ def test_waits_of_sessions_alone_have_less_room() -> None:
     assert contradictions(waits(450, time_waited_micro_fg=450e6, total_waits_fg=10_000))
 
 
-@pytest.mark.parametrize(
-    ("minutes", "wrong"), [(60, False), (61, False), (120, False), (0, False), (7 * 24 * 60, True), (30, True)]
-)
+@each(("minutes", "wrong"), [(60, False), (61, False), (120, False), (0, False), (7 * 24 * 60, True), (30, True)])
 def test_begin_and_end_are_held_against_the_elapsed_hour(minutes: int, wrong: bool) -> None:
     basis = Basis("interval", BEGIN, BEGIN + timedelta(minutes=minutes), 3_600.0)
     told = contradictions(delta_of(basis=basis, source="report"))
-    assert bool(told) == wrong, "an hour more or less is a clock that was put forward or back"
+    assert bool(told) == wrong, "an hour more or less means that somebody changed the clock"
     if minutes > 120:
         assert told == ("begin and end are 10,080.0 min apart, and elapsed are 60.0 min",)

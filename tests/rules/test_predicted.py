@@ -1,4 +1,4 @@
-"""What a cause may say of its remedy's effect."""
+"""What a cause may state about the effect of its remedy."""
 
 import pytest
 

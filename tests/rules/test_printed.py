@@ -1,4 +1,4 @@
-"""The words for gaps: of a report they lead to another report or to the script, never to waiting."""
+"""The texts for gaps: for a report they lead to another report or to the script, never to waiting."""
 
 from collectors.model import SCRIPT
 from collectors.reports.readers import readers

@@ -1,7 +1,6 @@
-"""Published cases of row cache trouble, and of trouble that was none: what we conclude against what their authors did.
-
-Only the numbers they published are used (tests/rules/published.py). Whoever gives too few must be answered "cannot
-tell", with what is missing; whoever had another trouble must not be told it is the row cache.
+"""Published cases of row cache trouble, and of other trouble: our conclusion and what their authors did. Only the published
+numbers count (tests/rules/published.py). With too few numbers the answer must be "cannot tell", with what is missing. If the
+trouble was elsewhere, the answer must not blame the row cache.
 """
 
 import json
@@ -24,18 +23,18 @@ from tests.rules.published import compared, delta_from, delta_of
 
 @dataclass(frozen=True)
 class Answer:
-    """What we must conclude of a case, and why no more than that."""
+    """The right conclusion of a case, and why no more than that."""
 
     conclude: str
     severity: Severity
     cause: str | None
     """The cause that is found, or that stays open."""
     cache: str | None
-    """The cache that is named, by a finding or by those who wait."""
+    """The cache that a finding or the waiters name."""
     missing: str | None
     """The view without which the cause stays open."""
     release: str | None
-    """The release, or the one of those named that the numbers are read for."""
+    """The release that the numbers are from, if a case names several."""
     why: str
 
 
@@ -77,11 +76,11 @@ C41 | quiet | info | - | dc_tablespaces | - | - | one wait of a trace; who waite
 C42 | cannot tell | info | dc-users-mutex-bug | - | v$session | 19 | a list of bug fixes
 C43 | quiet | info | - | - | - | - | one short wait
 """
-"""Our answer to each case. ROOT cases that stay open are all here, with what their publication does not say."""
+"""Our answer to each case. All ROOT cases that stay open are here, with what their publication lacks."""
 
 
 def _answers() -> dict[str, Answer]:
-    """The table, case by case; a hyphen is nothing."""
+    """The table, case by case; a hyphen means empty."""
     rows = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip().splitlines()[1:]]
     return {name: _answer(*cells) for name, *cells in rows}
 

@@ -1,4 +1,4 @@
-"""Confirming queries of the catalogue, by release: which views they read, what they may never read, and what they see."""
+"""Confirming queries of the catalogue, by release: the views they read, those they must never read, and what they can see."""
 
 import re
 
@@ -19,7 +19,7 @@ HERE = {cause: releases_of(catalogue()[cause]) for cause in QUERIES}
 FORBIDDEN = re.compile(
     r"v\$sql|v\$sqlarea|aud\$|.*audit_(session|trail|object|statement)|unified_audit_trail|dba_common_.*"
 )
-"""A scan of them takes a mutex for each cursor, or reads a table that only grows."""
+"""A scan of these takes a mutex for each cursor, or reads a table that only grows."""
 
 
 def tables(sql: str) -> set[str]:
@@ -84,7 +84,7 @@ recyclebin-ddl-trigger mview-scns
 """
 
 
-@pytest.mark.parametrize("cause", WANTED.split())
+@each("cause", WANTED.split())
 def test_cause_whose_count_says_little_gives_names(cause: str) -> None:
     assert QUERIES[cause].names is not None
 
@@ -98,7 +98,7 @@ KEYED = Query(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("release", "view", "naming"),
     [
         ("11.2.0.4.0", "dba_users", None),
@@ -123,7 +123,7 @@ def test_variants_are_in_the_order_of_releases() -> None:
     assert PLAIN.variants() == {None: "select count(*) from v$latch"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("reads", "release", "con_id", "sees"),
     [
         ("cdb_users", "19.0.0.0.0", 1, True),
@@ -156,7 +156,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("member", WRONG)
+@each("member", WRONG)
 def test_query_that_cannot_work_is_refused(member: str) -> None:
     good = {"sql": "select count(*) from v$latch", "reads": ["v$latch"], "reading": "Latches."}
     with pytest.raises(ValidationError, match=WRONG[member]):

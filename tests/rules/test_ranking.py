@@ -1,4 +1,4 @@
-"""Severity, confidence and the order of findings, apart from each other."""
+"""Severity, confidence and the order of findings, each separately."""
 
 import pytest
 
@@ -6,13 +6,14 @@ from rules.catalogue import catalogue
 from rules.finding import ranked
 from rules.model import Confidence, Finding, Identity, Severity
 from rules.ranking import confidence, severity
+from tests.each import each
 from tests.rules.contexts import TOTALS, context_of
 
 READ, INFERRED, CANDIDATE = Identity.READ, Identity.INFERRED, Identity.CANDIDATE
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 
-@pytest.mark.parametrize(
+@each(
     ("identity", "discriminating", "shape", "unknown", "confirmed", "map_fits", "level"),
     [
         (READ, 1, 1, 0, None, True, HIGH),

@@ -1,4 +1,4 @@
-"""Steps of a remedy: what one holds, and what becomes of them in one paragraph."""
+"""Steps of a remedy: the fields of one, and the paragraph that they become."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from rules.catalogue import catalogue
-from rules.remedy import NOT_KNOWN, RemedyStep, paragraph, risks
+from rules.remedy import IN_CONTAINERS, NOT_KNOWN, RemedyStep, in_containers, paragraph, risks
 from tests.collectors.shipped_sql import mistakes, releases_of
 
 LOOK = RemedyStep(do="Count the segments.", sql="select count(*) from sys.undo$", risk="Transactions fail.")
@@ -22,6 +22,11 @@ POOL = RemedyStep(do="Fix the pool.", setting="pool size = POOL_SIZE", fill_in=(
 
 def test_only_a_statement_that_reads_changes_nothing() -> None:
     assert [step.changes for step in (LOOK, SWITCH, POOL, RemedyStep(do="Wait."))] == [False, True, True, True]
+
+
+def test_statements_say_where_to_run_them_if_there_may_be_containers() -> None:
+    assert {in_containers((POOL, LOOK), release) for release in (None, "12.1.0.2.0", "19.0.0.0.0")} == {IN_CONTAINERS}
+    assert in_containers((LOOK,), "11.2.0.4.0") == in_containers((POOL,), "19.0.0.0.0") == ""
 
 
 def test_texts_are_those_of_every_release() -> None:
@@ -57,7 +62,7 @@ OPAQUE = {
     r"purge table \w+\.\w+": "sqlglot has no PURGE",
     r"begin dbms_\w+\.\w+(\((\s*(\w+ => )?'[^']*',?)+\))?; end;": "sqlglot has no PL/SQL",
 }
-"""Statements of Oracle that sqlglot cannot parse, each as the grammar we use of it, and why."""
+"""Oracle statements that sqlglot cannot parse, each as the grammar that we use, and why."""
 
 
 def statements() -> Iterator[tuple[str, str]]:
@@ -66,7 +71,7 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def understood(sql: str) -> bool:
-    """Whether sqlglot makes a statement of it that it knows, and does not only keep its text."""
+    """Whether sqlglot parses a statement into one that it knows, and does not only keep its text."""
     try:
         parsed = sqlglot.parse(sql, read="oracle")
     except ParseError:
@@ -128,7 +133,7 @@ def test_a_step_says_what_to_do_in_whole_sentences() -> None:
 
 
 FINAL = re.compile(r"^(drop|delete|purge|alter table \S+ drop|alter system kill) ")
-"""Statements after which something is gone."""
+"""Statements that remove something."""
 
 
 def test_what_cannot_be_undone_comes_last_and_what_reads_comes_first() -> None:
@@ -139,7 +144,9 @@ def test_what_cannot_be_undone_comes_last_and_what_reads_comes_first() -> None:
             f"{one.id}: a step without a way back is the last change"
         )
         lost = [step for step in one.remedy_steps if any(FINAL.match(text) for text in step.texts())]
-        assert [step.do for step in lost if not step.risk] == [], f"{one.id}: something is gone, and no risk is told"
+        assert [step.do for step in lost if not step.risk] == [], (
+            f"{one.id}: something is gone, and the step names no risk"
+        )
         assert not one.remedy_steps[0].texts() or not FINAL.match(one.remedy_steps[0].texts()[0]), one.id
 
 

@@ -1,10 +1,10 @@
-"""Answers that are kept: per object and arguments, also an answer that is None."""
+"""Cached answers: per object and arguments, even if the answer is None."""
 
 from rules.remembered import remembered
 
 
 class Counting:
-    """Counts how often it works something out."""
+    """Counts how often it computes something."""
 
     def __init__(self, least: int) -> None:
         self.least, self.worked = least, 0

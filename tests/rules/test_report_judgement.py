@@ -1,4 +1,4 @@
-"""A Delta of a printed report: no more certainty than shares give, no false zero, no row counted twice, and words that fit."""
+"""A Delta of a printed report: no more certainty than shares give, no false zero, no row counted twice, and matching words."""
 
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from rules.engine import diagnose
 from rules.finding import NAMING
 from rules.model import Confidence, Severity
 from rules.signals import SIGNALS, Subject
+from tests.each import each
 from tests.rules.contexts import steps_of
 from tests.rules.printed import printed, scripted
 
@@ -42,7 +43,7 @@ def test_views_give_high_confidence_for_the_rows_of_the_report() -> None:
     assert (top.cause, top.confidence, top.child) == ("undo-segments", Confidence.HIGH, 1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_report_never_gives_high_confidence_or_names_a_child(name: str) -> None:
     for children in (False, True):
         got = diagnose(printed(scripted(name, 60.0), children))
@@ -59,7 +60,7 @@ def test_cause_without_a_cache_is_medium_where_views_give_high() -> None:
     assert told["hard-parse-storm"] is Confidence.MEDIUM
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_way_outs_fit_a_report(name: str) -> None:
     got = diagnose(printed(scripted(name, 60.0)))
     outs = [one.way_out for one in got.undetermined] + [step.statement for step in got.steps if step.step != "remedy"]
@@ -161,12 +162,12 @@ def test_severity_follows_the_printed_latch_if_its_event_is_not_printed() -> Non
     got = diagnose(delta)
     assert got.findings[0].severity is Severity.CRITICAL
     views = replace(delta, source="views")
-    assert diagnose(views).impact == got.impact, "sleeps prove that the event was waited for, and its row not captured"
+    assert diagnose(views).impact == got.impact, (
+        "sleeps prove that sessions waited for the event and that its row is missing"
+    )
     calm = changed(replace(views, readings={**views.readings, "v$latch": Changes("v$latch", ())}), "v$latch_children")
     cost = diagnose(calm).impact
-    assert cost is not None and cost.waiting_sessions == pytest.approx(0, abs=1e-6), (
-        "an event nobody waited for is zero"
-    )
+    assert cost is not None and cost.waiting_sessions == pytest.approx(0, abs=1e-6), "an event without waits is zero"
 
 
 def test_slow_neighbours_ignore_a_second_of_rounding() -> None:

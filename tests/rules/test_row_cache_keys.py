@@ -1,8 +1,9 @@
-"""What the key of a row cache entry reads as: only what a published rule and the bytes agree on, never a guess."""
+"""The decoded key of a row cache entry: only if a published rule and the bytes agree, never a guess."""
 
 import pytest
 
 from rules.row_cache_keys import NUMBERED, read_key
+from tests.each import each
 
 
 def hexed(*parts: bytes) -> str:
@@ -13,7 +14,7 @@ ORDERS = b"ORDERS"
 OWNER = (93).to_bytes(4, "little")
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "owner"),
     [
         (hexed(OWNER, b"\x06\0", ORDERS), 93),
@@ -22,7 +23,6 @@ OWNER = (93).to_bytes(4, "little")
         (hexed(OWNER, b"\x06", ORDERS, bytes(24), b"\0\x01"), 93),
         (hexed((93).to_bytes(4, "big"), b"\x06", ORDERS, bytes(26)), 93),
     ],
-    ids=["two bytes", "padded", "big-endian", "one byte, as up to 11g", "one byte, big-endian"],
 )
 def test_key_of_an_object_reads_as_its_name_and_owner(key: str, owner: int) -> None:
     found = read_key("dc_objects", key)
@@ -63,7 +63,7 @@ def test_key_of_a_column_goes_on_with_its_number(cache: str) -> None:
     assert found.query is not None and "internal_column_id = 3" in found.query and "object_id = 74000" in found.query
 
 
-@pytest.mark.parametrize(
+@each(
     ("cache", "key", "why"),
     [
         ("dc_objects", "5D000000010006004F5244455253", "does not fit"),

@@ -1,4 +1,4 @@
-"""The verdicts on the shared reports: a report that shows no row cache trouble raises none."""
+"""The verdicts on the shared reports: a report without row cache trouble raises none."""
 
 import json
 from pathlib import Path

@@ -6,6 +6,7 @@ import pytest
 
 from rules.model import Known, Unknown
 from rules.statistics import LatchStatistics, collision_correction, latch_statistics, ratio, share
+from tests.each import each
 
 # name: seconds, gets, misses, sleeps, wait µs → rho, kappa, W (s/s), average wait (µs); gets follow from the rate.
 WORKED = {
@@ -21,7 +22,7 @@ WORKED = {
 LACKING = Unknown("v$latch", "refused", "grant it")
 
 
-@pytest.mark.parametrize("name", WORKED)
+@each("name", WORKED)
 def test_latch_statistics_match_the_worked_numbers(name: str) -> None:
     seconds, rate, rho, kappa, wait, average = WORKED[name]
     gets = rate * seconds
@@ -35,7 +36,7 @@ def test_latch_statistics_match_the_worked_numbers(name: str) -> None:
     assert got.hold_seconds == pytest.approx(rho / rate)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "microseconds"),
     [
         ("result cache, T2, 8 processes", 4.4),

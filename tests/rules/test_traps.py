@@ -1,8 +1,6 @@
-"""What no text of ours may say: claims that the sources refute, and promises nobody can keep."""
+"""What no text of ours may claim: statements that the sources refute, and promises that nobody can keep."""
 
 import re
-
-import pytest
 
 from collectors.capture import Capture, delta_of
 from collectors.model import Delta
@@ -35,13 +33,13 @@ def texts() -> dict[str, str]:
 TEXTS = texts()
 
 
-@pytest.mark.parametrize("trap", TRAPS)
+@each("trap", TRAPS)
 def test_texts_of_causes_and_signals_avoid_the_trap(trap: str) -> None:
     words = {**TEXTS, **{name: one.about for name, one in SIGNALS.items()}}
     assert {name for name, text in words.items() if re.search(TRAPS[trap], text, re.IGNORECASE)} == set()
 
 
-@pytest.mark.parametrize(
+@each(
     ("trap", "sentence"),
     [
         ("spinning is no cure", "Latch contention is fixed by raising _spin_count."),

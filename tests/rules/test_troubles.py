@@ -1,4 +1,4 @@
-"""What is in trouble, each surface and each hot cache for itself: probes of two troubles at once, and costs per surface."""
+"""The troubles, by surface and hot cache: probes of two troubles at once, and costs per surface."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Sessions that may hang unseen: many wait for something, and nobody looked for what."""
+"""Sessions that may hang unseen: many wait for something, and there was no look."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What only looks like a sick row cache: victims are named as such, and counters that cannot be right raise no alarm."""
+"""What only resembles a sick row cache: victims have their name, and impossible counters raise no alarm."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +11,7 @@ from rules.catalogue import catalogue
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import poll_at
+from tests.each import each
 from tests.rules.case_files import Told, all_cases
 from tests.rules.case_files import delta_of as delta_of_case
 
@@ -22,7 +23,7 @@ def test_look_alikes_include_parse_storm_starved_host_and_pool_shrink() -> None:
     assert {"hard-parse-storm", "starved-host", "shared-pool-shrink"} <= set(LOOK_ALIKES)
 
 
-@pytest.mark.parametrize("told", OF_LOOK_ALIKES, ids=str)
+@each("told", OF_LOOK_ALIKES)
 def test_causes_beside_a_look_alike_are_found_only_with_their_own_proof(told: Told) -> None:
     got = diagnose(delta_of_case(told))
     others = [one for one in got.findings if one.cause not in LOOK_ALIKES and one.severity is not Severity.INFO]

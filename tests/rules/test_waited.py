@@ -1,15 +1,14 @@
-"""Seconds of the waits that ended: of foreground sessions where they are told apart, and None where they are not known."""
-
-import pytest
+"""Seconds of the waits that ended: of foreground sessions where Oracle separates them, None where they are unknown."""
 
 from collectors.model import Row
 from rules.waited import finished_seconds
+from tests.each import each
 from tests.rules.contexts import delta_of
 
 LOCK = "row cache lock"
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "seconds"),
     [
         ({"event": LOCK, "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}, 2.0),

@@ -1,14 +1,13 @@
-"""Who waits: from rows of v$session to caches, groups and looks, on mutexes, the lock, latches and the result cache."""
+"""Waiters: from rows of v$session to caches, groups and looks, on mutexes, the lock, latches and the result cache."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-import pytest
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Delta, Row
 from rules.context import SignalContext
 from rules.explanation.steps import MOST_GROUPS, groups
 from rules.waiters import RESULT_CACHE, SampledWaiters
+from tests.each import each
 from tests.rules.contexts import SICK, context_of, delta_of
 from tests.rules.rich import LATCH_WAIT
 
@@ -60,7 +59,7 @@ def test_latch_waiter_leads_by_address_and_child_to_the_cache() -> None:
     assert nameless == [(LATCH_WAIT, "cache id 10, not listed in v$rowcache")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "blocker"),
     [
         ({}, ""),

@@ -1,4 +1,4 @@
-"""A known cache is not ruled out by dilution, and special causes stand above general ones."""
+"""Dilution does not rule out a known cache, and special causes come before general ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from tests.rules.contexts import SICK, delta_of, with_rows
 
 
 def metadata(executions: int) -> Diagnosis:
-    """The sick instance with dc_objects behind its hot child, asked for 12,000 times."""
+    """The sick instance with dc_objects behind its hot child, with 12,000 gets."""
     rowcache = [
         {**row, "parameter": "dc_objects"} if row["parameter"] == "dc_rollback_segments" else row
         for row in SICK["v$rowcache"]
@@ -43,7 +43,7 @@ def test_other_executions_do_not_rule_a_named_cache_out() -> None:
 
 
 def undo(**changed: Any) -> Diagnosis:
-    """Too many undo segments, as a floor keeps them online."""
+    """Too many undo segments, kept online by a floor."""
     rowcache = [
         {**row, **(changed if row["parameter"] == "dc_rollback_segments" else {})} for row in SICK["v$rowcache"]
     ]
@@ -61,3 +61,12 @@ def test_near_miss_is_found_with_low_confidence_where_nothing_else_explains_its_
     got = diagnose(delta_of(with_rows("v$rowcache", *rows)), {"undo-segments": catalogue()["undo-segments"]})
     assert [one.confidence for one in got.findings] == [Confidence.LOW]
     assert any("share_of_lookups is" in why for why in got.findings[0].unknown)
+
+
+def test_a_ruled_out_cause_states_its_figure_and_not_the_reason_of_the_bound() -> None:
+    told = {verdict.cause: verdict for verdict in diagnose(delta_of()).ruled_out if verdict.bound is not None}
+    assert len(told) > 10
+    for cause, verdict in told.items():
+        beyond = "below" if verdict.bound and verdict.bound.operator == ">=" else "above"
+        assert verdict.because.startswith(f"the figure for {verdict.name} is "), (cause, verdict.because)
+        assert f", {beyond} the " in verdict.because, (cause, verdict.because)

@@ -8,6 +8,7 @@ from rules.catalogue import catalogue
 from rules.model import Confidence
 from rules.signals import SIGNALS
 from rules.wording import CACHE, HOLDER, filled, hedged, in_slot, slots
+from tests.each import each
 
 PLAIN, MEASURED = "Applications log on all the time", "Applications log on {logons_per_second} times a second"
 
@@ -33,7 +34,7 @@ def test_filled_without_a_measured_form_is_the_plain_one() -> None:
     assert filled(None, PLAIN, {"logons_per_second": "112"}) == PLAIN
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "unit", "words"),
     [
         (111.61, "per second", "112"),
@@ -50,7 +51,7 @@ def test_value_in_a_slot_has_three_digits_and_the_unit_that_the_words_do_not_say
     assert in_slot(value, unit) == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("confidence", "against", "after", "words"),
     [
         (Confidence.HIGH, False, "Applications", "Applications log on 112 times a second"),
@@ -75,7 +76,7 @@ SENTENCES = {
     "do_not": 18,
     "measured_do_not": 18,
 }
-"""Text of a cause → most words of it; what stands in a slot counts as one."""
+"""Text of a cause → its maximum of words; a slot counts as one."""
 
 
 def test_sentences_of_causes_are_as_short_as_a_page_needs_them() -> None:
@@ -94,7 +95,7 @@ def test_titles_are_one_sentence_without_a_full_stop_and_other_texts_end_with_on
 
 
 def test_what_not_to_do_stands_in_one_place() -> None:
-    """Who has seconds reads one line for what to do and one for what not to do, so neither is hidden in the other."""
+    """A reader with seconds reads one line for what to do and one for what not to do. So neither hides in the other."""
     hidden = re.compile(r"\b([Dd]o not|[Nn]ever)\b|Leave the row cache alone")
     for one in catalogue().values():
         assert not hidden.search(f"{one.do_now} {one.check_first or ''}"), one.id

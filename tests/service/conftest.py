@@ -1,6 +1,7 @@
-"""Fixtures of the service tests: a stage of scripted databases on a clock of its own, and golden files.
+"""Fixtures of the service tests:
 
-`pytest tests/service --renew-golden` writes the files of tests/golden anew; read the difference before you keep it.
+a stage of scripted databases with its own clock, and golden files. `pytest tests/service --renew-golden` writes the files of
+tests/golden. Read the difference before you keep it.
 """
 
 import json
@@ -49,7 +50,7 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A stage that the tests of a file share, because they only read what is on it."""
+    """A stage that the tests of a file share, because they only read it."""
     with pytest.MonkeyPatch.context() as patch:
         shared = Stage(patch, tmp_path_factory.mktemp("still"))
         yield shared
@@ -83,7 +84,7 @@ def capture_file(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _stores_from_a_template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Stores that tests open begin as copies of one that was migrated; see tests.service.stores."""
+    """Stores that tests open begin as copies of a migrated one; see tests.service.stores."""
     template = migrated(tmp_path_factory.mktemp("template") / "store.db")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("service.store.repository.upgrade", from_template(template))
@@ -92,12 +93,12 @@ def _stores_from_a_template(tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(scope="session", autouse=True)
 def _validators_made_once() -> Iterator[None]:
-    """Apps of a session share the validators of their fields, which FastAPI makes for each route of each app."""
+    """Apps of a session share the validators of their fields. FastAPI would make them for each route of each app."""
     made: dict[object, TypeAdapter[object]] = {}
     make = ModelField.__post_init__
 
     def once(field: ModelField) -> None:
-        whole = asdict(field.field_info)  # the repr of a FieldInfo of FastAPI is its default alone
+        whole = asdict(field.field_info)  # the repr of FastAPI's FieldInfo shows only its default
         key = (whole["annotation"], repr(whole["metadata"]), repr(whole["attributes"]), repr(field.config))
         if key not in made:
             make(field)
@@ -111,7 +112,7 @@ def _validators_made_once() -> Iterator[None]:
 
 @pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Where a store can be: once a SQLite file, once a PostgreSQL database, without a row."""
+    """Where a store can be: a SQLite file, then a PostgreSQL database, each without a row."""
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
     made = Place(request.param, tmp_path, server)
     yield made

@@ -1,7 +1,7 @@
-"""A process that polls two scripted databases as fast as it can into a store, until somebody kills it.
+"""A process that polls two scripted databases as fast as it can into a store, until it is killed.
 
-`python -m tests.service.crashing URL FOLDER BEGAN`: each poll is noted in FOLDER/polls.txt as soon as its keeper has
-taken it. Everything between the poll and the disk is the product's own.
+`python -m tests.service.crashing URL FOLDER BEGAN`: it notes each poll in FOLDER/polls.txt as soon as its keeper has taken
+it. Everything between the poll and the disk is the product's own code.
 """
 
 import os
@@ -39,7 +39,7 @@ def main(url: str, folder: Path, began: float) -> None:
     start = datetime.fromtimestamp(began, UTC)
 
     def watch(watched: MonitoredDatabase) -> None:
-        # A day passes in minutes, so that buckets close while the process lives.
+        # A day passes in minutes, so that buckets close during the life of the process.
         database = ScriptedDatabase(scenarios()[watched.name], start, lambda: 100 * (time.time() - began), ())
         while True:
             published = run_poll(watched, database, writer)

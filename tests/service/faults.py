@@ -1,4 +1,4 @@
-"""The fault matrix: what can go wrong with a database, how it is brought about, and what latchscope must make of it."""
+"""The fault matrix: what can go wrong with a database, how to cause it, and what latchscope must do."""
 
 import re
 import socket
@@ -20,7 +20,7 @@ Act = Callable[["Patient"], None]
 
 @dataclass
 class Patient:
-    """The database a fault befalls."""
+    """The database with the fault."""
 
     fleet: Fleet
     name: str
@@ -41,27 +41,27 @@ class Patient:
         return self.service.backend
 
     def move(self, dsn: str) -> None:
-        """Another address, as after a change of the name service or the network."""
+        """Another address, as after a change of DNS or the network."""
         self.dsn = self.dsn or self.watched.settings.dsn
         self.watched.settings = self.watched.settings.model_copy(update={"dsn": dsn})
 
 
 def cleared(patient: Patient) -> None:
-    """The fault is over; connections that hang stay hung until the client leaves them."""
+    """The fault is over. Hung connections stay hung until the client closes them."""
     patient.over.set()
     patient.service.faults.clear()
 
 
 def failure(watched: MonitoredDatabase) -> str | None:
-    """What latchscope says of a database that gives nothing."""
+    """latchscope's answer about a database that gives no data."""
     if watched.failure is None:
         return None
-    assert watched.current is None and not watched.up, "old values are shown as new"
+    assert watched.current is None and not watched.up, "old values appear as new"
     return f"{watched.failure.kind}: {watched.failure.why}"
 
 
 def refusal(watched: MonitoredDatabase) -> str | None:
-    """What it says of a view that is refused while the rest goes on."""
+    """latchscope's answer about a refused view while the rest goes on."""
     reading = watched.published.snapshot.read("v$latch_misses") if watched.published else None
     if not isinstance(reading, Missing):
         return None
@@ -69,7 +69,7 @@ def refusal(watched: MonitoredDatabase) -> str | None:
 
 
 def restarted(watched: MonitoredDatabase) -> str | None:
-    """What it says across a restart."""
+    """latchscope's answer across a restart."""
     known = watched.published
     if known is None or known.delta is not None or "restart" not in known.diagnosis.headline:
         return None
@@ -78,7 +78,7 @@ def restarted(watched: MonitoredDatabase) -> str | None:
 
 @dataclass(frozen=True)
 class Fault:
-    """One row of the matrix. `way_in`: a session that is open would not notice, so it is dropped as the fault begins."""
+    """One row of the matrix. `way_in`: an open session would not notice the fault, so it is dropped as the fault begins."""
 
     name: str
     begin: Act
@@ -87,7 +87,7 @@ class Fault:
     seen: Callable[[MonitoredDatabase], str | None] = failure
     way_in: bool = False
     first: Act | None = None
-    """How it begins while the first session is being made, where that differs."""
+    """How the fault begins during the first login, where that differs."""
     after_first_poll: bool = False
 
     def start(self, patient: Patient, *, running: bool) -> None:
@@ -98,7 +98,7 @@ class Fault:
             patient.service.drop_connections()
 
     def recognised(self, told: str) -> bool:
-        """Whether latchscope said what this is."""
+        """Whether latchscope named the fault."""
         return re.search(self.expect, told) is not None
 
 
@@ -128,7 +128,7 @@ def closing(patient: Patient) -> None:
 
 
 def dropping(patient: Patient) -> None:
-    """Every connection is dropped again and again until the fault is over."""
+    """Every connection drops again and again until the fault is over."""
 
     def drop() -> None:
         while not patient.over.wait(0.002):
@@ -164,13 +164,13 @@ def renewed(patient: Patient) -> None:
 
 
 def restart(patient: Patient) -> None:
-    """A new instance life, seen by sessions that were already there only as a new startup_time."""
+    """A new instance life. Open sessions see it only as a new startup_time."""
     sleep(1.1)  # startup_time is in whole seconds
     patient.backend.restart()
 
 
 def closed_port() -> int:
-    """A port where nobody listens."""
+    """A port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
     return port

@@ -1,4 +1,4 @@
-"""The undo storm with its remedy, polled into a store: what tests of marks, comparisons and verdicts start from."""
+"""The undo storm with its remedy, polled into a store: the basis of tests of marks, comparisons and verdicts."""
 
 from datetime import datetime, timedelta
 

@@ -1,8 +1,8 @@
-"""`latchscope` as it is, that also tells what a test cannot see from outside.
+"""`latchscope` unchanged, with notes of what a test cannot see from outside.
 
-`python -m tests.service.noting serve --config …`. Where the environment has NOTED, each poll that the store's writer has
-taken is noted in that file, so that whoever kills the process can tell afterwards what it had been told was kept. Where it
-has COUNTED, SIGUSR1 writes there how many objects of each type are alive, and with PYTHONTRACEMALLOC=1 which line holds how much.
+`python -m tests.service.noting serve --config …`. If the environment has NOTED, that file gets each poll that the store's
+writer has taken. So a test that kills the process knows which polls it had promised to keep. If it has COUNTED, SIGUSR1
+writes there the number of live objects of each type, and with PYTHONTRACEMALLOC=1 the memory by line.
 """
 
 import gc
@@ -24,7 +24,7 @@ COUNTED = "LATCHSCOPE_TEST_COUNTED"
 
 
 def note(file: str) -> None:
-    """Let the writer note what it has taken, by one write that a kill cannot tear."""
+    """Let the writer note what it has taken, in one write that a kill cannot split."""
     noted = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     taking = Writer.keep
 
@@ -37,7 +37,7 @@ def note(file: str) -> None:
 
 
 def count(file: Path) -> None:
-    """Count on SIGUSR1; the file is there whole or not at all."""
+    """Count on SIGUSR1. The file appears whole or not at all."""
 
     def counted(*_: object) -> None:
         gc.collect()

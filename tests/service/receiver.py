@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback: it fails as often as it is told, and remembers everything."""
+"""A receiver of webhooks on loopback. It fails as often as a test asks, and remembers everything."""
 
 import json
 import threading
@@ -13,7 +13,9 @@ from tests.oracle_standin.deadline import HANGS
 
 @dataclass
 class Receiver:
-    """What came, and what to answer: the codes of `answers` in turn, then 204; `said` is the body. 0 hangs up without a word."""
+    """The requests, and the answers: the codes of `answers` in turn, then 204. `said` is the body. 0 hangs up without an
+    answer.
+    """
 
     url: str = ""
     answers: list[int] = field(default_factory=list)
@@ -24,7 +26,7 @@ class Receiver:
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def wait(self, asked: int = 0, taken: int = 0, seconds: float = HANGS) -> None:
-        """Wait until so many requests came and so many were taken, or fail with what came."""
+        """Wait until this many requests came and this many were accepted, or fail with a list of the requests."""
         with self.changed:
             done = self.changed.wait_for(lambda: len(self.asked) >= asked and len(self.taken) >= taken, seconds)
         assert done, f"{len(self.asked)} of {asked} asked, {len(self.taken)} of {taken} taken after {seconds:g} s"
@@ -42,7 +44,7 @@ class Receiver:
 
 @contextmanager
 def receiver(*answers: int) -> Iterator[Receiver]:
-    """A receiver on a free port, gone with the block."""
+    """A receiver on a free port, for the length of the block."""
     one = Receiver(answers=list(answers))
 
     class Handler(BaseHTTPRequestHandler):

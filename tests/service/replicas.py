@@ -1,4 +1,4 @@
-"""Several `latchscope serve` on one PostgreSQL, as processes of their own, and what the store says of their polls."""
+"""Several `latchscope serve` on one PostgreSQL, each in its own process, and the polls in the store."""
 
 import re
 import signal
@@ -37,7 +37,7 @@ class Replica(Running):
         return dict(_UP.findall(ASK.get(f"{self.url}/metrics").text))
 
     def shares(self) -> dict[str | None, list[str]]:
-        """Who polls what, as this replica says."""
+        """Which replica polls what, as this replica reports it."""
         told: dict[str | None, list[str]] = {}
         for one in self.json("/api/v1/databases"):
             told.setdefault(one["polled_by"], []).append(one["name"])
@@ -45,7 +45,7 @@ class Replica(Running):
 
 
 class Replicas:
-    """Processes with one configuration but for their names."""
+    """Processes with one configuration except for their names."""
 
     def __init__(self, place: Place, folder: Path, databases: list[dict[str, Any]], **more: object) -> None:
         self.place = place
@@ -55,7 +55,7 @@ class Replicas:
         self.running: dict[str, Replica] = {}
 
     def start(self, name: str) -> Replica:
-        """One more; it listens when this returns, and may poll nothing yet."""
+        """One more. It listens on return, and may poll nothing yet."""
         port = free_port()
         config = {
             "listen": f"127.0.0.1:{port}",
@@ -74,7 +74,7 @@ class Replicas:
         return replica
 
     def even(self, *names: str, seconds: float = HANGS) -> None:
-        """Wait until these replicas have the databases in even shares, and all of them say so."""
+        """Wait until these replicas share the databases evenly, and all of them report that."""
         share = -(-len(self.databases) // len(names))
 
         def shared() -> bool:
@@ -99,7 +99,7 @@ class Replicas:
 
 @contextmanager
 def replicas(place: Place, folder: Path, databases: list[dict[str, Any]], **more: object) -> Iterator[Replicas]:
-    """None at first; all that run are killed with the block."""
+    """None at first. The block kills all that run."""
     fleet = Replicas(place, folder, databases, **more)
     try:
         yield fleet

@@ -1,4 +1,4 @@
-"""A `latchscope` of its own process, started on a free port and asked over HTTP, as a user would."""
+"""A `latchscope` in its own process, on a free port, asked over HTTP, as a user would."""
 
 import os
 import signal
@@ -18,13 +18,13 @@ from tests.ports import free_port
 from tests.started import ROOT, Started
 
 STUCK = 5 * HANGS
-"""Seconds after which a whole process will never be ready: a start was seen to take 120 s where twenty others wanted to run."""
+"""Seconds after which a process will never be ready. One start took 120 s beside twenty busy processes."""
 ASK = httpx.Client(timeout=HANGS, limits=httpx.Limits(max_keepalive_connections=0))
-"""One client, since each reads the certificates of the machine; no connection outlives its question."""
+"""One client, because each reads the certificates of the machine. No connection outlives its request."""
 
 
 class Running:
-    """The process, where it answers, and what it wrote to stderr."""
+    """The process, its address, and its stderr."""
 
     def __init__(self, process: subprocess.Popen[bytes] | Started, url: str, log: Path) -> None:
         self.process = process
@@ -38,7 +38,7 @@ class Running:
         return answer.json()
 
     def wait(self, ready: Callable[[], bool], seconds: float = STUCK) -> None:
-        """Wait until something is so, or fail with what the process said."""
+        """Wait until a condition holds, or fail with the process's output."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and self.process.poll() is None:
             try:
@@ -59,7 +59,7 @@ class Running:
 def answering(
     process: subprocess.Popen[bytes] | Started, port: int, log: Path, *, awaited: bool = True
 ) -> Iterator[Running]:
-    """A service that has been started, once it answers, or at once where nobody waits for that; killed with the block."""
+    """A started service, once it answers, or at once if nobody waits for that. The block kills it."""
     running = Running(process, f"http://127.0.0.1:{port}", log)
     try:
         if awaited:
@@ -82,11 +82,12 @@ def serve(
     awaited: bool = True,
     **settings: object,
 ) -> Iterator[Running]:
-    """`latchscope serve` with these settings, in a process of its own that also notes its polls; killed with the block.
+    """`latchscope serve` with these settings, in its own process that also notes its polls.
 
-    Its files are below `folder`, unless the settings say otherwise. `under`: a command that starts it, as `prlimit`. With it, or
-    where the process is to be `fresh`, it has an interpreter of its own; otherwise it is forked, see tests.started. The block
-    begins once it answers, if that is `awaited`. See tests.service.noting for what the environment may ask for.
+    The block kills it. Its files are below `folder`, unless the settings say otherwise. `under` is a command that starts it,
+    such as `prlimit`. With `under`, or if the process must be `fresh`, it has its own interpreter; otherwise it is forked,
+    see tests.started. The block begins once the service answers, if that is `awaited`. tests.service.noting says what the
+    environment may ask for.
     """
     port = port or free_port()
     chosen = {
@@ -111,14 +112,14 @@ def serve(
 
 @contextmanager
 def demo(folder: Path, *arguments: str, fresh: bool = False) -> Iterator[Running]:
-    """`latchscope demo` on a free port, its temporary files below `folder`; ended with the block.
+    """`latchscope demo` on a free port, with its temporary files below `folder`.
 
-    `fresh` starts it in an interpreter of its own, as a user does; otherwise it is forked, see tests.started.
+    The block ends it. `fresh` starts it in its own interpreter, as a user does; otherwise it is forked, see tests.started.
     """
     log = folder / "stderr.txt"
     port = free_port()
     words = ("-m", "service", "demo", "--port", str(port), *arguments)
-    # A scripted poll costs no database anything, however busy this machine is.
+    # A scripted poll costs no real database anything, however busy this machine is.
     environment = {**os.environ, "TMPDIR": str(folder), "LATCHSCOPE_DEFAULTS__BUDGET": "1"}
     process: subprocess.Popen[bytes] | Started
     if fresh:

@@ -1,8 +1,7 @@
-"""A folder whose disk is sick whenever a test wants: full, read-only, failing, slow, or one that does not answer at all.
-
-A file system of our own through FUSE (`python -m tests.service.sick_disk BELOW MOUNT STATE`): it hands everything on to the
-folder BELOW, and does as the file STATE says: the name of an error (`ENOSPC`, `EROFS`, `EIO`) that whatever writes gets, `slow`
-with seconds per write, `stuck` for writes that wait until something else is said, or nothing.
+"""A folder whose disk fails on request: full, read-only, failing, slow, or without any answer. It is our own file system
+through FUSE (`python -m tests.service.sick_disk BELOW MOUNT STATE`). It passes everything on to the folder BELOW, and obeys
+the file STATE: the name of an error (`ENOSPC`, `EROFS`, `EIO`) for every write, `slow` with seconds per write, `stuck` for
+writes that wait until STATE changes, or nothing.
 """
 
 import errno
@@ -23,7 +22,7 @@ from tests.started import ROOT
 
 
 class SickDisk:
-    """Where it is mounted, and what it suffers from."""
+    """Its mount point, and its current fault."""
 
     def __init__(self, folder: Path) -> None:
         self.mount, self.below, self._state = folder / "disk", folder / "below", folder / "state"
@@ -39,13 +38,13 @@ class SickDisk:
 
     @property
     def words(self) -> list[str]:
-        """What the process of the file system is told."""
+        """The commands for the process of the file system."""
         return [str(self.below), str(self.mount), str(self._state)]
 
 
 @contextmanager
 def sick_disk(folder: Path) -> Iterator[SickDisk]:
-    """A disk that is well at first; gone with the block. The test is skipped by name where there is no FUSE."""
+    """A healthy disk at first, for the length of the block. Without FUSE the test is skipped by name."""
     if not (os.access("/dev/fuse", os.W_OK) and (find_library("fuse3") or find_library("fuse"))):
         pytest.skip("no FUSE on this machine (Debian package fuse3, and the right to use /dev/fuse)")
     disk = SickDisk(folder)
@@ -60,10 +59,10 @@ def sick_disk(folder: Path) -> Iterator[SickDisk]:
 
 
 def _mount(below: str, mount: str, state: Path) -> None:
-    from mfusepy import FUSE, FuseOSError, Operations  # needs libfuse as soon as it is imported
+    from mfusepy import FUSE, FuseOSError, Operations  # needs libfuse on import
 
     def sick() -> None:
-        """Do as the state says before a write."""
+        """Obey the state before a write."""
         while (said := state.read_text("utf-8")) == "stuck":
             time.sleep(0.05)
         if said.startswith("slow"):
@@ -82,7 +81,7 @@ def _mount(below: str, mount: str, state: Path) -> None:
         return whole
 
     class Loopback(Operations):
-        """Everything as below; what writes is asked whether it may."""
+        """Everything as below. Each write asks first whether it may."""
 
         use_ns = True
 

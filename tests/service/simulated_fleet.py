@@ -1,4 +1,4 @@
-"""Workers on a scheduler in a time of their own, so that what they share out does not depend on how fast a machine is."""
+"""Workers on a scheduler in simulated time, so that the speed of the machine does not change how they share."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -40,7 +40,7 @@ class SimulatedFleet:
             self.workers = [self._worker(number, interval) for number in range(databases)]
 
     def _worker(self, number: int, interval: float) -> Worker:
-        """Every third is in trouble: sessions are looked at from poll to poll."""
+        """Every third database is in trouble, with looks from poll to poll."""
         settings = DatabaseSettings(name=f"db-{number:03}", dsn="demo:undo-storm")
         worker = Worker(MonitoredDatabase(settings, interval), Connector(OracleSettings()), Kept([]), first=self.now)
 
@@ -57,7 +57,7 @@ class SimulatedFleet:
         return worker
 
     def run(self, until: float) -> None:
-        """Give every turn that comes up to that time."""
+        """Run every turn up to that time."""
         with self.scheduler._changed:
             while self.now < until:
                 whose = self.scheduler._next()

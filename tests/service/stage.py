@@ -28,15 +28,15 @@ from service.watch.pipeline import run_poll
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CENTURY = 100 * 365 * 86400.0
 FOR_EVER = HistorySettings(polls=CENTURY, five_minutes=CENTURY, hourly=CENTURY)
-"""Whenever the tests run, the polls of the stage are not too old to be shown one by one."""
+"""Whatever the time of the tests, the polls of the stage are young enough to appear one by one."""
 
 
 RECORDS: dict[int, tuple[Snapshot, Diagnosis, PollRecord | None, IngestRecord | None]] = {}
-"""Polls of this process as the store takes them, by the id of their snapshot, which is kept beside them."""
+"""Polls of this process as the store takes them, by the id of their snapshot. Keeping the snapshot keeps the id unique."""
 
 
 def recorded(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> IngestRecord | None:
-    """`record_of`, once for a poll that many tests recall."""
+    """`record_of`, computed once for a poll that many tests recall."""
     known = RECORDS.get(id(snapshot))
     if known is None or known[0] is not snapshot or known[1] is not diagnosis or known[2] is not poll_record:
         known = (snapshot, diagnosis, poll_record, record_of(snapshot, diagnosis, poll_record))
@@ -56,20 +56,20 @@ class Kept:
         self.records.append(poll_record)
 
     def write(self, url: str) -> None:
-        """Put into a store what was kept so far."""
+        """Write into a store what was kept so far."""
         store = Repository(url)
         self.write_to(store)
         store.close()
 
     def write_to(self, store: Repository) -> None:
-        """Put into an open store what was kept so far, in one transaction as the service does after an outage."""
+        """Write what was kept so far into an open store, in one transaction, as the service does after an outage."""
         told = (recorded(*poll, poll_record) for poll, poll_record in zip(self.polls, self.records, strict=True))
         store.write([one for one in told if one is not None])
 
 
 @dataclass(frozen=True)
 class Past:
-    """All that a scripted poll depends on: the settings and every poll of that database before it."""
+    """Everything that a scripted poll depends on: the settings and every earlier poll of that database."""
 
     watched: str
     polls: tuple[tuple[object, ...], ...] = ()
@@ -77,7 +77,7 @@ class Past:
 
 @dataclass(frozen=True)
 class RecalledPoll:
-    """What a poll left behind, to be put there again by the next test that polls the same."""
+    """The results of a poll, which the next test with the same polls restores."""
 
     published: Published
     episodes: Episodes
@@ -88,7 +88,7 @@ _BLANK = {one.name: one.default for one in fields(MonitoredDatabase)}
 USUAL, RESUME = _BLANK["usual"], _BLANK["resume"]
 
 RECALLED: dict[Past, RecalledPoll] = {}
-"""Polls of this process. A script is a function of time, so the same polls in the same order always give the same."""
+"""Polls of this process. A script is a function of time, so the same polls in the same order always give the same result."""
 
 
 class Stage:
@@ -122,7 +122,7 @@ class Stage:
         return found
 
     def poll(self, name: str, at: float | None = None, scenario: str | None = None) -> Published:
-        """One poll of the main path; `at` moves the clock first. What was polled before in this process is recalled."""
+        """One poll of the main path; `at` moves the clock first. Polls that this process has made before are recalled."""
         self.at = self.at if at is None else at
         watched = self[name]
         past = self._past(watched)
@@ -143,7 +143,7 @@ class Stage:
         return published
 
     def _past(self, watched: MonitoredDatabase) -> Past | None:
-        """What led to the database as it stands; None where the test had a hand in it, so that it polls for itself."""
+        """The history of the database. None after a test has changed it, which then polls for itself."""
         blank = MonitoredDatabase(watched.settings, watched.interval)
         if watched.confirmed or watched.failure or watched.usual is not USUAL or watched.resume is not RESUME:
             return None
@@ -164,25 +164,25 @@ class Stage:
                 self.poll(watched.name, moment)
 
     def app(self, store: str | None = None) -> "Client":
-        """The real app over this board, and over a store of its polls; its workers are not started."""
+        """The real app over this board, and over a store of its polls. Its workers do not start."""
         self._monkeypatch.setattr("service.app.Board", lambda watched: self.board)
         url = store or f"sqlite:///{self.folder}/store.db"
         if store is None and isinstance(self.keeper, Kept) and self.keeper.polls:
             self.keeper.write(url)
-        # Each app with a spool of its own: below the folder we run in, one would find that of another in use.
+        # Each app has its own spool: in the current folder an app would find the spool of another.
         spool = SpoolSettings(directory=self.folder / f"{len(self._apps)}-spool")
         chosen = Settings(store=url, databases=self.databases, history=FOR_EVER, spool=spool)
         self._apps.append(create_app(chosen))
         return Client(self._apps[-1])
 
     def close(self) -> None:
-        """Give back what the apps hold."""
+        """Release what the apps hold."""
         for app in self._apps:
             app.state.close()
 
 
 class Client:
-    """Asks an app without a socket; faults of the app come back as the responses a caller would see."""
+    """Calls an app without a socket. Errors of the app become the responses that a caller would see."""
 
     def __init__(self, app: FastAPI) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""Databases behind one listener, each watched by a real Worker through the real driver: what the stand-in tests share."""
+"""Databases behind one listener, each with a real Worker through the real driver: what the stand-in tests share."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -27,12 +27,12 @@ from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 
 QUICK = OracleSettings(connect_timeout=2.0, statement_timeout=1.0)
-"""Soon over where nobody answers, and long enough for a busy machine that does."""
+"""Short where nobody answers, and long enough for a busy machine that does."""
 SCRIPT = "busy-but-fine"
 
 
 class IdleBackend(ScriptedBackend):
-    """A scripted database on which nothing happens, so that fifty of them cost the test machine little."""
+    """A scripted database where nothing happens, so that fifty of them cost the test machine little."""
 
     def restart(self) -> None:
         super().restart()
@@ -52,7 +52,7 @@ def idle(script: str = SCRIPT, profile: Profile = ORACLE_12_1) -> Service:
 
 
 class Fleet:
-    """Workers over one listener. `polled` holds the moments of each database's good polls."""
+    """Workers over one listener. `polled` has the times of each database's good polls."""
 
     def __init__(
         self, services: Mapping[str, Service], folder: Path, interval: float = 0.2, oracle: OracleSettings = QUICK
@@ -95,7 +95,7 @@ class Fleet:
             self._started.append(self.workers[name])
 
     def gaps(self, names: Iterable[str], since: float = 0.0) -> list[float]:
-        """Seconds from poll to poll of these databases, where they ended after `since`, until now."""
+        """Seconds from poll to poll of these databases, for gaps that ended after `since`, until now."""
         found: list[float] = []
         for name in names:
             moments = [*self.polled[name], monotonic()]
@@ -118,7 +118,7 @@ class Fleet:
 
 
 def fleet(databases: int, hung: int) -> dict[str, Service]:
-    """So many databases, the first of which hang, each at another place."""
+    """This many databases. The first of them hang, each at another place."""
     services = {f"db-{number:02}": idle() for number in range(databases)}
     stages = [Stage.ACCEPT, Stage.LOGIN, Stage.EXECUTE, Stage.FETCH, Stage.ACCEPT]
     for name, stage in zip(services, stages[:hung], strict=False):
@@ -137,7 +137,7 @@ def fleet_of_fifty() -> dict[str, Service]:
 
 
 def becomes(condition: Callable[[], object], what: str, seconds: float = HANGS) -> float:
-    """Wait until it holds; how long that took. Fails after so many seconds, by default only where it never would."""
+    """Wait until it holds, and return how long that took. Fails after this many seconds, by default only if it never would."""
     began = monotonic()
     while not condition():
         assert monotonic() - began < seconds, f"not within {seconds:g} s: {what}"

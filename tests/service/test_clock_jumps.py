@@ -1,6 +1,7 @@
-"""A service whose wall clock jumps by an hour and back while it polls: polls go on, nothing is claimed that was not measured.
+"""A service whose wall clock jumps by an hour and back while it polls:
 
-libfaketime stands between the process and its clock (Debian package faketime); what is monotonic stays so, as in a kernel.
+polls go on, and it claims nothing that it did not measure. libfaketime is between the process and its clock (Debian package
+faketime). Monotonic clocks stay correct, as in a kernel.
 """
 
 import time
@@ -21,7 +22,7 @@ NAMES = ("undo-storm", "busy-but-fine")
 
 
 def library() -> str:
-    """Where libfaketime is; the test is skipped by name where it is not installed."""
+    """The path of libfaketime. Without it the test is skipped by name."""
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     if not found:
         pytest.skip("libfaketime is not installed (Debian package faketime)")
@@ -40,7 +41,7 @@ def settings(place: Place) -> dict[str, object]:
 
 
 def told_by(clock: Path, place: Place) -> dict[str, str]:
-    """The environment in which a process takes the time from a file."""
+    """An environment in which a process reads the time from a file."""
     return {
         NOTED: str(place.folder / "polls.txt"),
         "LD_PRELOAD": library(),
@@ -65,7 +66,7 @@ def test_polls_go_on_across_jumps_of_the_clock(place: Place) -> None:
             print(f"{place.kind} {jump}: 12 polls in {time.monotonic() - began:.1f} s, readyz {ready.status_code}")  # noqa: T201
             assert ready.status_code == 200, ready.text
             told_time = parsedate_to_datetime(ASK.get(f"{running.url}/healthz").headers["date"]).timestamp()
-            assert abs(told_time - time.time() - offset) < 60, "the clock of the process is where it should be"
+            assert abs(told_time - time.time() - offset) < 60, "the clock of the process has the right time"
             assert {one["name"] for one in told if one["up"]} == set(NAMES), told
         running.stop()
         assert running.process.returncode == 0

@@ -1,4 +1,7 @@
-"""With the grants that are printed every confirming query runs, and without one of them just those that are said to need it."""
+"""With the printed grants every confirming query runs.
+
+Without one of them, exactly the queries fail that are listed as needing it.
+"""
 
 import re
 from pathlib import Path
@@ -13,6 +16,7 @@ from service.cli.main import cli
 from service.state.confirmations import ConfirmationRefused, run
 from tests.collectors.shipped_sql import VERSIONS
 from tests.collectors.sqlplus.sqlplus_standin import LONGEST_LINE
+from tests.each import each
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.granted import GrantedBackend, granted_in
@@ -35,7 +39,7 @@ def asked_on(release: str) -> list[Cause]:
 
 
 def named_in_the_page(view: str, release: str) -> set[str]:
-    """The causes beside a view in the table, of those whose query has that text on the release."""
+    """The causes beside a view in the table, limited to queries with that text on the release."""
     beside = {cause for cause, _, views in ROW.findall(PAGE.read_text(encoding="utf-8")) if f"`{view}`" in views}
     here = {cause.id: cause.confirm for cause in asked_on(release)}
     return {cause for cause in beside if (query := here.get(cause)) and view in query.views(VERSIONS[release][-1])}
@@ -56,7 +60,7 @@ def connection(backend: GrantedBackend):  # type: ignore[no-untyped-def]
 
 
 def refused(connection: OracleConnection, release: str) -> set[str]:
-    """The causes whose query, or the one that names, is refused on a release."""
+    """The causes whose query, or whose query for names, a release refuses."""
     found = set()
     for cause in asked_on(release):
         try:
@@ -83,7 +87,7 @@ def test_every_confirming_query_runs_with_the_printed_grants(
 def test_without_one_grant_just_the_causes_are_refused_that_the_page_names(
     kind: str, release: str, every: int, backend: GrantedBackend, connection: OracleConnection
 ) -> None:
-    """Each view in turn where the texts are newest; where they are older, every so many."""
+    """Each view in turn where the texts are newest; for older texts, only some."""
     granted = granted_in(printed(kind, "--confirm"))
     read = {view for cause in asked_on(release) if cause.confirm for view in cause.confirm.views(VERSIONS[release][-1])}
     for view in sorted(read)[::every]:
@@ -100,7 +104,7 @@ def test_queries_of_the_dictionary_are_refused_without_the_part_for_them(
     assert "row-cache-lock-hang" not in closed and "starved-host" not in closed
 
 
-@pytest.mark.parametrize("kind", ["11.2", "cdb", "pdb", "rds", "rds-cdb", "autonomous", "standby"])
+@each("kind", ["11.2", "cdb", "pdb", "rds", "rds-cdb", "autonomous", "standby"])
 def test_part_for_confirming_queries_follows_the_grants_of_the_polls(kind: str) -> None:
     whole, polls = printed(kind, "--confirm"), printed(kind)
     assert whole.startswith(polls) and "-- For confirming queries" in whole.removeprefix(polls)
@@ -122,7 +126,7 @@ def test_part_for_confirming_queries_is_what_sqlplus_takes_line_by_line(kind: st
                 for above in range(place - 1, -1, -1)
                 if part[above].startswith(("-- cdb_", "-- dba_", "-- v$", "-- audit_"))
             )
-            assert head.startswith(f"-- {view}: "), "a grant stands below the causes it serves"
+            assert head.startswith(f"-- {view}: "), "a grant is below the causes that need it"
 
 
 def test_each_view_is_told_with_the_causes_it_serves() -> None:

@@ -1,6 +1,7 @@
-"""kill -9 at any moment, and a store that goes away: it stays whole, and nothing but the poll in flight is lost.
+"""kill -9 at any moment, and a store that goes away:
 
-The short forms run always; the long ones are 200 kills and five minutes of outage.
+it stays whole, and only the poll in flight is lost. The short forms always run; the long ones are 200 kills and five minutes
+of outage.
 """
 
 import random
@@ -27,7 +28,7 @@ from tests.started import Started
 
 @contextmanager
 def polling(place: Place, began: float) -> Iterator[None]:
-    """The process, once its polls are coming; killed with the block."""
+    """The process, once its polls arrive. The block kills it."""
     before = len(noted(place))
     words = ("-m", "tests.service.crashing", place.url, str(place.folder), str(began))
     process = Started(*words, errors=place.folder / "stderr.txt")
@@ -51,7 +52,7 @@ def noted(place: Place) -> list[tuple[str, int]]:
 
 
 def finished(place: Place) -> Repository:
-    """The store after a last start that brings in what the spool holds."""
+    """The store after a last start, which brings in the spool."""
     store = Repository(place.url)
     spool = DiskQueue(place.folder / "spool", 2**30)
     Writer(store, spool).catch_up()
@@ -82,7 +83,7 @@ def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     lost = Counter(name for name, at in set(noted(place)) - stored(place))
     assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
     firsts = place.execute("select count(*) from polls where seconds is null")
-    assert firsts == [(len(NAMES),)], "each restart goes on where the last poll was kept"
+    assert firsts == [(len(NAMES),)], "each restart continues from the last kept poll"
     assert place.execute("select count(*) from figures_5m")[0][0] > 0
     print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
     store.close()

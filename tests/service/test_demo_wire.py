@@ -26,7 +26,7 @@ def test_standin_demo_over_the_wire_polls_every_scripted_database(how: signal.Si
             both.kill()
     assert both.returncode == 0, errors
     assert f"service on http://127.0.0.1:{port}/" in out and "Traceback" not in errors
-    assert len(out.splitlines()) == 1, "the listener saw something nobody scripted"
+    assert len(out.splitlines()) == 1, "the listener met an unknown statement"
 
 
 def _up(port: int) -> set[str]:

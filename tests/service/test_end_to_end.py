@@ -1,4 +1,4 @@
-"""`latchscope demo` as a process: from the start to verdicts over REST, and gone on a signal."""
+"""`latchscope demo` as a process: from the start to verdicts over REST, until a signal ends it."""
 
 from pathlib import Path
 

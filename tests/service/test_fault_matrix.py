@@ -1,7 +1,8 @@
-"""The fault matrix on the stand-in: the real driver over real sockets, through worker, main path and board.
+"""The fault matrix on the stand-in:
 
-Every fault befalls one database at its first connect and another while it runs; healthy ones are polled beside them
-and must miss no poll. One line is printed per fault: `pytest -s -k fault_matrix`.
+the real driver over real sockets, through worker, main path and board. Every fault affects one database at its first connect
+and another while it runs. Healthy ones are polled beside them and must miss no poll. Each fault prints one line: `pytest -s
+-k fault_matrix`.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -19,18 +20,18 @@ from tests.service.standin import QUICK, Fleet, becomes, idle
 
 @dataclass(frozen=True)
 class Pace:
-    """How long everything may take: the short form's timeouts, or those of production."""
+    """Time limits: those of the short form, or those of production."""
 
     oracle: OracleSettings
     interval: float
     hold: float
-    """Seconds a fault lasts after it was seen."""
+    """Seconds that a fault lasts after latchscope saw it."""
     detect: float
     recover: float
     miss: float
-    """A pause between two polls of a healthy database that is a poll missed."""
+    """A pause between two polls of a healthy database that counts as a missed poll."""
     healthy: int
-    """How many databases are well all the time."""
+    """How many databases stay healthy."""
 
     @property
     def others(self) -> list[str]:
@@ -39,7 +40,7 @@ class Pace:
 
 
 SHORT = Pace(QUICK, interval=1.0, hold=0.0, detect=HANGS, recover=HANGS, miss=HANGS, healthy=4)
-"""Nothing here fails because the machine is slow; how soon everything happens is what LONG is about."""
+"""Nothing here fails because the machine is slow. LONG tests how soon everything happens."""
 LONG = Pace(OracleSettings(), interval=10.0, hold=60.0, detect=40.0, recover=75.0, miss=20.0, healthy=9)
 
 
@@ -88,7 +89,7 @@ def play(fleet: Fleet, fault: Fault, name: str, pace: Pace, *, running: bool) ->
 
 
 def matrix(folder: Path, pace: Pace, *, running: bool) -> list[Outcome]:
-    """Every fault at once, each on a database of its own, and the healthy ones beside them."""
+    """Every fault at once, each on its own database, and the healthy ones beside them."""
     names = {fault: fault.name.replace(" ", "-").replace(",", "") for fault in FAULTS}
     others = pace.others
     services = {name: idle() for name in (*names.values(), *others)}

@@ -1,4 +1,4 @@
-"""Names from a hostile database, file or caller, in every output there is: seen as what they are, and without effect."""
+"""Names from a hostile database, file or caller, in every output: visible as they are, and without effect."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ BARRED = {"html_inline", "html_block", "link_open", "image"}
 
 
 def harmless(text: str) -> bool:
-    """Whether a terminal that shows it does nothing but show it; the hard space that ties a number to its unit is a space."""
+    """Whether a terminal only shows it. The hard space between a number and its unit counts as a space."""
     plain = text.replace("\n", "").replace("\N{NO-BREAK SPACE}", " ")
     return plain.isprintable() and UNSEEN.search(plain) is None
 
@@ -50,7 +50,7 @@ def kinds(markdown: str) -> set[str]:
 
 
 def diagnosed(name: str) -> InputResults:
-    """The incident, as a database would tell it whose code locations and whose own name are chosen by an enemy."""
+    """The incident from a database whose code locations and name an enemy chose."""
     document = json.loads(INCIDENT.read_text(encoding="utf-8"))
     document["database"] = f"db{''.join(filter(str.isprintable, name))}"  # others are refused
     (snapshot,) = document["snapshots"]
@@ -137,11 +137,11 @@ PAGES = {
     "/db/undo-storm/export.html": 6,
     "/db/undo-storm/export.md": 6,
 }
-"""How many times a page shows the worst name, at the least."""
+"""How many times a page shows the worst name, at least."""
 
 
 def hostile(told: Diagnosis) -> Diagnosis:
-    """The same, with the worst name wherever a page shows what a database or a person told."""
+    """The same, with the worst name wherever a page shows the words of a database or a person."""
     first = told.findings[0].model_copy(update={"title": WORST, "lede": WORST, "do_now": WORST, "cache": WORST})
     total = WaiterTotal(name=WORST, waiters=3, share=0.5, sessions=1.0)
     group = WaiterGroup(
@@ -172,13 +172,13 @@ def pages(stage: Stage) -> Client:
 
 
 def test_pages_of_hostile_names_are_harmless(pages: Client, stage: Stage) -> None:
-    """Names of the database, and those that people give: the text of a mark and the name of a file."""
+    """Names from the database, and those that people give: the text of a mark and the name of a file."""
     sent = pages.get("/api/v1/reports", "POST", files=[("file", (f"{FILE}.json", INCIDENT.read_bytes()))])
     assert sent.status_code == 201, sent.text
     store = Repository(f"sqlite:///{stage.folder}/store.db")
     store.marks.add(
         "undo-storm", BEGAN + timedelta(seconds=41), WORST, WORST
-    )  # REST refuses it, an older release did not
+    )  # REST refuses it, but an older release did not
     (mark,) = store.marks.between("undo-storm", BEGAN, BEGAN + timedelta(hours=1)).items
     store.close()
     for path, least in PAGES.items():
@@ -190,6 +190,6 @@ def test_pages_of_hostile_names_are_harmless(pages: Client, stage: Stage) -> Non
             assert not kinds(text) & BARRED and "## forged" not in text.splitlines()
         else:
             assert "<script>alert" not in text and "<img src=x" not in text, path
-        # The name of a file has lost what cannot be seen before it is kept.
+        # The name of a file loses its invisible characters before it is kept.
         shows = max(text.count("[U+202E]"), text.count("onerror=alert"))
         assert shows >= least, f"{path} shows the names {shows} times"

@@ -1,4 +1,4 @@
-"""What latchscope writes is for its owner alone, also what an older one left open."""
+"""Only the owner can read what latchscope writes, and files that an older one left open are closed."""
 
 import os
 import signal

@@ -1,7 +1,7 @@
 """`latchscope serve` while its PostgreSQL is killed, restarted, made read-only, without free connections, or frozen.
 
-One service lives through everything. /readyz says so each time, what was polled is not lost, and it recovers by itself. Where
-the leases are lost nobody may poll (docs/scale.md); a server that is only read-only leaves them, and polls go on into the spool.
+One service lives through everything. Each time /readyz says so, no poll is lost, and the service recovers by itself. Without
+leases nobody may poll (docs/scale.md). A read-only server leaves the leases, and polls go on into the spool.
 """
 
 import signal
@@ -45,7 +45,7 @@ def restarted(server: Postgres, place: Place) -> Iterator[None]:
 
 @contextmanager
 def read_only(server: Postgres, place: Place) -> Iterator[None]:
-    """As after a promotion that somebody fenced: `default_transaction_read_only`."""
+    """As after a promotion behind a fence: `default_transaction_read_only`."""
     server.query("alter system set default_transaction_read_only = on")
     server.query("select pg_reload_conf()")
     yield
@@ -55,7 +55,7 @@ def read_only(server: Postgres, place: Place) -> Iterator[None]:
 
 @contextmanager
 def out_of_connections(server: Postgres, place: Place) -> Iterator[None]:
-    """Others hold every connection that there is, and the service loses its own."""
+    """Other clients hold every connection, and the service loses its own."""
     with ExitStack() as fillers:
         fill = {"dbname": "postgres", "host": server.socket, "user": "postgres", "application_name": "filler"}
         first = fillers.enter_context(psycopg.connect(**fill, autocommit=True))
@@ -73,7 +73,7 @@ def out_of_connections(server: Postgres, place: Place) -> Iterator[None]:
 
 @contextmanager
 def frozen(server: Postgres, place: Place) -> Iterator[None]:
-    """It takes connections, as the kernel does that for it, and answers nothing: a server whose own disk is stuck."""
+    """It accepts connections, which the kernel does for it, and answers nothing: a server whose own disk is stuck."""
     everyone = server.processes()
     for each in everyone:
         each.send_signal(signal.SIGSTOP)
@@ -86,7 +86,7 @@ OUTAGES: tuple[Callable[[Postgres, Place], object], ...] = (killed, restarted, r
 
 
 def through(outage: Callable[..., object], server: Postgres, place: Place, running: Running) -> str:
-    """One outage from beginning to end; what was seen, in one line."""
+    """One outage from beginning to end, and its line."""
     name = outage.__name__
     before, began, said, slowest = len(noted(place)), time.monotonic(), "", 0.0
     with outage(server, place):  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def through(outage: Callable[..., object], server: Postgres, place: Place, runni
             polls = len(noted(place)) - before
             during = f"told after {seen:.1f} s, {polls} polls meanwhile, slowest answer {slowest:.1f} s; {said}"
             if outage is read_only:
-                assert polls > 2 * len(NAMES), "a server that is only read-only stops no poll"
+                assert polls > 2 * len(NAMES), "a read-only server stops no poll"
         else:
             during = ""
     well = time.monotonic()
@@ -121,7 +121,7 @@ def through(outage: Callable[..., object], server: Postgres, place: Place, runni
 def test_service_lives_through_every_outage_of_postgresql(tmp_path: Path) -> None:
     databases = [{"name": name, "dsn": f"demo:{name}", "interval": "500ms"} for name in NAMES]
     server = Postgres()
-    server.query("alter system set synchronous_commit = on")  # whoever is killed keeps what it has promised
+    server.query("alter system set synchronous_commit = on")  # a killed process keeps its promises
     server.query("select pg_reload_conf()")
     place = Place("postgresql", tmp_path, server)
     try:

@@ -1,7 +1,8 @@
-"""Three processes, one PostgreSQL: every database is polled by exactly one of them, whatever happens to the others.
+"""Three processes, one PostgreSQL:
 
-Poll times are read from the store, where every poll of every replica ends up. How soon a successor polls, and that no poll
-is doubled, are matters of time: the long form asks for them, and test_leases holds that no two have a database at once.
+exactly one of them polls each database, whatever happens to the others. Poll times come from the store, which receives every
+poll of every replica. How soon a successor polls, and that nobody polls twice, depend on time: the long form tests them, and
+test_leases proves that no two have a database at once.
 """
 
 import signal
@@ -34,7 +35,7 @@ def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Place]:
 
 
 def judge(fleet: Replicas, since: datetime, interval: float, capsys: pytest.CaptureFixture[str]) -> None:
-    """What must hold of the polls in the store, whatever happened."""
+    """What must hold for the polls in the store, whatever happened."""
     found = gaps(fleet.polls(), since)
     doubled = [one for one in found if one[0] < 0.45 * interval]  # a worker leaves half an interval after a late poll
     with capsys.disabled():
@@ -42,8 +43,8 @@ def judge(fleet: Replicas, since: datetime, interval: float, capsys: pytest.Capt
             f"\n{len(found) + len(fleet.databases)} polls of {len(fleet.databases)} databases: longest gap "
             f"{found[-1][0]:.2f} s ({found[-1][1]}) at an interval of {interval:g} s, {len(doubled)} doubled polls"
         )
-    assert not doubled, "polled by two, or by one successor too soon"
-    # Two intervals are the promise; the second is for a machine that starts replicas and runs other tests meanwhile.
+    assert not doubled, "two replicas polled it, or one successor polled too soon"
+    # The promise is two intervals. The second is for a machine that starts replicas and runs other tests.
     assert found[-1][0] <= 2 * interval + 1.0
     assert {name for _, name in found} == {one["name"] for one in fleet.databases}
 
@@ -88,7 +89,7 @@ def test_replicas_poll_sixty_databases_through_the_driver(
             {"name": name, "dsn": dsn, "user": USER, "password_file": str(password), "interval": "10s"}
             for name, dsn in dsns.items()
         ]
-        # A busy machine makes polls dear, and dear ones come less often; that is another matter.
+        # A busy machine makes polls expensive and so less frequent; that is another test's subject.
         with replicas(shared, tmp_path, databases, defaults={"budget": 1.0}) as fleet:
             for name in "abc":
                 fleet.start(name)
@@ -100,7 +101,7 @@ def test_replicas_poll_sixty_databases_through_the_driver(
             sleep(30.0)
             fleet.start("d")
             fleet.even("a", "c", "d")
-            sleep(15.0)  # the promise is for one misfortune at a time
+            sleep(15.0)  # the promise covers one failure at a time
             shared.execute(CUT.format(shared.name))
             sleep(30.0)
             fleet.even("a", "c", "d")
@@ -116,13 +117,13 @@ def leases(place: Place) -> set[object]:
 
 
 def polled_on(fleet: Replicas) -> None:
-    """Every database is polled from now on, twice at least, by whoever has it now."""
+    """Every database is polled from now on, at least twice, by its present owner."""
     before = {name: len(times) for name, times in fleet.polls().items()}
     becomes(lambda: all(len(fleet.polls()[name]) >= before[name] + 2 for name in NAMES), "every database is polled on")
 
 
 def disjoint(fleet: Replicas) -> None:
-    """No database is exported twice, and none is missing."""
+    """Exactly one replica exports each database."""
 
     def once() -> bool:
         told = sorted(name for one in fleet.running.values() for name in one.up())
@@ -132,7 +133,7 @@ def disjoint(fleet: Replicas) -> None:
 
 
 def same_answers(fleet: Replicas) -> None:
-    """Every replica answers every question, and they agree within a poll."""
+    """Every replica answers every request, and they agree within a poll."""
     for question in ("diagnosis", "latches", "caches", "capabilities", "episodes"):
         path = f"/api/v1/databases/{NAMES[0]}/{question}"
 
@@ -148,4 +149,4 @@ def same_answers(fleet: Replicas) -> None:
         assert ASK.post(f"{here}/login/resume").json() == {"database": NAMES[0], "resumed": False}
         assert ASK.post(f"{here}/holders", json={"looks": 1}).status_code == 200
     probes = [ASK.get(f"{one.url}/probe?target={NAMES[0]}").status_code for one in fleet.running.values()]
-    assert sorted(probes) == [200] + [404] * (len(probes) - 1), "only who polls it exports it"
+    assert sorted(probes) == [200] + [404] * (len(probes) - 1), "only its owner exports it"

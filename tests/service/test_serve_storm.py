@@ -1,6 +1,5 @@
-"""`latchscope serve` itself, killed over and over while it polls: what its writer had taken is in the store afterwards.
-
-tests/service/test_crash.py does the same to the writer alone, and soon enough for every run of the tests.
+"""`latchscope serve` itself, killed again and again while it polls: the store then has everything that its writer took.
+tests/service/test_crash.py does the same to the writer alone, and fast enough for every run of the tests.
 """
 
 import os
@@ -27,16 +26,15 @@ KILLS = {"sqlite": 200, "postgresql": 100}
 FEWER = "LATCHSCOPE_TEST_KILLS"
 """The environment may ask for another number of kills."""
 STARTS = 4
-"""Every so often it is killed while it starts, before it answers or polls."""
+"""One kill in this many comes during the start, before it answers or polls."""
 
 
 @contextmanager
 def serving(place: Place, *, awaited: bool = True) -> Iterator[Running]:
-    """`latchscope serve` over scripted databases that are polled five times a second, killed with the block.
+    """`latchscope serve` over scripted databases, polled five times a second.
 
-    The block begins once it polls, or with its start where nothing is `awaited`.
-
-    At another port each time: with PostgreSQL each replica has a spool of its own, and takes over that of one that is gone.
+    The block kills it. The block begins once it polls, or with its start if nothing is `awaited`. Each start has another
+    port: with PostgreSQL each replica has its own spool, and takes over that of a dead one.
     """
     databases = [{"name": name, "dsn": f"demo:{name}", "interval": "200ms"} for name in NAMES]
     before = len(noted(place))
@@ -55,7 +53,7 @@ def serving(place: Place, *, awaited: bool = True) -> Iterator[Running]:
 
 
 def finished(place: Place) -> Repository:
-    """The store with what the last end left in the spool, wherever below its folder that is."""
+    """The store together with what the last end left in the spool, wherever below its folder."""
     store = Repository(place.url)
     for folder in {each.parent for each in (place.folder / "spool").rglob("*.poll")}:
         Writer(store, DiskQueue(folder, 2**30)).catch_up()

@@ -1,6 +1,7 @@
-"""`latchscope serve` on a disk that is full, read-only, failing, slow or stuck: polls go on, /readyz says so, nothing is lost.
+"""`latchscope serve` on a disk that is full, read-only, failing, slow or stuck:
 
-One service lives through everything, one sickness after the other, and recovers by itself each time.
+polls go on, /readyz says so, nothing is lost. One service lives through everything, one fault after the other, and recovers
+by itself each time.
 """
 
 import signal
@@ -28,7 +29,7 @@ POLLS = 10
 
 
 def through(disk: SickDisk, sickness: str, place: Place, running: Running) -> str:
-    """One sickness from beginning to end; what was seen, in one line."""
+    """One fault from beginning to end, and its line."""
     before, began = len(noted(place)), time.monotonic()
     disk.suffer(sickness)
     said = ""
@@ -53,9 +54,9 @@ def through(disk: SickDisk, sickness: str, place: Place, running: Running) -> st
 
 
 def ends_while_stuck(disk: SickDisk, running: Running, place: Place, spool: Path | None) -> None:
-    """It ends once what is in memory is on a disk that answers, or else says what it loses.
+    """It ends once everything in memory is on a disk that answers, or else it names the loss.
 
-    The kernel lets a process go only when the disk has answered, whatever is done to it.
+    The kernel releases a process only after the disk has answered.
     """
     disk.suffer("stuck")
     running.wait(lambda: ASK.get(f"{running.url}/readyz").status_code == 503)
@@ -72,7 +73,7 @@ def ends_while_stuck(disk: SickDisk, running: Running, place: Place, spool: Path
         waiting = len(left)
         Writer(store, left).catch_up()
         store.close()
-        assert set(noted(place)) <= stored(place), "all that was taken is brought in by the next start"
+        assert set(noted(place)) <= stored(place), "the next start brings in everything that was taken"
         last = f"{waiting} polls in the spool, all brought in"
     print(f"SIGTERM while it is stuck: done after {seen:.1f} s: {last}", flush=True)  # noqa: T201
 

@@ -1,6 +1,5 @@
-"""Memory, threads and descriptors of a service whose databases name something new in every poll and cut it off again and again.
-
-A soak test only: a slope needs its minutes. `LATCHSCOPE_TEST_MINUTES` asks for another length than half an hour.
+"""Memory, threads and descriptors of a service whose databases name something new in every poll and drop the connection
+again and again. A soak test only: a slope needs minutes. `LATCHSCOPE_TEST_MINUTES` sets another length than half an hour.
 """
 
 import json
@@ -34,7 +33,7 @@ NAMED = {"v$rowcache", "v$latch_misses", "v$mutex_sleep", "v$system_event", "v$s
 
 
 class Renaming(IdleBackend):
-    """A database in which the last row of what has a name gets a new one in every answer."""
+    """A database where the last named row has a new name in every answer."""
 
     numbers = count()
 
@@ -63,7 +62,7 @@ def objects(running: Running, folder: Path) -> Counter[str]:
 
 
 def slope(moments: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """Change per hour, and half the width of its 95 % interval: noise of one sample is that of the residuals."""
+    """Change per hour, and half the width of its 95 % interval. The residuals give the noise of one sample."""
     line = statistics.linear_regression(moments, values)
     residuals = [value - line.intercept - line.slope * at for at, value in zip(moments, values, strict=True)]
     middle = statistics.fmean(moments)
@@ -99,7 +98,7 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(tmp_path: Pa
             if number % 3 == 2:
                 for each in list(listener.services.values())[number % 4 :: 4]:
                     each.drop_connections()
-            if passed > 15 * MINUTES:  # a quarter of the time is for what is loaded and filled once
+            if passed > 15 * MINUTES:  # a quarter of the time is for loading and first filling
                 early = early or objects(running, tmp_path)
                 taken.append((passed, *sample(running.process.pid)))
             ASK.get(f"{running.url}/metrics")
@@ -118,5 +117,5 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(tmp_path: Pa
     third = len(taken) // 3
     for what, values in zip(("threads", "descriptors"), figures[1:], strict=True):
         assert max(values[-third:]) <= max(values[:third]) + 3, f"{what} grow: {values}"
-    # What grows by design is what an hour remembers of each poll: a bound, not a wish for nothing.
+    # What an hour remembers of each poll grows by design: the test bounds it.
     assert figures[0][-1] - figures[0][0] <= DATABASES * 2.0

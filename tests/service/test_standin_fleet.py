@@ -1,9 +1,8 @@
-"""Databases on the stand-in, some of which hang: the others are polled, /metrics answers, SIGTERM ends it.
+"""Databases on the stand-in, some of which hang:
 
-How late polls come and how fast /metrics answers depends on the machine too: it is printed here, and measured by
-`python -m bench capacity --hung`.
-
-The stand-in is a process of its own, as databases are. Poll times are read from /metrics, as Prometheus would.
+the others are polled, /metrics answers, SIGTERM ends the service. How late polls come and how fast /metrics answers depend
+on the machine too, so the test only prints them; `python -m bench capacity --hung` measures them. The stand-in is a separate
+process, as databases are. Poll times come from /metrics, as for Prometheus.
 """
 
 import http.client
@@ -35,7 +34,7 @@ from tests.started import Started
 
 @dataclass(frozen=True)
 class Size:
-    """How many databases there are, and how many of them hang; as `tests.service.standin` makes them."""
+    """How many databases there are, and how many of them hang, as `tests.service.standin` makes them."""
 
     backend: str
     databases: int
@@ -57,11 +56,11 @@ _POLLED = re.compile(r'^latchscope_last_poll_timestamp_seconds\{db="([^"]+)"\} (
 
 @dataclass
 class Watch:
-    """What scraping /metrics again and again shows."""
+    """The results of repeated scrapes of /metrics."""
 
     port: int
     answers: list[float] = field(default_factory=list)
-    """Seconds each scrape took."""
+    """Seconds that each scrape took."""
     polls: dict[str, list[float]] = field(default_factory=dict)
 
     def scrape(self) -> None:
@@ -78,14 +77,14 @@ class Watch:
                 moments.append(float(moment))
 
     def scrape_for(self, seconds: float, every: float) -> None:
-        """Scrape for so long."""
+        """Scrape for this long."""
         until = monotonic() + seconds
         while monotonic() < until:
             self.scrape()
             sleep(every)
 
     def lateness(self, interval: float) -> list[float]:
-        """By how much polls came later than the interval after the one before; the first waits for its turn."""
+        """By how much polls came later than the interval after the one before. The first waits for its turn."""
         pairs = [pair for moments in self.polls.values() for pair in pairwise(moments[1:])]
         return sorted(max(0.0, later - earlier - interval) for earlier, later in pairs)
 
@@ -101,7 +100,7 @@ class Watch:
 
 
 def at(values: list[float], share: float) -> float:
-    """The value below which that share lies."""
+    """The value below which this share of the values lies."""
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
@@ -121,12 +120,12 @@ def stand_in(backend: str, databases: int) -> Iterator[dict[str, str]]:
 
 
 def judge(watch: Watch, interval: float, patience: float, capsys: pytest.CaptureFixture[str]) -> None:
-    """What must hold of the fifty on any machine. `patience`: seconds for which a hung statement holds whoever waits."""
+    """What must hold for the fifty on any machine. `patience`: the seconds for which a hung statement makes its caller wait."""
     with capsys.disabled():
         print(f"\n{watch.line(interval)}")  # noqa: T201  figures are there to be read
     assert watch.polls.keys() == FIFTY.healthy
-    assert all(len(moments) > 1 for moments in watch.polls.values()), "some are polled no more"
-    assert at(sorted(watch.answers), 0.5) < patience, "/metrics waits for those that hang"
+    assert all(len(moments) > 1 for moments in watch.polls.values()), "some get no more polls"
+    assert at(sorted(watch.answers), 0.5) < patience, "/metrics waits for the databases that hang"
 
 
 @contextmanager
@@ -168,11 +167,15 @@ def test_standin_fleet_polls_every_database_that_answers(tmp_path: Path, monkeyp
 
         becomes(again_and_again, "twelve databases are polled three times beside four that hang")
         assert watch.polls.keys() == SIXTEEN.healthy
-        told = {
-            one["name"]: one for one in httpx.get(f"http://127.0.0.1:{port}/api/v1/databases", timeout=HANGS).json()
-        }
-        assert {name for name, one in told.items() if one["mechanism"] == "latch"} == watch.polls.keys()
-        assert {name for name, one in told.items() if one["failure"]} >= SIXTEEN.hanging
+        told: dict[str, dict[str, object]] = {}
+
+        def every_hang_is_told() -> bool:
+            rows = httpx.get(f"http://127.0.0.1:{port}/api/v1/databases", timeout=HANGS).json()
+            told.update({row["name"]: row for row in rows})
+            return {name for name, row in told.items() if row["failure"]} >= SIXTEEN.hanging
+
+        becomes(every_hang_is_told, "each of the four that hang has its failure")
+        assert {name for name, row in told.items() if row["mechanism"] == "latch"} == watch.polls.keys()
 
 
 @pytest.mark.soak
@@ -183,7 +186,7 @@ def test_standin_fleet_of_fifty_goes_on_beside_those_that_hang(
     with serving(FIFTY, tmp_path, interval, monkeypatch) as port:
         watch = Watch(port)
         watch.scrape_for(1.5, 0.03)
-        watch.answers.clear()  # fifty logins at one moment are no part of the question
+        watch.answers.clear()  # this test is not about fifty logins at one moment
         watch.scrape_for(6.0, 0.03)
     judge(watch, interval, 2.0, capsys)
 
@@ -227,7 +230,7 @@ def test_standin_fleet_ends_at_sigterm(
         took = monotonic() - began
     with capsys.disabled():
         print(f"\nSIGTERM with {size.hung} hung databases: gone after {took:.2f} s")  # noqa: T201
-    assert took < patience, "the end waits for those that hang"
+    assert took < patience, "the end waits for the databases that hang"
 
 
 def _all_up(watch: Watch, size: Size) -> bool:

@@ -1,4 +1,4 @@
-"""`latchscope serve` without another thread or file descriptor: polls go on, little is said, and it recovers by itself."""
+"""`latchscope serve` without another thread or file descriptor: polls go on, the log stays short, and it recovers by itself."""
 
 import os
 import time
@@ -25,7 +25,7 @@ CGROUPS = (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup"))
 
 @contextmanager
 def no_more_threads(pid: int) -> Iterator[None]:
-    """What the kernel says to a process in a container whose pids.max it has reached."""
+    """The kernel's message to a process in a container that has reached its pids.max."""
     root = next((each for each in CGROUPS if (each / "cgroup.procs").is_file() and os.access(each, os.W_OK)), None)
     if root is None:
         pytest.skip("no control group that limits threads can be made here (pids, as root)")
@@ -42,7 +42,7 @@ def no_more_threads(pid: int) -> Iterator[None]:
 
 
 def crowd(running: Running, requests: int) -> list[int]:
-    """The statuses of so many requests, forty at a time; a refused connection is 0."""
+    """The statuses of this many requests, forty at a time. A refused connection is 0."""
 
     def ask(number: int) -> int:
         paths = ("/metrics", "/api/v1/databases", "/readyz", "/api/v1/episodes")
@@ -55,7 +55,7 @@ def crowd(running: Running, requests: int) -> list[int]:
 
 
 def goes_on(place: Place, name: str, why: str) -> float:
-    """Wait for five more polls of a database; how long that took."""
+    """Wait for five more polls of a database, and return how long that took."""
     before = sum(each == name for each, _ in noted(place))
     return becomes(lambda: sum(each == name for each, _ in noted(place)) > before + 5, f"polls of {name} go on {why}")
 

@@ -1,4 +1,4 @@
-"""Threads of ours: a death is never silent, and never for good."""
+"""Threads of ours: no death is silent, and none is for good."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from tests.service.standin import becomes
 
 
 class Frail:
-    """Work that dies as often as it is told, and then goes on until it is stopped."""
+    """Work that dies as often as a test asks, and then goes on until it is stopped."""
 
     def __init__(self, *deaths: BaseException | None) -> None:
         self.deaths = list(deaths)
@@ -96,7 +96,7 @@ def test_death_is_told_while_the_thread_is_away(watched: Callable[..., Supervise
     thread.stop()
     thread.join(10)
     assert not thread.alive, "a stop does not wait for the pause"
-    assert thread.trouble is None, "who was stopped is in no trouble"
+    assert thread.trouble is None, "a stopped thread is in no trouble"
 
 
 def test_pause_doubles_while_it_dies_at_once_and_the_trace_is_logged_once(

@@ -1,4 +1,4 @@
-"""What every instance waits for a little: the ordinary waits beside any trouble."""
+"""The small waits of every instance: ordinary waits beside any trouble."""
 
 from collections.abc import Mapping
 
@@ -25,10 +25,10 @@ NEIGHBOURS: dict[str, tuple[float, float, float]] = {
     "enq: TX - row lock contention": (1e-6, 2e-2, 5e-2),
     "enq: TX - allocate ITL entry": (1e-7, 1e-4, 5e-2),
 }
-"""Waits that cost a share of the base load, lowest and highest, and the seconds of one."""
+"""Waits that cost a share of the base load: lowest, highest, and the seconds of one."""
 IN_A_CLUSTER = {"enq: SV -  contention": (1e-7, 3e-4, 2e-3), "LCK0 row cache object free": (1e-8, 1e-5, 1e-3)}
 QUIET_SHARE = 0.002
-"""An instance in order loses no more than this share of its load to any one place of the row cache."""
+"""A healthy instance loses at most this share of its load to any one place of the row cache."""
 GUARD_MEAN = (3e-4, 8e-3)
 """Seconds of an ordinary wait for a mutex."""
 
@@ -43,7 +43,7 @@ def child_gets(it: Instance, gets: Mapping[Key, float]) -> dict[int, float]:
 
 
 def child_loads(it: Instance, gets: Mapping[Key, float]) -> dict[int, LatchLoad]:
-    """What ordinary look-ups do to each child, beside those of a trouble."""
+    """The effect of ordinary look-ups on each child, beside those of a trouble."""
     loads = {}
     for child, rate in child_gets(it, gets).items():
         rate -= sum(load.gets for hot, load in it.hot if hot == child)
@@ -53,7 +53,7 @@ def child_loads(it: Instance, gets: Mapping[Key, float]) -> dict[int, LatchLoad]
 
 
 def add_ordinary_waits(it: Instance, loads: dict[int, LatchLoad]) -> None:
-    """Streams of ordinary waits: neighbours, and the few sleeps of a guard in order."""
+    """Streams of ordinary waits: neighbours, and the few sleeps of a healthy guard."""
     base = it.sessions
     known = {**NEIGHBOURS, **(IN_A_CLUSTER if it.cluster else {})}
     for event, (low, high, mean) in known.items():

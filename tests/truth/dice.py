@@ -1,4 +1,4 @@
-"""Seeded draws: every number of an instance comes from here, so that a seed is an instance."""
+"""Seeded draws: every number of an instance comes from here, so a seed defines an instance."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -11,17 +11,17 @@ NORMAL_FROM = 1e7
 
 
 class Dice:
-    """Draws that depend on the seed and on the order of asking, on nothing else."""
+    """Draws that depend only on the seed and on the order of calls."""
 
     def __init__(self, *seed: int) -> None:
         self._random = np.random.default_rng(seed)
 
     def between(self, low: float, high: float) -> float:
-        """Anything from low to high, evenly."""
+        """Uniform from low to high."""
         return float(self._random.uniform(low, high))
 
     def scale(self, low: float, high: float) -> float:
-        """Anything from low to high, evenly by orders of magnitude."""
+        """Uniform from low to high on a logarithmic scale."""
         return float(np.exp(self._random.uniform(np.log(low), np.log(high))))
 
     def about(self, median: float, spread: float = 0.3) -> float:
@@ -29,7 +29,7 @@ class Dice:
         return float(median * np.exp(self._random.normal(0.0, spread)))
 
     def count(self, mean: float) -> int:
-        """How often something happened whose mean number is known (Poisson)."""
+        """A count with this mean (Poisson)."""
         if mean <= 0:
             return 0
         if mean > NORMAL_FROM:
@@ -45,11 +45,11 @@ class Dice:
         return bool(self._random.random() < probability)
 
     def pick(self, options: Sequence[Option]) -> Option:
-        """One of several, all alike."""
+        """One of several, equally likely."""
         return options[int(self._random.integers(len(options)))]
 
     def split(self, total: int, weights: Sequence[float]) -> list[int]:
-        """A number of events dealt out by weights."""
+        """A number of events, distributed by weights."""
         shares = np.asarray(weights, dtype=float)
         return [int(part) for part in self._random.multinomial(total, shares / shares.sum())]
 

@@ -1,4 +1,4 @@
-"""case(): the instance of a seed, its interval as two snapshots, and its truth. The same seed gives the same, always."""
+"""case(): the instance of a seed, its interval as two snapshots, and its truth. The same seed always gives the same."""
 
 from dataclasses import dataclass, replace
 
@@ -17,9 +17,9 @@ from tests.truth.truth import STRENGTHS, Trouble, Truth
 INTERVALS = (15.0, 15.0, 15.0, 30.0, 60.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 LONGEST = 3600.0
 FEWEST_WAITS = 25
-"""An interval in which a trouble made fewer waits shows nothing; it is taken longer."""
+"""If a trouble made fewer waits than this, the interval shows nothing, and a longer one is drawn."""
 LEAST_SESSIONS = 1.5
-"""Sessions that must be active before they can get in each other's way."""
+"""Sessions that must be active before they can block each other."""
 TRIES, MOST_TIMES_BASE = 4, 4.0
 IN_A_PAIR = (0.09, 0.28)
 BESIDE = (0.008, 0.12)
@@ -42,7 +42,7 @@ class Case:
 
 
 def case(seed: int, *, full_sight: bool = False) -> Case:
-    """The case of a seed; with `full_sight` as if nothing had been taken away from the reader."""
+    """The case of a seed. With `full_sight` nothing is hidden from the reader."""
     setting = setting_of(seed)
     if setting.kind == "healthy":
         outcome = come_out(_ordinary(Dice(seed), setting))
@@ -61,12 +61,12 @@ def _ordinary(dice: Dice, setting: Setting) -> Instance:
 
 
 def _troubled(seed: int, setting: Setting) -> Outcome:
-    """Find the stakes at which the troubles cost what they are to cost."""
+    """Find the stakes at which the troubles reach their target cost."""
     known = [MECHANISMS[cause] for cause in setting.causes]
     dice = Dice(seed, 1)
     wanted = [_wanted(dice, setting) for _ in known]
     seconds = dice.pick(INTERVALS)
-    stakes = [share / (1 - sum(wanted)) for share in wanted]  # per session that is active anyhow
+    stakes = [share / (1 - sum(wanted)) for share in wanted]  # per session that is active in any case
     if setting.kind == "look-alike":
         return _staged(seed, known, [dice.scale(*BESIDE)], seconds)
     for _ in range(TRIES):
@@ -101,7 +101,7 @@ def _staged(seed: int, known: list[Mechanism], stakes: list[float], seconds: flo
 
 
 def _host_of(dice: Dice, known: list[Mechanism], seconds: float) -> Instance:
-    """An ordinary instance of a release that has all of these, busy enough to have trouble."""
+    """An ordinary instance of a release that has all of these, busy enough for trouble."""
     fitting = [name for name in EVERY if all(name in mechanism.releases for mechanism in known)]
     release: Release = releases()[dice.pick(fitting)]
     cluster = any(mechanism.cluster for mechanism in known) or dice.chance(0.2)
@@ -114,7 +114,7 @@ def _host_of(dice: Dice, known: list[Mechanism], seconds: float) -> Instance:
 
 
 def _hanging(dice: Dice, setting: Setting) -> Instance:
-    """An instance on which somebody holds an entry and does not give it back; waits that began have not ended."""
+    """An instance where a session holds an entry and keeps it. The waits do not end."""
     name, event = setting.causes
     release = releases()[dice.pick(EVERY[3:] if event == "row cache mutex" else EVERY)]
     cpus, level = dice.pick((2, 4, 8, 16, 32, 64)), dice.pick(("idle", "light", "medium"))

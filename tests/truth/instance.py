@@ -1,4 +1,4 @@
-"""An instance under construction: its work, and the queues that a trouble makes in it. Rates are per second."""
+"""An instance under construction: its work, and the queues of its trouble. Rates are per second."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -12,14 +12,14 @@ from tests.truth.workload import DRIVERS, OPTIMISTIC, SIZES, Workload, drawn, na
 
 LOCK_EVENT = "row cache lock"
 FULL = 0.88
-"""A machine is bought large enough that its work keeps it no busier than this."""
+"""A machine is large enough that its work keeps it no busier than this."""
 MUTEX_TURNS = 2e-6
 """Seconds a request for a mutex spins before it sleeps (255 turns)."""
 
 
 @dataclass(slots=True)
 class Instance:
-    """One instance. Troubles add work, look-ups, waits and settings; nothing is counted before all is known."""
+    """One instance. Troubles add work, look-ups, waits and settings. Counting starts after all of them."""
 
     dice: Dice
     release: Release
@@ -53,13 +53,13 @@ class Instance:
     """Kind, bytes before and bytes after of resizes of the shared pool within the last ten minutes."""
     spinning: float = 0.0
     demand: float = 0.0
-    """Processors that other programs of the host ask for."""
+    """Processors that other programs of the host use."""
     paging: float = 0.0
     throttled: float = 0.0
     neighbours: float = 1.0
-    """How much longer than usual every other latch is waited for."""
+    """Factor on the usual wait for every other latch."""
     rush: float = 1.0
-    """How much oftener other latches are slept for."""
+    """Factor on the usual sleeps of other latches."""
 
     @property
     def sessions(self) -> float:
@@ -73,7 +73,7 @@ class Instance:
         self.work.cpu += per_second * cost
 
     def look_up(self, name: str, per_second: float, subordinate: int | None = None) -> None:
-        """More look-ups in one cache; read without the mutex where the release and the cache allow it."""
+        """More look-ups in one cache, without the mutex where the release and the cache allow it."""
         key = named(self.release, (name, subordinate))
         if self.release.fast and name in OPTIMISTIC and subordinate is None:
             self.extra_fast[key] += per_second * 0.9
@@ -92,9 +92,10 @@ class Instance:
         during: During = "execution",
         who: Who | None = None,
     ) -> float:
-        """Sessions lose `stake` seconds a second at what guards a cache; returns the look-ups per second that do it.
+        """Sessions lose `stake` seconds a second at the guard of a cache.
 
-        `hold` is the seconds the guard is occupied per get: the walk, the hand-over, and a holder off its processor.
+        Returns the look-ups per second that cause it. `hold` is the seconds that the guard is occupied per get: the walk,
+        the hand-over, and a holder off its processor.
         """
         key = named(self.release, (name, subordinate))
         cache = self.release.cache(*key)
@@ -126,7 +127,7 @@ class Instance:
     def _contend_for_mutex(
         self, cause: str | None, cache: Cache, stake: float, hold: float, shape: Shape, during: During, who: Who
     ) -> float:
-        """A hot entry. Most collisions end while spinning; waits are not posted in order, so an unlucky one is long."""
+        """A hot entry. Most collisions end while spinning. Waits are not posted in order, so an unlucky one is long."""
         dice = self.dice
         load = queued(stake, self.sessions, hold + MUTEX_TURNS)
         gets = load.grants
@@ -163,7 +164,7 @@ class Instance:
         during: During = "execution",
         who: Who | None = None,
     ) -> LockLoad:
-        """Sessions take the lock on one entry in turn, each for `hold` seconds; returns how often, and how they wait."""
+        """Sessions take the lock on one entry in turn, each for `hold` seconds. Returns how often, and how they wait."""
         load = queued(stake, self.sessions, hold)
         self.convoy(cause, name, stake, load.mean, exclusive=exclusive, during=during, who=who)
         return load
@@ -181,7 +182,7 @@ class Instance:
         who: Who | None = None,
         blocker: int | None = None,
     ) -> None:
-        """Sessions wait `mean` seconds each behind somebody who holds the lock on an entry."""
+        """Sessions wait `mean` seconds each for a session that holds the lock on an entry."""
         self.streams.append(
             Stream(
                 LOCK_EVENT,
@@ -203,11 +204,11 @@ class Instance:
     def neighbour(
         self, cause: str | None, event: str, stake: float, mean: float, during: During = "execution", fg: float = 1.0
     ) -> None:
-        """Waits for something else than the row cache, which cost `stake` seconds a second."""
+        """Waits outside the row cache, which cost `stake` seconds a second."""
         self.streams.append(Stream(event, stake / mean, mean, cause, during=during, foreground=fg))
 
     def grow(self) -> None:
-        """A machine that holds what runs on it, except where it is to be starved."""
+        """A machine with room for its work, unless it is meant to starve."""
         if not self.demand:
             while self.work.cpu + self.spinning + self.work.background_cpu > FULL * self.cpus and self.cpus < 512:
                 self.cpus = next((size for size in SIZES if size > self.cpus), self.cpus * 2)

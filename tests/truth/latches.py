@@ -27,7 +27,7 @@ NEIGHBOUR_SLEEP = 8e-4
 
 
 def latch_views(outcome: Outcome) -> dict[str, Pair]:
-    """All of them. The children are there where latches guard the row cache."""
+    """All of them. Children exist where latches guard the row cache."""
     children = _children(outcome)
     return {
         "v$latch": _latches(outcome, children),
@@ -38,7 +38,7 @@ def latch_views(outcome: Outcome) -> dict[str, Pair]:
 
 
 def _grown(outcome: Outcome, changes: dict[str, int], calmer: float) -> tuple[Row, Row]:
-    """Counters at the begin and at the end. Before, the latch was asked as much and waited for less."""
+    """Counters at the begin and at the end. Before the interval, the latch had the same gets and fewer waits."""
     it = outcome.instance
     past = it.uptime / it.seconds * it.dice.between(0.2, 0.8)
     begin: dict[str, int] = {"gets": round(changes["gets"] * past)}
@@ -86,7 +86,7 @@ def _latches(outcome: Outcome, children: Pair) -> Pair:
         for rows, of in ((begin, children[0]), (end, children[1])):
             sums: Row = {name: sum(int(row[name] or 0) for row in of) for name in COUNTERS}
             rows.append({"latch#": number, "name": ROW_CACHE, **sums})
-    elif it.release.name in ("12.2", "19"):  # still there, asked now and then; gone later
+    elif it.release.name in ("12.2", "19"):  # still there with few gets; gone later
         idle: Row = dict.fromkeys(COUNTERS, 0)
         for rows, gets in ((begin, 900), (end, 900 + it.dice.whole(0, 5))):
             rows.append({"latch#": it.release.latch_number, "name": ROW_CACHE, **idle, "gets": gets})
@@ -99,7 +99,7 @@ def _latches(outcome: Outcome, children: Pair) -> Pair:
 
 
 def _neighbour(outcome: Outcome, name: str, gets: float, missed: float, sleeping: float) -> dict[str, int]:
-    """What another latch counted; where it has an event of its own, the sleeps are those waits."""
+    """The counters of another latch. If it has its own event, its sleeps are those waits."""
     it = outcome.instance
     asked = it.dice.count(gets * it.dice.about(1.0, 0.5) * it.work.cpu * it.seconds)
     misses = min(asked, it.dice.count(asked * missed * it.dice.about(1.0, 0.4)))

@@ -1,4 +1,4 @@
-"""What an interval of an instance counted: rates become whole events, and DB time is added up from its parts."""
+"""The counts of an interval: rates become whole events, and DB time is the sum of its parts."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ MOST_OF_DB_TIME = 0.97
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """One stream of waits as it came out. `sleeps` are those of the guard; times in microseconds."""
+    """The result of one stream of waits. `sleeps` are those of the guard; times in microseconds."""
 
     stream: Stream
     waits: int
@@ -45,7 +45,7 @@ class Outcome:
     run_queue: float
 
     def share(self, *causes: str | None) -> float:
-        """Share of DB time that foreground sessions lost in row cache waits (or its result cache latch) of these causes."""
+        """Share of DB time that foreground sessions lost in row cache waits (or at the result cache latch) to these causes."""
         lost = sum(c.micros_fg for c in self.counted if c.stream.cause in causes and c.stream.surface is not None)
         return lost / max(self.times["DB time"], 1)
 
@@ -56,7 +56,7 @@ def come_out(it: Instance) -> Outcome:
     gets, fast = _rates(it)
     loads = child_loads(it, gets) if it.release.guard == "latch" else {}
     add_ordinary_waits(it, loads)
-    hung = {hang.event for hang in it.hangs}  # behind a hang no wait ends
+    hung = {hang.event for hang in it.hangs}  # during a hang no wait ends
     it.streams = [stream for stream in it.streams if stream.event not in hung]
     counted = tuple(_counted(it, stream) for stream in it.streams)
     asked = {key: it.dice.count(rate * it.seconds) for key, rate in gets.items()}
@@ -114,7 +114,7 @@ def _counted(it: Instance, stream: Stream) -> Counted:
 def _children(
     it: Instance, asked: dict[Key, int], loads: dict[int, LatchLoad], counted: tuple[Counted, ...]
 ) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
-    """Gets, misses and spin gets by child. A miss is either absorbed by spinning or slept for."""
+    """Gets, misses and spin gets by child. Spinning absorbs a miss, or the session sleeps."""
     if not loads:
         return {}, {}, {}
     expected = child_gets(it, asked)
@@ -140,7 +140,7 @@ def _processors(it: Instance) -> tuple[float, float, float]:
 
 
 def _times(it: Instance, counted: tuple[Counted, ...], cpu: float, queue: float) -> dict[str, int]:
-    """The time model. Every foreground wait is part of DB time, and of what the session was doing."""
+    """The time model. Every foreground wait is part of DB time, and of the session's activity."""
     during: dict[str, float] = {}
     for each in counted:
         during[each.stream.during] = during.get(each.stream.during, 0.0) + each.micros_fg

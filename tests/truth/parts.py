@@ -1,4 +1,4 @@
-"""The parts of an instance: who waits, waits of one kind, a hang, undo."""
+"""The parts of an instance: waiting sessions, waits of one kind, a hang, undo."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ During = Literal["execution", "soft parse", "hard parse", "failed parse", "logon
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The sessions that wait: what v$session says of them."""
+    """The waiting sessions, with their columns of v$session."""
 
     module: str | None = "JDBC Thin Client"
     program: str = "JDBC Thin Client"
@@ -22,7 +22,7 @@ class Who:
 
 @dataclass(slots=True)
 class Stream:
-    """Waits of one kind, at one place. `cause` is what made them, None in ordinary life."""
+    """Waits of one kind, at one place. `cause` made them; None in ordinary life."""
 
     event: str
     waits: float
@@ -34,7 +34,7 @@ class Stream:
     shape: Shape | None = None
     held: int = 0
     exclusive: float = 0.3
-    """Share of those who wait for a lock that want it exclusively; the others share."""
+    """Share of the waiters for a lock that want it exclusively. The others share."""
     during: During = "execution"
     foreground: float = 1.0
     blocker: int | None = None
@@ -45,7 +45,7 @@ class Stream:
 
     @property
     def child(self) -> int | None:
-        """The child latch that is slept for."""
+        """The child latch of the sleeps."""
         return self.cache.child if self.surface == "latch" and self.cache else None
 
     @property
@@ -56,7 +56,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Sessions whose wait does not end. `since` is seconds before the end of the interval, of the longest."""
+    """Sessions whose wait does not end. `since` is the longest wait, in seconds before the end of the interval."""
 
     cause: str
     event: str

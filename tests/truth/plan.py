@@ -94,7 +94,7 @@ LOOK_ALIKE_SETTINGS, HANG_SETTINGS = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What four seeds have in common. Of a hang, `causes` holds the cache and the event."""
+    """What four seeds have in common. For a hang, `causes` has the cache and the event."""
 
     kind: Kind
     causes: tuple[str, ...] = ()
@@ -105,13 +105,13 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """What it is about, as people ask for it."""
+        """Its subject, as people name it."""
         return " + ".join(self.causes) or f"{self.size} CPUs, {self.level}"
 
 
 @cache
 def settings() -> tuple[Setting, ...]:
-    """All of them in order; a seed's own is number seed // 4."""
+    """All settings in order; the setting of a seed is number seed // 4."""
     causes = sorted(name for name, known in MECHANISMS.items() if known.role == "cause")
     look_alikes = sorted(name for name, known in MECHANISMS.items() if known.role == "look-alike")
     return (
@@ -128,7 +128,7 @@ def settings() -> tuple[Setting, ...]:
 
 
 def setting_of(seed: int) -> Setting:
-    """What a seed is to be; IndexError beyond the last."""
+    """The plan of a seed; IndexError beyond the last."""
     return settings()[seed // SEEDS_EACH]
 
 

@@ -1,7 +1,7 @@
-"""Queues: a spinning latch shared by a closed population, a latch nearly idle, and a lock that is held long.
+"""Queues: a spinning latch shared by a closed population, a latch nearly idle, and a lock held long.
 
-The closed latch is the machine repairman: N sessions that think and hold. A request meets what N − 1 others leave, waits
-in random order, spins for a budget and then sleeps until it is posted. All rates are per second, all times seconds.
+The closed latch is the machine repairman: N sessions that think and hold. A request meets the state that N − 1 others leave,
+waits in random order, spins for a budget and then sleeps until it is posted. All rates are per second, all times seconds.
 """
 
 from collections.abc import Callable
@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST, MOST = 1e-9, 1e6
-"""Bounds of hold / think between which a load is looked for."""
+"""Bounds of hold / think for the search of a load."""
 STEPS = 60
 LONGER = 1.4
-"""Factor by which a hold grows while spinning absorbs too much."""
+"""Factor by which a hold grows when spinning absorbs too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the machine makes of a collision."""
+    """The machine's handling of a collision."""
 
     spin: float
     """Seconds a request spins before it sleeps: 20,000 turns of about 5 ticks."""
@@ -30,12 +30,12 @@ class Host:
     stalled: float
     """Share of ordinary collisions that outlast the spin, because the holder was off its processor."""
     stall: float
-    """Seconds such a sleep lasts."""
+    """Seconds that such a sleep lasts."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatchLoad:
-    """What a latch counts per second; `wait` and `spinning` are seconds per second."""
+    """The counts of a latch per second. `wait` and `spinning` are seconds per second."""
 
     gets: float
     misses: float
@@ -47,7 +47,7 @@ class LatchLoad:
 
 @dataclass(frozen=True, slots=True)
 class LockLoad:
-    """What a lock that one session holds at a time lets through per second."""
+    """The throughput per second of a lock with one holder at a time."""
 
     grants: float
     waits: float
@@ -77,9 +77,10 @@ def _asleep(population: int, ratio: float, hold: float, host: Host) -> LatchLoad
 
 
 def saturated(wait: float, sessions: float, hold: float, host: Host) -> LatchLoad:
-    """The load at which sessions lose `wait` seconds a second in sleeps. `sessions` are busy besides.
+    """The load at which sessions lose `wait` seconds a second in sleeps.
 
-    A hold so short that spinning absorbs every collision is lengthened until sleeps can cost that much.
+    `sessions` are busy otherwise. If a hold is so short that spinning absorbs every collision, it grows until sleeps can
+    cost that much.
     """
     population = max(3, round(sessions + 1.05 * wait) + 1)
     while _asleep(population, MOST, hold, host).wait < wait * 1.02:
@@ -89,7 +90,7 @@ def saturated(wait: float, sessions: float, hold: float, host: Host) -> LatchLoa
 
 
 def light(gets: float, hold: float, sessions: float, host: Host) -> LatchLoad:
-    """An ordinary latch: it is seldom met held, and hardly ever outlasts the spin."""
+    """An ordinary latch: requests seldom find it held, and hardly ever outlast the spin."""
     met = min(gets * hold, 0.5) * sessions / (sessions + 1.0)
     misses = gets * met
     slept = misses * host.stalled

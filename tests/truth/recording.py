@@ -1,4 +1,4 @@
-"""An interval as two snapshots, with no view or column that the collectors do not declare, and with less sight where asked."""
+"""An interval as two snapshots, with only the views and columns that the collectors declare, and with less sight on request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from tests.truth.views import views
 
 DATABASE = "truth"
 WORTH_A_LOOK = 0.005
-"""Share of DB time from which somebody would look at the sessions; below, mostly nobody does."""
+"""Share of DB time from which somebody would look at the sessions. Below it, usually nobody does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What the reader may not see: whole views, columns, or a view at the begin alone."""
+    """What is hidden from the reader: whole views, columns, or a view at the begin alone."""
 
     refused: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
@@ -79,6 +79,6 @@ def _rows(view: str, rows: Sequence[Mapping[str, object]], sight: Sight, *, at_b
     hidden = {column for of, column in sight.columns if of == view}
     wanted = [column.name for column in collector.columns if column.name not in hidden]
     if view == "v$undostat" and "con_id" not in wanted:
-        rows = rows[:UNDO_ROWS]  # the statement asks for so many, of whatever container
+        rows = rows[:UNDO_ROWS]  # the statement limits the rows, whatever their container
     kept: list[Row] = [{name: row[name] for name in wanted if name in row} for row in rows]  # type: ignore[misc]
     return Rows(view, tuple(kept))

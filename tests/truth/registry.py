@@ -1,4 +1,4 @@
-"""The mechanisms by the id of the cause they stage. Each is found by importing `tests.truth.causes`."""
+"""The mechanisms by the id of the cause that they stage. Importing `tests.truth.causes` finds each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tests.truth.instance import Instance
 from tests.truth.releases import EVERY
 
 Stage = Callable[[Instance, float], None]
-"""Puts a trouble into an instance that costs so many seconds a second in row cache waits."""
+"""Puts into an instance a trouble that costs this many seconds a second in row cache waits."""
 Role = Literal["cause", "look-alike", "hang"]
 
 
@@ -21,9 +21,9 @@ class Mechanism:
     stage: Stage
     releases: tuple[str, ...]
     caches: tuple[str, ...]
-    """The right answers to "which cache"; empty where the trouble is no cache's."""
+    """The right answers to "which cache"; empty if the trouble has no cache."""
     also: frozenset[str]
-    """Causes that are true as well, because this one contains them."""
+    """Causes that are true as well, because this one includes them."""
     cluster: bool | None
     role: Role
 

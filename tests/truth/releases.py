@@ -1,7 +1,7 @@
 """The releases, and for each the dictionary caches with their ids and child latches, as published.
 
-11.2 is the map of the incident of 2010. In 12.1 `dc_props` took the place of "global database name" and child 18, so
-later children moved. From 12.2 on mutexes guard the row cache: x$kqrst still lists child numbers, which mean nothing.
+11.2 is the map of the incident of 2010. In 12.1 `dc_props` replaced "global database name" and took child 18, so later
+children moved. From 12.2 on mutexes guard the row cache: x$kqrst still lists child numbers, which mean nothing.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _CHILDREN_11_2 = """
 38 27 qmtmrcin_cache_entries|39 28 qmtmrctn_cache_entries|44 9 qmrc_cache_entries|46 24 outstanding_alerts
 47 22 dc_awr_control|48 25 SMO rowcache|49 40 sch_lj_objs|50 41 sch_lj_oids"""
 _MOVED_FROM, _MOVED_TO = 18, 31
-"""Children of 11.2 that stand one higher in 12.1, where `dc_props` has child 18."""
+"""Children of 11.2 whose number is one higher in 12.1, where `dc_props` has child 18."""
 _SINCE_12_1 = ((51, 55, "dc_cdbfiles"), (52, 56, "dc_cdbservices"), (53, 57, "dc_pdbdba"), (54, 58, "dc_pdbstates"))
 _SINCE_19 = ((60, 61, "dc_realtime_colst"), (61, 62, "dc_realtime_tabst"))
 _SINCE_21 = ((62, 54, "dc_sql_prs_errors"),)
@@ -72,7 +72,7 @@ class Release:
 
     @property
     def properties(self) -> str:
-        """Where the properties of the database are kept."""
+        """Where the properties of the database are stored."""
         return "global database name" if self.name.startswith("11.2") else "dc_props"
 
     @property
@@ -80,7 +80,7 @@ class Release:
         return not self.name.startswith("11.2")
 
     def event(self) -> str:
-        """The wait for what guards the row cache."""
+        """The wait for the guard of the row cache."""
         return "latch: row cache objects" if self.guard == "latch" else "row cache mutex"
 
 

@@ -1,4 +1,4 @@
-"""v$session while the interval passes: looks at those who wait, those who still wait at its ends, and who holds."""
+"""v$session during the interval: looks at waiting sessions, sessions that still wait at its ends, and holders."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def address(child: int) -> str:
 
 
 def looks(outcome: Outcome) -> list[Seen]:
-    """Rows of the looks of one burst; each look leaves a row of its own, also one at nobody."""
+    """Rows of the looks of one burst. Each look has its own row, even without a waiting session."""
     it, dice = outcome.instance, outcome.instance.dice
     number = min(LONGEST_BURST, max(1, int(it.seconds)), dice.pick((8, 15, 30, 60)))
     hanging = [_hanging(it, hang) for hang in it.hangs]
@@ -39,7 +39,7 @@ def looks(outcome: Outcome) -> list[Seen]:
 
 
 def waiting(outcome: Outcome, *, at_end: bool) -> list[Seen]:
-    """Those who wait at one end of the interval, the longest first, with how many they are."""
+    """The sessions that wait at one end of the interval, the longest first, and their number."""
     it = outcome.instance
     left = 0.0 if at_end else it.seconds
     met = [*_waiting(it, outcome.counted), *(row for hang in it.hangs for row in _still([_hanging(it, hang)], left))]
@@ -117,7 +117,7 @@ def _sql(dice: Dice) -> str:
 
 
 def _hanging(it: Instance, hang: Hang) -> list[tuple[float, Seen]]:
-    """The sessions of a hang with the seconds each has waited at the end: the first came first, the others since."""
+    """The sessions of a hang with the seconds that each has waited at the end. The first came first, the others later."""
     dice = Dice(hang.holder, hang.sessions, round(hang.since))  # the same sessions at every look
     rows = []
     for index in range(hang.sessions):
@@ -149,7 +149,7 @@ def _hanging(it: Instance, hang: Hang) -> list[tuple[float, Seen]]:
 
 
 def _still(hanging: list[list[tuple[float, Seen]]], left: float) -> Iterator[Seen]:
-    """Those who waited already `left` seconds before the end."""
+    """The sessions that had already waited `left` seconds before the end."""
     for sessions in hanging:
         for waited, row in sessions:
             if waited > left:
@@ -157,7 +157,7 @@ def _still(hanging: list[list[tuple[float, Seen]]], left: float) -> Iterator[See
 
 
 def blockers(outcome: Outcome) -> list[Seen]:
-    """The look at who holds what sessions hang on, with the holder's session."""
+    """The look at the holder for the hanging sessions, with its session."""
     it = outcome.instance
     rows: list[Seen] = []
     for hang in it.hangs:

@@ -14,7 +14,7 @@ UNDO_ROWS = 6
 
 
 def setting_views(outcome: Outcome) -> dict[str, Pair]:
-    """Views that are the same at both ends, but for the clock."""
+    """Views that are the same at both ends, except for the clock."""
     same = {
         "v$event_name": _event_names(outcome),
         "v$latchname": _latch_names(outcome),
@@ -79,7 +79,7 @@ def _child_map(outcome: Outcome) -> list[Row]:
 
 
 def _parameters(outcome: Outcome, *, system: bool) -> list[Row]:
-    """Settings in force. v$parameter shows the root's; v$system_parameter those of containers too."""
+    """Settings in force. v$parameter shows the root's, v$system_parameter those of containers too."""
     it = outcome.instance
     shown = {
         "undo_management": "AUTO",
@@ -116,7 +116,7 @@ def _parameters(outcome: Outcome, *, system: bool) -> list[Row]:
 
 
 def _memory(outcome: Outcome) -> list[Row]:
-    """Row cache memory, by container where there are containers: most of it is the root's and of no container."""
+    """Row cache memory, by container where there are containers. Most of it belongs to the root and to no container."""
     it, dice = outcome.instance, outcome.instance.dice
     entries = 20000 * dice.about(1.0, 0.5)
     sizes = {
@@ -164,7 +164,7 @@ def _resizes(outcome: Outcome) -> list[Row]:
 
 
 def _undo(outcome: Outcome) -> list[Row]:
-    """The newest rows. Under local undo every container has its own; the busiest is the first PDB's."""
+    """The newest rows. Under local undo every container has its own; the first PDB is the busiest."""
     it, dice, undo = outcome.instance, outcome.instance.dice, outcome.instance.undo
     local = it.containers and it.release.guard == "mutex"
     containers: list[int] = [3, 1, *range(4, it.containers + 3)] if local else [0]

@@ -1,6 +1,7 @@
-"""Where sleeps are charged: the places that held the latch and those that waited, by what is wrong with it.
+"""Where sleeps are charged:
 
-A look-up of a parent takes the latch three times (find obj, kqreqd, reget), one of a subordinate once (kqrso).
+the places that held the latch and those that waited, by the kind of trouble. A look-up of a parent takes the latch three
+times (find obj, kqreqd, reget), one of a subordinate once (kqrso).
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ class Shape:
 
 
 def normal(dice: Dice) -> Shape:
-    """What reports of ordinary systems show: the reget holds, the search waits."""
+    """The picture in reports of ordinary systems: the reget holds, the search waits."""
     return Shape(
         {
             REGET: dice.between(0.5, 0.88),
@@ -40,7 +41,7 @@ def normal(dice: Dice) -> Shape:
 
 
 def volume(dice: Dice) -> Shape:
-    """Sheer numbers: each of the three gets as often as the others."""
+    """Sheer numbers: each of the three is charged equally often."""
     return Shape(
         {FIND: dice.about(0.40, 0.12), REGET: dice.about(0.3, 0.1), DEQUEUE: dice.about(0.3, 0.1), INIT: 1e-5},
         {FIND: dice.about(0.35, 0.1), REGET: dice.about(0.33, 0.06), DEQUEUE: dice.about(0.33, 0.06), INIT: 1e-5},
@@ -49,7 +50,7 @@ def volume(dice: Dice) -> Shape:
 
 
 def long_search(dice: Dice) -> Shape:
-    """A long list is walked under the latch: who holds it is searching."""
+    """Sessions walk a long list under the latch: the holder is searching."""
     found = dice.between(0.72, 0.93)
     rest = 1.0 - found
     return Shape(
@@ -60,7 +61,7 @@ def long_search(dice: Dice) -> Shape:
 
 
 def subordinates(dice: Dice) -> Shape:
-    """Subordinate entries looked up: histograms, grants."""
+    """Look-ups of subordinate entries: histograms, grants."""
     sub = dice.between(0.3, 0.75)
     rest = 1.0 - sub
     return Shape(
@@ -71,7 +72,7 @@ def subordinates(dice: Dice) -> Shape:
 
 
 def changes(dice: Dice) -> Shape:
-    """Entries changed: updates and commits of dirty entries stand beside the look-ups."""
+    """Changed entries: updates and commits of dirty entries beside the look-ups."""
     return Shape(
         {REGET: 0.45, FIND: 0.25, DEQUEUE: 0.1, UPDATE: dice.between(0.06, 0.2), COMMIT: dice.between(0.05, 0.2)},
         {FIND: 0.55, REGET: 0.15, DEQUEUE: 0.12, UPDATE: dice.between(0.03, 0.15), COMMIT: 0.02},
@@ -80,7 +81,7 @@ def changes(dice: Dice) -> Shape:
 
 
 def reloads(dice: Dice) -> Shape:
-    """Entries thrown out and loaded again."""
+    """Evicted entries that load again."""
     return Shape(
         {REGET: 0.42, FIND: 0.3, DEQUEUE: 0.08, INIT: dice.between(0.03, 0.12), FREE: dice.between(0.03, 0.12)},
         {FIND: 0.75, REGET: 0.08, DEQUEUE: 0.1, INIT: dice.between(0.02, 0.08)},

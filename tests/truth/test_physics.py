@@ -1,4 +1,4 @@
-"""What no real instance could break holds for generated ones: sums, order of counters, time that adds up."""
+"""Laws that no real instance can break hold for generated ones: sums, order of counters, times that add up."""
 
 from collections import Counter, defaultdict
 
@@ -17,7 +17,7 @@ DRAWN = tuple(seeds())[5::83]
 
 @pytest.fixture(scope="module", params=DRAWN)
 def drawn(request: pytest.FixtureRequest) -> Case:
-    """A case with nothing taken away."""
+    """A case with nothing hidden."""
     return case(request.param, full_sight=True)
 
 
@@ -30,7 +30,7 @@ def delta(drawn: Case) -> Delta:
 
 
 def of(row: object, name: str) -> float:
-    """A number that must be there."""
+    """A number that must exist."""
     assert isinstance(row, dict)
     value = number(row[name])
     assert value is not None
@@ -42,7 +42,7 @@ def test_counters_never_fall_and_rows_never_vanish(delta: Delta) -> None:
     assert {oddity.view for oddity in delta.oddities} <= {
         "v$sgastat",
         "v$undostat",
-    }  # by container, if con_id is not read
+    }  # by container, if con_id is read
 
 
 def test_child_is_asked_three_times_per_parent_and_once_per_subordinate(drawn: Case, delta: Delta) -> None:

@@ -1,4 +1,4 @@
-"""What the measurement makes of a diagnosis: planted answers are scored as what they are."""
+"""The scoring of a diagnosis: planted answers get the right scores."""
 
 import pytest
 
@@ -14,7 +14,7 @@ UNKNOWN = cannot_tell(NotComparable("truth", None, "nothing is known", "look"))
 
 
 def finding(cause: str, surface: Surface, cache: str | None, severity: Severity) -> Finding:
-    """A finding that says no more than what is scored."""
+    """A finding with only the fields that are scored."""
     return Finding(
         cause=cause,
         name=cause,

@@ -1,4 +1,4 @@
-"""What is true of a generated instance, which the measurement holds the diagnosis against."""
+"""The truth of a generated instance, which the measurement compares with the diagnosis."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,14 +10,14 @@ Strength = Literal["weak", "medium", "strong"]
 STRENGTHS: dict[Strength, tuple[float, float]] = {"weak": (0.02, 0.05), "medium": (0.08, 0.20), "strong": (0.25, 0.70)}
 """Share of DB time lost in row cache waits."""
 SEVERITIES = ((0.10, "critical"), (0.02, "warning"), (0.005, "notice"))
-"""What such a share is worth, by the reference (section 5.6); less is info."""
+"""The severity of such a share, by the reference (section 5.6). Less is info."""
 BORDER = 0.1
-"""So near to a border, as a ratio, both severities are right."""
+"""This near to a border, as a ratio, both severities are right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One cause at work: where it shows, the caches it is about, and the share of DB time it costs."""
+    """One cause at work: its surface, its caches, and its share of DB time."""
 
     cause: str
     group: str
@@ -28,7 +28,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The truth of one seed. `share` is of all row cache waits, those of the result cache latch included."""
+    """The truth of one seed. `share` is of all row cache waits, including those of the result cache latch."""
 
     seed: int
     kind: Kind
@@ -49,7 +49,7 @@ class Truth:
 
     @property
     def true(self) -> frozenset[str]:
-        """Every cause that may rightly be named."""
+        """Every cause that a diagnosis may rightly name."""
         return frozenset(self.causes) | self.also
 
     @property
@@ -58,7 +58,7 @@ class Truth:
         return self.seed % 2 == 1
 
     def severities(self) -> frozenset[str]:
-        """What the share is worth; two words near a border."""
+        """The severity of the share; two severities near a border."""
         return frozenset(graded(self.share * factor) for factor in (1 - BORDER, 1.0, 1 + BORDER))
 
 

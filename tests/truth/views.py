@@ -1,6 +1,7 @@
-"""The views of an interval: every view's rows at its begin and at its end, as the release gives them.
+"""The views of an interval:
 
-Rows hold all that Oracle has; `tests.truth.recording` keeps what the collectors declare.
+every view's rows at its begin and at its end, as the release gives them. Rows have everything that Oracle has;
+`tests.truth.recording` keeps what the collectors declare.
 """
 
 from collections.abc import Callable
@@ -17,11 +18,11 @@ Pair = tuple[list[Row], list[Row]]
 
 DLM = ("dc_objects", "dc_segments", "dc_sequences", "dc_histogram_defs", "dc_rollback_segments", "outstanding_alerts")
 CALMER = (0.001, 0.3)
-"""Of a trouble: how much of its rate the time before has seen."""
+"""For a trouble: how much of its rate the time before has seen."""
 
 
 def views(outcome: Outcome) -> dict[str, Pair]:
-    """Every view that a poll reads, apart from the sessions."""
+    """Every view that a poll reads, except the sessions."""
     both: dict[str, Callable[[Outcome], Pair]] = {
         "v$rowcache": _rowcache,
         "v$system_event": _events,
@@ -33,7 +34,9 @@ def views(outcome: Outcome) -> dict[str, Pair]:
 
 
 def before(outcome: Outcome, change: float, calmer: float = 1.0) -> int:
-    """The total of a counter at the begin, when it grew in the interval as it did before, or before less."""
+    """The total of a counter at the begin, if it grew in the interval at the same rate as before, or if the rate before was
+    lower.
+    """
     it = outcome.instance
     return round(change / it.seconds * it.uptime * it.dice.between(0.3, 1.1) * calmer)
 
@@ -78,7 +81,7 @@ def _rowcache(outcome: Outcome) -> Pair:
 
 
 def _cluster(outcome: Outcome, name: str, gets: int) -> dict[str, int]:
-    """Requests to other instances, which 12.2 and later no longer count."""
+    """Requests to other instances. 12.2 and later do not count them."""
     it, dice = outcome.instance, outcome.instance.dice
     if not it.cluster or it.release.guard == "mutex" or name not in DLM:
         return {"dlm_requests": 0, "dlm_conflicts": 0, "dlm_releases": 0}
@@ -117,7 +120,7 @@ EVENT_COUNTERS = ("total_waits", "total_timeouts", "time_waited_micro", "total_w
 
 
 def _history(outcome: Outcome, changes: dict[str, int], calmer: float) -> dict[str, int]:
-    """Totals of a wait event at the begin: foreground waits are some of all."""
+    """Totals of a wait event at the begin: foreground waits are part of all."""
     total = before(outcome, changes["total_waits"], min(calmer, 0.3))
     mean = changes["time_waited_micro"] / max(changes["total_waits"], 1)
     time = round(total * mean)

@@ -1,7 +1,7 @@
-"""What a database does per second, and what each kind of work asks of the dictionary.
+"""What a database does per second, and the dictionary look-ups of each kind of work.
 
-Look-ups per unit of work are of the size published: a statement with literals on a table of few columns asks dc_segments
-and dc_objects four times, dc_users three times and dc_histogram_defs per column (Lewis, Oracle Core, 11g).
+Look-ups per unit of work have the published size: a statement with literals on a table of few columns asks dc_segments and
+dc_objects four times, dc_users three times and dc_histogram_defs per column (Lewis, Oracle Core, 11g).
 """
 
 from collections.abc import Mapping
@@ -105,12 +105,12 @@ DRIVERS: dict[str, Driver] = {
         {("dc_sequences", None): 0.02},
     ),
 }
-"""The background of every instance is "second": what MMON, SMON, the scheduler and the agents ask once a second."""
+"""The background of every instance is "second": the look-ups of MMON, SMON, the scheduler and the agents in a second."""
 
 
 @dataclass(slots=True)
 class Workload:
-    """Work per second, and what foreground sessions spend besides on input, output and on each other."""
+    """Work per second, and the time that foreground sessions spend on I/O and on waits for each other."""
 
     rates: dict[str, float]
     cpu: float
@@ -204,4 +204,4 @@ MISSES: dict[str, tuple[float, float]] = {
 OTHERWISE_MISSED = (0.0, 0.002)
 
 OPTIMISTIC = ("dc_users", "dc_tablespaces", "dc_segments", "dc_objects", "dc_rollback_segments", "dc_props")
-"""Caches that are mostly read without their mutex from 18c on; histograms are not."""
+"""Caches that are mostly read without their mutex from 18c on, unlike histograms."""

@@ -14,7 +14,7 @@ from tests.upgrade.old import MADE, OldStore
 
 @pytest.fixture(scope="session")
 def dumped(postgres: Postgres) -> str:
-    """A database with what pg_dump wrote, to be copied."""
+    """A database restored from pg_dump's output, to copy."""
     name = f"old{uuid4().hex[:12]}"
     postgres.query(f'create database "{name}"')
     script = gzip.decompress((MADE / "postgresql.sql.gz").read_bytes()).decode()

@@ -83,7 +83,7 @@ LATER = [(330.0, "users-mutex"), (340.0, "healthy-19c"), (345.0, "users-mutex")]
 SPOOLED = sorted(
     [*((START + 320 + 10 * n, "undo-storm") for n in range(4)), *((START + at, name) for at, name in LATER)]
 )
-"""Polls of the process that is killed: the store took none of them."""
+"""Polls of the killed process: the store took none of them."""
 ENDED = START + 310
 PUBLIC_URL = "https://latchscope.example.com"
 
@@ -106,7 +106,7 @@ def at(seconds: float) -> datetime:
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Stage]:
-    """A stage of the three databases, with every clock that reaches a file under its hand."""
+    """A stage of the three databases that controls every clock that reaches a file."""
     monkeypatch = pytest.MonkeyPatch()
     stage = Stage(monkeypatch, folder)
     stage.watch(*(DatabaseSettings(name=name, dsn=f"demo:{name}", cluster="shop", interval=10) for name in NAMES))
@@ -126,14 +126,14 @@ def staged(folder: Path) -> Iterator[Stage]:
 
 
 def receivers(store: Repository) -> Webhooks:
-    """Receivers of every fate."""
+    """Receivers with every outcome."""
     told = [{"url": f"https://{name}.example.com/hook", "name": name} for name in ("told", "down", "gone", "crashed")]
     chosen = Settings(databases=[], webhooks=told, public_url=PUBLIC_URL)  # type: ignore[arg-type]
     return Webhooks(chosen, store, CollectorRegistry())
 
 
 def tell(store: Repository, webhooks: Webhooks, stage: Stage) -> None:
-    """One attempt for each receiver: taken, refused for now, refused for ever, and one whose process died over it."""
+    """One attempt for each receiver: accepted, refused for now, refused for ever, and one whose process died in the attempt."""
     answers = {"told": None, "down": NotTaken("it answers 503"), "gone": NotTaken("it answers 410", final=True)}
 
     def post(webhook: Any, told: Any) -> None:
@@ -174,7 +174,7 @@ def written(url: str, folder: Path) -> None:
 
 
 def confirmed(stage: Stage) -> None:
-    """Ask the confirming query of the undo storm; the next poll takes its result along."""
+    """Run the confirming query of the undo storm. The next poll includes its result."""
     watched = stage["undo-storm"]
     snapshot = watched.published.snapshot  # type: ignore[union-attr]
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: stage.at, ())
@@ -183,17 +183,17 @@ def confirmed(stage: Stage) -> None:
 
 
 def replicas(url: str, store: Repository, stage: Stage) -> None:
-    """A replica that died, how its databases stood, and a request that nobody took."""
+    """A dead replica, the state of its databases, and a request that nobody took."""
     leases = SharedLeases(url, "first", "https://first.example.com", 60.0)
     leases.look(NAMES)
-    leases._engine.dispose()  # its session ends as that of a killed process does: the row stays
+    leases._engine.dispose()  # its session ends like that of a killed process: the row stays
     words = Standings(store.engine)
     words.put([standing_of(stage[name]) for name in NAMES])
     words.ask(Request(database="undo-storm", do="samples"))
 
 
 def killed(folder: Path) -> None:
-    """A process whose store is locked by somebody else polls on into its spool, and is killed. Does not return."""
+    """A process whose store another process locks: it polls on into its spool, and is killed. Does not return."""
     with staged(folder) as stage:
         store = Repository(f"sqlite:///{folder}/store.sqlite")
         writer = Writer(store, Spool(folder / "store.sqlite-spool", 2**28))
@@ -221,7 +221,7 @@ def packed(file: Path) -> None:
 
 
 def run(*arguments: object) -> str:
-    """What the command line writes to stdout."""
+    """The command line's stdout."""
     told = CliRunner().invoke(cli, [str(one) for one in arguments])
     assert told.exit_code == 0, told.output
     return told.stdout
@@ -250,7 +250,7 @@ def captures(folder: Path, out: Path) -> None:
 
 
 def essence(diagnosis: dict[str, Any]) -> dict[str, Any]:
-    """What a diagnosis says, without its words."""
+    """The content of a diagnosis, without its words."""
     names = ("cause", "severity", "confidence", "cache", "child")
     return {
         "database": diagnosis["database"],
@@ -265,7 +265,7 @@ DAY = f"begin={BEGAN:%Y-%m-%dT%H:%M:%SZ}&end={at(START + 400):%Y-%m-%dT%H:%M:%SZ
 
 
 def window(begin: float, end: float) -> str:
-    """A window as REST takes it."""
+    """A window in the form of REST."""
     return f"{at(START + begin):%Y-%m-%dT%H:%M:%SZ}/{at(START + end):%Y-%m-%dT%H:%M:%SZ}"
 
 
@@ -291,7 +291,7 @@ PATHS = (
 
 
 def answers(file: Path) -> dict[str, Any]:
-    """What REST says of the store, by path."""
+    """REST's answers about the store, by path."""
     databases = [DatabaseSettings(name=name, dsn=f"demo:{name}", cluster="shop", interval=10) for name in NAMES]
     app = create_app(Settings(store=f"sqlite:///{file}", databases=databases, history=FOR_EVER))
 
@@ -314,7 +314,7 @@ def answers(file: Path) -> dict[str, Any]:
 
 
 def slim(told: Any) -> Any:
-    """An answer with every diagnosis in it reduced to its essence, and without the figures that are drawn."""
+    """An answer with every diagnosis reduced to its content, and without the figures of charts."""
     if isinstance(told, list):
         return [slim(one) for one in told]
     if isinstance(told, dict):
@@ -323,7 +323,7 @@ def slim(told: Any) -> Any:
 
 
 def kept(url: str) -> dict[str, Any]:
-    """What the store gives back: rows by table, the newest snapshots, diagnoses, deliveries, what is usual."""
+    """What the store returns: rows by table, the newest snapshots, diagnoses, deliveries, what is usual."""
     store = Repository(url, FOR_EVER)
     with store.engine.connect() as connection:
         if store.engine.dialect.name == "sqlite":
@@ -379,7 +379,7 @@ def database(store: Repository, name: str) -> dict[str, Any]:
 
 
 def configuration(out: Path, folder: Path) -> dict[str, Any]:
-    """What the release reads in latchscope.yaml, which must set whatever it knows to something of its own."""
+    """The release's reading of latchscope.yaml, which must change every known setting."""
     shutil.copy(out / "latchscope.yaml", folder)
     before = Path.cwd()
     os.chdir(folder)
@@ -410,7 +410,7 @@ def flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def postgresql(folder: Path, out: Path) -> dict[str, Any]:
-    """The same store on PostgreSQL, as pg_dump writes it, and what it gives back."""
+    """The same store on PostgreSQL, as pg_dump writes it, and what it returns."""
     os.environ["PGSERVER_POSTGRES_VERSION"] = "16"
     server = Postgres()
     try:

@@ -9,7 +9,7 @@ MADE = Path(__file__).parent / "made"
 
 
 class OldStore:
-    """Where it is, and how to ask it around the code under test."""
+    """Its place, and a way to query it without the code under test."""
 
     def __init__(self, kind: str, url: str, postgres: Postgres | None) -> None:
         self.kind = kind

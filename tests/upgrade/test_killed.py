@@ -34,7 +34,7 @@ KEPT = {"snapshots": "taken_at", "diagnoses": "taken_at", "frames": "day", "epis
 FOR_EVER = dict.fromkeys(("polls", "five_minutes", "hourly", "snapshots", "diagnoses", "episodes"), 3e9)
 ITEMS, END = 2**20, 2**42
 Figures = tuple[NDArray[np.int64], Values]
-"""Item and milliseconds as one number, ascending; total and most of each."""
+"""Item and milliseconds as one number, ascending; total and highest of each."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def two_days(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def packed(items: NDArray[np.int64], at: NDArray[np.int64], totals: Values, mosts: Values) -> Figures:
-    """Figures in one order, to be compared as arrays."""
+    """Figures in a fixed order, to compare as arrays."""
     assert not len(items) or (items.max() < ITEMS and at.max() < END)
     keys = items * END + at
     order = np.argsort(keys)
@@ -63,7 +63,7 @@ def packed(items: NDArray[np.int64], at: NDArray[np.int64], totals: Values, most
 
 
 def as_the_old_release_left_it(place: Place, number: int, tier: Tier) -> Figures:
-    """The figures of a database by the old release's own tables; of roll-ups those that are not due to be made anew."""
+    """The figures of a database in the old release's own tables, without roll-ups that are due for a new computation."""
     query = f"{OLD[tier]} where database_id = {number}"
     if tier != "poll":
         query += f" and at not in (select at from unrolled where database_id = {number})"
@@ -72,7 +72,7 @@ def as_the_old_release_left_it(place: Place, number: int, tier: Tier) -> Figures
 
 
 def lost_or_changed(store: Repository, number: int, tier: Tier, before: Figures) -> int:
-    """How many figures of before are not there, or are others."""
+    """How many earlier figures are missing or different."""
     with store.engine.connect() as connection:
         found = once(read(connection, tier, number, 0, END))
     keys, values = packed(found.items, found.at, found.totals, found.mosts)

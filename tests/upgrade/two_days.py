@@ -28,7 +28,7 @@ AT_ONCE = 10
 
 
 def names_of(script: str) -> list[str]:
-    """The databases that a scripted one stands for."""
+    """The databases that use the polls of a scripted one."""
     return [f"{script}-{number}" for number in range(SCRIPTS.index(script), DATABASES, len(SCRIPTS))]
 
 

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from rules.cache_map import look_up
 from rules.chain import ChainLink, bars_of
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.explanation.report import TO_NAME_IT
-from rules.formatting import part_of
+from rules.formatting import part_of, sentence
 from rules.hangs import VIEW, hanging
 from rules.model import Finding, Surface
 
@@ -143,7 +144,9 @@ def _why_no_cache(context: SignalContext, doubt: str | None) -> tuple[str, str]:
         return f"which cache the child guards: {doubt}", "compare x$kqrst with v$rowcache"
     unknown = context.why_unknown("x$kqrst")
     if context.printed:
-        return "which cache the child guards: a report has no x$kqrst", TO_NAME_IT
+        child = context.hot_child
+        named = TO_NAME_IT if child is None else f"{sentence(look_up(child))}."
+        return "which cache the child guards: a report has no x$kqrst", named
     return f"which cache the child guards: {unknown.why}", unknown.way_out
 
 

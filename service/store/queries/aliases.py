@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rules.model import Diagnosis
+from service.store.queries.stored_json import read
 
 RENAMED: dict[str, str] = {}
 """Old cause id → its current id. A released id that is renamed gets a line here, for good."""
@@ -26,7 +27,7 @@ def former(cause: str) -> list[str]:
 
 def read_diagnosis(body: str) -> Diagnosis:
     """A stored Diagnosis with current cause ids."""
-    diagnosis = Diagnosis.model_validate_json(body)
+    diagnosis = read(Diagnosis, body)
     if not RENAMED:
         return diagnosis
     names = ("findings", "ruled_out", "undetermined", "candidates")

@@ -17,6 +17,8 @@ from service.store.schema.engine import unavailable_as_one_line
 KEEP_CHANGES = timedelta(days=30)
 APPENDING = 0x6C61746368
 """Key of the advisory lock for appends on PostgreSQL. No other lock of the store has it."""
+OF_OUTAGES = ("outage", "back")
+"""Changes for people alone: they are no episodes, and are in no stream."""
 _EPISODE = TypeAdapter(Episode)
 
 
@@ -60,8 +62,7 @@ class EpisodeLog:
         """
         if not changes:
             return
-        if connection.dialect.name == "postgresql":
-            connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": APPENDING})
+        _one_at_a_time(connection)
         at = datetime.now(UTC)
         for change in changes:
             seq = self._appended(connection, change, at)
@@ -92,10 +93,26 @@ class EpisodeLog:
             tell()
 
     def since(self, seq: int, limit: int) -> list[LoggedChange]:
-        """Changes after that number, the earliest first, at most `limit`."""
-        query = select(StoredChange.__table__).where(StoredChange.seq > seq).order_by(StoredChange.seq).limit(limit)
+        """Changes of episodes after that number, the earliest first, at most `limit`."""
+        wanted = (StoredChange.seq > seq, StoredChange.what.not_in(OF_OUTAGES))
+        query = select(StoredChange.__table__).where(*wanted).order_by(StoredChange.seq).limit(limit)
         with unavailable_as_one_line(), self._engine.connect() as connection:
             return [logged(row) for row in connection.execute(query)]
+
+    def open_outages(self) -> dict[str, Episode]:
+        """The outages that people know of and that have not ended, by database."""
+        with unavailable_as_one_line(), self._engine.connect() as connection:
+            return _open_outages(connection)
+
+    def add_outages(self, changes: Sequence[EpisodeChange]) -> None:
+        """Log that outages began or ended, unless another process was first."""
+        with unavailable_as_one_line(), self._engine.begin() as connection:
+            _one_at_a_time(connection)
+            known = _open_outages(connection)
+            self.append(
+                connection, [each for each in changes if (each.what == "back") == (each.episode.database in known)]
+            )
+        self.announce()
 
     def newest(self) -> int:
         """The number of the newest change. 0 without one."""
@@ -109,3 +126,15 @@ class EpisodeLog:
             gone = select(StoredChange.seq).where(old)
             connection.execute(delete(StoredDelivery).where(StoredDelivery.seq.in_(gone)))
             connection.execute(delete(StoredChange).where(old))
+
+
+def _one_at_a_time(connection: Connection) -> None:
+    """Keep other writers of the log waiting until the commit. SQLite does so by itself."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": APPENDING})
+
+
+def _open_outages(connection: Connection) -> dict[str, Episode]:
+    latest = select(func.max(StoredChange.seq)).where(StoredChange.what.in_(OF_OUTAGES)).group_by(StoredChange.database)
+    began = select(StoredChange.__table__).where(StoredChange.seq.in_(latest), StoredChange.what == "outage")
+    return {row.database: _EPISODE.validate_json(row.episode) for row in connection.execute(began)}

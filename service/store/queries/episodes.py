@@ -21,6 +21,7 @@ from service.store.queries.history import BadCursor, History
 from service.store.queries.kinds import verdict_kind
 from service.store.queries.series import SeriesSelector
 from service.store.queries.spans import moments
+from service.store.queries.stored_json import known_members, read
 from service.store.schema.episode_tables import StoredBaseline, StoredConfirmation, StoredEpisode
 
 T = TypeVar("T")
@@ -201,7 +202,7 @@ class Baselines:
 
 def _details(text: str | None) -> dict[str, Any]:
     """Members of a result beside its number. Empty for one of an older release."""
-    members = json.loads(text) if text else {}
+    members = known_members(Confirmed, json.loads(text)) if text else {}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
 
 
@@ -248,5 +249,5 @@ def _episode(row: Any) -> Episode:
         headline=row.headline,
         verdict=row.verdict,
         verdict_kind=verdict_kind(row.verdict_kind, row.verdict),
-        prediction=PredictionScore.model_validate_json(row.prediction) if row.prediction else None,
+        prediction=read(PredictionScore, row.prediction) if row.prediction else None,
     )

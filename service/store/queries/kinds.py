@@ -5,17 +5,13 @@ from typing import TypeVar, cast
 
 from collectors.model import ObstacleKind
 from service.state.episodes import MarkVerdict
+from service.state.mark_verdicts import KINDS
 
 Kind = TypeVar("Kind")
 _OBSTACLES: Mapping[str, ObstacleKind] = {
     "the first poll has nothing to compare with": "first_poll",
     "the instance restarted": "restart",
     "": "not_comparable",
-}
-_VERDICTS: Mapping[str, MarkVerdict] = {
-    "verified: ": "verified",
-    "not verified yet": "too_early",
-    "": "not_verified",
 }
 
 
@@ -26,7 +22,7 @@ def obstacle_kind(kind: str | None, why: str | None) -> ObstacleKind | None:
 
 def verdict_kind(kind: str | None, verdict: str | None) -> MarkVerdict | None:
     """Of a verdict; None without one."""
-    return cast(MarkVerdict, kind) if kind else _by_beginning(_VERDICTS, verdict)
+    return cast(MarkVerdict, kind) if kind else _by_beginning(KINDS, verdict)
 
 
 def _by_beginning(kinds: Mapping[str, Kind], sentence: str | None) -> Kind | None:

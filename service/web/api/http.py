@@ -1,11 +1,14 @@
-"""HTTP that the framework lacks: HEAD, and gzip for callers that accept it."""
+"""HTTP that the framework lacks: HEAD, gzip for callers that accept it, and scrapes before everything else."""
 
 import gzip
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENDLESS = "/stream"
+SCRAPE = "/metrics"
 SMALLEST = 1000
 """An answer with fewer bytes is not worth compressing."""
 
@@ -40,3 +43,19 @@ class AnswersHead:
             await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
         await self._app({**scope, "method": "GET"}, receive, headers_only)
+
+
+class ScrapesFirst:
+    """Polls stand back until a scrape has been answered, to the last byte."""
+
+    def __init__(self, app: ASGIApp, first: Callable[[], AbstractContextManager[None]]) -> None:
+        self._app = app
+        self._first = first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http" or scope["path"] != SCRAPE:
+            await self._app(scope, receive, send)
+            return
+        with self._first():
+            await self._app(scope, receive, send)

@@ -84,6 +84,20 @@ def problem(request: Request, status: int, title: str, detail: str) -> JSONRespo
     return JSONResponse(body.model_dump(), status_code=status, media_type=MEDIA)
 
 
+AWAY = ("The store does not answer", "Polls go on and wait for it; try again later.")
+UNSURE = "What you sent may still be carried out: look before you send it again. Polls go on and wait for the store."
+RETRY_SECONDS = "30"
+
+
+def store_away(as_page: "ErrorPage", request: Request) -> Response:
+    """The answer to a request that waited long enough for a store that does not answer."""
+    title, detail = AWAY
+    said = detail if request.method in ("GET", "HEAD") else UNSURE
+    answer = as_page(request, 503, title, said) or problem(request, 503, title, said)
+    answer.headers["Retry-After"] = RETRY_SECONDS
+    return answer
+
+
 NO_THREAD = "can't start new thread"
 """The interpreter's message if the system gives a process no more threads."""
 SAY_AGAIN_SECONDS = 60.0
@@ -135,7 +149,9 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
     @app.exception_handler(DATABASE_ERROR)
     async def _store(request: Request, error: Exception) -> JSONResponse:
         log.warning("store: %s cannot be answered: %s", request.url.path, brief(error))
-        return problem(request, 503, "The store does not answer", "Polls go on and wait for it; try again later.")
+        answer = problem(request, 503, *AWAY)
+        answer.headers["Retry-After"] = RETRY_SECONDS
+        return answer
 
     @app.exception_handler(Exception)
     async def _bug(request: Request, error: Exception) -> JSONResponse:

@@ -70,7 +70,7 @@ class TierFigures:
         return np.where(np.isnan(mean), np.nan, np.fmax(mean, most))
 
     def levels(self, item: OverviewItem, before: float | None) -> Values:
-        """A gauge, which holds until it changes; NaN where it is not known, as after a poll that could not read it."""
+        """A gauge, which holds until it changes; NaN if it is unknown, as after a poll that could not read it."""
         view, name, column = item
         unread = np.concatenate(
             [page.spans.lack(view) | page.spans.lack(f"{view} {name} {column}") for page in self._pages]

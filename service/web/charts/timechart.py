@@ -19,7 +19,7 @@ from service.web.charts.usual import UsualStretch, usual_at, usual_drawing, usua
 GAP_WORDS = 56
 """From this width on, a gap has its label."""
 DAY = timedelta(days=1)
-SHORT, HALF_MINUTE = timedelta(minutes=5), timedelta(seconds=30)
+SHORT = timedelta(minutes=5)
 """An episode shorter than this is labelled with seconds."""
 LETTER = 6.8
 """Average width of a letter in a drawing; text is 12 px."""
@@ -173,11 +173,10 @@ def _bands(axis: Axis, events: Sequence[Event]) -> str:
 
 
 def _from_to(event: Event, end: datetime) -> str:
-    """From when to when: with seconds if it was short, else to the nearest minute."""
+    """From when to when: with seconds if it was short. Clocks are cut off, as everywhere, never rounded."""
     if not event.lasts and end - event.begin < SHORT:
         return f"{event.begin:%H:%M:%S}–{end:%H:%M:%S}"
-    begin = f"{event.begin + HALF_MINUTE:%H:%M}"
-    return f"{begin}–{'now' if event.lasts else f'{end + HALF_MINUTE:%H:%M}'}"
+    return f"{event.begin:%H:%M}–{'now' if event.lasts else f'{end:%H:%M}'}"
 
 
 def _flags(axis: Axis, events: Sequence[Event]) -> str:

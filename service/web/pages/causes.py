@@ -14,6 +14,7 @@ from starlette.responses import Response
 from rules.bounds import bound_of
 from rules.catalogue import catalogue
 from rules.cause import AnyOf, Cause, Condition
+from rules.formatting import sentence
 from rules.model import Evidence
 from rules.signals import SIGNALS
 from service.state.board import Board, MonitoredDatabase
@@ -141,7 +142,7 @@ def _sign(condition: Condition, seen: Evidence | None, either: bool) -> CauseSig
     return CauseSign(
         signal=condition.signal,
         of=signal.of,
-        because=f"{condition.because[:1].upper()}{condition.because[1:]}",
+        because=sentence(condition.because),
         needs=needs,
         usual=words.usual(usual, signal.unit),
         now=now,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rules.catalogue import catalogue
 from rules.formatting import compared
 from rules.model import Candidate, Diagnosis, Finding, RuledOut, Severity, Undetermined
-from service.render.parts import ELSEWHERE, nothing_judged
+from service.render.parts import ELSEWHERE, nothing_judged, same_waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class CheckedView:
     undetermined: Sequence[CheckedCause]
     notes: Sequence[str]
     nothing: tuple[str, str] | None
+    same_waits: Sequence[str]
+    """Causes in `also` that explain waits of a finding above them."""
     open_gaps: bool
 
 
@@ -47,6 +49,11 @@ def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[s
         undetermined=[_undetermined(verdict) for verdict in diagnosis.undetermined],
         notes=[note for note in diagnosis.notes if note not in shared],
         nothing=nothing_judged(diagnosis),
+        same_waits=[
+            finding.cause
+            for place, finding in enumerate(diagnosis.findings)
+            if same_waits(finding, diagnosis.findings[:place])
+        ],
         open_gaps=printed and bool(diagnosis.undetermined),
     )
 

@@ -73,7 +73,7 @@ def leading(compared: Comparison, verdicts: Verdicts) -> LeadingChange:
         lede=_load(compared) or compared.sentence,
         before=_value(top, top.before),
         after=_value(top, top.after),
-        unit=f"{_subject(top)} {top.unit}" if not top.unit.startswith("of ") else top.unit,
+        unit=f"{_subject(top)} {top.unit}" if not top.is_share else top.unit,
         ratio=times[0],
         direction=times[1],
         cost_before="" if cost is None or cost.before is None else f"{words.share(cost.before)} of DB time lost",
@@ -164,4 +164,4 @@ def _load(compared: Comparison) -> str:
 def _value(change: FigureChange, value: float | None) -> str:
     if value is None:
         return words.NOT_KNOWN
-    return words.share(value) if change.unit.startswith("of ") else rough(value) if value % 1 else spelled(value)
+    return words.share(value) if change.is_share else rough(value) if value % 1 else spelled(value)

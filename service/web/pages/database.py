@@ -15,6 +15,8 @@ from starlette.responses import Response
 from rules.model import Diagnosis
 from service.intake.uploads import Uploads
 from service.state.board import Board, MonitoredDatabase
+from service.state.last_hour import LAST_HOUR
+from service.state.mark_verdicts import in_words
 from service.state.window import PRESETS, BadWindow, Window, moment
 from service.store.queries.reports import StoredReportSummary
 from service.store.repository import Repository
@@ -38,7 +40,6 @@ from service.web.pages.restarted import RestartNote, restart_note
 
 LISTED = 10
 """Uploaded reports and change marks shown on the page of their database."""
-HOUR = timedelta(hours=1)
 MARKS_SINCE = timedelta(days=7)
 TOLD_MARK = timedelta(days=1)
 """How long a change is shown at the top of the page."""
@@ -132,15 +133,10 @@ def _change(out: DatabaseOut, now: datetime) -> ChangeNote | None:
     return ChangeNote(
         at=words.clock(mark.at, now),
         text=mark.text,
-        outcome="" if mark.outcome == "not judged" else f"{mark.outcome[:1].upper()}{mark.outcome[1:]}",
-        verdict=_said(mark.verdict or ""),
+        outcome=words.outcome(mark.outcome),
+        verdict=in_words(mark.verdict or "")[1],
         link=f"/db/{quote(out.name)}/compare?mark={quote(mark.id)}",
     )
-
-
-def _said(verdict: str) -> str:
-    """A verdict as a sentence beside its outcome, which says already whether it is verified."""
-    return words.capped(verdict.removeprefix("verified: ").removeprefix("not verified because "))
 
 
 def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportSummary] | None:
@@ -169,8 +165,8 @@ def last_hour(
 ) -> HourCharts:
     """The last hour from the store, so that it survives a restart. With `at` the hour around it. Raises what the store raises."""
     last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
-    end = min(at + HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
-    drawn = overview.overview(store, watched.name, Window(end - HOUR, end), watched.labels, DRAWN)
+    end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
+    drawn = overview.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.labels, DRAWN)
     window = drawn.window if at else _watched(drawn, end)
     events = as_events(happenings(store, watched.name, window), end)
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]

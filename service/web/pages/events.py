@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from service.state.episodes import Episode
+from service.state.mark_verdicts import told
 from service.state.window import Window
 from service.store.queries.marks import Mark
 from service.store.repository import Repository
@@ -75,7 +76,7 @@ def _episode(episode: Episode, now: datetime) -> PageEvent:
     home = f"/db/{quote(episode.database)}"
     return PageEvent(
         episode.database, state_of(episode.peak_severity), episode.begin, episode.end,
-        f"{episode.title} on {episode.cache}" if episode.cache else episode.title, episode.verdict or "",
+        f"{episode.title} on {episode.cache}" if episode.cache else episode.title, told(episode.verdict or ""),
         f"{home}/history?{around.query}",
         f"{home}/compare?before={quote(before.dots)}&after={quote(after.dots)}", words,
     )  # fmt: skip

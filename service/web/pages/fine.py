@@ -72,9 +72,8 @@ def room_views(diagnosis: Diagnosis) -> Sequence[RoomView]:
     rooms = []
     share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
     for sign in (sign for finding in diagnosis.findings[:1] for sign in finding.evidence):
-        if sign.needs.startswith("<= ") and "share_of_db_time" not in sign.signal:
-            bound = float(sign.needs[3:])
-            rooms.append(_room(sign.name or sign.signal, sign.value, bound, sign.unit, sign.derivation))
+        if sign.bound is not None and sign.bound.operator == "<=" and "share_of_db_time" not in sign.signal:
+            rooms.append(_room(sign.name or sign.signal, sign.value, sign.bound.value, sign.unit, sign.derivation))
     if share is not None:
         rooms.insert(0, _room("DB time lost in waits for the dictionary", share, NOTICEABLE_SHARE, "ratio", ""))
     return rooms[:ROOMS]

@@ -8,12 +8,12 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from rules.catalogue import catalogue
+from service.state.last_hour import LAST_HOUR
 from service.state.summary import eased_title
 from service.web.charts import small
 from service.web.fleet_schemas import DatabaseOut, LastMarkOut
 from service.web.pages import words
 
-HOUR = timedelta(hours=1)
 RANK = {state: place for place, state in enumerate(words.STATES)}
 LONGEST_MARK = 60
 
@@ -97,7 +97,7 @@ def _row(out: DatabaseOut, top: float, now: datetime) -> FleetRow:
         state=state,
         began=began,
         since=f"{words.clock(began, now)}, {words.length((now - began).total_seconds())}" if began else "",
-        new=began is not None and now - began < HOUR,
+        new=began is not None and now - began < LAST_HOUR,
         about=about,
         what=what,
         do=do,
@@ -110,9 +110,7 @@ def _row(out: DatabaseOut, top: float, now: datetime) -> FleetRow:
         top=top,
         change=_cut(f"{words.clock(out.last_mark.at, now)} {out.last_mark.text}") if out.last_mark else "",
         change_link=f"/db/{quote(out.name)}/compare?mark={quote(out.last_mark.id)}" if out.last_mark else "",
-        change_note=words.capped(out.last_mark.outcome)
-        if out.last_mark and out.last_mark.outcome != "not judged"
-        else "",
+        change_note=words.outcome(out.last_mark.outcome) if out.last_mark else "",
         words=f"{out.name} {words.STATES[state]} {about} {what} {cache}".casefold(),
     )
 
@@ -142,11 +140,11 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
 
 def _place(began: datetime | None, now: datetime) -> float | None:
     """The position of a moment in the last hour, 0 to 1. None if unknown."""
-    return None if began is None else min(max(1 - (now - began) / HOUR, 0.0), 1.0)
+    return None if began is None else min(max(1 - (now - began) / LAST_HOUR, 0.0), 1.0)
 
 
 def _changes(mark: LastMarkOut | None, now: datetime) -> tuple[float, ...]:
-    return (1 - (now - mark.at) / HOUR,) if mark and timedelta(0) <= now - mark.at <= HOUR else ()
+    return (1 - (now - mark.at) / LAST_HOUR,) if mark and timedelta(0) <= now - mark.at <= LAST_HOUR else ()
 
 
 def _cut(text: str) -> str:

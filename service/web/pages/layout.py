@@ -19,8 +19,10 @@ from rules.explanation.confirmation import number_of
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Figure
+from rules.predicted import OF_MISSES
 from rules.printed import section_of
 from rules.query import Texts
+from rules.remedy import in_containers
 from service.characters import visible
 from service.render.parts import OF_A_FINDING
 from service.state.window import PRESETS, iso
@@ -107,6 +109,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "breakable": breakable,
     "filled_in": filled_in,
     "for_release": for_release,
+    "in_containers": in_containers,
     "length_of": words.length,
     "clock": words.clock,
     "iso": iso,
@@ -121,6 +124,7 @@ templates.env.filters |= FILTERS
 templates.env.finalize = _seen
 templates.env.globals |= {
     "OF_A_FINDING": OF_A_FINDING,
+    "OF_MISSES": OF_MISSES,
     "SECTIONS": SECTIONS,
     "SESSION": SESSION,
     "STATES": words.STATES,

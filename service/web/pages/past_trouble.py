@@ -1,14 +1,12 @@
 """The trouble that just ended, on the page of a database that is fine: until when, what, how bad, and where to see it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from service.state.board import MonitoredDatabase
+from service.state.last_hour import LAST_HOUR
 from service.web.pages import words
 from service.web.pages.layout import address_at
-
-TOLD = timedelta(hours=1)
-"""The window of the charts: the page shows an episode that ended in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ def past_trouble(watched: MonitoredDatabase) -> PastTrouble | None:
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None
-    ended = [(each.end, each) for each in watched.episodes.all if each.end is not None and each.end > now - TOLD]
+    ended = [(each.end, each) for each in watched.episodes.all if each.end is not None and each.end > now - LAST_HOUR]
     if not ended:
         return None
     until, episode = max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))

@@ -6,13 +6,12 @@ from datetime import timedelta
 from rules.model import Diagnosis
 from service.history.past_diagnosis import diagnosis_at
 from service.state.board import MonitoredDatabase
+from service.state.last_hour import LAST_HOUR
 from service.store.repository import Repository
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 from service.web.pages.layout import address_at
 
-TOLD = timedelta(hours=1)
-"""How long a restart is shown at the top of the page."""
 SLACK = timedelta(seconds=1)
 
 
@@ -34,8 +33,8 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None
-    seen = [gap for gap in store.history.breaks(watched.name, now - TOLD, now + SLACK) if gap.kind == "restart"]
-    polls = store.history.polls(watched.name, seen[-1].at - TOLD, seen[-1].at) if seen else ()
+    seen = [gap for gap in store.history.breaks(watched.name, now - LAST_HOUR, now + SLACK) if gap.kind == "restart"]
+    polls = store.history.polls(watched.name, seen[-1].at - LAST_HOUR, seen[-1].at) if seen else ()
     if not polls:
         return None
     last, first = polls[-1].at, seen[-1].at

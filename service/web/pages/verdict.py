@@ -10,6 +10,7 @@ from rules.formatting import sentence
 from rules.hangs import HANGING_SECONDS
 from rules.lasting import Easing
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
+from service.state.outages import CORRECT_PASSWORD, NOT_UNTIL_RIGHT
 from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED, WAIT_AND_SEE, eased_title
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
@@ -24,9 +25,8 @@ NOTHING_TO_TUNE = "Do not tune the row cache. No session waits for it."
 NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
 NOT_MORE = "Do not change anything else yet. After two changes nobody knows which one helped."
 NOT_BLINDLY = "Do not change settings while the cause is unknown."
-NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
-NOT_HEALTHY = "This does not mean healthy. Nothing is known until a poll succeeds."
-NOT_FINE = "This does not mean healthy. Nothing of it could be judged."
+NOT_HEALTHY = "Do not take silence for health. Nothing is known until a poll succeeds."
+NOT_FINE = "Do not take it for healthy. Nothing of it could be judged."
 NOTHING_JUDGED = "Nothing could be judged"
 NOT_YET = "Do not judge by one poll. A rate needs two."
 
@@ -89,7 +89,7 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
     said = failure.why if failure else why.why if why else ""
     if stopped:
         said = f"The database does not let this user log in: {said}"
-    do = "Correct the password. Then let latchscope log in once more." if stopped else None
+    do = CORRECT_PASSWORD if stopped else None
     do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
     restarted = database is not None and failure is None and diagnosis.obstacle == "restart"
     numbers = []

@@ -10,7 +10,7 @@ from rules.model import Diagnosis, WaiterTotal
 from service.web.charts import small
 from service.web.pages import words
 
-BY_TIME = "The average of the verdict is another measure: the time waited in the interval."
+BY_TIME = "The verdict has another average: the time waited, divided by the length of the interval."
 MOST_NAMED = 5
 """Rows by SQL or by module. The rest is one more."""
 
@@ -45,8 +45,8 @@ def waiters_totals(diagnosis: Diagnosis) -> WaitersTotals | None:
             blockers[group.blocker] += group.share  # type: ignore[assignment]
     most = blockers.most_common(1)
     waiting = sum(total.sessions for total in totals.by_module)
-    met = f"{words.plural(totals.waiters, 'waiter')} met in {words.plural(totals.looks, 'look')}"
-    counted = f"Counted: {met}, {words.sessions(waiting)} on average."
+    found = f"{words.plural(totals.looks, 'look')} found {words.plural(totals.waiters, 'waiting session')}"
+    counted = f"{found}, {words.sessions(waiting)} on average."
     return WaitersTotals(
         about=f"{counted} {BY_TIME}",
         groups=[("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False))],

@@ -1,19 +1,32 @@
 """The words of pages: states, times, durations and amounts, each in the few characters that a tired reader needs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from rules.bounds import Bound, UsualBetween
 from rules.formatting import percent, rough, sentence, within
 from rules.model import Severity
+from service.history.fleet_past import Outcome
 
 TIED = "\N{NO-BREAK SPACE}"
 STATES = {"critical": "Critical", "warning": "Warning", "notice": "Notice", "fine": "Fine", "none": "No data"}
 """Every state of a database, the worst first, with its word. The severity `info` reads as fine."""
 NOT_KNOWN = "–"
 MINUTE, HOUR, DAY = 60, 3600, 86400
+_OUTCOMES: Mapping[Outcome, str] = {
+    "helped": "Verified",
+    "helped, then came back": "Verified, and then the trouble came back",
+    "did not help": "Not verified",
+    "too early to tell": "Not verified yet",
+    "not judged": "",
+}
 PER_SECOND = " per second"
 PER_TIME = ("sleeps per second", "logons per second")
+
+
+def outcome(of: Outcome) -> str:
+    """The outcome of a mark, in the words of verdicts. Empty if nothing was judged."""
+    return _OUTCOMES.get(of, capped(of))
 
 
 def capped(text: str) -> str:

@@ -19,12 +19,13 @@ from collectors.registry import collectors
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN, poll_at
+from tests.each import each
 
 GRANTED = [view for view, one in collectors().items() if one.granted_on]
 
 
 def of(name: str, *refused: str) -> Capabilities:
-    """What one visit finds: a poll, and one look at the view that polls leave out."""
+    """The results of one visit: a poll, and one look at the view that polls leave out."""
     polled = poll_at(name, 30.0, refused)
     look = Burst(polled.release, looks=1)
     database = ScriptedDatabase(scenarios()[name], BEGAN, lambda: 30.0, refused)
@@ -39,7 +40,7 @@ def changed(snapshot: Snapshot, view: str, **cells: object) -> Snapshot:
     return Snapshot(snapshot.database, snapshot.taken_at, {**snapshot.readings, view: Rows(view, (row,))})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize("view", GRANTED)
+@each("view", GRANTED)
 def test_missing_grant_is_the_only_sql_named(view: str) -> None:
     found = of("undo-storm", view)
     assert view in {one.view for one in found.lacking}
@@ -110,7 +111,7 @@ def test_mechanism_is_told_by_the_event_and_only_then_by_the_release() -> None:
     assert (capabilities(nothing, "U").mechanism, capabilities(nothing, "U").cluster) == (None, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("con_id", "inside", "container"),
     [(0, False, None), (1, False, "CDB$ROOT"), (3, True, "SALES"), (None, False, None)],
 )
@@ -141,14 +142,14 @@ def test_standby_says_where_its_users_are_made() -> None:
     assert note == "a physical standby: users and grants are made on the primary"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_missing_grant_is_in_the_words_of_the_kind(kind: DatabaseKind) -> None:
     found = capabilities(poll_at("undo-storm", 30.0, ("v$latchname",)), "lscope", FoundKind(kind, "it was said"))
     (sql,) = {view.sql for view in found.lacking}
     assert sql == next(grant_lines(["v$latchname"], kind, "lscope"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_x_kqrst_is_lacking_only_where_somebody_can_open_it(kind: DatabaseKind) -> None:
     found = capabilities(poll_at("undo-storm", 30.0, ("x$kqrst",)), "U", FoundKind(kind, "it was said"))
     (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]

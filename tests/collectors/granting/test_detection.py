@@ -1,15 +1,15 @@
-"""The kind of database, told by what a visit showed: every kind by its marks, and a guess is said to be one."""
-
-import pytest
+"""`check` finds the kind of database in what a visit shows: every kind by its marks. A guess is named as a guess."""
 
 from collectors.granting.detection import detected
 from collectors.model import Row, Rows, Snapshot, Value
+from tests.each import each
 
 PRIMARY: Row = {"database_role": "PRIMARY", "rds_users": 0}
+STANDS_FOR = {"11.2": " (stands for any release without containers)"}
 
 
 def polled(release: str | None, **session: Value) -> Snapshot:
-    """A poll of that release, its session in this container."""
+    """A poll of that release whose session is in this container."""
     return Snapshot(
         "erp1",
         None,
@@ -27,7 +27,7 @@ PDB = polled("19.0.0.0.0", con_id=3, con_name="SALES", cdb_name="ERP")
 RDS_PDB = polled("19.0.0.0.0", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
 
 
-@pytest.mark.parametrize(
+@each(
     ("snapshot", "asked", "kind", "why"),
     [
         (OLD, PRIMARY, "11.2", "no containers"),
@@ -48,10 +48,10 @@ RDS_PDB = polled("19.0.0.0.0", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
 def test_kind_is_told_by_its_marks(snapshot: Snapshot, asked: Row, kind: str, why: str) -> None:
     found = detected(snapshot, asked)
     assert (found.kind, found.certain) == (kind, True) and why in found.why
-    assert str(found) == f"kind {kind}, as {found.why}"
+    assert str(found) == f"kind {kind}{STANDS_FOR.get(kind, '')}, as {found.why}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("snapshot", "asked", "kind"),
     [
         (OLD, {}, "11.2"),
@@ -64,7 +64,7 @@ def test_kind_is_told_by_its_marks(snapshot: Snapshot, asked: Row, kind: str, wh
 def test_kind_that_cannot_be_told_is_assumed_and_said_to_be(snapshot: Snapshot, asked: Row, kind: str) -> None:
     found = detected(snapshot, asked)
     assert (found.kind, found.certain) == (kind, False)
-    assert str(found).startswith(f"cannot tell the kind, assumed {kind}: ")
+    assert str(found).startswith(f"cannot tell the kind, assumed {kind}{STANDS_FOR.get(kind, '')}: ")
 
 
 def test_replica_on_rds_is_granted_as_rds_and_made_on_its_primary() -> None:

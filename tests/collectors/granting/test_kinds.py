@@ -3,6 +3,7 @@
 import pytest
 
 from collectors.granting.kinds import ALIASES, KINDS, TRAITS, UnknownKind, grantee, has_row_cache_latch, kind_named
+from tests.each import each
 
 
 def test_kind_has_traits_and_is_named_by_its_own_name() -> None:
@@ -12,7 +13,7 @@ def test_kind_has_traits_and_is_named_by_its_own_name() -> None:
         assert TRAITS[kind].where and TRAITS[kind].run_as
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "kind"),
     [
         *((word, "11.2") for word in ("11g", "11", "11.2.0.4", "11gR2", "10.2", "non-cdb")),

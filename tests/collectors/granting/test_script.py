@@ -1,4 +1,4 @@
-"""The script for each kind of database: what it grants, to whom, and that SQL*Plus would run it as it stands."""
+"""The grants script for each kind of database: what it grants, which user gets it, and that SQL*Plus can run it unchanged."""
 
 import re
 
@@ -26,7 +26,9 @@ def test_grants_script_says_where_it_runs_and_what_stays_hidden(kind: DatabaseKi
     text = grants_script("LATCHSCOPE", kind)
     assert TRAITS[kind].where in text.splitlines()[0] and f"Run it as {TRAITS[kind].run_as}," in text
     assert TRAITS[kind].beyond in text
-    assert ("CDB$ROOT" in text) == (kind in ("cdb", "standby")), "nobody is sent to a root that cannot be reached"
+    assert ("CDB$ROOT" in text) == (kind in ("cdb", "standby")), (
+        "the script sends nobody to a root that they cannot reach"
+    )
 
 
 @each
@@ -48,7 +50,7 @@ def test_password_is_asked_for_unseen_quoted_and_forgotten(kind: DatabaseKind) -
         "undefine latchscope_password",
     )
     assert re.search(r"\n(.+\n)*".join(f"^{step}$" for step in steps), text, re.MULTILINE)
-    assert text.count("&") == 1, "and nothing else is substituted"
+    assert text.count("&") == 1, "nothing else is substituted"
 
 
 @each

@@ -1,4 +1,4 @@
-"""The statements of groups: they hold those of their views word for word, and their answers part into the same rows."""
+"""The statements of groups have those of their views word for word, and their answers split into the same rows."""
 
 import re
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from collectors.poll import parted
 from collectors.registry import BadCollector, collectors, marker
 from collectors.release import text_for
 from tests.collectors.shipped_sql import RELEASES
+from tests.each import each
 
 TEXTS = {f"{name} {floor}": text for name, group in groups().items() for floor, text in group.texts.items()}
 
@@ -22,7 +23,7 @@ def lines(sql: str) -> str:
     return "\n".join(line.strip() for line in sql.splitlines())
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each("name", TEXTS)
 def test_group_holds_the_statement_of_each_view_for_its_release(name: str) -> None:
     text, release = TEXTS[name], name.split()[1]
     for view in text.views:
@@ -33,7 +34,7 @@ def test_group_holds_the_statement_of_each_view_for_its_release(name: str) -> No
         assert {column for column, _ in text.views[view]} == given
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each("name", TEXTS)
 def test_every_part_has_a_cell_for_every_column_and_texts_apart_from_numbers(name: str) -> None:
     text = TEXTS[name]
     united = sqlglot.parse_one(text.sql, read="oracle")
@@ -77,7 +78,9 @@ def test_answer_parts_into_the_rows_of_each_view() -> None:
     united = text.united(ROWS)
     assert {len(row) for row in united} == {len(text.columns)}
     assert parted(text, united) == {view: tuple(rows) for view, rows in ROWS.items()}
-    assert "con_id" not in dict(text.views["waiting_sessions"]), "a column the release has not got is absent, not null"
+    assert "con_id" not in dict(text.views["waiting_sessions"]), (
+        "a column that the release does not have is absent, not null"
+    )
 
 
 def test_views_of_knows_our_statements_by_their_text() -> None:

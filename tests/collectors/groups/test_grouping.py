@@ -1,4 +1,7 @@
-"""Groups in a poll: the same readings, and one by one for an hour after a refusal, a failure or a slow answer."""
+"""Groups in a poll: the same readings.
+
+After a refusal, a failure or a slow answer, latchscope reads the views one by one for an hour.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -13,13 +16,14 @@ from collectors.poll import Answer, poll
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN
+from tests.each import each
 
 GROUPED = frozenset(view for group in groups().values() for view in group.views)
 
 
 @dataclass
 class Session:
-    """A scripted database; `spoil` changes or refuses the answers to the statements of groups."""
+    """A scripted database. `spoil` changes or refuses the answers to the statements of groups."""
 
     scenario: str = "undo-storm"
     refused: tuple[str, ...] = ()
@@ -38,7 +42,7 @@ class Session:
         """Nothing to give back."""
 
     def groups(self) -> int:
-        """How many statements of groups were asked since the last time."""
+        """How many statements of groups ran since the last call."""
         asked, self.asked = [sql for sql in self.asked if group_text_of(sql)], []
         return len(asked)
 
@@ -58,7 +62,7 @@ def fail(_: Answer) -> Answer:
     raise StatementError("ORA-01790: expression must have same datatype as corresponding expression")
 
 
-@pytest.mark.parametrize("name", scenarios())
+@each("name", scenarios())
 def test_groups_read_what_single_statements_read(name: str) -> None:
     grouped, alone = Session(name), Session(name)
     together, apart = poll("erp1", grouped, grouping=Grouping("erp1")), poll("erp1", alone)
@@ -76,7 +80,7 @@ def test_group_that_is_refused_or_fails_is_asked_one_by_one_for_an_hour(
     with caplog.at_level("INFO", "latchscope.poll"):
         snapshot = poll("erp1", session, grouping=grouping)
     assert "erp1: the views of the group counters are asked for one by one for an hour: ORA-" in caplog.text
-    assert snapshot.readings == poll("erp1", Session()).readings, "nothing is lost meanwhile"
+    assert snapshot.readings == poll("erp1", Session()).readings, "nothing is lost in the meantime"
     assert session.groups() == 2
     clock.now += ASIDE_SECONDS - 1.0
     poll("erp1", session, snapshot, grouping=grouping)
@@ -87,7 +91,7 @@ def test_group_that_is_refused_or_fails_is_asked_one_by_one_for_an_hour(
     assert session.groups() == 2
 
 
-@pytest.mark.parametrize("view", sorted(GROUPED))
+@each("view", sorted(GROUPED))
 def test_refused_view_of_a_group_costs_itself_alone(view: str) -> None:
     snapshot = poll("erp1", Session(refused=(view,)), grouping=Grouping("erp1"))
     assert [name for name, reading in snapshot.readings.items() if isinstance(reading, Missing)] == [view]

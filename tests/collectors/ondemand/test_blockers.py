@@ -1,4 +1,4 @@
-"""The look for blockers: one statement, bounded, that finds the holder of a hang and asks nothing of a calm instance."""
+"""The look for blockers: one bounded statement that finds the holder of a hang, and does nothing on a calm instance."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from collectors.registry import collectors, view_of
 
 
 class Asked:
-    """A connection that raises, and counts."""
+    """A connection that raises, and counts its calls."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error, self.sent = error, list[str]()
@@ -29,7 +29,7 @@ class Asked:
 def test_look_is_two_marked_statements_with_row_limits() -> None:
     asked = Asked()
     assert look_for_blockers(asked, "19.0.0.0.0")[VIEW] == Rows(VIEW, ({"cache#": 8, "sid": 312},))
-    assert [view_of(sql) for sql in asked.sent] == list(VIEWS), "no other instance is asked"
+    assert [view_of(sql) for sql in asked.sent] == list(VIEWS), "no other instance is queried"
     assert all(f"/* latchscope {view} */" in sql for view, sql in zip(VIEWS, asked.sent, strict=True))
     assert all("rownum <= 20" in sql and "exists" in sql and of_look(sql) for sql in asked.sent)
 
@@ -64,7 +64,7 @@ def test_look_is_never_a_part_of_a_poll() -> None:
 
 
 class Cluster(Asked):
-    """A connection that knows sessions of other instances, or may not read them."""
+    """A connection that can read sessions of other instances, or may not."""
 
     refused: Exception | None = None
 
@@ -96,4 +96,4 @@ def test_look_that_may_not_ask_other_instances_keeps_what_it_found_and_says_so(e
     assert isinstance(held, Rows) and len(held.rows) == 1
     (note,) = held.notes
     assert note.startswith("session 55 of instance 2 is known by its SID alone") and cure in note
-    assert asked.sent.count(ELSEWHERE) == 1, "what failed once is not asked again"
+    assert asked.sent.count(ELSEWHERE) == 1, "a view that failed once is not read again"

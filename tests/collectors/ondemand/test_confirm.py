@@ -1,4 +1,4 @@
-"""A confirming query: sent bounded and marked, and one number or a plain word that there is none."""
+"""A confirming query is sent bounded and marked. Its answer is one number, or a plain sentence that there is none."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,13 +13,14 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
 from tests.collectors.scripted import BEGAN
+from tests.each import each
 
 SQL = "select count(*) from dba_rollback_segs"
 
 
 @dataclass
 class Session:
-    """Gives one answer, and remembers what it was asked."""
+    """Gives one answer, and records the statements."""
 
     answer: Answer | Exception
     asked: list[tuple[str, Binds]] = field(default_factory=list)
@@ -48,17 +49,13 @@ def test_one_number_sends_the_query_once_marked_and_with_a_row_limit() -> None:
     assert f"({SQL})" in sent and sent.endswith("where rownum <= 1")
 
 
-@pytest.mark.parametrize(("value", "number"), [(14838, 14838.0), (0, 0.0), (2.5, 2.5), (-1, -1.0)])
+@each(("value", "number"), [(14838, 14838.0), (0, 0.0), (2.5, 2.5), (-1, -1.0)])
 def test_one_number_is_the_first_cell(value: Value, number: float) -> None:
     found = one_number(giving((value,)), SQL)
     assert (found, type(found)) == (number, float)
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [[], [()], [(None,)], [("14838",)], [(datetime(2026, 3, 2, tzinfo=UTC),)]],
-    ids=["no row", "no cell", "NULL", "text", "a date"],
-)
+@each("rows", [[], [()], [(None,)], [("14838",)], [(datetime(2026, 3, 2, tzinfo=UTC),)]])
 def test_one_number_rejects_an_answer_that_is_not_a_number(rows: list[tuple[Value, ...]]) -> None:
     with pytest.raises(StatementError, match="the query gave no number"):
         one_number(giving(*rows), SQL)
@@ -75,7 +72,7 @@ def test_limited_asks_for_the_container_where_there_are_any() -> None:
     assert "sys_context('userenv', 'con_name') as con_name" in limited(SQL, "12.1.0.2.0")
 
 
-@pytest.mark.parametrize(
+@each(
     ("cells", "release", "place"),
     [
         ((37, "CDB$ROOT", 1), "19.0.0.0.0", ("CDB$ROOT", 1)),

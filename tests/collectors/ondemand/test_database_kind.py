@@ -1,16 +1,15 @@
-"""What a preflight asks to tell the kind of database: two short statements, each of which may fail."""
-
-import pytest
+"""What `check` reads to find the kind of database: two short statements, each of which may fail."""
 
 from collectors.errors import StatementError
 from collectors.model import Binds, Rows, Snapshot, Value
 from collectors.ondemand.database_kind import CLOUD, SURROUNDINGS, ask_for_kind
 from collectors.poll import Answer
 from tests.collectors.shipped_sql import RELEASES, mistakes
+from tests.each import each
 
 
 class Session:
-    """Answers the two statements with a value each; no role, or an error, is a statement that fails."""
+    """Answers the two statements with one value each. Without a role, or with an error, the statement fails."""
 
     def __init__(self, role: str | None = "PRIMARY", cloud: Value | StatementError = None) -> None:
         self.role, self.cloud = role, cloud
@@ -37,7 +36,7 @@ def polled(con_id: int) -> Snapshot:
     )
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@each("release", RELEASES)
 def test_statements_fit_every_release_and_carry_our_mark(release: str) -> None:
     for sql in (SURROUNDINGS, CLOUD):
         assert mistakes(sql, release, polled=False) == [] and "/* latchscope kind */" in sql

@@ -1,4 +1,7 @@
-"""A profile of holders: one statement after a short trial, bounded in time and in looks, refused where mutexes guard."""
+"""A profile of holders:
+
+one statement after a short trial, with limits on time and looks, and refused where mutexes guard the row cache.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,7 +26,7 @@ MUTEXES: list[tuple[Value, ...]] = [("row cache lock",), ("row cache mutex",)]
 
 @dataclass
 class Session:
-    """Answers with the same holders whenever it is asked; each look takes the database so many seconds."""
+    """Answers with the same holders every time. Each look takes the database this many seconds."""
 
     rows: list[tuple[Value, ...]] = field(default_factory=list)
     per_look: float = 20e-6

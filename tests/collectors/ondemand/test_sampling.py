@@ -1,4 +1,7 @@
-"""Bursts: every look counts, also one at nobody; a view that cannot be read ends them; there are 60 looks at most."""
+"""Bursts: every look counts, even one that finds no waiting session.
+
+A view that cannot be read ends the burst. There are at most 60 looks.
+"""
 
 from dataclasses import dataclass, field
 
@@ -13,6 +16,7 @@ from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN
 from tests.collectors.shipped_sql import MADE_BY_US
+from tests.each import each
 
 WAITER: tuple[Value, ...] = (101, "row cache mutex")
 OTHER: tuple[Value, ...] = (102, "row cache lock")
@@ -21,7 +25,7 @@ NOBODY: list[tuple[Value, ...]] = []
 
 @dataclass
 class Session:
-    """Gives the answers in turn, the last one for ever, and remembers what it was asked."""
+    """Gives the answers in turn, then repeats the last one, and records the statements."""
 
     answers: list[list[tuple[Value, ...]] | Exception]
     asked: list[tuple[str, Binds]] = field(default_factory=list)
@@ -38,7 +42,7 @@ class Session:
 
 
 def after(session: Session, times: int, burst: Burst | None = None) -> Burst:
-    """A burst that was asked to look so often."""
+    """A burst with this many looks."""
     burst = burst or Burst("19.0.0.0.0")
     for _ in range(times):
         burst.look(session)
@@ -46,7 +50,7 @@ def after(session: Session, times: int, burst: Burst | None = None) -> Burst:
 
 
 def looks(reading: Reading) -> list[Value]:
-    """The numbers of the looks."""
+    """The number of each look."""
     assert isinstance(reading, Rows)
     return [row["sample"] for row in reading.rows if row["sid"] is None]
 
@@ -86,7 +90,7 @@ def test_sample_number_is_made_by_us_and_part_of_the_key() -> None:
     assert set(row) == MADE_BY_US[VIEW] | {"sid"} == set(collectors()[VIEW].key)
 
 
-@pytest.mark.parametrize("wanted", [None, 60, 61, 10_000])
+@each("wanted", [None, 60, 61, 10_000])
 def test_burst_takes_at_most_sixty_looks(wanted: int | None) -> None:
     session = Session([[WAITER]])
     burst = after(session, 75, Burst("19.0.0.0.0") if wanted is None else Burst("19.0.0.0.0", wanted))
@@ -167,7 +171,7 @@ def test_burst_ends_at_a_failed_look_without_naming_a_missing_grant() -> None:
     assert burst.spent
     assert len(session.asked) == 2
     reading = burst.taken()
-    assert isinstance(reading, Missing), "what is half seen is not told as if it were the whole"
+    assert isinstance(reading, Missing), "a partial look must not pass for a whole one"
     assert (reading.kind, reading.why) == ("failed", "v$session: ORA-01555: snapshot too old")
     assert "grant" not in reading.way_out
 

@@ -2,22 +2,26 @@
 
 from pathlib import Path
 
-import pytest
-
 from collectors.model import Delta
 from collectors.reports.read import read
 from rules.engine import diagnose
+from tests.each import each
 
 
 def recorded(name: str) -> bytes:
     return (Path(__file__).parents[2] / "recordings" / "reports" / name).read_bytes()
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
-    ["awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt", "statspack-11.2.0.3.0-undo-storm.txt",
-     "awrdd-11.2.0.4.0-before-and-during.html", "awr-11.2.0.4.0-restart.txt"],
-)  # fmt: skip
+    [
+        "awr-11.2.0.4.0-undo-storm.html",
+        "awr-11.2.0.4.0-undo-storm.txt",
+        "statspack-11.2.0.3.0-undo-storm.txt",
+        "awrdd-11.2.0.4.0-before-and-during.html",
+        "awr-11.2.0.4.0-restart.txt",
+    ],
+)
 def test_db_id_is_read(name: str) -> None:
     assert {one.dbid for one in read(recorded(name), name)} == {"3141592653"}
 

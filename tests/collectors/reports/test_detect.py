@@ -1,8 +1,7 @@
-"""What is a report: one that calls itself so where reports do, and not what merely quotes a title."""
-
-import pytest
+"""What counts as a report: a file with its title in the right place, and not one that merely quotes a title."""
 
 from collectors.reports.detect import is_html, looks_like_report
+from tests.each import each
 from tests.recordings.reports import make
 
 REPORTS = {
@@ -21,12 +20,12 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("what", REPORTS)
+@each("what", REPORTS)
 def test_looks_like_report_accepts_a_title_opening_a_line_or_an_element(what: str) -> None:
     assert looks_like_report(REPORTS[what].encode())
 
 
-@pytest.mark.parametrize("what", OTHERS)
+@each("what", OTHERS)
 def test_looks_like_report_rejects_a_quoted_title(what: str) -> None:
     assert not looks_like_report(OTHERS[what].encode())
 

@@ -1,9 +1,10 @@
-"""Numbers as reports print them, and those that are none."""
+"""Numbers as reports print them, and texts that are not numbers."""
 
 import pytest
 
 from collectors.reports.header import moment_in, month_of
 from collectors.reports.numbers import count, decimals, is_overflow, micro, real
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -21,11 +22,20 @@ def test_count_keeps_whole_numbers_whole_and_real_gives_floats() -> None:
     assert isinstance(real("1,000"), float)
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "unit", "value"),
-    [("109.72us", "ms", 110), ("2.98ms", "s", 2_980), ("17.74 s", "ms", 17_740_000), ("900ns", "s", 1), ("13", "s", 13_000_000),
-     ("1.2K", "s", 1_200_000_000), ("5", "ms", 5_000), ("", "s", None), ("5 apples", "s", None)],
-)  # fmt: skip
+    [
+        ("109.72us", "ms", 110),
+        ("2.98ms", "s", 2_980),
+        ("17.74 s", "ms", 17_740_000),
+        ("900ns", "s", 1),
+        ("13", "s", 13_000_000),
+        ("1.2K", "s", 1_200_000_000),
+        ("5", "ms", 5_000),
+        ("", "s", None),
+        ("5 apples", "s", None),
+    ],
+)
 def test_micro_reads_printed_times(cell: str, unit: str, value: int | None) -> None:
     assert micro(cell, unit) == value
 
@@ -38,7 +48,7 @@ def test_decimals_gives_the_printed_precision() -> None:
     assert [decimals(cell) for cell in ("9.23", "26", ".5", "N/A", "")] == [2, 0, 1, None, None]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "month"),
     [("Jan", 1), ("janv", 1), ("MAI", 5), ("Mär", 3), ("juin", 6), ("juil", 7), ("Dez", 12), ("4月", 4), ("xyz", None)],
 )

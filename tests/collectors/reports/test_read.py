@@ -1,9 +1,10 @@
-"""Real reports: every figure of the shared set to the digit, HTML against text, and what is refused and why."""
+"""Real reports: every figure of the shared set to the digit, HTML compared with text, and each refusal with its reason."""
 
 import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from collectors.reports.decode import decode
 from collectors.reports.header import header
 from collectors.reports.read import looks_like_report, read
 from collectors.reports.tables import Document, ReportRow, ReportTables
+from tests.each import each
 
 WITH_FIGURES = ("AWR html",)
 
@@ -43,6 +45,7 @@ def only(found: tuple[Delta | NotComparable, ...]) -> Delta:
     return delta
 
 
+@cache
 def document(path: Path) -> Document:
     content = decode(path.read_bytes(), path.name)
     return html.parse(content) if path.suffix == ".html" else text.parse(content)
@@ -162,11 +165,11 @@ def test_text_reports_give_the_figures_their_verdicts_name(
 
 
 TOLERANCES = {"value": 50_000.0, "bytes": 0.1 * 2**20}
-"""Microseconds and bytes that the coarser of the two forms rounds away; counts are printed in full."""
+"""Microseconds and bytes that the coarser of the two forms rounds away. Counts are printed in full."""
 
 
 SHARE_ROUNDED = 50_000
-"""Microseconds that a share of DB time with one digit instead of two leaves open here."""
+"""Microseconds of doubt here, because a share of DB time has one digit instead of two."""
 
 
 def test_html_and_text_of_the_same_snapshots_agree(verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]) -> None:
@@ -209,7 +212,7 @@ def test_shared_reports_all_look_like_reports(reports: Path, verdicts: list[dict
     assert not looks_like_report((reports / "verdicts.json").read_bytes())
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "words"),
     [
         (b"", "is empty"),

@@ -34,7 +34,7 @@ def test_readers_all_read_a_known_view() -> None:
 def test_readers_reject_a_wrong_module_and_say_why(
     text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Named after everything else, so that what it repeats was found before it.
+    # Its name sorts last, so the module that it repeats is found first.
     name = f"zz_planted_{abs(hash(text))}"
     (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.setattr(sections, "__path__", [*sections.__path__, str(tmp_path)])

@@ -1,4 +1,4 @@
-"""What each section becomes, on small tables: cuts, wraps, signs for overflow, N/A, several PDBs, wrong percentages."""
+"""The result of each section, on small tables: cuts, wraps, signs for overflow, N/A, several PDBs, wrong percentages."""
 
 import pytest
 
@@ -157,7 +157,7 @@ def test_event_waited_for_by_background_only_takes_no_session_time() -> None:
         "v$system_event"
     )
     assert (row["time_waited_micro"], row["time_waited_micro_fg"]) == (3_000_000, 0)
-    assert "total_waits_fg" not in row, "the list leaves out short ones, so their number is not known"
+    assert "total_waits_fg" not in row, "the list leaves out short ones, so their number is unknown"
 
 
 def test_event_list_of_all_processes_does_not_tell_what_sessions_waited() -> None:

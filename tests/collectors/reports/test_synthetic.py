@@ -1,4 +1,4 @@
-"""Every synthetic report is read back to the figures it was made from: counts exactly, times as finely as they are printed."""
+"""Every synthetic report gives back its original figures: counts exactly, times as precisely as they are printed."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -21,11 +21,11 @@ VERIFIED = (
     *("awr-19.0.0.0.0-users-mutex.html", "awr-19.0.0.0.0-cluster-", "awr-19.0.0.0.0-idle.html"),
     *("statspack-11.2.0.3.0-", "statspack-12.1.0.2.0-"),
 )
-"""Layouts of which real reports were read."""
+"""Layouts that real reports proved."""
 
 
 def of_each(names: Sequence[str]) -> Callable[[Callable[[str], None]], Callable[[], None]]:
-    """One test that checks every one of these reports, and names the one that fails."""
+    """One test over all these reports. A failure names the report."""
 
     def made(check: Callable[[str], None]) -> Callable[[], None]:
         def test() -> None:
@@ -50,7 +50,7 @@ def report(name: str) -> Delta:
 
 
 def asked(view: str) -> str:
-    """The newest statement of a view; a report prints more than it asks for, and no more is read."""
+    """The newest statement of a view. A report prints more columns than it selects, and the reader takes only those."""
     return list(collectors()[view].statements.values())[-1]
 
 
@@ -111,7 +111,7 @@ def test_latches_are_read_back(name: str) -> None:
 
 
 def check_without_sleeps(row: Row, one: Latch) -> None:
-    """The breakdown lists latches that slept; of the others misses are known as a rounded share, or not at all."""
+    """The breakdown lists only latches with sleeps. Misses of the others are a rounded share, or unknown."""
     if row.get("misses") is not None:
         assert near(row["misses"], one.misses, 0.0005 * one.gets)
     if row.get("sleeps") is not None:
@@ -171,7 +171,7 @@ def test_mutexes_are_read_back(name: str) -> None:
 def test_events_of_sessions_and_background_processes_are_read_together(name: str) -> None:
     found = rows_of(report(name), "v$system_event", "event")
     told = TOLD[name]
-    # Before 11g the first list has the background processes in it already.
+    # Before 11g the first list includes the background processes.
     wanted = [wait for wait in together(told) if f"'{wait.event}'" in asked("v$system_event")]
     assert sorted(found) == sorted(wait.event for wait in wanted)
     for wait in wanted:

@@ -58,7 +58,7 @@ def test_database_clock_is_utc_whatever_the_local_zone_is() -> None:
 def test_clock_is_exact_though_the_start_is_told_in_whole_seconds() -> None:
     began = BEGAN.replace(microsecond=700_000)
     snapshot = poll("erp1", ScriptedDatabase(SCENARIO, began, lambda: 0.0))
-    assert snapshot.taken_at == began, "else the clock of the next process may be behind that of the last"
+    assert snapshot.taken_at == began, "the clock of the next process may be behind that of the last"
     assert snapshot.startup_time == poll("erp1", ScriptedDatabase(SCENARIO, BEGAN, lambda: 0.0)).startup_time
 
 

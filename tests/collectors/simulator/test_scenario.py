@@ -1,4 +1,4 @@
-"""Scripted databases obey the load model at any time, and counters are the integral of their rates."""
+"""Scripted databases follow the load model at any time, and counters are the integral of their rates."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,10 +14,11 @@ from collectors.scenarios import scenarios
 from collectors.simulator.scenario import RESLEEPS, Cache, Child, Scenario, ScenarioState, ScriptedLoad, ramp, share
 from collectors.simulator.waits import session
 from tests.collectors.scripted import BEGAN, poll_at
+from tests.each import each
 
 NAMES = sorted(scenarios())
 LATCHED = [name for name in NAMES if not scenarios()[name].mutexes]
-"""Those whose row cache is guarded by child latches."""
+"""Those where child latches guard the row cache."""
 MUTEXED = [name for name in NAMES if scenarios()[name].mutexes]
 TIMES = st.floats(0, 5_000)
 MOVING = ("gets", "misses", "sleeps", "spin_gets", "wait_time")
@@ -107,7 +108,7 @@ def test_polls_agree_whoever_takes_them_and_however_many_came_before(name: str, 
     assert poll_at(name, second, previous=poll_at(name, first)).readings == poll_at(name, second).readings
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_clock_and_uptime_advance_together(name: str) -> None:
     one = poll_at(name, 40)
     assert one.taken_at == BEGAN + timedelta(seconds=40)
@@ -164,7 +165,7 @@ def test_ramp_leads_from_one_load_to_the_other() -> None:
     assert steps[0][1].children[8].sleeps == 1 + 9 * 0.25
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_scenario_says_what_it_is_for_and_is_consistent(name: str) -> None:
     scenario = scenarios()[name]
     assert scenario.about

@@ -1,7 +1,7 @@
-"""A stand-in for SQL*Plus: runs our script line by line against a scripted database and gives what it would spool.
+"""A stand-in for SQL*Plus:
 
-Written from the manual, not from a trace of the program. It knows the commands the script uses and refuses all others,
-as it refuses lines that SQL*Plus would misread.
+it runs our script line by line against a scripted database and returns what SQL*Plus would spool. It follows the manual, not
+a trace of the program. It knows the commands of the script and refuses all others, and lines that SQL*Plus would misread.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def parsed(text: str) -> exp.Expr:
 
 
 class Killed(Exception):
-    """Somebody ended the program: what is spooled is spooled."""
+    """Somebody ended the program. What it spooled remains."""
 
 
 def normal(sql: str) -> str:
@@ -47,7 +47,7 @@ def normal(sql: str) -> str:
 
 
 class SqlPlus:
-    """One run. `hook(part, view)` is called before each statement and may raise, as a database or a person would."""
+    """One run. It calls `hook(part, view)` before each statement; the hook may raise, as a database or a person would."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class SqlPlus:
         unwritable: bool = False,
         minds: bool = True,
     ) -> None:
-        """`unwritable`: the directory; `minds`: a SPOOL that fails counts as an error of the system."""
+        """`unwritable`: the directory. `minds`: a SPOOL that fails counts as an error of the system."""
         self.spooled: list[str] = []
         self.screen: list[str] = []
         self.module = "sqlplus"
@@ -178,7 +178,7 @@ class SqlPlus:
             self._wait_and_open()
 
     def _assign(self) -> None:
-        """A block that says which snapshot comes, or reads or names the module of the session."""
+        """A block that announces the next snapshot, or reads or sets the module of the session."""
         if part := re.search(r":ls_part := '(.)';", self._buffer):
             self._binds[":ls_part"] = part[1]
         if "read_module(:ls_module" in self._buffer:
@@ -187,7 +187,7 @@ class SqlPlus:
             self.module = self._binds[named[1]] if named[1].startswith(":") else named[1].strip("'")
 
     def _wait_and_open(self) -> None:
-        """The block that waits, and opens a look where it has one."""
+        """The block that waits, and begins a look where it has one."""
         seconds = re.search(r"execute immediate :ls_wait using ([\d.]+);", self._buffer)
         assert seconds, self._buffer
         if self._binds[":ls_wait"]:
@@ -202,7 +202,7 @@ class SqlPlus:
     def _print(self) -> None:
         assert self._look, "print before open"
         text, number = self._look
-        with contextlib.suppress(ViewRefused):  # a scripted database takes the time from this view
+        with contextlib.suppress(ViewRefused):  # the time of a scripted database comes from this view
             self._database.query(text_for(collectors()["v$instance"].statements, self._scenario.release) or "", {})
         self._select(text, {":n": number})
 
@@ -245,7 +245,7 @@ class SqlPlus:
         return project(node, [{"version": self._scenario.release}], around)
 
     def _leaf(self, text: str) -> list[dict[str, Any]]:
-        """What the database answers to the statement of ours within a SELECT."""
+        """The database's answer to our own statement inside a SELECT."""
         (raw,) = set(LEAF.findall(text))
         if "latchscope confirm" in raw:
             asked = re.fullmatch(r"select /\* latchscope confirm \*/ \((.*)\) as answer\s+from dual", raw, re.S)

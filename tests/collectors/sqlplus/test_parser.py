@@ -1,4 +1,4 @@
-"""What the script spools, read back: like a live poll when it is whole, and honest about what is not when it is not."""
+"""What the script spools, read back. A whole file is like a live poll. A damaged file says what is missing."""
 
 import re
 from dataclasses import replace
@@ -25,6 +25,7 @@ from rules.engine import diagnose
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.collectors.sqlplus.sqlplus_standin import Killed, SqlPlus
+from tests.each import each
 
 SICK = {"undo-storm": (60.0, "undo-segments"), "users-mutex": (30.0, "logon-storm")}
 
@@ -46,7 +47,7 @@ def told(capture: Capture) -> tuple[str, str] | None:
 
 
 def same(one: Snapshot, other: Snapshot) -> None:
-    """The spooled snapshot holds what a poll at that moment holds, cell by cell and type by type."""
+    """The spooled snapshot equals a poll at that moment, cell by cell and type by type."""
     assert one.taken_at == other.taken_at
     for view, collector in collectors().items():
         if collector.sampled or collector.on_request:
@@ -124,7 +125,7 @@ def test_line_size_not_obeyed_does_not_change_what_is_read(linesize: int) -> Non
     assert read(spooled(linesize=linesize)) == read(spooled())
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@each("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
 def test_encodings_are_all_recognised_and_read(encoding: str) -> None:
     text = "Sitzung geöffnet\n" + spooled() if encoding == "latin-1" else spooled()
     data = text.encode(encoding)
@@ -152,7 +153,7 @@ def test_texts_are_read_back_whatever_they_hold() -> None:
 REFUSABLE = [view for view, one in collectors().items() if one.granted_on and view != "x$kqrst"]
 
 
-@pytest.mark.parametrize("view", REFUSABLE)
+@each("view", REFUSABLE)
 def test_missing_privilege_costs_only_that_view(view: str) -> None:
     text = SqlPlus(scenarios()["undo-storm"], 60.0, refused=(view,)).run(sqlplus_script(10, 3))
     last = read(mail(text, 60)).snapshots[-1]
@@ -161,7 +162,7 @@ def test_missing_privilege_costs_only_that_view(view: str) -> None:
     assert (missing.kind, missing.way_out) == ("refused", f"grant select on {collectors()[view].granted_on} to <user>;")
     assert "ORA-00942" in missing.why
     others = [one for one in last.readings if isinstance(last.read(one), Missing) and one != view]
-    assert others == [], "and no other view"
+    assert others == [], "no other view"
 
 
 def test_x_kqrst_is_read_by_sys_without_our_view() -> None:
@@ -169,14 +170,14 @@ def test_x_kqrst_is_read_by_sys_without_our_view() -> None:
     missing = read(with_sys).snapshots[-1].read("x$kqrst")
     assert isinstance(missing, Missing) and "create view sys.latchscope_kqrst" in missing.way_out
     ours = spooled(looks=1, seconds=10)
-    for given in ("once|sys", "once|old", "sys|old"):  # as SYS, as a user with older grants, as one with ours
+    for given in ("once|sys", "once|old", "sys|old"):  # as SYS, as a user with older grants, as a user with ours
         lost = rf"(?m)^\{{ls\|({given})\|x\$kqrst\|(\d|end).*$"
         refused = re.sub(lost, "ORA-00942: table or view does not exist", ours)
         assert read(refused).snapshots[-1].read("x$kqrst") == read(ours).snapshots[-1].read("x$kqrst")
 
 
 def test_old_release_fails_only_views_whose_columns_it_lacks() -> None:
-    """10.2 gets the texts of 11.2; a view of which it does not know every column has failed, the others are there."""
+    """10.2 gets the texts of 11.2. Each view with a column that 10.2 lacks has failed; the others are there."""
     old = SqlPlus(scenarios()["undo-storm"], 60.0, lacks=("location", "wait_time_micro"))
     last = read(old.run(sqlplus_script(10, 3))).snapshots[-1]
     missing = {view: reading for view, reading in last.readings.items() if isinstance(reading, Missing)}
@@ -214,7 +215,7 @@ def test_statement_ended_by_ctrl_c_is_failed_and_the_rest_is_read() -> None:
 OPENED = re.findall(r"\{ls\|(1|2|once|sys|look)\|([^|]+)\|open", sqlplus_script(10, 2))
 
 
-@pytest.mark.parametrize(("part", "view"), sorted(set(OPENED)))
+@each(("part", "view"), sorted(set(OPENED)))
 def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str, view: str) -> None:
     text = stopped(part, view, Killed())
     if (part, view) == ("1", "v$instance"):
@@ -238,9 +239,9 @@ def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str
     assert isinstance(delta_of(capture), Delta)
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.soak)])
 def test_spool_cut_at_any_line_is_partial_or_one_clear_error(step: int) -> None:
-    """At every fourth line, which is several times in each view; the long form cuts at every line."""
+    """The short form cuts at every eighth line. The long form cuts at every line."""
     lines = mail(spooled(looks=2, seconds=10), 80).splitlines(keepends=True)
     whole = read("".join(lines))
     refusals: list[str] = []
@@ -257,7 +258,7 @@ def test_spool_cut_at_any_line_is_partial_or_one_clear_error(step: int) -> None:
         for snapshot in capture.snapshots:
             for view, reading in snapshot.readings.items():
                 if isinstance(reading, Rows) and view != "v$session":
-                    assert any(reading.rows == one.rows(view) for one in whole.snapshots), "never a part of a view"
+                    assert any(reading.rows == one.rows(view) for one in whole.snapshots), "never only a part of a view"
                 elif isinstance(reading, Missing):
                     assert reading.why and reading.way_out
     assert counted > len(cuts) * 0.9
@@ -330,7 +331,7 @@ def test_children_are_not_asked_of_an_instance_without_the_latch() -> None:
     assert isinstance(missing, Missing) and missing.kind == "not_asked"
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "message"),
     [
         (b"", "has no record"),
@@ -361,7 +362,7 @@ def test_document_example_is_whole() -> None:
 
 
 def test_echoed_script_does_not_pass_for_its_results() -> None:
-    """Where ECHO is on, the file holds the statements too; they must not pass for their own results."""
+    """With ECHO on, the file contains the statements too. They must not pass for results."""
     assert all(section.columns is None for section in sections(sqlplus_script(30, 1)).values())
 
 
@@ -397,7 +398,7 @@ def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:
 
 
 def hung_polls(scenario: Scenario) -> Delta:
-    """Two polls in the hang, ten seconds apart, the second with a look for blockers."""
+    """Two polls during the hang, ten seconds apart, the second with a look for blockers."""
     now = [90.0]
     database = ScriptedDatabase(scenario, BEGAN, lambda: now[0])
     first = poll("ddl_hang", database)

@@ -1,4 +1,4 @@
-"""The SQL*Plus script: what its text may hold, and what the stand-in for SQL*Plus sends of it to each release."""
+"""The SQL*Plus script: what its text may contain, and what the stand-in for SQL*Plus sends to each release."""
 
 import re
 from dataclasses import replace
@@ -17,6 +17,7 @@ from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.catalogue import catalogue
 from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes
 from tests.collectors.sqlplus.sqlplus_standin import BIND, LONGEST_LINE, SqlPlus, parsed
+from tests.each import each
 
 QUESTIONS = tuple(
     ScriptQuery((cause.id,), tuple(cause.confirm.variants().items()), cause.releases.since, cause.releases.until)
@@ -27,7 +28,7 @@ QUESTIONS = tuple(
 
 @cache
 def sent(release: str) -> tuple[str, ...]:
-    """Every SELECT of the script with all confirming queries, as a release would get it."""
+    """Every SELECT of the script with all confirming queries, as a release receives it."""
     one = replace(scenarios()["undo-storm"], release=VERSIONS[release][-1])
     run = SqlPlus(one, 60.0)
     run.run(sqlplus_script(10, 2, QUESTIONS))
@@ -39,7 +40,7 @@ def code(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@each("release", RELEASES)
 def test_statements_fit_the_release_they_are_sent_to(release: str) -> None:
     assert len(sent(release)) > 30 + len(QUESTIONS)
     for text in sent(release):
@@ -56,7 +57,7 @@ def test_statements_without_confirmations_read_the_views_of_collectors_only() ->
     assert tables == allowed - {"v$latch_children"}, "mutexes guard this one"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@each("release", RELEASES)
 def test_latch_children_are_not_searched_for_where_mutexes_guard(release: str) -> None:
     tables = {
         t.name.lower() for text in sent(release) if "confirm" not in text for t in parsed(text).find_all(exp.Table)
@@ -74,7 +75,7 @@ def test_head_says_how_many_texts_are_hard_parsed_and_by_whom() -> None:
 
 @pytest.mark.parametrize("floor", ["11.2", "12.1", "18"])
 def test_statement_text_is_the_one_for_the_release(floor: str) -> None:
-    """The stand-in compares each statement with the one a live poll would send."""
+    """The stand-in compares each statement with that of a live poll."""
     instance = next(text for text in sent(floor) if "latchscope v$instance */" in text)
     assert ("version_full" in instance) == (floor == "18")
     rowcache = next(text for text in sent(floor) if "latchscope v$rowcache */" in text)
@@ -89,7 +90,7 @@ def test_script_needs_no_licence() -> None:
 
 
 def test_script_holds_only_selects_blocks_and_commands_that_show() -> None:
-    """What is no SELECT (the test above parses each) and no block (the test below names each) is a command."""
+    """Everything else is a command: the test above parses each SELECT, and the test below names each block."""
     text = re.sub(r"^(begin|declare|select)$.*?^/$", "", code(sqlplus_script(30, 30, QUESTIONS)), flags=re.M | re.S)
     text = re.sub(r"^select .*?^/$", "", text, flags=re.M | re.S)
     words = {line.split()[0] for line in text.splitlines() if line.strip()}
@@ -127,7 +128,7 @@ def test_switches_are_all_used_and_defined() -> None:
     assert defined == set(re.findall(r"end as (ls_\w+),", text))
 
 
-@pytest.mark.parametrize("collector", collectors().values(), ids=list(collectors()))
+@each("collector", collectors().values())
 def test_records_hold_the_columns_of_the_statement(collector: Collector) -> None:
     for text in collector.statements.values():
         names = [one.alias_or_name.lower() for one in sqlglot.parse_one(text, read="oracle").selects]
@@ -156,7 +157,7 @@ def test_bind_without_an_answer_is_reported_when_the_script_is_made(monkeypatch:
         sqlplus_script()
 
 
-@pytest.mark.parametrize(
+@each(
     ("packages", "waits"), [(("dbms_session", "dbms_lock"), 10), (("dbms_lock",), 10), (("dbms_session",), 10), ((), 0)]
 )
 def test_script_waits_by_whatever_the_release_has(packages: tuple[str, ...], waits: int) -> None:

@@ -26,7 +26,7 @@ td.awrc {font:8pt Arial,Helvetica,Geneva,sans-serif;color:black;background:#FFFF
 
 
 def sections(told: Interval) -> tuple[Table, ...]:
-    """The sections of the report in their order, among them some that say nothing of the row cache."""
+    """The sections of the report in order. Some have nothing about the row cache."""
     found = (
         time.time_model(told, False),
         time.host(told, False),
@@ -54,7 +54,7 @@ def _contents(told: Interval) -> list[str]:
 
 
 def _head(told: Interval) -> list[str]:
-    """The three or four tables that say which database, which host and which snapshots."""
+    """The three or four tables with the database, the host and the snapshots."""
     yes = {True: "YES", False: "NO"}
     started = told.startup.strftime("%d-%b-%y %H:%M")
     what: list[tuple[str, list[str], list[Cell]]]

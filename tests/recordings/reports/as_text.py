@@ -9,12 +9,12 @@ from .tables import Cell, Column, Table
 from .text_heads import awr_head, statspack_head
 
 PAGE = 7
-"""Rows of a page here; Oracle's are longer, ours short so that a small report has sections of several pages."""
+"""Rows of a page here. Oracle's pages are longer; ours are short so that a small report has sections of several pages."""
 WIDE = 78
 
 
 def awr(told: Interval) -> str:
-    """The AWR report: headings stand right across the page, a form feed begins each page."""
+    """The AWR report: headings run across the page, and a form feed begins each page."""
     lines = [*awr_head(told), *_top(told)]
     for table in _awr_sections(told):
         lines += _pages(told, table, lambda page: _across(told, page.name), statspack=False)
@@ -22,7 +22,7 @@ def awr(told: Interval) -> str:
 
 
 def statspack(told: Interval) -> str:
-    """The Statspack report: headings are short, cells without a value stay empty."""
+    """The Statspack report: headings are short, and cells without a value stay empty."""
     lines = [*statspack_head(told)]
     for table in _statspack_sections(told):
         lines += _pages(told, table, lambda page: _beside(told, page.name), statspack=True)
@@ -102,19 +102,19 @@ def _pages(told: Interval, table: Table, heading: object, statspack: bool) -> li
 
 
 def _begins_a_page(name: str) -> bool:
-    """Oracle begins a page for most sections, not for all; in 12.2 the form feed has a line of its own."""
+    """Oracle begins a page for most sections, not for all. In 12.2 the form feed is on its own line."""
     return name not in ("Mutex Sleep Summary", "Child Latch Statistics", "Operating System Statistics", "OS Statistics")
 
 
 def _headings(columns: tuple[Column, ...]) -> list[str]:
-    """Headings of up to three lines, standing on the ruler whose dashes are the columns' widths."""
+    """Headings of up to three lines, above the ruler whose dashes are the widths of the columns."""
     if _stacked(columns):
         return [columns[0].head, "-" * 40, *_headings_of(columns[1:])]
     return _headings_of(columns)
 
 
 def _stacked(columns: tuple[Column, ...]) -> bool:
-    """Whether the latch's name stands on a line of its own, as in 10.2, where the row is too wide."""
+    """Whether the latch's name is on its own line, as in 10.2, where the row is too wide."""
     return columns[-1].head == "Sleep3"
 
 
@@ -133,7 +133,7 @@ def _headings_of(columns: tuple[Column, ...]) -> list[str]:
 
 
 def _row(told: Interval, table: Table, row: tuple[Cell, ...], statspack: bool) -> Iterator[str]:
-    """One row; the sleeps of 9.2 wrap in their column, and 10.2's AWR has the name on a line of its own."""
+    """One row. The sleeps of 9.2 wrap in their column, and 10.2's AWR has the name on its own line."""
     cells = [column.text(cell, statspack) for column, cell in zip(table.columns, row, strict=True)]
     last, width = row[-1], table.columns[-1].width
     if isinstance(last, str) and table.columns[-1].head.startswith("Spin &") and len(last) > width:

@@ -10,7 +10,7 @@ PERIODS = ("1st", "2nd", "%Diff")
 
 
 def page(first: Interval, second: Interval) -> str:
-    """The whole report; each group of columns has a first, a second and a difference."""
+    """The whole report. Each group of columns has a first, a second and a difference."""
     parts = [
         '<html lang="en"><head><title>AWR Compare Period Report for DB: '
         f"{first.database}, Inst: {first.instance}, Snaps: {first.snaps[0]}-{first.snaps[1]}, DB: {second.database}, "

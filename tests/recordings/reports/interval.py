@@ -1,4 +1,4 @@
-"""What happened to a database between two snapshots, told once; every layout of a report is printed from it."""
+"""The events of a database between two snapshots, described once. Every layout of a report is printed from it."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ class Latch:
 
 @dataclass(frozen=True)
 class Source:
-    """Sleeps of one latch by the place in the kernel that held it and that waited for it."""
+    """Sleeps of one latch by the places in the kernel that held it and that waited for it."""
 
     latch: str
     where: str
@@ -121,7 +121,7 @@ class Interval:
 
     @property
     def restarted(self) -> bool:
-        """Whether the instance began between the snapshots."""
+        """Whether the instance started between the snapshots."""
         return self.startup > self.begin
 
     @property
@@ -130,5 +130,5 @@ class Interval:
         return tuple(int(part) for part in self.release.split("."))
 
     def on(self, release: str, **changes: object) -> Self:
-        """The same interval on another release, with whatever else differs."""
+        """The same interval on another release, with other differences if given."""
         return replace(self, release=release, **changes)  # type: ignore[arg-type]

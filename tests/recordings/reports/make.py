@@ -1,4 +1,4 @@
-"""Writes the synthetic reports anew: `python -m tests.recordings.reports.make`."""
+"""Writes the synthetic reports: `python -m tests.recordings.reports.make`."""
 
 from pathlib import Path
 
@@ -23,11 +23,11 @@ IN_FULL = (
     "statspack-11.2.0.3.0-undo-storm-level-10.txt",
     "awr-11.2.0.4.0-cluster-sequence.html",
 )
-"""Files with every section's rows; the others have few that do not matter."""
+"""Files with all rows of every section. The others have only a few of the rows that do not matter."""
 
 
 def told() -> dict[str, Interval]:
-    """What each file of a single interval was made from, by file name."""
+    """The origin of each file of a single interval, by file name."""
     return {name: one if name in IN_FULL else slim(one) for name, one in _told().items()}
 
 
@@ -67,7 +67,7 @@ def compared() -> tuple[Interval, Interval]:
 
 
 def rendered(name: str, one: Interval) -> str:
-    """An interval in the format that the file's name tells."""
+    """An interval in the format of the file's extension."""
     if name.endswith(".html"):
         return page(one)
     return statspack(one) if name.startswith("statspack") else awr(one)

@@ -1,4 +1,4 @@
-"""An hour of an ordinary busy database, release 11.2.0.4; the stories differ from it in a few rows. All figures are ours."""
+"""An hour of an ordinary busy database, release 11.2.0.4. The stories differ from it in a few rows. All figures are ours."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -123,26 +123,26 @@ ORDINARY = Interval(
 
 
 def latch(told: Interval, one: Latch, sources: Iterable[Source] = ()) -> Interval:
-    """The interval with another reading of one latch and of where it slept."""
+    """The interval with other figures for one latch and its sleep places."""
     others = tuple(place for place in told.sources if place.latch != one.name)
     latches = tuple(one if old.name == one.name else old for old in told.latches)
     return replace(told, latches=latches, sources=(*others, *sources))
 
 
 def caches(told: Interval, **changed: Cache) -> Interval:
-    """The interval with other readings of some dictionary caches."""
+    """The interval with other figures for some dictionary caches."""
     return replace(told, caches=tuple(changed.get(old.name, old) for old in told.caches))
 
 
 def waits(told: Interval, *changed: Wait) -> Interval:
-    """The interval with other sums of some foreground wait events, or events more."""
+    """The interval with other totals for some foreground wait events, or with more events."""
     names = {wait.event for wait in changed}
     kept = tuple(wait for wait in told.foreground if wait.event not in names)
     return replace(told, foreground=(*kept, *changed))
 
 
 def on_mutexes(told: Interval) -> Interval:
-    """The interval as 12.2 and later show it: the row cache has mutexes, its latch is gone."""
+    """The interval as 12.2 and later show it: the row cache has mutexes and no latch."""
     return replace(
         told,
         latches=tuple(one for one in told.latches if one.name != "row cache objects"),
@@ -153,7 +153,7 @@ def on_mutexes(told: Interval) -> Interval:
 
 
 def slim(told: Interval) -> Interval:
-    """The interval with the rows that matter and few others, for layouts that differ little from one kept in full."""
+    """The interval with the rows that matter and few others, for layouts that resemble one kept in full."""
     latches = (
         "row cache objects",
         "row cache enqueue latch",

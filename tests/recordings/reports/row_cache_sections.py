@@ -76,7 +76,7 @@ def breakdown(told: Interval, statspack: bool) -> Table:
 
 
 def _by_container(table: Table) -> Table:
-    """The table with the rows of one latch in two parts, as a latch of a PDB has them."""
+    """The table with the rows of one latch in two parts, as for a latch of a PDB."""
     rows: list[tuple[Cell, ...]] = []
     containers: list[str] = []
     for row in table.rows:
@@ -91,7 +91,7 @@ def _by_container(table: Table) -> Table:
 
 
 def sources(told: Interval) -> Table:
-    """Latch Miss Sources: where the latches that slept were held and waited for."""
+    """Latch Miss Sources: the places where latches with sleeps were held and waited for."""
     rows = tuple(
         (one.latch, one.where, one.nowait_misses, one.sleeps, one.waiter_sleeps)
         for one in sorted(told.sources, key=lambda one: (one.latch, -one.sleeps))
@@ -151,7 +151,7 @@ def children(told: Interval) -> Table:
 
 
 def caches(told: Interval, statspack: bool) -> Table:
-    """Dictionary Cache Stats: caches that were asked for, parents and subordinates together."""
+    """Dictionary Cache Stats: caches with gets, parents and subordinates together."""
     rows = tuple(
         (
             one.name,
@@ -200,7 +200,7 @@ def cluster(told: Interval) -> Table | None:
 
 
 def library(told: Interval) -> Table:
-    """Library Cache Activity, which looks much like the dictionary cache and is none of it."""
+    """Library Cache Activity, which looks like the dictionary cache but is unrelated."""
     columns = (
         name("Namespace", 15),
         count("Get|Requests", 12),

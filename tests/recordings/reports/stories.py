@@ -1,4 +1,4 @@
-"""What happens in the reports: troubles of the row cache, a healthy hour, an idle one, a restart, a day that turns."""
+"""The stories of the reports: troubles of the row cache, a healthy hour, an idle one, a restart, a day that turns."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ ROW_CACHE = "row cache objects"
 
 
 def undo_storm() -> Interval:
-    """Undo segments: their cache has most gets, five sleeps of six are of searches, the latch costs 15 % of DB time."""
+    """Undo segments: their cache has most gets, five sleeps of six are in searches, the latch costs 15 % of DB time."""
     told = replace(ORDINARY, db_time=41_204.8, time_model={**TIME_MODEL, "sql execute elapsed time": 39_120.6})
     told = latch(
         told,
@@ -28,7 +28,7 @@ def undo_storm() -> Interval:
 
 
 def undo_storm_on_9i() -> Interval:
-    """The same on 9.2, which knows neither DB time nor an event of its own for the latch."""
+    """The same on 9.2, which has neither DB time nor a separate event for the latch."""
     told = undo_storm().on("9.2.0.6.0", time_model={}, host={}, mutexes=())
     kept = tuple(wait for wait in told.foreground if not wait.event.startswith(("latch:", "cursor:", "library cache:")))
     enqueue = Latch("row cache enqueue latch", 88_204_117, 61_204, 377, 60_831, 1.2)
@@ -49,7 +49,7 @@ def undo_storm_with_children() -> Interval:
 
 
 def users_mutex() -> Interval:
-    """Logons in a storm on 19c: row cache mutexes are waited for where dc_users is looked up."""
+    """A logon storm on 19c: sessions wait for row cache mutexes in look-ups of dc_users."""
     told = on_mutexes(ORDINARY).on("19.0.0.0.0", db_time=21_704.2, parameters={"compatible": "19.0.0"})
     told = waits(told, Wait("row cache mutex", 498_204, 3_150.9, wait_class="Concurrency"))
     told = caches(told, dc_users=Cache("dc_users", 61_204_118, 4_120, 33), dc_props=Cache("dc_props", 9_204_377, 61))
@@ -75,7 +75,7 @@ def sequence() -> Interval:
 
 
 def parse_storm() -> Interval:
-    """Literals instead of binds: most of DB time is parsing, and the row cache sleeps along."""
+    """Literals instead of binds: most of DB time is parsing, and the row cache has sleeps as a side effect."""
     told = ORDINARY.on("12.1.0.2.0", db_time=33_204.6, parameters={"compatible": "12.1.0.2.0"})
     told = latch(
         told,
@@ -112,7 +112,7 @@ def healthy() -> Interval:
 
 
 def idle() -> Interval:
-    """An hour in which next to nothing happens."""
+    """An hour with next to no work."""
     told = on_mutexes(ORDINARY).on("19.0.0.0.0", database="SPARE", db_time=31.4, parameters={})
     share = 450
     return replace(
@@ -137,7 +137,7 @@ def idle() -> Interval:
 
 
 def restart() -> Interval:
-    """The instance was restarted between the snapshots, which makes nonsense of every difference."""
+    """The instance restarted between the snapshots, so every difference is meaningless."""
     return replace(undo_storm(), startup=ORDINARY.begin + timedelta(minutes=21))
 
 

@@ -1,4 +1,4 @@
-"""A section of a report as Oracle lays it out: headings, widths and decimals of its columns, and the rows."""
+"""A section of a report in Oracle's layout: headings, widths and decimals of its columns, and the rows."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `head` has a bar where the text report breaks it; None prints as `empty` in text, as blank in HTML."""
+    """One column. `head` has a bar where the text report breaks it. None prints as `empty` in text and as blank in HTML."""
 
     head: str
     width: int
@@ -19,11 +19,11 @@ class Column:
     empty: str = ""
 
     def html(self, cell: Cell) -> str:
-        """The cell as the HTML report writes it."""
+        """The cell in the HTML report."""
         return _written(cell, self.places)
 
     def text(self, cell: Cell, statspack: bool) -> str:
-        """The cell as SQL*Plus writes it: cut when it is a name, hashes when a number does not fit."""
+        """The cell in SQL*Plus: a long name is cut, and a number that does not fit becomes hashes."""
         if cell is None:
             return ("" if statspack else self.empty).rjust(self.width)
         if self.left:
@@ -44,7 +44,7 @@ def _written(cell: Cell, places: int) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """One section: its heading, the summary HTML carries from 11g on, notes, columns and rows."""
+    """One section: its heading, the HTML summary from 11g on, notes, columns and rows."""
 
     name: str
     summary: str
@@ -52,7 +52,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     containers: tuple[str, ...] | None = None
-    """Name of each row's container, in a column of its own, where the section has one."""
+    """Name of each row's container, in a separate column, where the section has one."""
 
 
 def name(head: str, width: int) -> Column:

@@ -11,7 +11,7 @@ def _yes(value: bool) -> str:
 
 
 def awr_head(told: Interval) -> list[str]:
-    """The first page of an AWR report; host and start time moved in 11g, the database's role came with 12.2."""
+    """The first page of an AWR report. Host and start time moved in 11g; the database's role came with 12.2."""
     host = ["Host Name        Platform                         CPUs Cores Sockets Memory(GB)"]
     host += ["---------------- -------------------------------- ---- ----- ------- ----------"]
     host += [f"{'db-node-a':<16} {'Linux x86 64-bit':<32} {told.cpus:>4} {told.cpus // 2:>5} {2:>7} {'126.00':>10}", ""]
@@ -40,7 +40,7 @@ def awr_head(told: Interval) -> list[str]:
 
 
 def statspack_head(told: Interval) -> list[str]:
-    """The first page of a Statspack report, after the warning that it spans a restart where it does."""
+    """The first page of a Statspack report, after a warning if it spans a restart."""
     invalid = "ERROR: Snapshots chosen span an instance shutdown: RESULTS ARE INVALID"
     warning = [invalid, ""] if told.restarted else []
     first, last = told.snaps

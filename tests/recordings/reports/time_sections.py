@@ -12,7 +12,7 @@ ORDER = "ordered by wait time desc, waits desc (idle events last)"
 
 
 def average(wait: Wait, units: bool) -> Cell:
-    """The mean wait: whole milliseconds, from 12.2 on with its unit."""
+    """The mean wait in whole milliseconds, from 12.2 on with its unit."""
     milliseconds = 1000 * wait.seconds / wait.waits
     if not units:
         return milliseconds
@@ -57,7 +57,7 @@ def host(told: Interval, statspack: bool) -> Table | None:
 
 
 def top(told: Interval) -> Table:
-    """The top events of an AWR report, processor time among them."""
+    """The top events of an AWR report, with processor time among them."""
     cpu = told.time_model.get("DB CPU", 0.0)
     shown = sorted((*told.foreground, Wait("DB CPU", 0, cpu, wait_class="")), key=lambda wait: -wait.seconds)
     ten = told.version >= (11, 2, 0, 4)
@@ -127,7 +127,7 @@ def _events(
 
 
 def foreground(told: Interval, statspack: bool) -> Table:
-    """Waits of sessions. Before 11g there is one list of all waits instead, of background processes too."""
+    """Waits of sessions. Before 11g there is one list of all waits, background processes included."""
     old = told.version < (11,)
     waits = together(told) if old else told.foreground
     columns, rows = _events(told, waits, statspack, "DB")
@@ -189,7 +189,7 @@ def absolute(told: Interval, statspack: bool) -> Table:
 
 
 def parameters(told: Interval) -> Table | None:
-    """Initialisation parameters that were set; from 12c on under another title."""
+    """Changed initialisation parameters; from 12c on under another title."""
     if not told.parameters:
         return None
     new = told.version >= (12, 1)

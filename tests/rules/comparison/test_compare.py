@@ -1,4 +1,4 @@
-"""compare(): the same is no change, the other way round is the inverse, and what is absent is never zero."""
+"""compare(): equal sides give no change, swapped sides give the inverse, and an absent value is never zero."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -12,6 +12,7 @@ from collectors.model import Delta, Row
 from rules.baseline import UsualRange
 from rules.comparison.compare import compare
 from rules.comparison.model import Comparison, FigureChange
+from tests.each import each
 from tests.rules.contexts import BEGIN, INTERVAL, TOTALS, with_rows
 from tests.rules.contexts import delta_of as sick
 from tests.rules.printed import printed, scripted
@@ -182,7 +183,7 @@ def instance(started: str) -> list[Row]:
     return [{"instance_number": 1, "startup_time": started}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("after", "note"),
     [
         ({"basis": later(90.0)}, "the windows are unequal, 30 s and 90 s"),

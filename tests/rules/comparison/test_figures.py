@@ -5,6 +5,7 @@ import pytest
 from rules.comparison.figures import ComparedFigure, ComparedSides, counted, known, level, untold
 from rules.comparison.units import DB_TIME, EXECUTIONS, OF_WORK, SECONDS
 from rules.context import Known, SignalContext, Unknown
+from tests.each import each
 from tests.rules.contexts import TOTALS, context_of, delta_of, with_rows
 
 PAIR = ComparedSides(context_of(), context_of())
@@ -16,7 +17,7 @@ def sentence(before: float, after: float) -> str:
     return counted(ITEM, PAIR, (Known(before), Known(after)), OF_WORK).sentence
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "said"),
     [
         (32_840, 800, "Sleeps on dc_users fell 41-fold per execution (8,210 → 200 per 1,000 executions)."),
@@ -82,6 +83,7 @@ def test_side_that_is_too_small_is_said_to_be_so_and_never_called_noise() -> Non
         share = counted(item, pair, (Known(0.0), Known(0.145 * after)), (DB_TIME,), size=after / 20)
         assert (share.verdict, share.before, share.after) == ("cannot tell", 0.0, pytest.approx(0.145)), before
         assert share.why == "31 s of DB time before: too little to compare"
+        assert share.model_dump().get("too_little") is True
         assert "noise" not in share.sentence
     like = counted(item, ComparedSides(db_time(31), db_time(31)), (Known(5.0), Known(5.1)), (DB_TIME,))
-    assert like.verdict == "within noise"
+    assert (like.verdict, like.too_little) == ("within noise", False)

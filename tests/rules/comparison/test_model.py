@@ -1,4 +1,4 @@
-"""The words of a comparison as JSON: frozen, and found by name."""
+"""The types of a comparison as JSON: frozen, and found by name."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,16 +1,17 @@
-"""Noise: a handful is no change, bursts are none either, and it is the same read backwards."""
+"""Noise: a handful is no change, a burst is none either, and swapped sides give the same answer."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rules.comparison.significance import beyond_noise, deviations, factor_apart
+from tests.each import each
 
 COUNTS = st.integers(0, 10**9)
 EXPOSURES = st.floats(1, 1e9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "beyond"),
     [
         (5, 0, False),
@@ -31,7 +32,7 @@ def test_beyond_noise_of_counts_over_equal_windows(before: int, after: int, beyo
 def test_beyond_noise_weighs_unequal_windows() -> None:
     assert not beyond_noise(400, 100, 4000, 1000), "the same rate"
     assert not beyond_noise(40, 0, 4000, 100), "one was due"
-    assert beyond_noise(4000, 0, 4000, 100), "a hundred were due"
+    assert beyond_noise(4000, 0, 4000, 100), "a hundred were expected"
 
 
 @given(COUNTS, COUNTS, EXPOSURES, EXPOSURES)

@@ -1,4 +1,4 @@
-"""Caches, places and work of two sides: which are told, and what is not there."""
+"""Caches, places and work of two sides: which ones appear, and which are missing."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from collectors.model import ROW_CACHE_LATCH, Row
 from rules.comparison.figures import ComparedSides
 from rules.comparison.traffic import cache_changes, location_changes, places, top_cache, work_changes, work_per_second
 from rules.context import SignalContext
+from tests.each import each
 from tests.rules.contexts import SICK, TOTALS, context_of, with_rows
 from tests.rules.printed import scripted
 from tests.rules.rich import RICH
@@ -27,7 +28,7 @@ def test_cache_changes_join_a_parent_and_its_subordinates_by_name() -> None:
     assert users.counted_before == 1_000
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "title", "counted"),
     [
         ({"gets": 14_426}, {"gets": 953, "fastgets": 13_473}, "look-ups in dc_users", (14_426, 14_426)),
@@ -35,7 +36,6 @@ def test_cache_changes_join_a_parent_and_its_subordinates_by_name() -> None:
         ({"gets": 14_426}, {"gets": 953}, "look-ups in dc_users", (14_426, None)),
         ({"gets": 900, "modifications": 1}, {"gets": 953}, "gets of dc_users", (900, 953)),
     ],
-    ids=["12.1 and 19c", "both with fastgets", "fastgets not read", "both without fastgets"],
 )
 def test_gets_are_compared_where_both_sides_count_them_alike_else_lookups(
     before: Row, after: Row, title: str, counted: tuple[float, float | None]

@@ -1,10 +1,11 @@
-"""What a count is put per: the first that both sides have enough of."""
+"""The unit of work for a count: the first that both sides have enough of."""
 
 import pytest
 
 from collectors.model import Row
 from rules.comparison.units import EXECUTIONS, OF_TIME, OF_WORK, SECONDS, TRANSACTIONS, common, fitting, transactions
 from rules.context import SignalContext
+from tests.each import each
 from tests.rules.contexts import TOTALS, context_of, delta_of, with_rows
 
 
@@ -38,10 +39,10 @@ def test_transactions_are_commits_and_rollbacks_and_need_both() -> None:
 def test_common_measure_of_totals_has_no_seconds() -> None:
     totals = SignalContext(delta_of(with_rows("v$sysstat"), basis=TOTALS))
     assert common(OF_WORK, totals, totals) is None
-    assert common(OF_TIME, totals, context_of()) is not None, "DB time is there on both sides"
+    assert common(OF_TIME, totals, context_of()) is not None, "both sides have DB time"
 
 
-@pytest.mark.parametrize(
+@each(
     ("cache", "each"),
     [
         ("dc_rollback_segments", "per transaction"),

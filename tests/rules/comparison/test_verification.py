@@ -1,4 +1,4 @@
-"""Whether a trouble ended by a change: sleeps fell beyond noise while the work went on, else why that is open."""
+"""Whether a change ended a trouble: sleeps fell beyond noise while the work went on, else the reason why that is open."""
 
 from dataclasses import replace
 from typing import Any

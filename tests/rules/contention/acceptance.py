@@ -1,7 +1,7 @@
-"""The acceptance table of the contention model: each figure beside its bound. `make bench-model` prints it whole.
+"""The acceptance table of the contention model:
 
-Data: the published tables, and a latch emulated on 16 cores (calibrated on one repeat, judged on the other). `every` takes each
-so manieth case where there are many; 1 takes all.
+each figure beside its bound. `make bench-model` prints it whole. Data: the published tables, and a latch emulated on 16
+cores (calibrated on one repeat, judged on the other). `every` takes one case in so many; 1 takes all.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ CLOCKS = {"UltraSPARC": 1.4e9, "Core": 3.33e9, "Itanium": 1.6e9}
 EMULATED_SPIN = 45e-6
 """Seconds of 2000 tries of the emulated latch, about 22 ns each."""
 WIDEST_OF_SIX = 10.0
-"""Median of high over low of remedied instances: the ranges of what a remedy does to gets leave ×3 of it whatever is known."""
+"""Median of high over low of remedied instances. A remedy's range of gets alone leaves a factor of 3."""
 FIXED_N = ("gets-15", "gets-8", "gets-6-det", "gets-12-det")
 
 
@@ -51,7 +51,7 @@ class Judged:
 
 
 def spread(test: str, errors: Iterable[float], **bounds: float) -> list[Judged]:
-    """The median, ninth decile or maximum of sizes, as bounded."""
+    """The median, ninth decile or maximum of sizes, whichever has the bound."""
     sizes = np.abs(list(errors))
     assert len(sizes) >= 4, f"{test}: too few cases to judge"
     pick = {"median": np.median, "p90": lambda values: np.quantile(values, 0.9), "max": np.max}
@@ -59,7 +59,7 @@ def spread(test: str, errors: Iterable[float], **bounds: float) -> list[Judged]:
 
 
 def share(test: str, figure: str, held: Sequence[bool], bound: float) -> Judged:
-    """How often something held, which must be at least so often."""
+    """How often something held; the bound is the least."""
     assert held, f"{test}: no case"
     return Judged(test, figure, sum(held) / len(held), bound, at_least=True, cases=len(held))
 
@@ -77,7 +77,7 @@ def times(predicted: float, seen: float) -> float:
 
 
 def result_cache_throughput() -> Iterator[Judged]:
-    """Fit on 2 to 6 processes, the buffer cache curve being h; 7 to 12 predicted."""
+    """Fit on 2 to 6 processes, with the buffer cache curve as h; predict 7 to 12."""
     errors = []
     for machine in ("UltraSPARC", "Core"):
         rows = result_cache(machine)
@@ -90,7 +90,7 @@ def result_cache_throughput() -> Iterator[Judged]:
 
 @cache
 def from_three_rows(machine: str, every: int) -> tuple[tuple[LatchModel, Prediction, LatchCounts], ...]:
-    """Any three rows of a machine, and what they say of each other row."""
+    """Any three rows of a machine, and their predictions of the other rows."""
     rows = result_cache(machine)[1:]
     found = []
     for index, three in enumerate(combinations(rows, 3)):
@@ -113,7 +113,7 @@ def result_cache_misses(every: int) -> Iterator[Judged]:
 
 
 def itanium_sleeps(every: int) -> Iterator[Judged]:
-    """Rows with fewer than 30 sleeps cannot be judged: there is one, of 2 processes with 12."""
+    """Nobody can judge rows with fewer than 30 sleeps. There is one, of 2 processes with 12."""
     test = "Itanium sleeps, any three rows → the rest"
     yield from _sleeps(test, from_three_rows("Itanium", every), SEEN, {"median": 1.5, "max": 2.5}, 0.90)
 
@@ -131,7 +131,7 @@ def _sleeps(
     bounds: dict[str, float],
     covered: float,
 ) -> Iterator[Judged]:
-    """The law behind the figure, also where the product would only say its bound."""
+    """The law behind the figure, even where the product gives only its bound."""
     judged = []
     for model, _, row in cases:
         if row.sleeps >= least and model.sleep is not None:
@@ -148,7 +148,7 @@ EIGHT = {(partitions, batch) for partitions in (1, 16) for batch in (1, 4, 16, 3
 
 
 def partition_tables() -> Iterator[Judged]:
-    """The published dynahash table, and the emulated one judged on its other repeat."""
+    """The published dynahash table, and the emulated one, judged on its other repeat."""
     published = freelist_cells()
     yield from _table("dynahash, 4 corners → 26", published, published, 60, CORNERS, median=0.03, p90=0.08, max=0.25)
     yield from _table("dynahash, 8 cells → 22", published, published, 60, EIGHT, median=0.03, max=0.08)
@@ -201,7 +201,7 @@ class Case:
 
 @cache
 def other_gets(low: float, high: float, rows: int, every: int = 1) -> tuple[Case, ...]:
-    """Runs of a fixed N: adjacent rows of one repeat, the middle one being now → the other rows of the other repeat."""
+    """Runs of a fixed N: adjacent rows of one repeat, with the middle one as now → the other rows of the other repeat."""
     return tuple(
         case for series in FIXED_N for repeat in (1, 2) for case in _other_gets(series, repeat, low, high, rows, every)
     )
@@ -296,7 +296,7 @@ def saturated_rows() -> Iterator[Judged]:
 
 
 def more_processes() -> Iterator[Judged]:
-    """Holds of a microsecond and more; h from the uncontended series of the same work where there is one."""
+    """Holds of a microsecond and more. h comes from the uncontended series of the same work where there is one."""
     work, missed = [], []
     for series, alone in (
         ("processes-10000-1000-0", "uncontended-10000-1000-0"),
@@ -346,7 +346,7 @@ def finer_timer() -> Iterator[Judged]:
 
 
 def one_fit_and_prediction() -> Iterator[Judged]:
-    """Processor time of a calibration and a prediction, the median of several; not part of the tests, for machines differ."""
+    """Processor time of a calibration and a prediction, the median of several. No test uses it, because machines differ."""
     rows = [row for _, row in emulated("gets-15", 1)][7:10]
     spent = []
     for _ in range(9):
@@ -391,7 +391,7 @@ def simulated_latches(count: int) -> Iterator[Judged]:
 
 
 def _other_than(now: int, drawn: int) -> int:
-    """A change of nothing is no prediction, so one more takes its place."""
+    """A change of nothing is no prediction, so another takes its place."""
     return drawn if drawn != now else now + 1
 
 
@@ -402,7 +402,7 @@ def _simulated(processes: int, hold: float, think: float, latches: int, seed: in
 
 
 def remedied_instances(held_back: bool, intervals: int = 1) -> Iterator[Judged]:
-    """Staged instances of tests/truth with a remedy applied; the width of one interval is told and not bounded."""
+    """Staged instances of tests/truth with a remedy applied. The width of one interval is printed and has no bound."""
     judged = staged.judged(staged.staged(held_back), intervals)
     test = f"remedied, seeds {'held back' if held_back else 'even'}, intervals {intervals}"
     yield share(test, "covered", [held for _, held, _ in judged], 0.80)

@@ -1,4 +1,4 @@
-"""The tables the model started from, read where the shared data lie."""
+"""The tables behind the model, read from the shared data."""
 
 import csv
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def freelist_cells() -> list[TableCell]:
 
 
 def result_cache(machine: str) -> list[LatchCounts]:
-    """Rows of a machine of the result cache table, the buffer cache curve being h; works are lookups."""
+    """Rows of a machine in the result cache table, with the buffer cache curve as h. Works are look-ups."""
     rows = [row for row in rows_of("seeds/result-cache-scaling.csv") if row["machine"].startswith(machine)]
     alone = float(rows[0]["buffer_cache_lookups_per_s"])
     return [_result_cache_row(row, alone) for row in rows]

@@ -1,4 +1,4 @@
-"""A latch simulated event by event: the oracle of the formulas, which shares no code with them."""
+"""A latch simulated event by event: the check of the formulas, without any of their code."""
 
 import heapq
 import random
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Simulated:
-    """What a simulated latch counted."""
+    """The counters of a simulated latch."""
 
     gets: int
     misses: int
@@ -19,7 +19,7 @@ class Simulated:
 def simulate(
     processes: int, hold: float, think: float, latches: int, seconds: float, budget: float, seed: int = 7
 ) -> Simulated:
-    """Processes that think, ask one of the latches, wait for it in random order, hold it. Event by event."""
+    """Processes that think, request one of the latches, wait for it in random order, and hold it."""
     dice = random.Random(seed)
     waiting: list[list[float]] = [[] for _ in range(latches)]
     busy = [False] * latches

@@ -1,6 +1,7 @@
-"""Staged instances of tests/truth with the remedy of their cause applied: what the prediction said, and what came.
+"""Staged instances of tests/truth with the remedy of their cause applied:
 
-What comes is the generator's own closed queue, solved for the new hold and think time: nothing of the product is used for it.
+the prediction and the outcome. The outcome comes from the generator's own closed queue, solved for the new hold and think
+time. It uses no code of the product.
 """
 
 from bisect import bisect_left
@@ -40,7 +41,7 @@ class Remedied:
 
 
 def staged(held_back: bool = False) -> Iterator[int]:
-    """Seeds with one trouble whose cause says what its remedy does: the even ones, or those held back from whoever tunes."""
+    """Seeds with one trouble whose cause has a remedy effect: the even ones, or the held-out ones."""
     known = {name for name, cause in catalogue().items() if cause.remedy_effect is not None}
     for seed in seeds():
         setting = setting_of(seed)
@@ -50,9 +51,10 @@ def staged(held_back: bool = False) -> Iterator[int]:
 
 @cache
 def remedied(seed: int, intervals: int = 1) -> Remedied | None:
-    """The instance of a seed, its prediction and its future; None where no child latch is in trouble or it is not found.
+    """The instance of a seed, its prediction and its future.
 
-    `intervals` is how many the prediction rests on: that of the instance, and earlier ones of the same latch at loads around it.
+    None if no child latch is in trouble, or it is not found. The prediction uses `intervals`: the interval of the instance,
+    and earlier ones of the same latch at similar loads.
     """
     generated = case(seed)
     it = generated.outcome.instance
@@ -66,7 +68,7 @@ def remedied(seed: int, intervals: int = 1) -> Remedied | None:
     if effect is None or len(loads) != 1:
         return None
     gets, misses, sleeps = _after(it, loads[0], effect, Random(seed))
-    outcome = generated.outcome  # other work asks the same child, and goes on as before
+    outcome = generated.outcome  # other work on the same child goes on as before
     more_gets = max(outcome.child_gets[told.child] / it.seconds - loads[0].gets, 0.0)
     more_misses = max(outcome.child_misses[told.child] / it.seconds - loads[0].misses, 0.0)
     gets, misses = gets + more_gets, misses + more_misses
@@ -83,7 +85,7 @@ def remedied(seed: int, intervals: int = 1) -> Remedied | None:
 def _earlier(
     seed: int, load: LatchLoad, now: LatchCounts, beside: tuple[float, float], count: int
 ) -> list[LatchCounts]:
-    """Intervals in which the same sessions thought up to a quarter more or less, counted with the noise of counts."""
+    """Intervals in which the same sessions think up to a quarter more or less, with the noise of counts."""
     processes, ratio = _queue(load)
     dice = np.random.default_rng(seed)
     rows = []
@@ -110,7 +112,7 @@ def _told(generated: Case) -> PredictedEffect | None:
 
 
 def _after(it: Instance, load: LatchLoad, effect: RemedyEffect, dice: Random) -> tuple[float, float, float]:
-    """Gets, misses and sleeps per second after the remedy; any factor of its range is as likely as another."""
+    """Gets, misses and sleeps per second after the remedy. Every factor in its range is equally likely."""
     processes, ratio = _queue(load)
     gets = float(np.exp(dice.uniform(*np.log(effect.gets))))
     if effect.hold == "ordinary":
@@ -126,9 +128,8 @@ def _after(it: Instance, load: LatchLoad, effect: RemedyEffect, dice: Random) ->
 
 
 def _queue(load: LatchLoad) -> tuple[int, float]:
-    """The population and the ratio of hold to think that make a load: its utilisation, and nearest to its misses.
-
-    At the same utilisation a larger population misses more, so the nearest is one of two neighbours.
+    """The population and the ratio of hold to think that give a load: its utilisation, and the nearest misses. At the same
+    utilisation a larger population misses more, so the nearest is one of two neighbours.
     """
     used, missed = load.gets * load.hold, load.misses / load.gets
     populations = range(2, 400)
@@ -140,7 +141,7 @@ def _queue(load: LatchLoad) -> tuple[int, float]:
 
 
 def _missed(processes: int, ratio: float) -> float:
-    """The share of gets that meet a holder: what an arriving process sees is the queue without itself."""
+    """The share of gets that find a holder: an arriving process sees the queue without itself."""
     return float(1 - states(processes - 1, ratio)[0])
 
 
@@ -153,7 +154,7 @@ def _ratio(processes: int, used: float) -> float:
 
 
 def judged(chosen: Iterable[int], intervals: int = 1) -> list[tuple[Remedied, bool, float]]:
-    """Predictions with an interval: whether what came lies in it, and how many times its low end the high end is."""
+    """Predictions with an interval: whether the outcome is inside, and the ratio of its high end to its low end."""
     found = []
     for seed in chosen:
         one = remedied(seed, intervals)

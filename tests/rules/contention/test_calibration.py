@@ -1,4 +1,4 @@
-"""From counters to a model: which intervals are refused, and why."""
+"""From counters to a model, and the refused intervals with their reasons."""
 
 from dataclasses import replace
 
@@ -6,11 +6,12 @@ import pytest
 
 from rules.contention.calibration import calibrate, capped, saturation
 from rules.contention.readings import LatchCounts, NotPredictable
+from tests.each import each
 
 ROW = LatchCounts(8, 10, gets=1e6, misses=2e5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "why"),
     [
         ([], "no interval"),

@@ -1,4 +1,4 @@
-"""How far a change may reach, and what of it is in effect."""
+"""How far a change may reach, and how much of it takes effect."""
 
 from dataclasses import replace
 
@@ -7,12 +7,13 @@ import pytest
 from rules.contention.calibration import calibrate
 from rules.contention.change import LoadChange, in_effect, loads_more
 from rules.contention.readings import LatchCounts, NotPredictable
+from tests.each import each
 
 CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3, spin_gets=2e5)
 MODEL = calibrate([CALM], CALM)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "why"),
     [
         (LoadChange(gets=0.1), "gets × 0.1 is beyond ×5"),

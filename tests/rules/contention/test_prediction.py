@@ -1,4 +1,4 @@
-"""Predictions against published tables and a latch emulated on real cores; the refusals, and what a prediction says of itself."""
+"""Predictions for published tables and a latch emulated on real cores, with refusals and caveats."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,25 +9,25 @@ from rules.contention.calibration import calibrate
 from rules.contention.change import LoadChange
 from rules.contention.prediction import UNCHANGED, predict
 from rules.contention.readings import LatchCounts, NotPredictable
+from tests.each import each
 from tests.rules.contention import acceptance
 from tests.rules.contention.acceptance import Judged
 
 CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3, spin_gets=2e5)
 
 
-@pytest.mark.parametrize(
+@each(
     "figures",
     [
         acceptance.result_cache_throughput(),
-        acceptance.result_cache_misses(31),
+        acceptance.result_cache_misses(62),
         acceptance.gets_at_fixed_n(),
         acceptance.one_row(3),
         acceptance.more_children(),
         acceptance.saturated_rows(),
         acceptance.more_processes(),
-        acceptance.simulated_latches(24),
+        acceptance.simulated_latches(12),
     ],
-    ids=["RC throughput", "RC misses", "gets", "one row", "children", "saturated", "processes", "simulated"],
 )
 def test_figures_hold_their_bounds(figures: Iterator[Judged]) -> None:
     judged = list(figures)

@@ -38,4 +38,4 @@ def test_hidden_spin_of_an_interval_rests_on_the_wait_of_the_queue() -> None:
     assert high - low >= 1e3 * (1e-1 - 1e-5) / 10  # each sleep had a full spin before it
     times = times_of(row)
     assert 0 < low < 8 and low <= 1.99e4 * 1e-5 + 1e-3 + 1e-9
-    assert mean_wait(8, times.hold / times.think) * times.hold * 1e5 < 8  # who waits does not work
+    assert mean_wait(8, times.hold / times.think) * times.hold * 1e5 < 8  # a process that waits does no work

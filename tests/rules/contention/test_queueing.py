@@ -13,7 +13,9 @@ from rules.contention.queueing import (
     most_missed,
     state_chances,
     wait_beyond,
+    waits_beyond,
 )
+from tests.each import each
 from tests.rules.contention.simulation import simulate
 
 
@@ -21,12 +23,22 @@ from tests.rules.contention.simulation import simulate
 @pytest.mark.parametrize("processes", [2, 8, 64])
 def test_closed_form_and_mean_value_analysis_agree_to_the_ninth_digit(processes: int, ratio: float) -> None:
     state = latch_state(processes, ratio)
+    (chances,), (met,) = (state_chances(count, np.array([ratio])) for count in (processes, processes - 1))
     exact = exact_mva(processes, 1.0, [ratio])
-    assert state.held[0] == pytest.approx(1 - state_chances(processes, ratio)[0], rel=1e-9)
+    assert state.held[0] == pytest.approx(1 - chances[0], rel=1e-9)
     assert state.held[0] == pytest.approx(exact.utilisation[0], rel=1e-9)
-    assert state.miss_ratio[0] == pytest.approx(1 - state_chances(processes - 1, ratio)[0], rel=1e-9)
-    queue = float((np.arange(processes + 1) * state_chances(processes, ratio)).sum())
+    assert state.miss_ratio[0] == pytest.approx(1 - met[0], rel=1e-9)
+    queue = float((np.arange(processes + 1) * chances).sum())
     assert state.queue[0] == pytest.approx(queue, rel=1e-9) == pytest.approx(exact.queue[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 8, 300])
+def test_waits_of_many_ratios_are_those_of_each(processes: int) -> None:
+    """300 processes are solved in several parts."""
+    ratios, budgets = np.geomspace(1e-3, 10, 15), np.linspace(0.5, 20, 15)
+    alone = [wait_beyond(processes, ratio, budget) for ratio, budget in zip(ratios, budgets, strict=True)]
+    assert waits_beyond(processes, ratios, budgets) == pytest.approx(alone, rel=1e-9, abs=1e-15)
+    assert any(alone) == (processes > 1)
 
 
 def test_split_latch_is_the_network_of_its_parts() -> None:
@@ -38,7 +50,7 @@ def test_split_latch_is_the_network_of_its_parts() -> None:
     assert latch_state(15, 1e6, 4).miss_ratio[0] == pytest.approx(most_missed(15, 4), rel=1e-4)
 
 
-@pytest.mark.parametrize(("processes", "ratio", "latches"), [(2, 0.01, 1), (15, 0.07, 1), (15, 0.4, 4), (64, 0.02, 16)])
+@each(("processes", "ratio", "latches"), [(2, 0.01, 1), (15, 0.07, 1), (15, 0.4, 4), (64, 0.02, 16)])
 def test_inversion_gives_back_hold_and_think(processes: int, ratio: float, latches: int) -> None:
     state = latch_state(processes, ratio, latches)
     times = invert(processes, float(state.held[0]) / 2e-6, float(state.miss_ratio[0]), latches)

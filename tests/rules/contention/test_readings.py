@@ -1,4 +1,4 @@
-"""From views to what the model takes, and what cannot be told."""
+"""From views to the input of the model, and what remains unknown."""
 
 from dataclasses import replace
 from math import log

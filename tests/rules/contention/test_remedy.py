@@ -1,4 +1,4 @@
-"""What a remedy is worth: on the demo's undo storm, on staged instances of tests/truth, and how a prediction is scored."""
+"""What a remedy is worth: on the demo's undo storm, on staged instances of tests/truth, and the score of a prediction."""
 
 from itertools import islice
 

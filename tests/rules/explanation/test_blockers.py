@@ -1,4 +1,4 @@
-"""The session behind a hang in words: what is not known is told with the way to find it out, and two locks are told apart."""
+"""The blocker in words: an unknown part comes with the way to find it out, and two locks stay separate."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from collectors.emergency import EMERGENCY_NOTICE
 from rules.explanation.blockers import APART, LEFT_ALONE, blocker_steps, sentence_of
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting
+from tests.each import each
 
 HOLDER = Blocker(cache="dc_objects", instance=1, sid=312, serial=48211, background=False, no_kill="-")
 
@@ -35,7 +36,7 @@ def test_hang_tells_what_not_to_kill_and_where_the_emergency_page_is(found: Bloc
     assert step.statement.endswith(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("event", "words"),
     [
         ("resmgr:cpu quantum", "resmgr:cpu quantum itself, for 3 seconds: a resource plan keeps it off the processors"),

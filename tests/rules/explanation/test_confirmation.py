@@ -1,4 +1,4 @@
-"""The confirming step in words: the text, the record with its place and names, or the obstacle."""
+"""The confirming step in words: the text, the record with its container and names, or the obstacle."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The funnel: requests, those that found it taken, and sleeps, of the surface that costs most."""
+"""The funnel: requests, requests that found it taken, and sleeps, for the surface that costs most."""
 
 from rules.engine import diagnose
 from tests.rules.contexts import SICK, delta_of, with_rows

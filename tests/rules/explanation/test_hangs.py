@@ -1,15 +1,16 @@
-"""The sentence and the step about sessions that hang: their cache, how long, and what the wait counters make of it."""
+"""The sentence and the step about hanging sessions: their cache, how long, and how the wait counters relate to it."""
 
 import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
 from rules.context import SignalContext
 from rules.explanation.hangs import hang_sentence, hang_step, waiting_groups
+from tests.each import each
 from tests.rules.contexts import SICK, TOTALS, context_of
 
 
 def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = None, **more: object) -> SignalContext:
-    """The sick instance with sessions that have waited so long for the lock, and so many waits that ended."""
+    """The sick instance with sessions that have waited this long for the lock, and this many waits that ended."""
     rows: list[Row] = [
         {
             "sid": sid,
@@ -24,7 +25,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
     return context_of({**SICK, "v$system_event": events, "waiting_sessions": rows}, **more)
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "words"),
     [
         (
@@ -49,7 +50,7 @@ def test_hang_sentence_begins_with_how_many_for_what_and_how_long(context: Signa
     assert said is not None and said.startswith(words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("context", "words"),
     [
         (hung(671), "no wait has finished, so v$system_event shows nothing"),

@@ -1,4 +1,4 @@
-"""The one sentence: what is wrong, where, and what it costs; of the result cache, what that costs."""
+"""The headline: what is wrong, where, and what it costs, also for the result cache."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -142,4 +142,4 @@ def test_headline_names_what_fits_best_where_no_cache_has_a_name() -> None:
     assert "most at child 1; cannot tell which cache: capture every row of v$rowcache; " in storm.headline
     assert storm.headline.endswith("what was captured fits undo-segments best")
     few = nameless("many short transactions on an ordinary number of undo segments")
-    assert (few.headline, few.findings) == (storm.headline, ()), "without that row nothing tells the one from the other"
+    assert (few.headline, few.findings) == (storm.headline, ()), "without that row the two look the same"

@@ -65,7 +65,7 @@ def test_no_other_child_or_cache_is_hot_where_the_sleeps_of_one_are_not_known() 
     said = steps_of(got)
     assert "at child" not in got.headline and "dc_tablespaces" not in got.headline, got.headline
     assert said["hot child"].startswith("Cannot tell which child is hot: v$latch_children has no sleeps")
-    assert "cache" not in said and "confirmation" not in said, "what cannot tell the child does not go on to a cache"
+    assert "cache" not in said and "confirmation" not in said, "a step that does not know the child names no cache"
     assert {finding.child for finding in got.findings} <= {None}
 
 

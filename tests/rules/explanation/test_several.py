@@ -1,4 +1,4 @@
-"""What is in trouble beside the first finding, in a few words."""
+"""What else is in trouble besides the first finding, in a few words."""
 
 from rules.engine import diagnose
 from rules.explanation.several import at_once, beside, focused, others

@@ -1,4 +1,4 @@
-"""The walk in words: the published incident figure by figure, its variants, and what is said when little is known."""
+"""The steps in words: the published incident figure by figure, its variants, and the text when little is known."""
 
 import json
 import re
@@ -190,5 +190,5 @@ def test_largest_wait_is_a_step_where_it_is_large_and_none_of_the_row_cache() ->
     said = with_wait("library cache lock", 33_000_000)["largest wait"]
     assert said == "Of the waits that are read the largest is library cache lock, 33.0 % of DB time."
     assert "largest wait" not in with_wait("library cache lock", 4_900_000), "too little to be worth a sentence"
-    assert "largest wait" not in with_wait("row cache lock", 33_000_000), "ours, which all else is about"
+    assert "largest wait" not in with_wait("row cache lock", 33_000_000), "our own view, which everything else is about"
     assert "largest wait" not in with_wait("library cache lock", 133_000_000), "more than all of DB time cannot be"

@@ -1,4 +1,4 @@
-"""Who waits as totals: everybody met, by statement and by module, each once in either."""
+"""Waiters as totals: every waiting session, by statement and by module, once in each."""
 
 from rules.engine import diagnose
 from tests.rules.contexts import SICK, delta_of

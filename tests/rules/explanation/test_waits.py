@@ -1,4 +1,4 @@
-"""The walk where no child latch is hot: mutexes, row cache lock, the latch of the result cache, and who waits."""
+"""The steps where no child latch is hot: mutexes, row cache lock, the latch of the result cache, and waiters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ def test_mutex_steps_without_sleeps_or_without_access() -> None:
 def test_mutex_steps_say_that_the_silent_latch_means_nothing() -> None:
     said = told(mutex_steps, latch=[LATCH_ROW])["not the latch"]
     assert "(41 gets over an interval of 30.0 s)" in said
-    assert "their silence means nothing" in said
+    assert "zeros in them show nothing" in said
     assert "not the latch" not in told(mutex_steps, latch=[])
 
 

@@ -1,4 +1,4 @@
-"""The share of the locks between instances, on numbers that are easy to reckon with."""
+"""The share of the locks between instances, in round numbers."""
 
 from collectors.model import Row
 from rules.context import Known, SignalValue, Unknown

@@ -1,4 +1,4 @@
-"""Signals over rows as Oracle gives them: repeated, one for each container, negative, or counted in two columns."""
+"""Signals over rows as Oracle gives them: repeated, one per container, negative, or counted in two columns."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,6 +10,7 @@ from collectors.model import ROW_CACHE_LATCH, Delta, Row, Rows, Snapshot
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.engine import diagnose
 from rules.signals import SIGNALS, Subject
+from tests.each import each
 
 BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 Views = Mapping[str, Sequence[Row]]
@@ -30,7 +31,7 @@ def delta_of(before: Views, after: Views, release: str = "11.2.0.4.0") -> Delta:
 def read(
     name: str, before: Views, after: Views, subject: Subject | None = None, release: str = "11.2.0.4.0"
 ) -> SignalValue:
-    """A signal over what two snapshots 30 s apart held."""
+    """A signal over two snapshots 30 s apart."""
     return SIGNALS[name].read(SignalContext(delta_of(before, after, release)), subject or Subject())
 
 
@@ -124,10 +125,10 @@ DOUBLED: Mapping[str, tuple[str, Row]] = {
     "share_of_sleeps": ("v$latch_children", {"latch#": 270, "child#": 1, "sleeps": 500}),
     "entries_used": ("v$rowcache", {"cache#": 3, "type": "PARENT", "parameter": "dc_users", "usage": 5}),
 }
-"""Signals, and a row that nobody expects twice in their view."""
+"""Signals, with an unexpected repeat in their view."""
 
 
-@pytest.mark.parametrize(("name", "view", "row"), [(name, *told) for name, told in DOUBLED.items()])
+@each(("name", "view", "row"), [(name, *told) for name, told in DOUBLED.items()])
 def test_repeat_that_nobody_expected_makes_signals_unknown(name: str, view: str, row: Row) -> None:
     before: Row = {key: 0 if isinstance(cell, int) and "#" not in key else cell for key, cell in row.items()}
     reading = read(name, {view: [before]}, {view: [row, dict(row)]}, Subject(("dc_users",)))
@@ -141,7 +142,7 @@ def setting(value: str, con_id: int | None = None) -> Row:
     return {**({} if con_id is None else {"con_id": con_id}), "name": "result_cache_mode", "value": value}
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "needs", "expected"),
     [
         ([setting("MANUAL", 0), setting("FORCE", 3)], ">= 1", Known(1.0, "FORCE in con_id 3, MANUAL in con_id 0")),
@@ -217,7 +218,7 @@ LOOKUPS_ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("caches", "name", "value"), LOOKUPS_ASKED)
+@each(("caches", "name", "value"), LOOKUPS_ASKED)
 def test_work_is_weighed_by_gets_and_fastgets(caches: str, name: str, value: float) -> None:
     assert known(read_work(name, FAST, caches)) == pytest.approx(value)
 
@@ -226,12 +227,12 @@ def test_caches_are_asked_together_by_their_lookups() -> None:
     assert known(read_work("evenness_of_lookups", FAST, "dc_users", "dc_tablespaces")) == pytest.approx(14_426 / 15_698)
 
 
-@pytest.mark.parametrize(("caches", "name", "value"), LOOKUPS_ASKED)
+@each(("caches", "name", "value"), LOOKUPS_ASKED)
 def test_work_cannot_be_told_where_fastgets_are_missing(caches: str, name: str, value: float) -> None:
     without = [{column: cell for column, cell in row.items() if column != "fastgets"} for row in FAST]
     assert why(read_work(name, without, caches)) == "v$rowcache has no fastgets here"
     assert why(read_work(name, without, caches, release="12.2.0.1.0")) == "v$rowcache has no fastgets here"
-    assert isinstance(read_work(name, without, caches, release="12.1.0.2.0"), Known), "no fast way up to 12.1"
+    assert isinstance(read_work(name, without, caches, release="12.1.0.2.0"), Known), "no fast way before 12.2"
     lacking = [{column: cell for column, cell in row.items() if column != "gets"} for row in FAST]
     assert why(read_work(name, lacking, caches)) == "v$rowcache has no gets here"
 

@@ -1,4 +1,4 @@
-"""Every signal: one value known from the rich instance, and Unknown, never zero, where its view is missing."""
+"""Every signal: one known value from the rich instance. If its view is missing, the signal is Unknown, never zero."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ UNDO = Subject(("dc_rollback_segments",), "kqrpre: find obj")
 USERS = Subject(("dc_users",), "kqrso")
 
 HANGING = {"waiting_now": 3, "longest_wait_seconds": 40.0, "share_behind_one_session": 0.5}
-"""Signals of those who still wait, whose waits would change what everything else costs."""
+"""Signals of sessions that still wait. Their waits would change the cost of everything else."""
 BLOCKERS = ("blocking_session", "blocking_instance", "final_blocking_session", "final_blocking_instance")
 STILL: list[Row] = [
     {"event": ROW_CACHE_LOCK_EVENT, "type": "USER", **dict.fromkeys(BLOCKERS), **row}
@@ -131,10 +131,10 @@ SUBJECTS = {
     "share_of_mutex_sleeps": Subject(location="kqrpre"),
     "share_of_result_cache_holders": Subject(location="Result Cache: Serialization12"),
 }
-"""Signals whose value here speaks of something else than undo segments."""
+"""Signals whose value here points to something other than undo segments."""
 
 STAND_INS = {"v$latch": ("v$latch_children",), "v$system_event": ("v$latch", "v$latch_children", "v$mutex_sleep")}
-"""Views that another can stand in for, so that both must be gone."""
+"""Views that another can replace, so both must be gone."""
 
 
 def read(name: str, subject: Subject = UNDO, **context: Any) -> SignalValue:

@@ -1,4 +1,4 @@
-"""Signals of who waits and where: too few waiters, nobody looked, locations by function, mutexes as a whole."""
+"""Signals of waits and waiters: too few waiters, no looks, locations by function, mutexes as a whole."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ import pytest
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
+from tests.each import each
 from tests.rules.contexts import context_of
 from tests.rules.rich import RICH, waiters
 
@@ -30,7 +31,7 @@ def why(reading: SignalValue) -> str:
     return reading.why
 
 
-@pytest.mark.parametrize("name", OF_WAITERS)
+@each("name", OF_WAITERS)
 def test_waiter_signals_need_ten_waiters_or_five_that_agree(name: str) -> None:
     event = OF_WAITERS[name]
     told = why(read(name, session=waiters(event, {3: 8, 10: 1})))
@@ -40,7 +41,7 @@ def test_waiter_signals_need_ten_waiters_or_five_that_agree(name: str) -> None:
     assert isinstance(read(name, session=waiters(event, {3: 5})), Known)
 
 
-@pytest.mark.parametrize("name", OF_WAITERS)
+@each("name", OF_WAITERS)
 def test_waiter_signals_distinguish_empty_looks_from_no_looks(name: str) -> None:
     met_nobody: list[Row] = [{"sample": look, "sid": None} for look in range(1, 11)]
     assert why(read(name, session=met_nobody)).startswith("too few waiters: 0 seen")

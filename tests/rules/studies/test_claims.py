@@ -1,9 +1,10 @@
-"""Claims: what fits them as they are printed, and what is no claim."""
+"""Claims: which figures fit them as printed, and which texts are not claims."""
 
 import pytest
 
 from rules.studies.claims import claim_of
 from rules.studies.table import BadStudy
+from tests.each import each
 
 
 def test_claim_fits_ratios_that_round_to_its_figures() -> None:
@@ -15,7 +16,7 @@ def test_claim_fits_ratios_that_round_to_its_figures() -> None:
     assert not claim.fits(0.503316, None)
 
 
-@pytest.mark.parametrize("words", ["", "8", "8:50.33", "eight:50:1", "8:50.33:-1", "8:50.33:0.04:1"])
+@each("words", ["", "8", "8:50.33", "eight:50:1", "8:50.33:-1", "8:50.33:0.04:1"])
 def test_what_is_no_claim_is_refused_with_an_example(words: str) -> None:
     with pytest.raises(
         BadStudy, match=r"is not a claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50\.33:0\.04"

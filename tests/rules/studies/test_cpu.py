@@ -1,4 +1,4 @@
-"""Processor counters: old and new writings of perf, its own ratios held against its counters, and the length of a hold."""
+"""Processor counters: old and new formats of perf, its own ratios compared with its counters, and the length of a hold."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from rules.studies.cpu import cpu_study
 from rules.studies.table import BadStudy
+from tests.each import each
 
 NEW = """
  Performance counter stats for process id '4711':
@@ -57,7 +58,7 @@ def test_hold_is_as_much_longer_as_cycles_per_instruction_and_frequency_make_it(
     assert cpu_study(longer, "a", other=(NEW, "b")).hold_factor == pytest.approx(3.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         ("", "p.txt holds no counters of perf stat; give what"),

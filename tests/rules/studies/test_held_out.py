@@ -1,4 +1,4 @@
-"""Rows held out: a latch that follows the model is predicted, the machine's part comes from the reference alone."""
+"""Held-out rows: the study predicts a latch that follows the model. The machine's part comes from the reference alone."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -7,6 +7,7 @@ import pytest
 from rules.contention.partitions import DemandTerms, table_throughput
 from rules.studies.partitions import PartitionSetting, PartitionStudy, RefusedSetting, partition_study, setting_of
 from rules.studies.table import BadStudy
+from tests.each import each
 
 TERMS = DemandTerms(think=0.010, think_per_batch=0.008, per_item=0.0002, per_batch=0.002, growing=0.0)
 PROCESSES = 20
@@ -64,7 +65,7 @@ def test_four_cells_leave_nothing_to_hold_the_model_against() -> None:
     assert found.recommended.low < found.recommended.throughput < found.recommended.high
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "told"),
     [
         (made((1,), (1, 8)), "t.csv measures partitions 1 only; the model needs at least two: measure another"),
@@ -80,7 +81,7 @@ def test_table_without_the_four_corners_is_refused(text: str, told: str) -> None
     assert str(refused.value).startswith(told)
 
 
-@pytest.mark.parametrize("words", ["", "8", "8:", "0:4", "8:16:2", "a:b"])
+@each("words", ["", "8", "8:", "0:4", "8:16:2", "a:b"])
 def test_what_is_no_setting_is_refused(words: str) -> None:
     with pytest.raises(BadStudy, match="is not a setting; write PARTITIONS:BATCH, such as 8:16"):
         setting_of(words)

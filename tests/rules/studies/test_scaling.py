@@ -1,4 +1,4 @@
-"""Scaling: hold times found again, who bends, which verdict, and figures that were told for another row."""
+"""Scaling: recovered hold times, whose curve bends, the verdict, and figures printed for another row."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from rules.contention.queueing import latch_state
 from rules.studies.claims import claim_of
 from rules.studies.scaling import ScalingStudy, scaling_study
 from rules.studies.table import BadStudy
+from tests.each import each
 
 HEADER = "machine,release,processes,throughput,reference,gets,misses,sleeps,wait_us,seconds"
 
@@ -35,7 +36,7 @@ def test_few_misses_tell_no_hold_and_no_verdict() -> None:
     assert group.verdict == "cannot tell"
 
 
-@pytest.mark.parametrize(
+@each(
     ("sleep_ratio", "verdict"), [(0.0, "spin absorbs"), (0.00002, "spin absorbs"), (0.002, "sleeps"), (0.5, "sleeps")]
 )
 def test_verdict_follows_the_misses_that_become_sleeps(sleep_ratio: float, verdict: str) -> None:
@@ -93,7 +94,7 @@ def test_published_share_of_linear_that_is_wrong_is_told() -> None:
     assert (processes, published, computed) == (2, 96, 95)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "told"),
     [
         (("m,1,1,9,9,9,1,1,1,1", "m,1,1,9,9,9,1,1,1,1"), "t.csv has 1 processes twice for m, 1; average repeats"),

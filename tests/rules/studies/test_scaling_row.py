@@ -1,4 +1,4 @@
-"""A line of a scaling table: hold, utilisation and spinning found again from counters that a known latch makes."""
+"""A line of a scaling table: hold, utilisation and spinning, recovered from the counters of a known latch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tables of a person: what is read, and the one sentence for everything that cannot be."""
+"""Tables that people write: what the study reads, and one sentence for everything that it cannot read."""
 
 import pytest
 

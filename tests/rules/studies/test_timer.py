@@ -1,4 +1,4 @@
-"""The timer study: the formula at its ends, and what it says of a poll that is simulated."""
+"""The timer study: the formula at its ends, and its result for a simulated poll."""
 
 import math
 import random

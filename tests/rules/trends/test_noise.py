@@ -1,6 +1,7 @@
-"""Healthy series drawn with noise show no onset and no trend; staged onsets are found where they are, and growth is seen.
+"""Healthy series with noise show no onset and no trend.
 
-The generator is this test's own: rates vary by a factor from hour to hour, counts by chance, and some have a working day.
+Staged onsets are found at their place, and growth shows. The test has its own generator: rates vary by a factor from hour to
+hour, counts by chance, and some series have a working day.
 """
 
 import math
@@ -21,14 +22,14 @@ from tests.rules.contexts import BEGIN, delta_of
 
 HOUR = 3600.0
 LENGTHS = (4, 5, 8, 24)
-SERIES = 200
-"""Of each length; those of a whole day have a working day in every second, from midnight on."""
+SERIES = 100
+"""Series of each length. Every second of those over a whole day has a working day, from midnight on."""
 QUIET = delta_of({"v$event_name": [{"name": "latch: row cache objects"}]})
 ANSWER = diagnose(QUIET)
 
 
 def poisson(dice: random.Random, mean: float) -> int:
-    """A count by chance; of many a normal one."""
+    """A count by chance; a large one is normally distributed."""
     if mean > 30:
         return max(0, round(dice.gauss(mean, math.sqrt(mean))))
     draw, chance = dice.random, mean / 1000
@@ -36,7 +37,7 @@ def poisson(dice: random.Random, mean: float) -> int:
 
 
 def interval(place: int, gets: int, sleeps: int) -> tuple[str, Delta, Diagnosis]:
-    """One hour with so many dictionary gets and sleeps of the latch, diagnosed as fine."""
+    """One hour with this many dictionary gets and latch sleeps, diagnosed as fine."""
     begin = BEGIN + timedelta(hours=place)
     rows = {
         "v$latch": ({"name": "row cache objects", "gets": 3 * gets, "sleeps": sleeps},),
@@ -66,12 +67,13 @@ def told(hours: Sequence[tuple[int, int]]) -> ReportSeries:
     return series([interval(place, *each) for place, each in enumerate(hours)])
 
 
-def test_healthy_series_have_no_onset_and_no_trend() -> None:
+@pytest.mark.parametrize("number_of_series", [SERIES, pytest.param(2 * SERIES, marks=pytest.mark.soak)])
+def test_healthy_series_have_no_onset_and_no_trend(number_of_series: int) -> None:
     dice = random.Random(9)
     onsets: list[str] = []
     trends: list[str] = []
     for length in LENGTHS:
-        for number in range(SERIES):
+        for number in range(number_of_series):
             workday = length == LENGTHS[-1] and number % 2 == 0
             got = told(day(dice, length, workday))
             onsets += [f"{length} {number}: {got.why_bad}"] if got.first_bad else []

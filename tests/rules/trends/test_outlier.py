@@ -1,11 +1,10 @@
-"""Whether a rate leaves what is ordinary of others: a hundred times as much does, four times three that lie close does not."""
-
-import pytest
+"""Whether a rate leaves the ordinary range of others: a hundredfold does, four times three close values does not."""
 
 from rules.trends.outlier import stands_out
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("rate", "others", "out"),
     [
         (100.0, (1.0, 1.1, 0.9), True),

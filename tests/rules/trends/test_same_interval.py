@@ -1,4 +1,4 @@
-"""Inputs of one interval: one of them stands for it, unless they are of different releases; others that disagree are named."""
+"""Inputs of one interval: one represents it, unless their releases differ. The note names others that disagree."""
 
 from dataclasses import replace
 
@@ -19,4 +19,7 @@ def test_an_input_that_says_something_else_is_named_with_its_verdict() -> None:
     sick = ("b", fine[1], fine[2].model_copy(update={"severity": Severity.CRITICAL}))
     kept, notes = distinct([fine, sick])
     assert [entry[0] for entry in kept] == ["b"]
-    assert notes == ["b (Critical) stands for an interval of which others say something else: a (Fine)"]
+    assert notes == [
+        "b (Critical) and a (Fine) claim the same interval and disagree, and nothing shows which is right; the series "
+        "counts b alone"
+    ]

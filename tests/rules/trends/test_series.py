@@ -1,4 +1,4 @@
-"""series(): intervals in order, where the trouble began, against what, and whether it rises."""
+"""series(): intervals in order, where the trouble began, the comparison, and whether it rises."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -66,7 +66,7 @@ def test_first_bad_is_a_rate_outlier_even_without_a_severity() -> None:
     assert series(calm).first_bad is None
     assert series(calm).sentence.startswith("5 intervals without row cache trouble")
     few = series([*calm[:2], at(60, quiet(900))])
-    assert few.first_bad is None, "two others are not enough to be ordinary"
+    assert few.first_bad is None, "two other intervals do not define what is ordinary"
     assert series([*calm, at(60, quiet(99))]).first_bad is None, "a handful of sleeps is nothing"
 
 
@@ -86,7 +86,7 @@ def test_notes_name_duplicates_overlaps_gaps_restarts_and_release_changes() -> N
     first = at(0, quiet(), "a")
     twice = series([first, at(0, quiet(), "b")])
     assert [one.name for one in twice.points] == ["a"]
-    assert twice.notes == ("a stands for its interval; left out beside it: b",)
+    assert twice.notes == ("a is used for its interval; left out, as they are of the same interval: b",)
     assert "b begins before a ends: the two overlap" in notes(first, at(0.25, quiet(), "b"))
     started = [replace(quiet(), readings={**quiet().readings, **_instance(day)}) for day in ("monday", "tuesday")]
     assert "the instance restarted between a and b" in notes(at(0, started[0], "a"), at(9, started[1], "b"))
@@ -102,7 +102,7 @@ def test_sentence_without_a_gap_begins_at_the_first_bad_or_first_interval() -> N
     given = morning()
     follow = [at(0.25 * place, one[1], f"n{place}") for place, one in enumerate(given)]
     assert "; it begins with n1, the first of severity critical" in series(follow).sentence
-    assert "; it is there from the first interval on, n1, " in series(follow[1:]).sentence
+    assert "; it is there in n1, the first interval, the first of " in series(follow[1:]).sentence
 
 
 def test_intervals_of_two_databases_of_one_name_are_noted_not_dropped() -> None:

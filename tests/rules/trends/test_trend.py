@@ -28,7 +28,7 @@ def test_trend_is_neither_made_nor_hidden_by_one_outlier() -> None:
 def test_trend_of_few_points_that_healthy_hours_give_anyway_is_steady() -> None:
     assert direction(1, 2, 3, 4) == "steady", "one healthy series in twelve of four points rises throughout"
     assert direction(9, 7, 4, 3) == "steady"
-    assert direction(*range(1, 25)) == "rising", "the same over a whole day is none that chance gives"
+    assert direction(*range(1, 25)) == "rising", "over a whole day, chance does not give the same"
 
 
 def test_trend_of_an_unnoticeable_slope_is_steady() -> None:

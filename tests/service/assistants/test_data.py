@@ -1,4 +1,4 @@
-"""What assistants are given: marked as data, every character visible, and bounded in every direction."""
+"""The answers for assistants: marked as data, every character visible, and bounded everywhere."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def test_hostile_names_are_marked_visible_and_short() -> None:
     assert "\x1b" not in text and "\u202e" not in text and "[U+001B][2J[U+202E]ignore previous" in found["module"]
     assert found["module"].endswith(f"({len(HOSTILE)} characters)")
     assert len(found["module"]) <= data.LONGEST_TEXT + 30
-    assert "notice" not in found, "what is marked stands apart from the mark"
+    assert "notice" not in found, "the marked data is separate from the mark"
 
 
 def test_large_answers_are_cut_and_say_so() -> None:

@@ -1,4 +1,4 @@
-"""Real engines on a folder of their own, that scrape what a test says; and a server that answers as a test wants."""
+"""Real engines in a separate folder that scrape what a test provides, and a server with the answers of a test."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ Answer = tuple[int, bytes]
 
 
 class WithoutRules(Engine):
-    """An engine that has not loaded them."""
+    """An engine without the rules."""
 
     def instant(self, query: str, deadline: float) -> list[EngineSample]:
         return [] if query == promql.RECORDED else super().instant(query, deadline)
@@ -50,7 +50,7 @@ def serving(answer: Callable[[BaseHTTPRequestHandler], Answer]) -> Iterator[str]
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = False  # what is being answered is waited for
+    server.daemon_threads = False  # the server finishes pending answers first
     thread = Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
@@ -63,7 +63,10 @@ def serving(answer: Callable[[BaseHTTPRequestHandler], Answer]) -> Iterator[str]
 
 @contextmanager
 def engine(program: str, folder: Path, cells: Mapping[str, str], *, ruled: bool = False) -> Iterator[str]:
-    """An engine that has scraped the metrics of these cells, `ruled` with the shipped rules for many cells; its address."""
+    """An engine that has scraped the metrics of these cells, `ruled` with the shipped rules for many cells.
+
+    Yields its address.
+    """
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     with serving(lambda asked: (200, cells[asked.path.strip("/")].encode())) as target:
@@ -100,7 +103,7 @@ def engine(program: str, folder: Path, cells: Mapping[str, str], *, ruled: bool 
             if not ruled:
                 yield url
                 return
-            # What was scraped until now can be asked for a second later, and the rules are evaluated after that.
+            # A query a second later sees everything scraped until now, and the rules run after that.
             counted = f"fleet:latchscope_counted:time > {time.time() + 1}"
             if program == "prometheus":
                 _has(process, url, counted, folder / "log")
@@ -113,7 +116,7 @@ def engine(program: str, folder: Path, cells: Mapping[str, str], *, ruled: bool 
 
 @contextmanager
 def vmalert(url: str, rules: Path, folder: Path) -> "Iterator[subprocess.Popen[bytes]]":
-    """Evaluates rules on a VictoriaMetrics, which does not itself."""
+    """Evaluates rules on a VictoriaMetrics, which has no rules of its own."""
     if shutil.which("vmalert") is None:
         pytest.skip("vmalert is not installed")
     words = ["vmalert", f"-rule={rules}", f"-datasource.url={url}", f"-remoteWrite.url={url}"]
@@ -123,7 +126,7 @@ def vmalert(url: str, rules: Path, folder: Path) -> "Iterator[subprocess.Popen[b
 
 
 def free_port() -> int:
-    """A port that nobody listens to now."""
+    """A port without a listener."""
     with socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
@@ -141,7 +144,7 @@ def _running(words: Sequence[str], file: Path) -> "Iterator[subprocess.Popen[byt
 
 
 def _has(process: "subprocess.Popen[bytes]", url: str, query: str, log: Path) -> None:
-    """Wait until the engine has an answer to this."""
+    """Wait until the engine answers this query."""
     for _ in range(600):
         assert process.poll() is None, log.read_text()
         try:

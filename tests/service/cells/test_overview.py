@@ -1,4 +1,4 @@
-"""All cells in one view, asked of a real Prometheus and a real VictoriaMetrics; and one sentence when there is no answer."""
+"""All cells in one view, from a real Prometheus and a real VictoriaMetrics, and one sentence if there is no answer."""
 
 import asyncio
 import time
@@ -17,6 +17,7 @@ from service.cells import promql
 from service.cells.engine import Engine, EngineAway
 from service.cells.overview import FleetOverview, overview
 from service.config.settings import DatabaseSettings, FleetSettings, Settings
+from tests.each import each
 from tests.service.cells.engines import PROGRAMS, RULES, Answer, WithoutRules, engine, serving
 
 FINDING = 'latchscope_finding{{db="{}",cause="{}",cache="",severity="{}"}} 1\n'
@@ -36,7 +37,7 @@ WEST = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a real engine with the shipped rules gave: as overviews, and through the application."""
+    """The answers of a real engine with the shipped rules: as overviews, and through the application."""
 
     found: FleetOverview
     unruled: FleetOverview
@@ -60,7 +61,7 @@ def found(asked: Asked) -> FleetOverview:
 
 
 def answered(folder: Path, fleet: FleetSettings, *paths: str) -> list[httpx.Response]:
-    """What an application with this engine answers."""
+    """The answer of an application with this engine."""
     databases = [DatabaseSettings(name="erp1", dsn="demo:undo-storm")]
     app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=databases, fleet=fleet))
 
@@ -97,7 +98,7 @@ def test_worst_databases_of_all_cells_come_first(found: FleetOverview) -> None:
     ]
     first, without_db_time, *_ = found.worst
     assert first.causes == ("undo-segments",) and first.impact == pytest.approx(0.31)
-    assert without_db_time.impact is None, "what cannot be told is not zero"
+    assert without_db_time.impact is None, "an unknown value is not zero"
 
 
 def test_databases_and_causes_are_counted(found: FleetOverview) -> None:
@@ -118,7 +119,7 @@ def refusing(status: int, body: bytes = b"") -> object:
     return lambda asked: (status, body)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "said"),
     [
         ((401, b""), "refuses the token (HTTP 401); check fleet.token_file"),
@@ -175,7 +176,7 @@ def test_page_and_rest_say_why_there_is_no_fleet(tmp_path: Path) -> None:
     assert rest.status_code == shown.status_code == 503
     assert rest.json()["detail"].startswith("the fleet is not available: http://127.0.0.1:1 cannot be reached")
     assert "The fleet is not available" in shown.text
-    assert 'href="/fleet"' in first_page.text, "the first page leads there, whether or not the engine answers"
+    assert 'href="/fleet"' in first_page.text, "the first page links there, whether or not the engine answers"
 
 
 def test_page_of_a_real_engine(asked: Asked) -> None:

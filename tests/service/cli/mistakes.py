@@ -1,4 +1,4 @@
-"""Mistakes that people make, and what latchscope says to each: `python -m tests.service.cli.mistakes` prints the table."""
+"""Mistakes that people make, and latchscope's answer to each: `python -m tests.service.cli.mistakes` prints the table."""
 
 import os
 import shlex
@@ -21,7 +21,7 @@ GOOD = f"listen: 127.0.0.1:0\n{DEMO}"
 
 @dataclass(frozen=True)
 class CommonMistake:
-    """A line of a shell, the files it meets, and words that the answer must have."""
+    """A line of a shell, its files, and words that the answer must have."""
 
     what: str
     line: str
@@ -35,7 +35,7 @@ def in_file(what: str, text: str, said: str) -> CommonMistake:
 
 
 def of_database(what: str, entry: str, said: str) -> CommonMistake:
-    """A database that cannot be logged in to."""
+    """A database that refuses the login."""
     return CommonMistake(
         what,
         "capture a -o out.json --seconds 0 --config c.yaml",
@@ -45,7 +45,7 @@ def of_database(what: str, entry: str, said: str) -> CommonMistake:
 
 
 def with_tokens(what: str, text: str, said: str, named: str = "tokens") -> CommonMistake:
-    """A tokens file that cannot be used."""
+    """An unusable tokens file."""
     files = {"c.yaml": f"auth: {{tokens_file: {named}}}\n{GOOD}", "tokens": text}
     return CommonMistake(what, "serve --config c.yaml", said, files)
 
@@ -110,7 +110,7 @@ MISTAKES = (
     ),
     in_file("unknown choice", f"oracle: {{mode: thik}}\n{DEMO}", "did you mean thick?"),
     in_file("bad address", f"listen: everywhere\n{DEMO}", "write 127.0.0.1:8000"),
-    in_file("bad duration", f"defaults: {{interval: soon}}\n{DEMO}", "write 15s, 500ms or 2m"),
+    in_file("bad duration", f"defaults: {{interval: soon}}\n{DEMO}", "write 500ms, 15s, 2m, 1h or 90d"),
     in_file("polled too often", f"defaults: {{interval: 1s}}\n{DEMO}", "polled no more often than every 10 s"),
     in_file(
         "sent too often",
@@ -170,7 +170,7 @@ STORM = RECORDINGS / "undo-storm/thirty-seconds.json"
 
 
 def tell(mistake: CommonMistake) -> Result:
-    """What latchscope answers, in a folder that holds only the files of the mistake."""
+    """latchscope's answer, in a folder with only the files of the mistake."""
     home = Path.cwd()
     with tempfile.TemporaryDirectory() as folder, socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

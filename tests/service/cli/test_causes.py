@@ -1,4 +1,4 @@
-"""`latchscope causes`: every cause by its id and by its number, and the one that was meant."""
+"""`latchscope causes`: every cause by its id and by its number, and the nearest one for a typing mistake."""
 
 from typer.testing import CliRunner
 

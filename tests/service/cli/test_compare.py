@@ -1,4 +1,4 @@
-"""`latchscope compare` and `mark`: files, windows and marks; one sentence first; bad input is one line and exit 2."""
+"""`latchscope compare` and `mark`: files, windows and marks. The sentence comes first. Bad input is one line and exit 2."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from rules.comparison.model import Comparison
 from service.cli.main import cli
 from service.state.window import iso
 from service.store.repository import Repository
+from tests.each import each
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import Stage
 from tests.service.stores import Place
@@ -35,7 +36,7 @@ def test_compare_prints_a_sentence_then_a_table_for_two_reports() -> None:
     told = run("compare", STORM, DAY)
     assert told.exit_code == 0, told.output
     lines = told.stdout.splitlines()
-    assert lines[0].endswith(".") and lines[1].startswith("Note: the release is"), "warnings stand before the figures"
+    assert lines[0].endswith(".") and lines[1].startswith("Note: the release is"), "warnings come before the figures"
     table = next(n for n, line in enumerate(lines) if line.startswith("figure "))
     assert lines[table].split() == ["figure", "before", "after", "unit", "factor", "verdict"]
     assert any(line.startswith("before: ORDERS") for line in lines[:table])
@@ -59,7 +60,7 @@ def test_compare_inverts_factors_when_the_sides_are_swapped() -> None:
 def test_compare_takes_a_capture_and_prints_markdown(incident: Path) -> None:
     told = run("compare", STORM, str(incident), "--format", "markdown")
     assert told.exit_code == 0 and told.stdout.startswith("**") and "| figure | before |" in told.stdout
-    assert "Cannot tell: " in told.stdout, "what a side does not have is no zero"
+    assert "Cannot tell: " in told.stdout, "a figure that a side lacks is not zero"
 
 
 def test_compare_takes_a_mark_from_the_store(kept: Place) -> None:
@@ -89,7 +90,7 @@ def test_mark_command_writes_a_mark_that_readers_of_the_store_see(kept: Place, s
     assert [(one.text, one.at) for one in marks][1] == ("parameter set", at(120))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [
         (("compare",), "name two files"),

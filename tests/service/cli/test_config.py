@@ -1,4 +1,4 @@
-"""`latchscope config validate`: every mistake at once with its line, in words of our own."""
+"""`latchscope config validate`: every mistake at once with its line, in our own words."""
 
 import re
 from pathlib import Path
@@ -104,6 +104,28 @@ def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monk
         assert said in told.stderr
 
 
+def test_what_people_look_for_and_no_setting_takes_is_said(tmp_path: Path) -> None:
+    told = validate(
+        tmp_path, "databases:\n- {name: a, dsn: h/s, password: tiger}\n- {name: b, dsn: h/s, pdb: SALES}\n"
+    ).stderr
+    assert (
+        ":2: databases[0].password: no password is ever written into this file; name a file of it as password_file"
+        in told
+    )
+    assert "password_env, or a command that prints it as password_command" in told and "tiger" not in told
+    assert (
+        ":3: databases[1].pdb: no such setting, as latchscope watches an instance with all its PDBs; let `dsn`" in told
+    )
+
+
+def test_file_is_named_as_other_commands_name_it(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("databases: [{name: a, dsn: 'demo:undo-storm'}]", encoding="utf-8")
+    named = ["config", "validate", "--config", str(tmp_path / "x.yaml")]
+    once, twice = CliRunner().invoke(cli, named), CliRunner().invoke(cli, [*named, "y.yaml"])
+    assert (once.exit_code, once.stderr.endswith("x.yaml: 1 database; no mistakes\n")) == (0, True), once.output
+    assert twice.exit_code == 2 and "are two files; name one" in twice.stderr
+
+
 def test_file_without_notes_is_the_only_one_that_is_praised(tmp_path: Path) -> None:
     told = validate(tmp_path, "databases: [{name: a, dsn: 'demo:undo-storm'}]").stderr
     assert told.endswith("1 database; no mistakes\n") and told.count("\n") == 1
@@ -121,18 +143,34 @@ def test_what_is_right_in_form_and_will_not_work_is_noted(tmp_path: Path) -> Non
     told = validate(
         tmp_path,
         f"store: postgresql://u:tiger@h/d\nauth: {{tokens_file: {tmp_path / 'tokens'}}}\nnotifications: [{channels}]\n"
-        "databases:\n- name: a\n  dsn: demo:undo-storm\n  user: c ##latchscope\n",
+        f"databases:\n- name: a\n  dsn: h/s\n  password_file: {tmp_path / 'empty'}\n  user: c ##latchscope\n",
     )
-    assert told.exit_code == 0 and "1 database; 5 notes" in told.stderr, told.output
+    assert told.exit_code == 0 and "1 database; 6 notes" in told.stderr, told.output
     for said in (
-        "note: line 7: user is 'c', since ` #` begins a comment; where `##latchscope` belongs to it, take the blank away",
+        "note: line 8: user is 'c', since ` #` begins a comment; where `##latchscope` belongs to it, take the blank away",
         "note: store has a password in clear text; leave it out",
         "tokens line 1: write name, read or operate, sha256 of the token",
         "empty is empty; write an address into it",
+        f"note: a: password_file {tmp_path / 'empty'} is empty here; write the password into it",
         "slak has no address that Apprise knows; https://appriseit.com/services/ lists them",
     ):
         assert said in told.stderr, told.stderr
     assert "tiger" not in told.stderr and "TIiajk" not in told.stderr and "notification slack:" not in told.stderr
+
+
+def test_databases_of_whose_outages_nobody_hears_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "chat").write_text("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlaz")
+    both = "databases: [{name: a, dsn: 'demo:undo-storm'}, {name: b, dsn: 'demo:undo-storm'}]\n"
+    for more, silent in {
+        "": None,
+        "databases: [b]": "a",
+        "min_severity: critical": "a, b",
+        "on: [begin]": "a, b",
+    }.items():
+        text = f"{both}notifications: [{{name: chat, url_file: {tmp_path / 'chat'}{', ' if more else ''}{more}}}]"
+        told = validate(tmp_path, text).stderr
+        assert (f"note: no notification says when {silent} does not answer" in told) == (silent is not None), told
+        assert ("no mistakes" in told) == (silent is None), told
 
 
 def test_open_address_is_refused_as_serve_would_with_its_line_unless_it_is_meant(tmp_path: Path) -> None:

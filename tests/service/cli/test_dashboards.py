@@ -1,4 +1,4 @@
-"""`latchscope dashboards export`: what belongs to this version, as files; the wheel has all of it."""
+"""`latchscope dashboards export`: the files of this version. The wheel has all of them."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Misuse of the command: one line that says what, where and the way out, whatever the library would have drawn."""
+"""Misuse of the command: one line that says what, where and the way out, whatever the library prints."""
 
 from typer.testing import CliRunner
 

@@ -1,4 +1,4 @@
-"""`latchscope init`: a file that can be used at once, by options or by asking; nothing is replaced in silence."""
+"""`latchscope init`: a file that works at once, by options or by questions. It replaces nothing in silence."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_options_write_a_file_that_is_checked_at_the_end(tmp_path: Path) -> None
         line.removeprefix("# ") for line in text.splitlines() if not line.endswith(("reason.", "change."))
     )
     path.write_text(whole, encoding="utf-8")
-    assert [str(mistake) for mistake in sources.checked(path).mistakes] == [], "what is commented out can be used too"
+    assert [str(mistake) for mistake in sources.checked(path).mistakes] == [], "the commented settings work too"
 
 
 def test_database_without_its_password_file_is_written_and_says_what_is_next(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_answers_of_a_person_write_the_file_and_the_password(tmp_path: Path, mon
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: "geheim")
     told = init("--no-check", typed="host:1521\nhost:1521/erp\nerp1\n\n\ngeheim\n")
     assert told.exit_code == 0, told.output
-    assert "names no service; write host:1521/service" in told.stderr, "a bad answer is asked again"
+    assert "names no service; write host:1521/service" in told.stderr, "it repeats the question after a bad answer"
     (database,) = sources.read(tmp_path / "latchscope.yaml").databases
     assert (database.name, str(database.password_file)) == ("erp1", "erp1.password")
     secret = tmp_path / "erp1.password"

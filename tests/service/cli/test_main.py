@@ -1,4 +1,4 @@
-"""The command line: what goes to stdout and what to stderr, exit codes, and one line for whatever is wrong."""
+"""The command line: stdout and stderr, exit codes, and one line for each mistake."""
 
 import json
 import os
@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from collectors.granting.kinds import KINDS
 from rules.model import Diagnosis, Severity
 from service.cli.main import cli
+from tests.each import each
 from tests.oracle_standin.deadline import HANGS
 
 DATABASES = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
@@ -26,7 +27,7 @@ REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The handlers of the process stay pytest's; a width keeps lines as they are written."""
+    """The handlers of the process stay pytest's. A fixed width keeps lines unwrapped."""
     monkeypatch.setattr("service.cli.serving.configure_logging", lambda form: None)
     monkeypatch.setattr("service.cli.serving.faulthandler.enable", lambda: None)
     monkeypatch.setenv("COLUMNS", "200")
@@ -37,7 +38,7 @@ def run(*arguments: object, stdin: bytes | None = None) -> Result:
 
 
 def one_line(told: Result) -> str:
-    """Standard error when it is one line of ours and all there is."""
+    """Standard error, which must be a single line of ours."""
     assert told.exit_code == 2, told.output
     assert isinstance(told.exception, SystemExit), told.exception
     assert told.stdout == ""
@@ -136,14 +137,16 @@ def test_diagnose_refuses_a_file_of_200_megabytes_in_one_line(tmp_path: Path) ->
 def test_diagnose_reports_a_folder_without_files_in_one_line(tmp_path: Path) -> None:
     assert "is a directory without files; give it an AWR" in one_line(run("diagnose", tmp_path))
     (tmp_path / "reports").mkdir()
-    assert f"name one of its directories, such as {tmp_path / 'reports'}" in run("diagnose", tmp_path).stderr
+    (tmp_path / "reports" / "notes.txt").write_text("x")
+    told = run("diagnose", tmp_path)
+    assert told.exit_code == 2 and "holds directories alone: looked at 1 file in 1 directory below it" in told.stderr
 
 
 def test_diagnose_reads_a_folder_and_names_foreign_files_as_skipped(incident: Path, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(incident.read_bytes())
     (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
     told = run("diagnose", tmp_path, "--format", "json")
-    assert told.exit_code == 0, "what merely stands there is no error"
+    assert told.exit_code == 0, "an unrelated file is no error"
     assert json.loads(told.stdout)["database"] == "undo-segments"
     assert re.fullmatch(r"latchscope: skipped: .*alert\.log is not an AWR or Statspack report.*\n", told.stderr)
 
@@ -183,7 +186,7 @@ def test_diagnose_prints_table_sentence_and_details_of_several_reports() -> None
     lines, text = told.stdout.splitlines(), " ".join(told.stdout.split())
     assert lines[0] == "5 inputs: 3 critical, 2 fine." and lines[3].startswith("day-3.txt  Critical  15.3 % ")
     assert re.search(r"ORDERS: 5 intervals, [^;]+; it begins with day-3.txt", text)
-    assert told.stdout.count("figures are of an interval") == 1, "was 5: each cause is told once"
+    assert told.stdout.count("figures are of an interval") == 1, "was 5: the text has each cause once"
 
 
 def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp_path: Path) -> None:
@@ -309,7 +312,7 @@ def test_configuration_without_databases_is_an_error_of_every_command_that_watch
         assert "no databases; list them under `databases`" in one_line(run(*words, "--config", path)), words
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_grants_prints_the_script_of_every_kind(kind: str) -> None:
     told = run("grants", "--user", "lscope", "--for", kind)
     assert (told.exit_code, told.stderr) == (0, "")
@@ -324,7 +327,9 @@ def test_grants_confirm_adds_the_views_of_confirming_queries_with_the_causes_the
 
 
 def test_grants_takes_a_release_for_a_kind_and_names_the_kinds_otherwise() -> None:
-    assert run("grants", "--for", "12c").stdout == run("grants", "--for", "cdb").stdout
+    (head, older), (_, same) = (run("grants", "--for", word).stdout.split("\n", 1) for word in ("12c", "cdb"))
+    assert older == same
+    assert head == "-- latchscope on 12c, a container database. Without containers run what --for non-cdb prints."
     later, either = run("grants", "--for", "19c").stdout, run("grants", "--for", "cdb").stdout
     grants = [line for line in either.splitlines() if not line.startswith("--")]
     assert (
@@ -332,6 +337,7 @@ def test_grants_takes_a_release_for_a_kind_and_names_the_kinds_otherwise() -> No
         == [line for line in grants if "latchscope_kqrst" not in line]
         != grants
     )
-    assert run("grants", "--for", "11g").stdout == run("grants", "--for", "11.2").stdout
+    (head, oldest), (_, same) = (run("grants", "--for", word).stdout.split("\n", 1) for word in ("11g", "11.2"))
+    assert (head, oldest) == ("-- latchscope on 11g, which has no containers.", same)
     told = one_line(run("grants", "--for", "autonomus"))
     assert "did you mean autonomous?" in told and all(kind in told for kind in KINDS)

@@ -1,4 +1,4 @@
-"""`latchscope mcp`: every mistake is one line, and nothing but the protocol goes to stdout."""
+"""`latchscope mcp`: every mistake is one line, and only the protocol goes to stdout."""
 
 from pathlib import Path
 

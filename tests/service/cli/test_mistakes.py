@@ -1,4 +1,4 @@
-"""Forty-odd mistakes that people make: each is one line that says what, where and the way out, in words of our own."""
+"""Forty-odd mistakes that people make: each answer is one line with what, where and the way out, in our own words."""
 
 import re
 import signal
@@ -22,7 +22,7 @@ def test_each_common_mistake_is_one_line_with_the_way_out() -> None:
         assert isinstance(told.exception, SystemExit), (mistake.what, told.exception)
         first, *more = told.stderr.splitlines()
         assert not LIBRARY.search(told.stderr) and "tiger" not in told.stderr, (mistake.what, told.stderr)
-        closing = mistake.line.startswith("config validate")  # says the line of the file, and what stands wrong there
+        closing = mistake.line.startswith("config validate")  # names the line of the file, and what is wrong there
         assert mistake.said in first and (closing or WAY_OUT.search(first)), (mistake.what, first)
         assert len(more) <= closing, (mistake.what, told.stderr)
     assert handlers() == before, "a service that does not start leaves no handler behind"

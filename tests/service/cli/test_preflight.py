@@ -1,4 +1,4 @@
-"""`latchscope check` against a database on the stand-in: it names exactly the missing grant, and with it everything is well."""
+"""`latchscope check` against a database on the stand-in: it names exactly the missing grant. With that grant, all is well."""
 
 import os
 import re
@@ -46,7 +46,7 @@ class Site:
         return backend
 
     def configure(self, patience: str = "30s", **changes: object) -> Path:
-        """A configuration file for the database, with these members of it changed."""
+        """A configuration file for the database, with these members changed."""
         database = {"name": "erp", "dsn": self.listener.dsn("erp"), "user": USER, "password_env": "ERP_PASSWORD"}
         config = {"oracle": {"connect_timeout": patience}, "databases": [database | changes]}
         file = self.folder / "latchscope.yaml"
@@ -83,13 +83,13 @@ def test_standin_check_names_exactly_the_missing_grant(site: Site, view: str) ->
     assert (code, printed) == (1, [(GRANTED[view], USER)])
     assert f"REFUSED {view} " in told and collectors()[view].without in told
     opened = {one for one, granted_on in GRANTED.items() if granted_on in [name for name, _ in printed]}
-    site.backend.refused -= opened  # the DBA runs what was printed
+    site.backend.refused -= opened  # the DBA runs the printed grants
     assert site.check("erp")[0] == 0
 
 
 def test_standin_check_without_any_grant_is_green_after_what_it_prints(site: Site) -> None:
     site.backend.refused = set(GRANTED)
-    for expected in (1, 1, 0):  # v$latch_children is not asked before v$latchname has told the latch number
+    for expected in (1, 1, 0):  # v$latch_children comes only after v$latchname has given the latch number
         code, told, _ = site.check()
         assert code == expected
         opened = {name for name, _ in _SQL.findall(told)}
@@ -110,7 +110,7 @@ _OPENED = re.compile(r"^    (?:grant select on sys\.(\S+) to|begin .*grant_sys_o
 
 
 def make_it(backend: ScriptedBackend, kind: DatabaseKind) -> None:
-    """Let the database look like one of that kind, with the X$ table closed where nobody can open it."""
+    """Make the database look like one of that kind, with a closed X$ table if nobody can open it there."""
     role, rds = "PHYSICAL STANDBY" if kind == "standby" else "PRIMARY", int(kind in ("rds", "rds-cdb"))
     cloud = "OLTP" if kind == "autonomous" else None
     columns = ("db_unique_name", "con_id", "con_name", "cdb_name", "session_user")
@@ -126,9 +126,10 @@ def make_it(backend: ScriptedBackend, kind: DatabaseKind) -> None:
 def test_standin_check_finds_the_kind_and_is_green_with_its_grants(site: Site, kind: DatabaseKind) -> None:
     make_it(site.backend, kind)
     code, told, errors = site.check()
-    assert (code, errors) == (0, "") and f"  kind {kind}, as " in told
+    assert (code, errors) == (0, "") and re.search(rf"^  kind {re.escape(kind)}\b.*, as ", told, re.M)
+    assert ("  kind 11.2 (stands for any release without containers), as it has" in told) == (kind == "11.2")
     assert ("CLOSED  x$kqrst" in told) == ("everything that can be opened here" in told) == bool(site.backend.refused)
-    assert ("connect to CDB$ROOT" in told) == (kind == "pdb"), "nobody is sent where they cannot go"
+    assert ("connect to CDB$ROOT" in told) == (kind == "pdb"), "the advice sends nobody where they cannot go"
     assert ("made on the primary" in told) == (kind == "standby") and "create user" not in told
 
 
@@ -205,7 +206,7 @@ def test_check_looks_at_store_and_addresses_unless_databases_are_named(tmp_path:
     assert code == 2 and "cannot be created: there is no folder" in text
     code, text = told(nowhere, "bad", "a")
     assert code == 0 and "\nstore " not in text and "notification" not in text, (
-        "whoever names databases asks for them alone"
+        "with names, check looks only at those databases"
     )
 
 

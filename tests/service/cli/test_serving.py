@@ -66,14 +66,14 @@ def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
         running.stop()
         assert running.process.returncode == 0
         text = running.log.read_text()
-    assert text.startswith("latchscope: starting …\n"), "something is said before half the libraries are loaded"
+    assert text.startswith("latchscope: starting …\n"), "serve prints a line before it has loaded half of the libraries"
     assert "Application shutdown complete" in text and "not everything ended" not in text
     assert "Traceback" not in text
 
 
 @contextmanager
 def busy(cores: int) -> Iterator[None]:
-    """So many processes that do nothing but compute."""
+    """This many processes that only compute."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
     try:
         yield

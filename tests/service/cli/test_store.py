@@ -1,4 +1,4 @@
-"""`latchscope store`: damage is told, what is over goes, and a history moves between engines without loss or double."""
+"""`latchscope store`: it reports damage, removes expired rows, and moves a history between engines without loss or double."""
 
 import gzip
 import json
@@ -245,7 +245,7 @@ def test_export_and_import_name_an_unusable_file_in_plain_words(
     assert done.exit_code == 2 and said in done.stderr and "Errno" not in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert Path("here.gz").read_bytes() == b"mine"
-    assert (tmp_path / "store.db").exists() == (words[0] == "export"), "no store is made for nothing"
+    assert (tmp_path / "store.db").exists() == (words[0] == "export"), "check creates no store"
 
 
 def test_export_replaces_a_file_with_force(tmp_path: Path) -> None:

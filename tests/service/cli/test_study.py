@@ -1,4 +1,4 @@
-"""`latchscope study`: text, JSON and HTML of five studies; what cannot be read is one line and exit 2."""
+"""`latchscope study`: text, JSON and HTML of five studies. Unreadable input is one line and exit 2."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
+from tests.each import each
 
 SCALING = "processes,throughput,gets,misses,sleeps\n1,100,1000,0,0\n2,190,2000,300,1\n"
 PARALLEL = "workers,before,after\n2,100,60\n8,100,20\n"
@@ -21,7 +22,7 @@ def run(*arguments: str, text: str | bytes | None = None) -> Result:
 
 @pytest.fixture
 def arguments(tmp_path: Path, request: pytest.FixtureRequest) -> list[str]:
-    """A study with a table of its own."""
+    """A study with its own table."""
     kind: str = request.param
     if kind == "timer":
         return [kind, *TIMER]
@@ -82,7 +83,7 @@ def test_counters_are_held_against_others_and_told_to_be_the_holders(tmp_path: P
     assert "The hold is 1.00 times" in told and "Warning" not in told
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "text", "told"),
     [
         (("scaling", "gone.csv"), None, "there is no file gone.csv; name a table"),

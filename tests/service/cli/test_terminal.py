@@ -1,4 +1,4 @@
-"""Text on a terminal: colour and width there, the same characters as ever where it is piped or NO_COLOR is set."""
+"""Text on a terminal: colour and width there. A pipe or NO_COLOR gives the same characters as before."""
 
 import fcntl
 import os

@@ -1,12 +1,12 @@
-"""`latchscope whatif`: a file or a database of the store; what cannot be said is one line and exit 2."""
+"""`latchscope whatif`: a file or a database of the store. A refusal is one line and exit 2."""
 
 import json
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
+from tests.each import each
 
 PROBES = Path(__file__).parents[4] / "shared" / "data" / "probes"
 STORM = str(PROBES / "P00_undo_storm.json")
@@ -32,7 +32,7 @@ def test_json_is_one_object() -> None:
     assert found["child"] == 1 and found["miss_ratio"]["low"] < found["miss_ratio"]["value"] < 0.25
 
 
-@pytest.mark.parametrize("nothing", [("--children", "1"), ("--processes", "1x"), ("--gets", "100%"), ("--batch", "1")])
+@each("nothing", [("--children", "1"), ("--processes", "1x"), ("--gets", "100%"), ("--batch", "1")])
 def test_change_of_nothing_gives_back_the_figures_of_now(nothing: tuple[str, str]) -> None:
     found = json.loads(run(STORM, *nothing, "--json").stdout)
     for name in ("work", "miss_ratio", "misses", "sleeps_per_second"):
@@ -55,7 +55,7 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
     assert "number of processors is unknown" in told
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "why"),
     [
         ((STORM,), "name a change: --gets, --children, --batch, --hold, --processes or --timer"),

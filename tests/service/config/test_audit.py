@@ -1,4 +1,4 @@
-"""The audit log: one line per action, in the log always, in a file of JSON lines where one is set."""
+"""The audit log: one line per action, always in the log, and in a file of JSON lines if one is set."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The form of a dsn: what no driver could use is refused before anybody connects, without repeating a password."""
+"""The form of a dsn: latchscope refuses one that no driver can use before anybody connects, without repeating a password."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Groups of settings: a misspelt name is refused, and what holds without a word is what the documents say."""
+"""Groups of settings: a misspelt name is refused, and the defaults are those of the documents."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""Lines of a YAML text: where each setting stands, and where the text breaks."""
+"""Lines of a YAML text: where each setting is, and where the text breaks."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Mistakes of a configuration: what was meant, also where a name stands in the wrong group."""
+"""Mistakes of a configuration: the probably meant name, even for a setting in the wrong group."""
 
 from service.config.lines import yaml_text
 from service.config.mistakes import meant, own_mistakes, settings_below

@@ -1,4 +1,4 @@
-"""What holds for webhooks and notifications alike: names of their own, and databases that exist."""
+"""Rules for webhooks and notifications alike: unique names, and databases that exist."""
 
 from pathlib import Path
 

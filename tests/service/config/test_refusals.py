@@ -1,4 +1,4 @@
-"""What only the configuration as a whole shows to be wrong, or to be better otherwise."""
+"""Mistakes and hints that show only in the configuration as a whole."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Where passwords come from, and that nothing which goes wrong shows any of one."""
+"""Where passwords come from. No error shows any part of one."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""A marked password is looked for in everything a running service shows: log, pages, REST, metrics, store, process list."""
+"""A marked password must not appear in anything that a running service shows: log, pages, REST, metrics, store, process
+list.
+"""
 
 import os
 import re
@@ -26,7 +28,7 @@ RIGHT, WRONG, FROM_COMMAND = f"right-{MARK}!", f"wrong-{MARK}?", f"said-{MARK}%"
 
 
 def configuration(folder: Path, listener: Listener, port: int) -> dict[str, Any]:
-    """One database with each source of a password, one with a wrong one, one in whose descriptor it was written."""
+    """One database for each source of a password, one with a wrong password, one with it in the descriptor."""
     for name, word in (("right", RIGHT), ("wrong", WRONG)):
         (folder / name).write_text(word + "\n", encoding="utf-8")
     say = [sys.executable, "-c", f"print(open({str(folder / 'right')!r}).read())"]
@@ -47,7 +49,7 @@ def configuration(folder: Path, listener: Listener, port: int) -> dict[str, Any]
 
 
 def everything(port: int) -> str:
-    """Every GET the service documents, every page, the metrics, and an action."""
+    """Every documented GET, every page, the metrics, and an action."""
     shown = []
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=HANGS) as client:
         document = client.get("/api/v1/openapi.json").json()
@@ -84,7 +86,7 @@ def test_standin_password_appears_nowhere(tmp_path: Path) -> None:
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name not in ("right", "wrong")}
     assert MARK not in shown + arguments
     assert [name for name, content in written.items() if MARK.encode() in content] == []
-    assert "ORA-01017" in shown and b"ORA-01017" in written["log"], "the failures were not even there"
+    assert "ORA-01017" in shown and b"ORA-01017" in written["log"], "the failures themselves are missing"
     assert {"store.db", "audit.jsonl", "log"} <= set(written)
 
 

@@ -1,4 +1,4 @@
-"""The configuration: durations, the environment over the file, and one line for every mistake."""
+"""The configuration: durations, environment before file, and one line for every mistake."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from service.config import sources, units
 from service.config.settings import BadSettings, Settings
+from tests.each import each
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def test_settings_of_an_empty_file_are_the_defaults(tmp_path: Path) -> None:
     assert (told.defaults.interval, told.oracle.mode, told.databases) == (15.0, "thin", [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "seconds"),
     [("15s", 15.0), ("15", 15.0), ("1500ms", 1.5), ("2m", 120.0), ("1h", 3600.0), ("1.5 m", 90.0), (20, 20.0)],
 )
@@ -44,7 +45,7 @@ def test_durations_are_read_as_seconds(written: object, seconds: float) -> None:
     assert units.seconds(written) == seconds
 
 
-@pytest.mark.parametrize(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
+@each(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
 def test_sizes_are_read_as_bytes(written: object, size: int) -> None:
     assert units.size(written) == size
 
@@ -63,7 +64,19 @@ def test_max_bytes_outside_its_bounds_is_refused(tmp_path: Path, wrong: str) -> 
 @pytest.mark.parametrize("written", ["soon", "", "15 parsecs", "-5s", "1e3s", "5s5s"])
 def test_duration_error_shows_how_to_write_one(tmp_path: Path, written: str) -> None:
     said = refused(tmp_path, f'defaults: {{interval: "{written}"}}')
-    assert f"defaults.interval: '{written}' is not a duration; write 15s, 500ms or 2m" in said
+    assert f"defaults.interval: '{written}' is not a duration; write 500ms, 15s, 2m, 1h or 90d" in said
+
+
+def test_duration_in_words_is_told_with_the_unit_that_it_means(tmp_path: Path) -> None:
+    for written, said in {
+        "90 days": "did you mean 90d?",
+        "90Days": "did you mean 90d?",
+        "36 hours": "did you mean 36h?",
+        "2 mins": "did you mean 2m?",
+        "two days": "write 90d, 48h or 120m",
+    }.items():
+        told = refused(tmp_path, f'history: {{episodes: "{written}"}}')
+        assert f"history.episodes: '{written}' is not a duration; {said}" in told, told
 
 
 def test_interval_of_a_database_overrides_the_default(tmp_path: Path) -> None:

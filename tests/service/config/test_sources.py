@@ -1,4 +1,4 @@
-"""Where settings come from: a file that cannot be read says so in one line, and the demo heeds nothing around it."""
+"""Where settings come from: an unreadable file gives one line, and the demo ignores everything around it."""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""The form of `store`: what no store could be opened by is refused before anybody connects, without repeating a password."""
+"""The form of `store`: latchscope refuses an address that no store can have before anybody connects, without repeating a
+password.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The settings of telemetry: off without a word, and one line for each mistake."""
+"""The settings of telemetry: off by default, and one line for each mistake."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The settings of webhooks: what they take, and one line for each mistake that never shows the address."""
+"""The settings of webhooks: accepted values, and one line for each mistake that never shows the address."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def read(tmp_path: Path, text: str) -> Settings:
 
 
 def test_webhook_setting_on_may_be_written_bare(tmp_path: Path) -> None:
-    """YAML 1.1 takes it for true."""
+    """YAML 1.1 reads it as true."""
     for written in ("on", '"on"'):
         (one,) = read(tmp_path, f"webhooks: [{{url: 'https://a.example.com/x', {written}: [end]}}]").webhooks
         assert one.on == ["end"]

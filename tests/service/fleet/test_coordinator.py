@@ -1,4 +1,4 @@
-"""Sharing: fair, quiet once it is even, quick when somebody goes, and never two at one database."""
+"""Sharing: fair, stable once it is even, quick when a replica leaves, and never two replicas at one database."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from tests.service.watch.test_backoff import Dear
 
 @dataclass
 class Worker:
-    """Somebody at work; ends when told to, unless it hangs."""
+    """A worker. It ends on request, unless it hangs."""
 
     hangs: bool = False
     alive: bool = False
@@ -40,7 +40,7 @@ class Worker:
 
 
 class Hub:
-    """What PostgreSQL is in life: who holds what, kept in one place."""
+    """What PostgreSQL does in production: one place that knows which replica holds which lease."""
 
     def __init__(self) -> None:
         self.replicas: dict[str, Replica] = {}
@@ -75,7 +75,7 @@ class Held:
             del self._hub.holders[lease.database]
 
     def lose(self) -> None:
-        """Die, or lose the session: all is free."""
+        """Die, or lose the session: all leases are free."""
         self._hub.replicas.pop(self.me.id, None)
         self._hub.holders = {name: one for name, one in self._hub.holders.items() if one != self.me.id}
 
@@ -91,7 +91,7 @@ class Held:
 
 
 class Site:
-    """Replicas that share so many databases, round by round."""
+    """Replicas that share this many databases, round by round."""
 
     def __init__(self, databases: int) -> None:
         self.hub = Hub()
@@ -142,12 +142,12 @@ def test_coordinator_shares_are_fair_complete_and_settle(databases: int, changes
             site.leave(next(iter(site.fleets)))
         site.rounds(6)
         share = -(-databases // len(site.fleets))
-        assert sum(site.owned().values()) == databases, "each is polled by somebody"
-        assert max(site.owned().values()) <= share, "and nobody has more than the fair share"
-        assert site.exported() == sorted(site.names), "each is exported once"
+        assert sum(site.owned().values()) == databases, "a replica polls each one"
+        assert max(site.owned().values()) <= share, "no replica has more than the fair share"
+        assert site.exported() == sorted(site.names), "one replica exports each one"
         moves = site.hub.moves
         site.rounds(5)
-        assert site.hub.moves == moves, "nothing goes to and fro"
+        assert site.hub.moves == moves, "no lease moves to and fro"
 
 
 def test_polled_by_is_the_same_on_every_replica(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,12 +163,14 @@ def test_coordinator_polls_a_taken_database_one_round_later() -> None:
     fleet = site.join("a")
     site.rounds(1)
     assert (len(site.hub.holders), fleet.owned) == (2, 0), (
-        "the last poll of another may still be on its way to the store"
+        "the last poll of the other replica may still be on its way to the store"
     )
     site.hub.holders["db-0"] = "b"
     site.hub.replicas["b"] = Replica("b", "b", None)
     site.rounds(1)
-    assert fleet.owned == 1 and fleet.worker("db-0") is None, "what was lost again meanwhile is not begun"
+    assert fleet.owned == 1 and fleet.worker("db-0") is None, (
+        "a lease that was lost again in the meantime begins nothing"
+    )
 
 
 def test_coordinator_keeps_the_lease_of_a_hanging_worker_until_it_ends() -> None:
@@ -179,7 +181,7 @@ def test_coordinator_keeps_the_lease_of_a_hanging_worker_until_it_ends() -> None
     second = site.join("b")
     site.rounds(4)
     assert first.owned == 2 and second.owned == 0, "a poll is still on its way"
-    assert len(list(site.boards["a"].own())) == 2, "but it is exported no more"
+    assert len(list(site.boards["a"].own())) == 2, "but no longer exported"
     for worker in site.workers:
         worker.alive = worker.told == []
     site.rounds(4)
@@ -210,7 +212,7 @@ def test_coordinator_takes_only_its_share_after_all_sessions_are_cut() -> None:
     for leases in site.leases.values():
         leases.me = Replica(f"{leases.me.id}-again", leases.me.name, None)
     site.fleets["a"].step(), site.fleets["a"].step()
-    assert len(site.hub.holders) == 2, "the others will be back"
+    assert len(site.hub.holders) == 2, "the other replicas will come back"
     hired = len(site.workers)
     site.rounds(4)
     assert site.owned() == {"a": 2, "b": 2, "c": 2}
@@ -221,7 +223,7 @@ def test_coordinator_takes_only_its_share_after_all_sessions_are_cut() -> None:
         site.leave(name)
     site.leases["a"].me = Replica("a-third", "a", None)
     site.rounds(8)
-    assert site.owned() == {"a": 6}, "and if they are not, theirs are taken too"
+    assert site.owned() == {"a": 6}, "if they do not, their leases are taken too"
 
 
 def test_coordinator_notices_a_lease_taken_by_another_replica() -> None:
@@ -249,17 +251,17 @@ def test_unowned_databases_are_counted_and_taken_beyond_the_share(monkeypatch: p
     monkeypatch.setattr("service.fleet.coordinator.time", SimpleNamespace(monotonic=lambda: now))
     site = Site(4)
     fleet = site.join("a")
-    site.hub.replicas["idle"] = Replica("idle", "idle", None)  # lives, and takes nothing
+    site.hub.replicas["idle"] = Replica("idle", "idle", None)  # lives, and takes no lease
     registry = CollectorRegistry()
     registry.register(FleetMetrics(fleet))
     site.rounds(2)
-    assert (fleet.owned, fleet.unowned) == (2, 0), "half of them are for the other one to take"
+    assert (fleet.owned, fleet.unowned) == (2, 0), "half of them remain for the other replica"
     now += 14.0
     site.rounds(2)
     assert fleet.owned == 2
     now += 2.0
     site.rounds(2)
-    assert (fleet.owned, fleet.unowned) == (4, 0), "an interval later somebody must"
+    assert (fleet.owned, fleet.unowned) == (4, 0), "an interval later one replica must"
     site.leases["a"].away = True
     site.rounds(2)
     now += 29.0
@@ -285,7 +287,7 @@ def test_worker_without_the_lease_does_not_connect(stage: Stage) -> None:
 
     worker = RealWorker(stage["busy-but-fine"], None, stage.keeper, holds=lambda: False)  # type: ignore[arg-type]
     worker.step()
-    assert stage["busy-but-fine"].failure is None, "no failure of the database"
+    assert stage["busy-but-fine"].failure is None, "not a failure of the database"
 
 
 def test_coordinator_logs_a_failed_round_and_continues(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""What another replica polls: the same answers from the store, what is asked is passed on, and whoever takes over goes on."""
+"""What another replica polls: the same answers from the store. Requests are passed on, and a successor continues."""
 
 import time
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ class Pair:
         return found
 
     def short(self, watched: MonitoredDatabase) -> dict[str, Any]:
-        """What the list shows, but for what each replica says of itself."""
+        """The list, without what each replica says of itself."""
         told = database_out(watched).model_dump(exclude={"data_age_seconds", "polled_by", "last_hour"})
         assert watched.age is not None and watched.age < 60.0
         return told
@@ -108,7 +108,7 @@ def test_follower_and_owner_give_the_same_answers(pair: Pair) -> None:
         for view in VIEWS:
             assert view(pair.follower) == view(pair.owner), (view.__name__, so_far)
         assert pair.short(pair.follower) == pair.short(pair.owner)
-    assert pair.follower.published is not None and pair.follower.published.diagnosis.findings, "the storm is seen"
+    assert pair.follower.published is not None and pair.follower.published.diagnosis.findings, "the storm shows"
     assert pair.follower.episodes.open == pair.owner.episodes.open != ()
 
 
@@ -182,7 +182,7 @@ def test_requests_to_the_owner_are_carried_out_once(pair: Pair) -> None:
     assert (resumed, asked) == ([1], [1])
     pair.owner.failure = None
     pair.publish()
-    assert not can.resume_login(pair.follower), "login was not stopped"
+    assert not can.resume_login(pair.follower), "the login was not stopped"
 
 
 def test_confirmation_run_by_a_follower_counts_for_the_owner(pair: Pair) -> None:
@@ -241,7 +241,7 @@ def test_successor_continues_where_the_previous_owner_stopped(pair: Pair, tmp_pa
     (worker,) = crew_of(pair, tmp_path).make_workers([(watched, Lease(NAME, lambda _: True))])
     assert watched.up, "the last poll of the other is young enough"
     assert watched.published is None and "latchscope_latch_gets_total" not in exposition([watched], None)[0].decode()
-    assert watched.episodes.open == pair.owner.episodes.open, "the trouble goes on"
+    assert watched.episodes.open == pair.owner.episodes.open, "the trouble continues"
     due = worker._due - time.monotonic()
     assert 0 < due <= 15.0, "no sooner than the interval after the last poll of the other"
     published = run_poll(watched, pair.open(at=44.0), pair.store)

@@ -1,4 +1,4 @@
-"""What is usual: learned from hours of history, closest first, at hand for polls, and told in the headline."""
+"""What is usual: learned from hours of history, closest first, ready for polls, and part of the headline."""
 
 from datetime import datetime, timedelta
 
@@ -69,19 +69,19 @@ def test_headline_of_a_poll_tells_how_many_times_the_usual_it_is(
     assert len(asked) == len(SOURCES) + 1, "learned once; sleeps have two sources"
     stage[DB].usual = lambda when: usuals.of(DB, when)
     plain = stage.poll(DB, 40).diagnosis.headline
-    assert "the usual" not in plain, "nothing to tell before the first interval"
+    assert "the usual" not in plain, "nothing to show before the first interval"
     assert "× the usual for this hour of the day" in stage.poll(DB, 60).diagnosis.headline
-    assert usuals.of(DB, at(3600)).keys() == usuals.of(DB, at(0)).keys(), "what holds for the next hour is at hand"
+    assert usuals.of(DB, at(3600)).keys() == usuals.of(DB, at(0)).keys(), "the usual of the next hour is ready"
     assert usuals.of(DB, at(7200)) == {}, "another hour is another usual"
     usuals.do(at(3600))
-    assert len(asked) == len(SOURCES) + 1, "twenty days of history are learned anew after some hours"
-    assert usuals.of(DB, at(7200)).keys() == usuals.of(DB, at(3600)).keys() != set(), "and fetched each hour"
+    assert len(asked) == len(SOURCES) + 1, "learns twenty days of history again after some hours"
+    assert usuals.of(DB, at(7200)).keys() == usuals.of(DB, at(3600)).keys() != set(), "and reads the result each hour"
     for hour in range(2, 26):
         usuals.do(at(3600 * hour))
     assert len(asked) == 5 * (len(SOURCES) + 1), "every six hours"
     usuals = BaselineCache(store, [DB], clock=iter((0.0, 0.0, 2.0)).__next__)
     usuals.do(at(0))
-    assert len(asked) == 5 * (len(SOURCES) + 1) and usuals.of(DB, at(0)), "what was learned is at hand at a start"
+    assert len(asked) == 5 * (len(SOURCES) + 1) and usuals.of(DB, at(0)), "what it learned is ready at a start"
     assert BaselineCache(store, [DB]).of(DB, at(0)) == {}
 
 
@@ -104,7 +104,7 @@ def test_fleet_is_learned_over_many_rounds_each_new_database_once_an_hour(
     for seconds in range(0, 3300, 30):
         usuals.do(at(seconds))
         counted.append(len(learned))
-    assert counted[:4] == [4, 8, 12, 12], "a second of work in each round, the next goes on"
+    assert counted[:4] == [4, 8, 12, 12], "a second of work in each round, then the next continues"
     assert sorted(learned) == names
     usuals.do(at(3300))
-    assert learned[12:] == names[:4], "those whose last time is longest ago"
+    assert learned[12:] == names[:4], "the databases whose last time is longest ago"

@@ -1,4 +1,4 @@
-"""Before and after from the history: windows around a mark, and what is said of them."""
+"""Before and after from the history: windows around a mark, and the sentence about them."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,7 +15,7 @@ from tests.service.stage import Stage
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Repository]:
-    """A SQLite store: what is compared comes from queries that tests/service/store holds to be equal on both engines."""
+    """A SQLite store: the queries behind a comparison give the same on both engines, as tests/service/store proves."""
     opened = Repository(f"sqlite:///{tmp_path}/store.db")
     yield opened
     opened.close()
@@ -29,7 +29,7 @@ def test_comparison_at_a_mark_shows_sleeps_and_anomaly_fell_in_part(store: Repos
     assert slept is not None and held is not None
     assert (slept.of, slept.direction, slept.verdict) == ("dc_rollback_segments", "fell", "changed")
     assert slept.factor == pytest.approx(38 / 5200, rel=0.05), (
-        "the windows hold the storm and the relief, not the way between"
+        "the windows contain the storm and the relief, not the time between"
     )
     assert (held.direction, held.verdict) == ("fell", "changed")
     assert told.sentence.startswith("After the mark `undo tablespace recreated`, sleeps on dc_rollback_segments fell ")

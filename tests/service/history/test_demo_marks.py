@@ -1,4 +1,4 @@
-"""The script's change is marked each time it passes it, in the store, and once."""
+"""Each time the script passes its change, the store gets one mark."""
 
 from datetime import timedelta
 

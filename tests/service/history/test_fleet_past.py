@@ -1,4 +1,4 @@
-"""What became of a mark in a word, and the hour that was kept before this process began."""
+"""The outcome of a mark in a word, and the hour that was kept before this process began."""
 
 from datetime import timedelta
 
@@ -64,7 +64,7 @@ def test_hour_is_read_once_of_what_we_poll_and_each_minute_of_what_others_do(
     theirs.owned = False
     for _ in range(3):
         past.fill_hours([ours, theirs])
-        FleetPast(store).fill_hours([theirs])  # another page asks as seldom
+        FleetPast(store).fill_hours([theirs])  # another page asks no more often
     assert asked == [["undo-storm", "users-mutex"]]
     now[0] += AGAIN_SECONDS
     past.fill_hours([ours, theirs])

@@ -1,4 +1,4 @@
-"""What is usual hour by hour: the closest slot that is known, none where nothing was learned."""
+"""What is usual, hour by hour: the closest known slot, empty if nothing was learned."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whether a mark ended a trouble: noted when it ends, said with its reason."""
+"""Whether a mark ended a trouble: stored when the trouble ends, with its reason."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.service.stage import Stage
 
 
 def verdict_after(store: Repository, stage: Stage, mark: float, end: float = 200, begin: float = 80) -> str | None:
-    """The sentence, which begins with what the store keeps as its kind."""
+    """The sentence, which begins with the kind that the store keeps."""
     polled(store, stage, begin, end)
     marked(store, mark)
     Verifier(store).do(at(end))
@@ -46,7 +46,9 @@ def test_score_of_the_prediction_is_kept_with_its_figures(store: Repository, sta
     kept, shown = episode.prediction, diagnosis_at(store, DB, at(138)).prediction
     assert first.prediction is not None and kept is not None and shown is not None
     ranges = [(figure.low, figure.high) for figure in kept.figures]
-    assert ranges == [(figure.low, figure.high) for figure in first.prediction.figures], "as it was made, on any window"
+    assert ranges == [(figure.low, figure.high) for figure in first.prediction.figures], (
+        "as it was made, for any window"
+    )
     assert ranges[0] == (shown.figures[0].low, shown.figures[0].high), "as the page showed it before the change"
     assert kept is not None and kept.held and kept.statement[1:] in (episode.verdict or "")
     missed = kept.figures[0]

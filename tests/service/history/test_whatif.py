@@ -1,8 +1,9 @@
-"""What a change is worth on a stored database: which intervals a model is made from, and what is answered."""
+"""What a change is worth on a stored database: the intervals behind a model, and the answer."""
 
 import pytest
 
 from rules.contention.readings import LatchCounts, NotPredictable
+from rules.engine import diagnose
 from service.history.whatif import LEAST_MISSES, answer, grouped, of_change, of_store, variation
 from service.history.whatif_model import WhatIfIn
 from service.store.repository import Repository
@@ -24,6 +25,29 @@ def test_model_rests_on_the_last_intervals_of_the_child_that_is_named(store: Rep
     assert told.miss_ratio is not None and told.miss_ratio.now == pytest.approx(0.21, rel=0.01)
     assert told.miss_ratio.high < 0.21
     assert told.sleeps_per_second is None and any("processors" in note for note in told.notes)
+
+
+def test_while_a_trouble_lasts_the_calm_before_it_is_no_part_of_the_model(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 0, 100)
+    (trouble,) = store.episodes.open(DB)
+    found = of_store(store, DB, None, at(100))
+    assert found.since == trouble.begin > at(0)
+    assert min(row.miss_ratio for row in found.rows) > 0.05, "was: 0.0003, calm intervals among them"
+    less, least = (answer(found, WhatIfIn(hold=hold)) for hold in (0.5, 0.2))
+    page = demo_prediction()
+    assert less.miss_ratio and least.miss_ratio and less.miss_ratio.value and least.miss_ratio.value
+    assert less.miss_ratio.value > least.miss_ratio.value > page, "a far larger cut of the hold leaves fewer misses"
+    assert least.miss_ratio.value * 0.035 / 0.2 == pytest.approx(page, rel=0.3), "few misses grow with the hold"
+    assert any("since the trouble began" in note for note in least.notes)
+    with pytest.raises(NotPredictable, match="measured on the other children"):
+        answer(found, WhatIfIn(hold=0.035))
+
+
+def demo_prediction() -> float:
+    """The misses that the page of the storm predicts."""
+    told = diagnose(demo("undo-storm", 60, 90)).prediction
+    assert told is not None and told.figures[0].value is not None
+    return told.figures[0].value
 
 
 def test_database_of_which_nothing_is_kept_is_refused(store: Repository) -> None:

@@ -1,4 +1,4 @@
-"""What `diagnose` is given: every input is a Diagnosis, one clear error or skipped with a reason, whatever its bytes are."""
+"""The inputs of `diagnose`: each becomes a Diagnosis, one clear error, or a skip with a reason, whatever its bytes are."""
 
 import gzip
 import io
@@ -297,7 +297,7 @@ def test_progress_callback_is_called_for_every_file(tmp_path: Path, incident: Pa
 
 def test_directory_with_many_foreign_files_names_them_in_one_line() -> None:
     outcome = told(REPORTS)
-    assert outcome.errors == [], "programs that write reports are none"
+    assert outcome.errors == [], "programs that write reports are no reports"
     assert len(outcome.diagnosed) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1
     (line,) = [one for one in outcome.skipped if "__pycache__" not in one]
     assert line.startswith(f"{len(outcome.foreign)} files that latchscope does not read: README.md, as_html.py, ")

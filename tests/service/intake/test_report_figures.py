@@ -1,4 +1,4 @@
-"""Figures for charts: the highest first, equal names added up, and no chart where there is nothing to draw."""
+"""Figures for charts: the highest first, equal names added up, and no chart without data."""
 
 from pathlib import Path
 

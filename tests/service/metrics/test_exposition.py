@@ -1,4 +1,4 @@
-"""What Prometheus scrapes: names, types and labels of the contract, and never a zero for what was not read."""
+"""The metrics for Prometheus: names, types and labels of the contract, and never a zero for a value that was not read."""
 
 import re
 import shutil
@@ -20,6 +20,7 @@ from service.metrics import families
 from service.metrics.exposition import Block, exposition, own_registry, render
 from service.metrics.families import FAMILIES
 from service.state.board import Failure
+from tests.each import each
 from tests.service.stage import Stage
 
 Sample = tuple[dict[str, str], str]
@@ -68,7 +69,7 @@ LABELS: Mapping[str, Set[str]] = {
         frozenset({"collector"}),
     ),
 }
-"""The contract's labels beside `db`; a family that is not here has no other."""
+"""The contract's labels beside `db`. Any other family has none."""
 
 OF_TROUBLE = {"latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds"}
 OF_AN_EPISODE = {
@@ -77,7 +78,7 @@ OF_AN_EPISODE = {
     "latchscope_trouble_since_timestamp_seconds",
 }
 OF_THE_REPLICA = {one.name for one in FAMILIES.values() if one.section in ("replicas", "outcomes")}
-"""Told by collectors of our own in the registry, not rendered with a poll."""
+"""Families of our own collectors in the registry, which no poll renders."""
 OURS = {
     "latchscope_up",
     "latchscope_data_age_seconds",
@@ -85,7 +86,7 @@ OURS = {
     "latchscope_poll_interval_seconds",
     *OF_TROUBLE,
 }
-"""What may be said of a database that gives no data: it speaks of us, not of Oracle."""
+"""Families that may appear for a database without data: they are about us, not about Oracle."""
 
 
 def samples(text: str) -> Mapping[str, list[Sample]]:
@@ -113,8 +114,8 @@ def test_families_have_the_labels_and_types_of_the_contract(busy: Stage) -> None
     text = scrape(busy)
     told = samples(text)
     assert set(told) <= set(FAMILIES)
-    for family, each in told.items():
-        for labels, _ in each:
+    for family, of_family in told.items():
+        for labels, _ in of_family:
             wanted = LABELS.get(family, set())
             whole_latch = {"latch"} if "child" in wanted and labels["latch"] != ROW_CACHE_LATCH else wanted
             assert set(labels) == {"db"} | whole_latch, family
@@ -148,7 +149,7 @@ def test_values_are_oracle_totals_in_base_units(busy: Stage) -> None:
     assert child_1("latchscope_latch_gets_total") == row["gets"]
     assert child_1("latchscope_latch_sleeps_total") == row["sleeps"]
     assert isinstance(row["wait_time"], int)
-    assert child_1("latchscope_latch_wait_seconds_total") == row["wait_time"] / 1e6, "to the last digit"
+    assert child_1("latchscope_latch_wait_seconds_total") == row["wait_time"] / 1e6, "exact to the last digit"
 
 
 def test_children_and_findings_carry_the_cache(busy: Stage) -> None:
@@ -233,7 +234,7 @@ def rendered(stage: Stage, snapshot: Snapshot) -> Mapping[str, list[Sample]]:
 
 
 def test_absent_and_null_values_never_become_zero(busy: Stage) -> None:
-    """Take away every cell of every view in turn: the samples that remain are those of before, and nothing is 0 for it."""
+    """Remove every cell of every view in turn: the remaining samples are the same, and none becomes 0."""
     snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
     before = {
         (family, str(labels)): value for family, each in rendered(busy, snapshot).items() for labels, value in each
@@ -244,7 +245,7 @@ def test_absent_and_null_values_never_become_zero(busy: Stage) -> None:
             "v$session",
             "row_cache_blockers",
             "library_cache_waiters",
-        ):  # looked at between polls only, and not in this interval
+        ):  # read between polls only, and not in this interval
             continue
         assert isinstance(reading, Rows)
         named = {"name", "stat_name", "parent_name", "location", "parameter", "event", "child#", "cache#", "type"}
@@ -253,8 +254,8 @@ def test_absent_and_null_values_never_become_zero(busy: Stage) -> None:
                 rows = tuple(lose(row, column) for row in reading.rows)
                 changed = replace(snapshot, readings={**snapshot.readings, view: Rows(view, rows)})
                 after = rendered(busy, changed)
-                for family, each in after.items():
-                    for labels, value in each:
+                for family, of_family in after.items():
+                    for labels, value in of_family:
                         assert before[family, str(labels)] == value, f"{view}.{column} gone changed {family}"
                 tried += 1
     assert tried > 80
@@ -297,7 +298,7 @@ def test_labels_are_escaped() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [(0, "0"), (1.0, "1"), (24241645, "24241645"), (0.31, "0.31"), (2**53 + 0.0, "9007199254740992.0"), (-1, "-1")],
 )

@@ -10,7 +10,7 @@ from tests.service.stage import BEGAN, Stage
 
 
 def verdict_of(stage: Stage, db: str) -> dict[str, str]:
-    """Name and labels → value, of the families that say the verdict."""
+    """Name and labels → value, of the families with the verdict."""
     published = stage[db].published
     assert published is not None
     told = b"".join(published.blocks.values()).decode()
@@ -19,7 +19,7 @@ def verdict_of(stage: Stage, db: str) -> dict[str, str]:
 
 
 def said_of(diagnosis: Diagnosis) -> Labels:
-    """The labels of the verdict where no episode lasts."""
+    """The labels of the verdict without an open episode."""
     (words,) = (labels for family, _, labels in verdict_samples(diagnosis, ()) if family is verdicts.VERDICT)
     return words
 

@@ -1,4 +1,4 @@
-"""Slack, Teams, PagerDuty and mail as Apprise speaks them, each led to a receiver on loopback; nothing else is replaced."""
+"""Slack, Teams, PagerDuty and mail in Apprise's own code, each sent to a receiver on loopback. Nothing else is replaced."""
 
 import email
 import email.policy
@@ -36,16 +36,16 @@ CHATS = {
     f"workflows://flows.example.com/{SECRET}/{SECRET}/": "https://flows.example.com",
     f"pagerduty://{SECRET}@ApiKey0123456789/latchscope/databases?action=map": "https://events.pagerduty.com/v2/enqueue",
 }
-"""Address of the file → how the request begins that Apprise makes of it."""
+"""Address in the file → the start of Apprise's request for it."""
 
 
 @contextmanager
 def chat(monkeypatch: pytest.MonkeyPatch, *answers: int) -> Iterator[tuple[Receiver, list[str]]]:
-    """A receiver to which every request of Apprise goes, and the addresses that were meant."""
+    """A receiver for every request of Apprise, and the intended addresses."""
     asked: list[str] = []
     real = requests.Session.request
     with receiver(*answers or (200,) * 9) as to:
-        to.said = b"ok"  # without it Slack took nothing
+        to.said = b"ok"  # without it Slack accepted nothing
 
         def led(session: requests.Session, method: str, url: str, **more: Any) -> requests.Response:
             asked.append(url)
@@ -132,7 +132,7 @@ class MailServer(socketserver.ThreadingTCPServer):
 
 
 class MailSession(socketserver.StreamRequestHandler):
-    """One conversation of RFC 5321, with a login that lets everybody in."""
+    """One conversation of RFC 5321, with a login that accepts everybody."""
 
     def handle(self) -> None:
         answers: dict[bytes, bytes] = {b"EHLO": b"250-here\r\n250 AUTH PLAIN", b"AUTH": b"235 in", b"QUIT": b"221 bye"}

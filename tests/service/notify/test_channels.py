@@ -1,4 +1,4 @@
-"""Notifications from end to end over Apprise to a receiver on loopback: once each, grouped, held, retried, and masked."""
+"""Notifications end to end over Apprise to a receiver on loopback: once each, grouped, held, retried, and masked."""
 
 import logging
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ from service.config.settings import BadSettings, DatabaseSettings, Settings
 from service.notify import build
 from service.notify.channels import Channel, Notifications
 from service.notify.sending import DeliverySchedule
+from service.state.board import Board
 from service.store.repository import Repository
 from tests.service.receiver import Receiver, receiver
 from tests.service.store.queries.test_episode_log import BEGAN, change, write
@@ -32,7 +33,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def written() -> Iterator[StringIO]:
-    """What a process would write to stderr at its most talkative; caplog also sees loggers that are cut off."""
+    """What a process writes to stderr at its most verbose level. caplog also sees loggers without handlers."""
     text = StringIO()
     handler, root = logging.StreamHandler(text), logging.getLogger()
     level = root.level
@@ -44,7 +45,7 @@ def written() -> Iterator[StringIO]:
 
 
 class Running:
-    """A process as far as one receiver of notifications goes."""
+    """A process, reduced to one receiver of notifications."""
 
     def __init__(self, folder: Path, to: Receiver, pace: DeliverySchedule = QUICK, **more: object) -> None:
         address = to.url.replace("http://", f"json://user:{SECRET}@")
@@ -60,12 +61,12 @@ class Running:
         self.channel: Channel = Notifications(settings, self.store, self.own, pace).senders[0]
 
     def work(self) -> None:
-        """Send whatever is due, as its thread would."""
+        """Send everything that is due, as its thread does."""
         while self.channel.step() == 0.0:
             pass
 
     def outcomes(self, minutes: int = 0) -> list[tuple[str, str]]:
-        """What became of each change of an episode."""
+        """The outcome of each change of an episode."""
         told = self.store.deliveries.of("erp1", "undo-segments", BEGAN + timedelta(minutes=minutes))
         return [(each.change.what, each.outcome) for each in told]
 
@@ -92,15 +93,23 @@ def told(to: Receiver) -> list[tuple[Any, Any, str]]:
 TITLE = "erp1: Too many undo segments on dc_rollback_segments"
 
 
-def test_episode_is_told_once_and_resolved_once(tmp_path: Path) -> None:
-    with receiver() as to, running(tmp_path, to) as one:
-        for each in (change(), change("worse", severity="critical"), change("end", severity="critical")):
-            write(one.store, each)
-            one.work()
-        assert told(to) == [("warning", TITLE, "WARNING, since 12"), ("success", TITLE, "Resolved after 15 s")]
-        assert all(each["message"].endswith("https://latchscope.example.com/db/erp1") for each in to.taken)
-        assert one.outcomes() == [("begin", "told"), ("worse", "skipped"), ("end", "told")]
-        assert (one.metric("told"), one.metric("failed"), one.metric("gave_up")) == (2, 0, 0)
+def test_episode_is_told_once_for_each_rise_and_resolved_once(tmp_path: Path) -> None:
+    storm = (change(), change("worse", severity="critical"), change("end", severity="critical"))
+    begun, over = ("warning", TITLE, "WARNING, since 12"), ("success", TITLE, "Resolved after 15 s")
+    rise = ("failure", TITLE, "CRITICAL now, since 12")
+    for number, (more, said, worse) in enumerate(
+        (({}, [begun, rise, over], "told"), ({"on": ["begin", "end"]}, [begun, over], "skipped"))
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with receiver() as to, running(folder, to, **more) as one:
+            for each in (*storm[:2], *storm[1:]):
+                write(one.store, each)
+                one.work()
+            assert told(to) == said
+            assert all(each["message"].endswith("https://latchscope.example.com/db/erp1") for each in to.taken)
+            assert one.outcomes() == [("begin", "told"), ("worse", worse), ("end", "told")]
+            assert (one.metric("told"), one.metric("failed"), one.metric("gave_up")) == (len(said), 0, 0)
 
 
 def test_thread_tells_what_comes_and_ends_when_asked(tmp_path: Path) -> None:
@@ -152,7 +161,7 @@ def test_quiet_hours_hold_what_is_not_urgent(tmp_path: Path) -> None:
         assert to.asked == []
         write(one.store, change("worse", severity="critical"))
         one.work()
-        assert told(to) == [("failure", TITLE, "CRITICAL now, since 12")], "with what was held back of it"
+        assert told(to) == [("failure", TITLE, "CRITICAL now, since 12")], "with the changes that were held back"
         assert one.outcomes() == [("begin", "told"), ("worse", "told")]
     with receiver() as to, running(tmp_path, to) as one:  # the night is over
         one.work()
@@ -165,7 +174,7 @@ def test_failure_is_tried_again_said_once_and_holds_nothing_of_the_address(tmp_p
         write(one.store, change(), change("end"))
         one.channel.start()
         to.wait(taken=1)
-        assert len(to.asked) == 5, "and no redirect is followed"
+        assert len(to.asked) == 5, "it follows no redirect"
         assert "authorization" in to.asked[0][0]
     assert (one.metric("failed"), one.metric("told")) == (8, 2)
     assert (
@@ -231,6 +240,6 @@ def test_notifications_without_apprise_are_refused_in_one_sentence(
     store = Repository(f"sqlite:///{tmp_path}/store.db")
     channel = NotificationSettings(name="chat", url_file=tmp_path / "address")
     with pytest.raises(BadSettings, match=r"notifications need the package apprise.* the extra `notify`"):
-        build.build_notifiers(Settings(notifications=[channel]), store, CollectorRegistry())
-    build.build_notifiers(Settings(), store, CollectorRegistry())
+        build.build_notifiers(Settings(notifications=[channel]), store, Board([]), CollectorRegistry())
+    build.build_notifiers(Settings(), store, Board([]), CollectorRegistry())
     store.close()

@@ -1,4 +1,4 @@
-"""The feed: one reader of the log for all listeners, from memory where it can, and never a gap."""
+"""The feed: one reader of the log for all listeners, from memory where possible, and never a gap."""
 
 import threading
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def follow(feed: EpisodeFeed, position: int) -> list[LoggedChange]:
 def test_feed_memory_reaches_back_to_its_start_and_no_further(store: Repository) -> None:
     write(store, change(minutes=0), change(minutes=1))
     feed = EpisodeFeed(store.episode_log)
-    assert feed.remembered(0) is None, "nothing is known before the first look"
+    assert feed.remembered(0) is None, "unknown before the first look"
     assert feed.look()
     write(store, change(minutes=2))
     assert feed.look() and not feed.look()
@@ -67,13 +67,13 @@ def test_feed_wakes_at_once_for_own_changes_and_soon_for_others(store: Repositor
     other = Repository(path)
     with feed.listening(lambda: woken.release()):
         feed.start()
-        assert woken.acquire(timeout=HANGS), "the first look wakes those who came before it"
+        assert woken.acquire(timeout=HANGS), "the first look wakes the listeners that came before it"
         for minute, writer in enumerate((store, other, store)):
             write(writer, change(minutes=minute))
             assert woken.acquire(timeout=HANGS), minute
             assert [one.seq for one in follow(feed, minute)] == [minute + 1]
         feed.stop()
-        assert woken.acquire(timeout=HANGS), "listeners see that it ends"
+        assert woken.acquire(timeout=HANGS), "listeners see the end"
     feed.join(HANGS)
     other.close()
     assert not feed.thread.alive

@@ -1,4 +1,4 @@
-"""Messages for people: one sentence and a link, the same title at begin and end, and nothing in a name that acts."""
+"""Messages for people: one sentence and a link, the same title at begin and end, and no name that takes effect."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -6,13 +6,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from rules.model import Severity
+from rules.model import Confidence, Severity
 from service.notify.message import LONGEST_SENTENCE, MOST_EPISODES, message_of
 from service.state.episodes import Episode
 from service.store.queries.episode_log import LoggedChange
 from tests.service.store.queries.test_episode_log import BEGAN, episode
 
 HOME = "https://latchscope.example.com/"
+HIGH, LOW = Confidence.HIGH, Confidence.LOW
 NOW = datetime(2026, 3, 1, 12, 1, tzinfo=UTC)
 
 
@@ -30,6 +31,7 @@ def test_begin_and_end_have_one_title_a_sentence_and_a_link() -> None:
     assert begin.title == end.title == "erp1: Too many undo segments on dc_rollback_segments"
     assert begin.body == (
         "WARNING, since 12:00 UTC: Too many undo segments on dc_rollback_segments; 31 % of DB time\n"
+        "Do not drop the old undo tablespace right after the switch. Long readers get ORA-01555.\n"
         "https://latchscope.example.com/db/erp1"
     )
     assert (
@@ -38,11 +40,29 @@ def test_begin_and_end_have_one_title_a_sentence_and_a_link() -> None:
     assert (begin.severity, end.severity) == (Severity.WARNING, None)
 
 
+def test_message_says_what_to_do_and_what_not_while_it_lasts() -> None:
+    storm = {"do_now": "Switch to a new one.", "check_first": "Numbers are free.", "do_not": "Do not drop the old one."}
+    sure, unsure = (message_of([logged("worse", confidence=each, **storm)], None).body for each in (HIGH, LOW))
+    assert sure.splitlines()[1:] == [
+        "Do: Switch to a new one.",
+        "Check first: Numbers are free.",
+        "Do not drop the old one.",
+    ]
+    assert "\nDo: Confirm the cause first, it is not certain. If it is proven: Switch to a new one.\n" in unsure
+    assert message_of([logged("end", confidence=HIGH, **storm)], None).body.count("\n") == 0
+    several = message_of([logged(seq=each, database=f"erp{each}", **storm) for each in (1, 2)], None).body
+    assert [line for line in several.splitlines() if line.startswith("  Do: ")] == ["  Do: Switch to a new one."], (
+        "once"
+    )
+
+
 def test_what_was_over_before_it_was_told_says_what_it_was() -> None:
-    told = message_of([logged(), logged("end", 2, minutes=200, verdict="A change ended it.")], None)
+    told = message_of(
+        [logged(), logged("end", 2, minutes=200, verdict="verified: after the change sleeps fell.")], None
+    )
     assert told.body == (
         "Resolved after 3 h 20 min. At its worst WARNING, 31.0 % of DB time: "
-        "Too many undo segments on dc_rollback_segments; 31 % of DB time A change ended it."
+        "Too many undo segments on dc_rollback_segments; 31 % of DB time. Verified. After the change sleeps fell."
     )
     assert told.severity is None
 
@@ -76,4 +96,4 @@ def test_names_from_a_database_call_nobody_and_drive_nothing() -> None:
     for text in (told.title, told.body):
         assert not set(text) & set("\x1b<>@*`\u202e"), text[:200]
     assert "[U+001B][2J‹!channel› ＠everyone" in told.body
-    assert len(told.title) <= 200 and len(told.body) < LONGEST_SENTENCE + 100
+    assert len(told.title) <= 200 and len(told.body) < LONGEST_SENTENCE + 300

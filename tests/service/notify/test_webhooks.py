@@ -1,4 +1,4 @@
-"""Webhooks: every change reaches its receivers once, in order, whatever fails and whoever restarts."""
+"""Webhooks: every change reaches its receivers once, in order, whatever fails or restarts."""
 
 import hashlib
 import hmac
@@ -42,7 +42,7 @@ def secret(tmp_path: Path) -> Path:
 
 
 class Running:
-    """A process as far as webhooks go: its own store, its threads, its metrics."""
+    """A process, reduced to webhooks: its store, its threads, its metrics."""
 
     def __init__(self, url: str, webhooks: list[WebhookSettings], pace: DeliverySchedule) -> None:
         self.own = CollectorRegistry()
@@ -93,7 +93,7 @@ def test_webhook_gives_a_failing_receiver_each_change_once_in_order(url: str, se
         to.wait(asked=7, taken=3)
         one.end()
         assert events(to) == [("erp1", "begin"), ("erp1", "worse"), ("erp1", "end")]
-        assert len(to.asked) == 7, "four failures, and none followed anywhere"
+        assert len(to.asked) == 7, "four failures, and no redirect followed"
         assert [one["episode"]["peak_severity"] for one in to.taken] == ["warning", "critical", "critical"]
         assert {one["url"] for one in to.taken} == {"https://latchscope.example.com/db/erp1"}
         assert one.outcomes() == [("told", 5), ("told", 1), ("told", 1)]
@@ -148,7 +148,9 @@ def test_webhook_resends_what_a_dead_process_was_sending(url: str) -> None:
             write(dead.store, change(), change("end"))
             (head,) = dead.store.deliveries.next_of("one")
             assert dead.store.deliveries.claim(head, datetime.now(UTC)) is not None
-            assert dead.webhooks.senders[0].step() > 0 and to.asked == [], "while it may still be at it, nobody else is"
+            assert dead.webhooks.senders[0].step() > 0 and to.asked == [], (
+                "while it may still be sending, no other process does"
+            )
         with running(url, hook(to)) as one:
             to.wait(taken=2)
             one.end()
@@ -171,7 +173,7 @@ def test_webhook_change_is_sent_by_exactly_one_of_many_processes(url: str) -> No
     assert len({told["id"] for told in to.taken}) == len(to.taken) == 30
     for name in ("erp1", "erp2"):
         begun = [told["episode"]["begin"] for told in to.taken if told["database"] == name]
-        assert begun == sorted(begun), "each database in its order"
+        assert begun == sorted(begun), "each database in order"
 
 
 def test_webhook_claim_goes_to_one_of_two_readers(url: str) -> None:
@@ -265,5 +267,5 @@ def test_webhook_pauses_grow_to_a_limit_and_are_the_same_for_all(url: str) -> No
     for attempts, wanted in ((1, 2.0), (2, 4.0), (3, 8.0), (20, 600.0), (100_000, 600.0)):
         assert wanted * 0.75 <= pause(attempts) <= wanted * 1.25
         assert pause(attempts) == pause(attempts)
-    assert pause(1) != pause(1, replace(head, target="two")), "two receivers are not asked in step"
+    assert pause(1) != pause(1, replace(head, target="two")), "two receivers do not wait for each other"
     assert (pace.due(replace(head, outcome="sending")) - head.at).total_seconds() == pace.lease

@@ -1,4 +1,4 @@
-"""A short answer: few words in narrow lines, and nothing lost that it takes to act; over cases, scenarios, probes, reports."""
+"""A short answer: few words in narrow lines, with everything that you need to act, over cases, scenarios, probes, reports."""
 
 import random
 import re
@@ -27,7 +27,7 @@ def told(name: str, delta: Delta) -> DiagnosedInput:
 
 
 def inputs(shared: Path) -> Iterator[DiagnosedInput]:
-    """A seeded sample of the cases, every scripted database at two moments, every probe, real reports, some of our own."""
+    """A seeded sample of the cases, every scripted database at two moments, every probe, real reports, some of ours."""
     dice = random.Random(13)
     for case in dice.sample(all_cases(), SAMPLED_CASES):
         yield DiagnosedInput(str(case), delta_of_case(str(case)), diagnosis_of_case(str(case)))
@@ -62,12 +62,12 @@ def test_no_line_is_wider_than_a_terminal_unless_a_single_word_is(
     for each, brief in answers:
         text = as_text([each], verbose=True) if verbose else brief
         wide = [line for line in text.splitlines() if len(line) > COLUMNS and len(line.split()) > 1]
-        # A word is never broken, so a line may be wide by the path or address that is all of it behind its name.
+        # A word is never broken, so a line may be as wide as a path or address that fills it.
         assert [line for line in wide if max(map(len, line.split())) < COLUMNS - 30] == [], each.name
 
 
 def whole(text: str, finding: Finding) -> bool:
-    """Whether an unwrapped answer tells all it takes to act on a finding."""
+    """Whether an unwrapped answer has everything that you need to act on a finding."""
     confirm = finding.confirm.sql if finding.confirm else ""
     steps = [words for step in finding.remedy_steps for words in (step.do, step.risk or "")]
     return all(" ".join(words.split()) in text for words in (finding.do_now, finding.do_not[7:], *steps, confirm))
@@ -130,4 +130,4 @@ def test_largest_wait_is_named_where_it_is_not_of_the_row_cache(shared_data: Pat
     text = " ".join(as_text(each).split())
     assert "Of the waits that are read the largest is enq: TX - row lock contention, 96.9 % of DB time." in text
     own = diagnose_all([str(shared_data / "probes" / "P00_undo_storm.json")]).diagnosed
-    assert "the largest is" not in as_text(own, verbose=True), "where it is ours the headline has it"
+    assert "the largest is" not in as_text(own, verbose=True), "for our own surfaces the headline has it"

@@ -31,7 +31,7 @@ def told(incident: Path) -> list[DiagnosedInput]:
 def judged_then(
     incident: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> list[DiagnosedInput]:
-    """The incident judged by the causes that there were when its golden file was written: a new cause changes no old one."""
+    """The incident, judged by the causes of the time when its golden file was written: a new cause changes no old one."""
     if not request.config.getoption("--renew-golden", default=False):
         frozen = json.loads((GOLDEN / NAME).read_text(encoding="utf-8"))
         then = {

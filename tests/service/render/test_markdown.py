@@ -1,6 +1,5 @@
-"""Words of others in Markdown: read by a Markdown reader they say what they said, and are nothing but words."""
+"""Foreign text in Markdown: a Markdown reader shows it unchanged, as plain words."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -8,6 +7,7 @@ from markdown_it.token import Token
 
 from service.characters import visible
 from service.render.markdown import inline, row
+from tests.each import each
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 HOSTILE = (
@@ -64,7 +64,7 @@ def test_words_in_a_table_stay_in_their_cell(left: str, right: str) -> None:
         assert " ".join(said(cell.children or []).split()) == words_of(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "written"),
     [
         ("latch: row cache objects < 0.01 %", "latch: row cache objects < 0.01 %"),

@@ -1,4 +1,4 @@
-"""Parts of a Diagnosis in words: lines that fit, costs by surface, and what another cause explains."""
+"""Parts of a Diagnosis in words: lines that fit, costs by surface, and causes that another one explains."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from service.render.parts import (
     against,
     before_the_steps,
     cost,
+    cost_beside,
     nearest,
     without_basis,
     wrapped,
@@ -37,7 +38,10 @@ def test_cost_is_that_of_the_surface_or_unknown(incident: Path, shared_data: Pat
     storm = incident_of(shared_data / "probes" / "P00_undo_storm.json")
     (finding,) = storm.diagnosis.findings
     assert cost(storm, finding) == "costs 46.7 % of DB time"
-    assert cost(storm, finding.model_copy(update={"surface": "lock"})) != cost(storm, finding)
+    other = finding.model_copy(update={"surface": "lock"})
+    assert cost(storm, other) != cost(storm, finding)
+    assert cost_beside(storm, finding, [finding]) == "costs the same 46.7 % of DB time"
+    assert cost_beside(storm, finding, [other]) == cost(storm, finding)
 
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
@@ -64,7 +68,12 @@ def test_statements_lose_the_interval_that_the_circumstances_tell(incident: Path
 
 def test_against_names_the_cause_that_explains_it_instead() -> None:
     other = RuledOut(
-        cause="a", signal="s", value=120.0, needs="not >= 100", because="Parse storm explains these waits (b)"
+        cause="a",
+        signal="s",
+        value=120.0,
+        needs="not >= 100",
+        because="Parse storm explains these waits (b)",
+        explained_by="b",
     )
     assert against(other) == "Parse storm explains these waits (b)"
     far = RuledOut(cause="c", signal="sleeps", value=1.0, needs=">= 100", bound=bound_of(">= 100"))

@@ -1,4 +1,4 @@
-"""A remedy as lines and as Markdown: every step with its statement, its risk and the way back, or that it is not known."""
+"""A remedy as lines and as Markdown: every step with its statement, its risk and the way back, or that it is unknown."""
 
 from rules.catalogue import catalogue
 from rules.remedy import RemedyStep
@@ -41,8 +41,15 @@ def test_statement_is_that_of_the_release() -> None:
 def test_what_no_source_tells_of_a_change_is_not_known() -> None:
     assert dict(asides(POOL)) == {"Fill in": "POOL_SIZE.", "Risk": "not known.", "To reverse it": "not known."}
     look = RemedyStep(do="Look.", sql="select count(*) from v$latch", online=True)
-    assert dict(asides(look)) == {}, "what only reads needs neither"
+    assert dict(asides(look)) == {}, "a step that only reads needs neither"
     assert dict(asides(RemedyStep(do="Move it.", online=False))) == {"Online": "no, plan a window."}
+
+
+def test_statements_say_in_which_container_to_run_them() -> None:
+    for release, said in (("11.2.0.4.0", 0), ("19.0.0.0.0", 1)):
+        for lines in (step_lines(UNDO, release, whole=True), steps_as_markdown(UNDO, release)):
+            assert " ".join(lines).count("In a container database run the SQL") == said
+    assert " ".join(steps_of_every_release(UNDO)).count("In a container database run the SQL") == 1
 
 
 def test_markdown_has_a_list_with_blocks_of_code() -> None:

@@ -1,4 +1,4 @@
-"""Every figure known of the shared reports is found, to the digit, in what `latchscope diagnose` prints of them."""
+"""Every known figure of the shared reports is, to the digit, in what `latchscope diagnose` prints of them."""
 
 import html
 import json
@@ -20,7 +20,7 @@ Verdict = dict[str, Any]
 
 
 def many(number: str, unit: str) -> str:
-    """A printed count with its unit, of one thing in the singular."""
+    """A printed count with its unit; a single thing is in the singular."""
     single = {"misses": "miss", "entries": "entry", "waiter sleeps": "waiter sleep", "spin gets": "spin get"}
     return f"{number} {single.get(unit, unit[:-1]) if number == '1' else unit}"
 
@@ -33,7 +33,7 @@ def printed(path: Path, form: str) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def _each_report_is_read_once() -> Iterator[None]:
-    """The forms are of one diagnosis."""
+    """The forms of one diagnosis."""
     known: dict[tuple[str, ...], InputResults] = {}
 
     def once(names: Sequence[str], *_: object) -> InputResults:
@@ -55,13 +55,13 @@ def verdicts(shared_data: Path) -> list[Verdict]:
 
 
 def cells(one: Verdict, begin: str, by: str) -> list[list[str]]:
-    """The figures of a verdict, one list for each thing they are of."""
+    """The figures of a verdict, one list for each subject."""
     (told,) = [value for key, value in one.items() if key.startswith(begin)]
     return [[cell.strip() for cell in re.split(by, part)] for part in told.split("; ") if part]
 
 
 def wanted(one: Verdict) -> Iterator[str]:
-    """The words with which each figure of a verdict must stand there."""
+    """The words that must accompany each figure of a verdict."""
     yield one["release"]
     yield f"interval of {one['elapsed_s']:,}"
     for event, waits, seconds, _, share in (
@@ -98,7 +98,7 @@ def test_json_has_db_time_period_and_figures(shared_data: Path, verdicts: list[V
         assert (told["basis"]["begin"], told["basis"]["end"]) == (begin.isoformat(), end.isoformat()), one["file"]
         (step,) = [step for step in told["steps"] if step["step"] == "as printed"]
         figures = {figure["name"]: figure["value"] for figure in step["figures"]}
-        assert abs(figures["DB time"] - one["db_time_s"]) <= 0.9, "one is of the head, the other of the time model"
+        assert abs(figures["DB time"] - one["db_time_s"]) <= 0.9, "one is from the head, the other from the time model"
         assert f"DB time {figures['DB time']:,.1f} s." in step["statement"]
         for name, gets, _, changes, entries in cells(one, "dictionary_top4", "/"):
             had = [figures[f"{name}: {what}"] for what in ("gets", "modifications", "entries")]

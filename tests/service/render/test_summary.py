@@ -1,16 +1,15 @@
-"""Several Diagnoses at a glance: the cells of the table, and which inputs make a series."""
+"""Several Diagnoses in short: the cells of the table, and the inputs that form a series."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-
-import pytest
 
 from collectors.model import Changes, Delta, NotComparable
 from rules.engine import cannot_tell
 from rules.model import DiagnosisBasis
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.summary import HEADINGS, groups, lines, period
+from tests.each import each
 
 REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 DAYS = [str(REPORTS / f"day-{day}.txt") for day in (3, 1, 2)]
@@ -18,7 +17,7 @@ NINE, TEN = datetime(2026, 3, 1, 9, 0), datetime(2026, 3, 1, 10, 0)  # noqa: DTZ
 NEXT = datetime(2026, 3, 2, 1, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each(
     ("basis", "words"),
     [
         (None, "none"),
@@ -71,7 +70,7 @@ def test_groups_tell_databases_of_one_name_apart_by_their_id() -> None:
     ]
     assert {one.file: one.database for one in lines(other)}[sorted(DAYS)[0]] == "ORDERS (DB Id 7)"
     unknown = [with_id(told[0], None), *told[1:]]
-    assert [len(one.diagnosed) for one in groups(unknown)] == [3], "what is not told fits anything"
+    assert [len(one.diagnosed) for one in groups(unknown)] == [3], "an unknown value fits anything"
 
 
 def test_groups_make_two_series_of_two_instances_of_one_database() -> None:
@@ -87,7 +86,7 @@ def test_groups_note_an_interval_that_was_given_twice() -> None:
     (group,) = groups(
         [*diagnose_all(DAYS[:1]).diagnosed, *(replace(one, name="copy") for one in diagnose_all(DAYS).diagnosed)]
     )
-    assert any("left out beside it" in note for note in group.notes)
+    assert any("left out, as they are of the same interval" in note for note in group.notes)
 
 
 def test_groups_place_a_report_across_a_restart_by_its_id() -> None:
@@ -115,4 +114,4 @@ def test_groups_read_reports_of_one_time_and_other_releases_as_different_databas
     assert not any("left out" in note for note in (*old.notes, *new.notes))
     upgraded = of_release(later, "19.0.0.0.0", "upgraded")
     (one,) = groups([sick, fine, upgraded])
-    assert any("the release changed" in note for note in one.notes), "one after the other is an upgrade"
+    assert any("the release changed" in note for note in one.notes), "one release after the other is an upgrade"

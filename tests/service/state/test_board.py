@@ -1,4 +1,4 @@
-"""What is shown as now, and what is too old to be."""
+"""What appears as current, and what is too old for that."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_poll_is_current_until_it_is_stale(stage: Stage) -> None:
     stage.at += 0.1
     assert not watched.up
     assert watched.current is None
-    assert watched.published is published, "the last poll stays, for its age"
+    assert watched.published is published, "the last poll stays, to show its age"
 
 
 def test_failure_hides_what_was_known_until_the_next_poll(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Results of confirming queries: one number, for an hour, of this life of the instance; and once per episode."""
+"""Results of confirming queries: one number, for an hour, in this life of the instance, and once per episode."""
 
 import logging
 import re
@@ -21,13 +21,14 @@ from service.config.settings import DatabaseSettings
 from service.state import confirmations
 from service.state.board import MonitoredDatabase
 from service.watch.worker import Worker
+from tests.each import each
 from tests.service.stage import BEGAN, Kept, Stage
 
 CAUSE, SEQUENCES = catalogue()["undo-segments"], catalogue()["sequence-nocache"]
 
 
 class Storm:
-    """The storm of undo-storm, 42 s in and two seconds later at each poll; every statement is remembered."""
+    """The storm of undo-storm, 42 s in and two seconds later at each poll. It records every statement."""
 
     def __init__(self, refused: tuple[str, ...] = (), fault: Exception | None = None) -> None:
         self.at = 40.0
@@ -74,7 +75,7 @@ def test_confirmation_says_what_was_asked_and_how_long_it_counts() -> None:
 
 
 class Root:
-    """A session in a container of 19c that answers every query, and remembers what it was asked."""
+    """A session in a container of 19c that answers every query, and records the statements."""
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ def test_confirmation_from_the_root_of_a_cdb_counts_over_all_containers() -> Non
 NEVER = re.compile(r"\b(v\$sql|v\$sqlarea|dba_audit_session|unified_audit_trail|sys\.aud\$)(?![\w$])", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("release", ["11.1.0.7.0", "11.2.0.4.0", "12.1.0.2.0", "19.0.0.0.0", "23.0.0.0.0"])
+@each("release", ["11.1.0.7.0", "11.2.0.4.0", "12.1.0.2.0", "19.0.0.0.0", "23.0.0.0.0"])
 def test_no_confirmation_scans_the_library_cache_or_an_audit_trail(release: str) -> None:
     session = Root()
     for cause in catalogue().values():

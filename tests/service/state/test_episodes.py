@@ -1,4 +1,4 @@
-"""Episodes: a trouble opens after two polls, ends after three, and does not flap."""
+"""Episodes: an episode opens after two polls, ends after three, and does not flap."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -37,7 +37,7 @@ class Polls:
         self, severity: Severity = Severity.WARNING, share: float = 0.1, headline: str = "h"
     ) -> list[EpisodeChange]:
         (one,) = [each for each in self._shown.findings if each.cause == CAUSE]
-        finding = one.model_copy(update={"severity": severity})
+        finding = one.model_copy(update={"severity": severity, "do_now": f"Do it: {headline}."})
         impact = Impact(share_of_db_time=share, waiting_sessions=1.0)
         waits = (trouble(10.0, causes=(CAUSE,)),)
         return self._take(findings=(finding,), undetermined=(), impact=impact, headline=headline, troubles=waits)
@@ -46,7 +46,7 @@ class Polls:
         return self._take(findings=(), undetermined=(), troubles=())
 
     def waits(self, *troubles: Trouble) -> list[EpisodeChange]:
-        """A poll that shows no cause, while somebody waits."""
+        """A poll without a cause, while sessions wait."""
         return self._take(findings=(), undetermined=(), troubles=troubles)
 
     def cannot_tell(self) -> list[EpisodeChange]:
@@ -92,7 +92,7 @@ def test_undetermined_polls_change_no_episode(polls: Polls) -> None:
     for _ in range(5):
         assert polls.cannot_tell() == [] and polls.without_interval() == []
     assert polls.episodes.open == before
-    assert what(polls.quiet()) == ["end"], "the third poll that speaks"
+    assert what(polls.quiet()) == ["end"], "the third poll that can tell"
 
 
 def test_finding_restarts_the_count_of_quiet_polls(polls: Polls) -> None:
@@ -136,7 +136,8 @@ def test_higher_severity_is_worse_whatever_its_share(polls: Polls, share: float)
     assert what(polls.found(Severity.CRITICAL, share)) == ["worse"]
     (one,) = polls.episodes.open
     assert (one.peak_severity, one.peak_share_of_db_time) == (Severity.CRITICAL, share)
-    assert polls.found(Severity.CRITICAL, share) == [], "it is told once"
+    assert (one.do_now, one.confidence) == ("Do it: h.", "high"), "as the poll advises that showed it"
+    assert polls.found(Severity.CRITICAL, share) == [], "one change, announced once"
 
 
 def test_episodes_are_sorted_newest_first(polls: Polls) -> None:
@@ -154,7 +155,7 @@ def test_episode_lasts_while_the_waits_that_it_left_fall(polls: Polls) -> None:
     assert told == [[]] * 7
     (one,) = polls.episodes.open
     assert (one.waits, one.severity, one.peak_severity) == ("falling", Severity.NOTICE, Severity.WARNING)
-    assert one.last_seen == polls.began + timedelta(minutes=1), "the cause was seen no later"
+    assert one.last_seen == polls.began + timedelta(minutes=1), "the last poll with the cause was no later"
     told = [polls.quiet() for _ in range(3)]
     assert [what(changes) for changes in told] == [[], [], ["end"]]
     assert told[2][0].episode.end == polls.began + timedelta(minutes=8), "the last poll with waits"
@@ -186,7 +187,7 @@ def test_waits_elsewhere_or_of_another_cause_keep_no_episode(polls: Polls, other
 def test_trouble_that_returns_while_its_waits_fall_is_the_same_episode(polls: Polls) -> None:
     polls.found(), polls.found()
     told = [polls.waits(trouble(sessions)) for sessions in (8.0, 6.0, 5.0, 4.0)]
-    assert [*told, polls.found(), polls.found()] == [[]] * 6, "nobody is told a second time"
+    assert [*told, polls.found(), polls.found()] == [[]] * 6, "no second announcement"
     (one,) = polls.episodes.open
     assert (one.begin, one.waits) == (polls.began, None)
 
@@ -197,6 +198,6 @@ def test_episode_taken_up_from_the_store_has_waits_that_go_on(polls: Polls) -> N
     polls.episodes = Episodes()
     polls.episodes.restore(kept)
     polls.waits(trouble(8.0))
-    assert polls.episodes.open[0].waits == "lasting", "one poll tells of no fall"
+    assert polls.episodes.open[0].waits == "lasting", "one poll does not show a fall"
     polls.waits(trouble(6.0))
     assert polls.episodes.open[0].waits == "falling"

@@ -1,4 +1,4 @@
-"""The last hour by the minute: weighted by what was watched, unknown where nobody watched, bounded."""
+"""The last hour by the minute: weighted by the watched time, unknown without a watch, bounded."""
 
 from service.state.last_hour import MINUTES, LastHour
 

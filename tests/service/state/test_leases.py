@@ -1,4 +1,4 @@
-"""Leases on a real PostgreSQL: exclusive, gone with the session that took them, and known to everybody."""
+"""Leases on a real PostgreSQL: exclusive, ended by the end of their session, and visible to all replicas."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
         "dwh": "b",
     }
     assert [one.name for one in fleet_backend.replicas] == ["a", "b"]
-    assert erp.held() and a.take(["erp"]) == (erp,), "whoever has it keeps it"
+    assert erp.held() and a.take(["erp"]) == (erp,), "the holder keeps it"
     a.give(erp)
     assert not erp.held()
     (taken,) = b.take(["erp"])
@@ -76,9 +76,9 @@ def test_session_that_is_cut_loses_all_leases_at_once(join: Join, shared: Place)
     b = join("b")
     assert len(b.take(DATABASES)) == 3
     fleet_backend = a.look(DATABASES)
-    assert {one.name for one in fleet_backend.replicas} == {"a", "b"}, "it has joined again, under a session of its own"
+    assert {one.name for one in fleet_backend.replicas} == {"a", "b"}, "it has joined again, with a new session"
     assert a.take(DATABASES) == () and not any(one.held() for one in held)
-    assert len(shared.execute("select * from replicas")) == 2, "the dead are swept"
+    assert len(shared.execute("select * from replicas")) == 2, "dead replicas are removed"
 
 
 def test_lease_lost_and_taken_again_is_a_new_one(join: Join, shared: Place) -> None:
@@ -89,7 +89,7 @@ def test_lease_lost_and_taken_again_is_a_new_one(join: Join, shared: Place) -> N
         a.look(DATABASES)
     a.look(DATABASES)
     (after,) = a.take(["erp"])
-    assert after.held() and not before.held(), "a poll of the first term must not be shown in the second"
+    assert after.held() and not before.held(), "a poll of the first term must not appear in the second"
 
 
 def test_silent_replica_loses_its_lease_to_another(join: Join) -> None:

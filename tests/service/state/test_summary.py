@@ -1,5 +1,6 @@
-"""A database in short: what eases is told until it is over, and a poll that cannot tell says nothing of it."""
+"""A database in short: easing shows until it is over, and a poll that cannot tell changes nothing."""
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from rules.lasting import Easing
@@ -11,7 +12,7 @@ from tests.service.stage import BEGAN, Stage
 
 
 def _storm(stage: Stage) -> MonitoredDatabase:
-    """The demo's storm, with an episode that lasts."""
+    """The demo's storm, with an open episode."""
     for at in (60, 75, 90):
         stage.poll("undo-storm", at=at)
     return stage["undo-storm"]
@@ -52,7 +53,7 @@ def test_first_poll_after_the_remedy_says_that_the_storm_eases(stage: Stage) -> 
 
 
 def test_after_the_remedy_each_face_says_that_the_storm_eases(stage: Stage) -> None:
-    """From the poll that does not show the cause any more to the last that waits for it."""
+    """From the first poll without the cause to the last poll with its waits."""
     for at in (134, 136, 138, 140, 142):
         published = stage.poll("undo-storm", at=at)
     watched, begin = stage["undo-storm"], stage["undo-storm"].episodes.open[0].begin
@@ -96,16 +97,16 @@ def test_other_waits_stay_unexplained_beside_a_trouble_that_eases(stage: Stage) 
 
 
 def test_hang_is_one_story_in_state_text_and_page(stage: Stage) -> None:
-    """Which set a count is of stands beside it, and trouble is as old as its longest wait."""
+    """Each count has the name of its set, and a trouble is as old as its longest wait."""
     for at in (72, 74, 76):
         published = stage.poll("ddl-hang", at=at)
     diagnosis, summary = published.whole, stage["ddl-hang"].summary
     (group,) = diagnosis.waiting
-    assert group.sessions > group.hanging > 0, "some have waited shorter than a hang"
+    assert group.sessions > group.hanging > 0, "some have waited for less than a hang"
     assert summary is not None and summary.since is not None
     assert published.snapshot.taken_at is not None
     assert published.snapshot.taken_at - summary.since == timedelta(seconds=group.longest_seconds)
-    assert stage["ddl-hang"].episodes.open[0].begin > summary.since, "polls saw it later than it began"
+    assert stage["ddl-hang"].episodes.open[0].begin > summary.since, "polls saw it after it began"
     story = (
         f"{group.sessions} sessions wait for dc_objects, {group.hanging} of them for 10 seconds or longer and up to "
     )
@@ -114,6 +115,7 @@ def test_hang_is_one_story_in_state_text_and_page(stage: Stage) -> None:
     assert diagnosis.blockers is not None and diagnosis.blockers.blockers[0].waiters == group.sessions
     holder = "See why session 312 on instance 1 keeps the lock, and let it finish if it can."
     assert summary.do_now == diagnosis.findings[0].do_now == holder
+    assert asdict(summary).get("do_not") == diagnosis.findings[0].do_not
     page = stage.app().get("/db/ddl-hang").text
     assert f"sessions wait, {group.hanging} of them for 10\u00a0s or longer</dt><dd>{group.sessions}</dd>" in page
     assert holder in page

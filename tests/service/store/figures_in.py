@@ -1,4 +1,4 @@
-"""The figures of a store as rows, for tests that look beneath its questions."""
+"""The figures of a store as rows, for tests that look below its queries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ END = 2**47
 def figures_in(
     store: Repository, tier: Tier = "poll", keep: Callable[[Any], bool] = lambda item: True
 ) -> list[FigureRow]:
-    """Database, milliseconds, item, total and most of every figure of a tier, in order."""
+    """Database, milliseconds, item, total and highest of every figure of a tier, in order."""
     rows: list[FigureRow] = []
     for number, database in store.names.all_databases().items():
         with store.engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Makes a store as a release before 0009 of the schema left it: a row for each figure."""
+"""Makes a store as a release before schema 0009 left it: a row for each figure."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whether a store answers: one that hangs holds up nobody, and is asked again once it has answered."""
+"""Whether a store answers: a store that hangs delays nobody, and the next question follows its answer."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The store: what goes in comes out, verdicts are kept when they are news, and trouble is one line."""
+"""The store: what goes in comes out, new verdicts are kept, and trouble is one line."""
 
 import sqlite3
 from dataclasses import replace
@@ -42,11 +42,11 @@ def test_snapshot_is_read_back_unchanged(store: Repository, poll: tuple[Snapshot
             "v$session",
             "row_cache_blockers",
             "library_cache_waiters",
-        ):  # nobody asked for samples; why there are none comes back as it was
+        ):  # not sampled; the reason comes back unchanged
             assert back.readings[view] == reading
             continue
         assert isinstance(reading, Rows)
-        # v$instance.taken_at is the snapshot's own time, which is kept once.
+        # v$instance.taken_at equals the time of the snapshot and is stored once.
         wanted = [{name: value for name, value in row.items() if name != "taken_at"} for row in reading.rows]
         assert list(back.rows(view)) == wanted, view
 
@@ -106,7 +106,7 @@ def test_diagnosis_is_kept_when_it_changes_and_every_five_minutes(
     assert keep(2, diagnosis) == 1, "the same verdict again is no news"
     assert keep(4, calm) == 2, "another verdict is"
     assert keep(repeat + 3, calm) == 2
-    assert keep(repeat + 4, calm) == 3, "after five minutes it is said again"
+    assert keep(repeat + 4, calm) == 3, "after five minutes the log repeats it"
     assert store.counts()["snapshots"] == 5
     kept = store.diagnoses("undo-storm", start)
     assert [len(one.findings) for one in kept] == [0, 0, len(diagnosis.findings)], "newest first"
@@ -167,7 +167,7 @@ def test_prune_deletes_expired_rows_in_slices(
     store.keep(replace(snapshot, taken_at=now), diagnosis)
     assert store.counts() == {"snapshots": 12, "diagnoses": 12}
     store.prune(now)
-    assert store.counts() == {"snapshots": 2, "diagnoses": 11}, "the moment of retention itself is still inside"
+    assert store.counts() == {"snapshots": 2, "diagnoses": 11}, "the exact moment of retention is still inside"
     store.prune(now)
     assert store.counts() == {"snapshots": 2, "diagnoses": 11}
 

@@ -27,7 +27,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 class Recorder:
-    """A store that notes what it takes, and fails as it is told."""
+    """A store that records what it takes, and fails on request."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[str, datetime]] = []
@@ -48,7 +48,7 @@ class Recorder:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(module, "LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(spooler, "PATIENCE", HANGS)  # no disk here is slow for its own sake
+    monkeypatch.setattr(spooler, "PATIENCE", HANGS)  # no disk is slow in these tests unless they say so
     monkeypatch.setattr(module, "PATIENCE", HANGS)
 
 
@@ -67,7 +67,7 @@ def writer(recorder: Recorder, spool: DiskQueue, quick: None) -> Iterator[Writer
 def give(
     writer: Writer, monkeypatch: pytest.MonkeyPatch, record: IngestRecord, *seconds: int, database: str = "a"
 ) -> None:
-    """Hand polls to the writer; the record is made elsewhere."""
+    """Give polls to the writer. Their records are made elsewhere."""
     for second in seconds:
         one = replace(record, database=database, at=START + timedelta(seconds=second))
         with monkeypatch.context() as patch:
@@ -80,7 +80,7 @@ def until(so: Callable[[], bool]) -> None:
 
 
 def seconds(recorder: Recorder) -> list[int]:
-    """When the polls were taken that arrived, in order; one in flight may arrive twice, which changes nothing in a store."""
+    """The times of the polls that arrived, in order. One in flight may arrive twice, which changes nothing in a store."""
     return list(dict.fromkeys(int((at - START).total_seconds()) for _, at in recorder.taken))
 
 
@@ -145,13 +145,13 @@ def test_writer_keeps_all_polls_on_disk_undelayed_while_the_store_hangs(
     assert entered.wait(60)
     give(writer, monkeypatch, record, 1, 2, 3)
     give(writer, monkeypatch, record, 1, database="b")
-    assert len(writer.spool) == 5, "everything is on disk, the poll in flight before those measured from it"
-    assert len(DiskQueue(writer.spool.directory, 2**24).oldest(9)) == 5, "as the next start would find it"
+    assert len(writer.spool) == 5, "everything is on disk, and the poll in flight comes before those that follow it"
+    assert len(DiskQueue(writer.spool.directory, 2**24).oldest(9)) == 5, "as the next start will find it"
     assert recorder.taken == []
     hangs.set()
     until(lambda: len(recorder.taken) == 6 and not len(writer.spool))
     of_a = [int((at - START).total_seconds()) for name, at in recorder.taken if name == "a"]
-    assert of_a == [0, 0, 1, 2, 3], "the one in flight is written twice, which a store does not mind"
+    assert of_a == [0, 0, 1, 2, 3], "the one in flight is written twice, which does no harm in a store"
 
 
 def test_writer_keeps_polls_in_order_while_the_store_is_away(
@@ -171,7 +171,7 @@ def test_writer_keeps_polls_in_order_while_the_store_is_away(
     assert seconds(recorder) == list(range(10))
     until(lambda: writer.trouble() is None)
     said = [one.getMessage() for one in caplog.records if "spool" in one.getMessage()]
-    assert len(said) == 2, "it is said once that the store is away, and once that it is back"
+    assert len(said) == 2, "the log says once that the store is away, and once that it is back"
     assert "the disk is full" in said[0] and "answers again" in said[1]
 
 
@@ -256,7 +256,7 @@ def test_writer_goes_on_while_the_spool_cannot_be_emptied_and_says_so(
         give(writer, monkeypatch, record, 1, 2)
         until(lambda: seconds(recorder) == [0, 1, 2])
     until(lambda: writer.trouble() is None)
-    assert list(writer.spool.directory.glob("*.poll")) == [], "what the store has is removed at last"
+    assert list(writer.spool.directory.glob("*.poll")) == [], "what the store has is removed in the end"
 
 
 def test_writer_goes_on_past_a_folder_named_like_a_poll(
@@ -322,7 +322,7 @@ def test_each_poll_that_nobody_takes_is_counted_once(
         give(writer, monkeypatch, record, *range(6))
         until(lambda: writer.spool.lost >= 4)
         writer.stop()
-    assert writer.spool.lost == 6, "six polls were given, and none was kept"
+    assert writer.spool.lost == 6, "six polls, and none kept"
 
 
 def test_writer_is_not_held_up_by_a_refused_poll_after_an_outage(

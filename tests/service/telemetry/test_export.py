@@ -1,4 +1,4 @@
-"""Telemetry from end to end: a stub of a collector decodes what our metrics and episodes became on the wire."""
+"""Telemetry end to end: a stub of a collector decodes our metrics and episodes from the wire."""
 
 import logging
 import threading
@@ -30,7 +30,7 @@ SECRET = "zx9mark-of-the-key"
 
 @dataclass
 class Collector:
-    """What came, decoded; answers the codes of `answers` in turn, then 200."""
+    """The decoded requests. It answers the codes of `answers` in turn, then 200."""
 
     url: str = ""
     answers: list[int] = field(default_factory=list)

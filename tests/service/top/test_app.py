@@ -1,4 +1,4 @@
-"""The terminal view on 80 × 24, driven by keys: fleet, database, its parts, sorting, pausing, copying, and trouble."""
+"""The terminal view on 80 × 24, driven by keys: fleet, database, its parts, sorting, pausing, copying, and errors."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -19,7 +19,7 @@ Drive = Callable[[Pilot[None], TopApp], Coroutine[Any, Any, None]]
 
 
 class Scripted:
-    """The stage's databases behind the door of a source."""
+    """The stage's databases behind the interface of a source."""
 
     where = "the stage"
 
@@ -58,7 +58,7 @@ def _well(source: Scripted) -> None:
 
 
 def run(source: Scripted, drive: Drive) -> None:
-    """The app on a small terminal, with an hour between its own looks, so that keys alone move it."""
+    """The app on a small terminal, with an hour between its own updates, so that only keys change it."""
 
     async def running() -> None:
         app = TopApp(source, interval=3600)
@@ -164,7 +164,7 @@ def test_pause_keeps_what_is_shown_and_refresh_asks_at_once(source: Scripted) ->
         app._due = 0.0
         app._tick()
         await settled(pilot, app)
-        assert source.asked == before, "nothing is asked while it is paused"
+        assert source.asked == before, "no request while it is paused"
         await pilot.press("r")
         await settled(pilot, app)
         assert source.asked == before + 1

@@ -1,4 +1,4 @@
-"""Cells of the terminal view: hostile names drive nothing, absent figures are dashes, and every order sorts."""
+"""Cells of the terminal view: hostile names have no effect, absent figures are dashes, and every order sorts."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def test_hostile_names_are_visible_and_bounded() -> None:
     for text in (*cells, rows.sentence(seen)):
         assert "\x1b" not in text.plain and "\u202e" not in text.plain and len(text.plain) <= rows.LONGEST + 40
     assert "[U+001B]" in rows.chain(seen).plain and "\x1b" not in rows.chain(seen).plain
-    assert any("[bold red]" in cell.plain for cell in cells), "markup of others is text"
+    assert any("[bold red]" in cell.plain for cell in cells), "markup from outside is text"
 
 
 def test_absent_figures_are_dashes_and_not_zero() -> None:

@@ -1,4 +1,4 @@
-"""Where figures come from: a service over HTTP with its errors in one sentence, and databases polled from here."""
+"""Where figures come from: a service over HTTP with its errors in one sentence, and databases polled directly."""
 
 import json
 import threading

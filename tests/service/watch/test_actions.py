@@ -1,4 +1,4 @@
-"""Actions over REST: confirming queries, holders and samples, each by operators only, bounded and audited."""
+"""Actions over REST: confirming queries, holders and samples, each for operators only, bounded and audited."""
 
 import json
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ class Site:
         moment = self.stage.at
 
         def later() -> float:
-            """Time goes on while a profile looks, a little with each look."""
+            """Time goes on during a profile, a little with each look."""
             nonlocal moment
             moment += 0.013
             return moment
@@ -103,7 +103,7 @@ def test_action_is_refused_while_another_runs(site: Site, action: str, body: obj
         told = site.post(action, body)
     assert told.status_code == 409 and "another action runs on undo-storm" in told.json()["detail"]
     assert [one[2] for one in site.audited()] == ["refused: busy"]
-    assert site.post(action, body).status_code == 200, "and when it has ended, the next runs"
+    assert site.post(action, body).status_code == 200, "and after its end the next one runs"
 
 
 @pytest.mark.parametrize("fault", [StatementError("ORA-00942: no such view"), SessionError("ORA-12541: no listener")])

@@ -16,6 +16,7 @@ from service.state.board import MonitoredDatabase
 from service.watch.backoff import FARTHEST_SECONDS, LONGEST_PAUSE, after_failure, felt, interval_after, nearest, turn_of
 from service.watch.pipeline import run_poll
 from service.watch.worker import Worker
+from tests.each import each
 from tests.service.stage import Stage
 
 
@@ -61,9 +62,7 @@ def test_turns_of_a_fleet_spread_over_the_interval() -> None:
     assert turn_of("erp", 1000.0, 15.0) == turn_of("erp", turn_of("erp", 1000.0, 15.0) - 14.0, 15.0)
 
 
-@pytest.mark.parametrize(
-    ("poll", "expected"), [(0.05, 15.0), (0.15, 15.0), (0.3, 30.0), (3.0, 300.0), (60.0, 600.0), (0.0, 15.0)]
-)
+@each(("poll", "expected"), [(0.05, 15.0), (0.15, 15.0), (0.3, 30.0), (3.0, 300.0), (60.0, 600.0), (0.0, 15.0)])
 def test_interval_grows_when_polls_exceed_their_share(poll: float, expected: float) -> None:
     assert interval_after([poll, poll], 15.0, 0.01) == pytest.approx(expected)
 
@@ -130,7 +129,7 @@ def test_felt_is_what_exceeds_the_way_there_and_back() -> None:
     costs = [Cost(0.012, 1, 1), Cost(0.512, 3, 1), Cost(0.036, 4000, 3)]
     assert nearest(costs) == pytest.approx(0.012) and felt(costs, nearest(costs)) == pytest.approx(0.5)
     assert nearest([]) == nearest([Cost(2.0, 1, 1)]) == FARTHEST_SECONDS
-    assert felt([Cost(2.0, 1, 1)], FARTHEST_SECONDS) == pytest.approx(1.75), "slow by itself, however far"
+    assert felt([Cost(2.0, 1, 1)], FARTHEST_SECONDS) == pytest.approx(1.75), "slow by itself, whatever the distance"
 
 
 def test_late_polls_tell_the_interval_in_fact(stage: Stage) -> None:
@@ -144,7 +143,7 @@ def test_late_polls_tell_the_interval_in_fact(stage: Stage) -> None:
     assert watched.pace == 15.0
     worker._due = 1030.0
     worker._poll(1045.5)
-    assert watched.pace == 30.0, "we had too much to do"
+    assert watched.pace == 30.0, "our own queue was too long"
     worker._due = 1060.0
     worker._poll(1060.0)
     assert watched.pace == 15.0

@@ -38,7 +38,7 @@ DDL_HANG = scenarios()["ddl-hang"]
 
 
 class Site:
-    """A worker on the database that hangs, two seconds older at each poll."""
+    """A worker on the hanging database, two seconds older at each poll."""
 
     def __init__(self, look: BlockerLook, at: float = 70.0, scenario: Scenario = DDL_HANG) -> None:
         self.at, self.looks, self.opened, self.asked = at, 0, 0, list[Binds]()
@@ -195,7 +195,7 @@ def test_waiters_in_the_library_cache_are_told_beside_those_of_the_row_cache() -
 
 
 class StuckLook(ScriptedBackend):
-    """A database whose v$rowcache_parent does not come back within any time that somebody would wait."""
+    """A database whose v$rowcache_parent does not answer within any reasonable time."""
 
     def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Scripted:
         told = super().answer(service, sql, binds)
@@ -221,7 +221,7 @@ def test_look_that_hangs_ends_at_its_own_deadline_and_the_polls_go_on(tmp_path: 
     got = watched.published.diagnosis
     assert got.severity == "critical" and got.blockers is not None
     assert "hit its deadline" in (got.blockers.unknown or "")
-    assert [blocker.sid for blocker in got.blockers.blockers] == [312], "those who wait name it all the same"
+    assert [blocker.sid for blocker in got.blockers.blockers] == [312], "the waiting sessions name it all the same"
     lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
     assert [line["action"] for line in lines] == ["look for blockers"] and "deadline" in lines[0]["outcome"]
     assert service.counters.logins == 1, "the session answered a ping and was kept"

@@ -1,4 +1,4 @@
-"""From a configured database to a connection: what of the configuration reaches the driver, and clear words where it cannot."""
+"""From a configured database to a connection: which settings reach the driver, and clear words where they cannot."""
 
 from pathlib import Path
 

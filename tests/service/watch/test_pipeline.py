@@ -49,8 +49,8 @@ def test_second_poll_gives_an_interval_by_the_clock_of_the_database(stage: Stage
 
 
 def test_quiet_poll_takes_few_calls(stage: Stage) -> None:
-    """Its cost is counted in calls of our own functions, which do not depend on the machine."""
-    stage.watch(DatabaseSettings(name="quiet", dsn="demo:healthy-19c", interval=2.5))  # polled by no other test
+    """Its cost in calls of our own functions, which do not depend on the machine."""
+    stage.watch(DatabaseSettings(name="quiet", dsn="demo:healthy-19c", interval=2.5))  # no other test polls it
     for moment in range(4):
         stage.poll("quiet", at=3.0 * moment)
     calls = Counter[str]()
@@ -82,7 +82,7 @@ def test_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
 def test_prediction_is_made_with_a_new_verdict_and_when_somebody_asks(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage.watch(DatabaseSettings(name="storm", dsn="demo:undo-storm", interval=2.5))  # polled by no other test
+    stage.watch(DatabaseSettings(name="storm", dsn="demo:undo-storm", interval=2.5))  # no other test polls it
     predictions = list[object]()
 
     def counted(*given: Any) -> object:
@@ -96,7 +96,7 @@ def test_prediction_is_made_with_a_new_verdict_and_when_somebody_asks(
         for told, before in pairwise(polls[::-1])
         if verdict_of(told.diagnosis) != verdict_of(before.diagnosis)
     ]
-    assert len(predictions) == len(news) < 5, "nobody asked"
+    assert len(predictions) == len(news) < 5, "no request needed the whole"
     last = polls[-1]
     assert last.short and last.diagnosis.findings == last.whole.findings
     assert (last.diagnosis.prediction, last.diagnosis.steps) == (None, ())
@@ -111,7 +111,7 @@ def test_quiet_poll_says_what_it_cannot_tell_to_an_episode_that_lasts(stage: Sta
     first = stage.poll("healthy-19c", at=40)
     stage.poll("healthy-19c", at=42)
     quiet = stage.poll("healthy-19c", at=44)
-    assert quiet.short and quiet.diagnosis.undetermined == (), "nobody wants to know"
+    assert quiet.short and quiet.diagnosis.undetermined == (), "nobody reads it"
     at = first.snapshot.taken_at
     assert quiet.delta is not None and at is not None
     cause = engine.diagnose(quiet.delta).undetermined[0].cause
@@ -224,7 +224,7 @@ def test_series_names_stay_when_an_idle_interval_infers_nothing(stage: Stage) ->
     busy = stage.poll("busy-but-fine", at=30)
     idle = stage.poll("busy-but-fine", at=30.001)
     assert "unknown" not in {busy.labels.name(child) for child in busy.map.children}
-    assert idle.map.children == {}, "next to no gets, so nothing can be inferred"
+    assert idle.map.children == {}, "next to no gets, so there is nothing to infer"
     assert {child: idle.labels.name(child) for child in busy.map.children} == {
         child: busy.labels.name(child) for child in busy.map.children
     }

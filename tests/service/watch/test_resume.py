@@ -1,4 +1,4 @@
-"""A restart is no new beginning: the first poll has an interval, a trouble goes on, a confirmation still counts."""
+"""A restart continues: the first poll has an interval, a trouble goes on, a confirmation still counts."""
 
 import time
 from dataclasses import replace

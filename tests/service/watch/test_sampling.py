@@ -1,4 +1,4 @@
-"""The worker's bursts: samples of who waits, only while the row cache costs something or somebody asked."""
+"""The worker's bursts: samples of waiting sessions, only while the row cache costs something or on request."""
 
 from time import monotonic, sleep
 
@@ -18,7 +18,7 @@ from tests.service.stage import BEGAN, Kept
 
 
 class Site:
-    """A worker on a scripted database that is two seconds older at each poll; it looks when the test rests it."""
+    """A worker on a scripted database that is two seconds older at each poll. It looks during the test's pauses."""
 
     def __init__(self, name: str, refused: tuple[str, ...] = ()) -> None:
         self.at, self.looks = 40.0, 0
@@ -42,7 +42,7 @@ class Site:
         return "secret"
 
     def poll(self, looks: int = 3) -> Published:
-        """A poll, and as many looks after it as its burst takes."""
+        """A poll, and the looks of its burst after it."""
         self.worker.step()
         published, burst = self.worker.watched.published, self.worker._burst
         assert published is not None and self.worker.watched.failure is None
@@ -54,7 +54,7 @@ class Site:
 def test_samples_are_in_the_next_diagnosis_while_the_row_cache_costs() -> None:
     site = Site("undo-storm")
     site.poll()
-    assert site.looks == 0, "the first poll knows no cost"
+    assert site.looks == 0, "the first poll has no cost yet"
     assert site.poll().diagnosis.who == () and site.looks == 3
     published = site.poll()
     assert published.diagnosis.who

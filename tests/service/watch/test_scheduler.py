@@ -1,4 +1,4 @@
-"""The poll scheduler: bounded, fair, never held up by those that hang, and said aloud where it has too much to do."""
+"""The poll scheduler: bounded, fair, never delayed by databases that hang, and it reports when it has too much to do."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from collectors.deadline import SessionCalls, TooLate
 from service.state.readiness import readiness
 from service.watch import scheduler as module
+from service.watch.right_of_way import RightOfWay
 from service.watch.scheduler import PollScheduler, QueueMetrics
 from tests.oracle_standin.deadline import HANGS
 from tests.service.simulated_fleet import SimulatedFleet
@@ -66,7 +67,7 @@ def schedulers() -> Iterator[list[PollScheduler]]:
 
 @pytest.fixture
 def hang(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """What a database does that says nothing, until the test is over."""
+    """A database that says nothing until the test is over."""
     monkeypatch.setattr("collectors.deadline.SILENCE_SECONDS", 0.01)
     over = threading.Event()
 
@@ -94,6 +95,30 @@ def test_polls_in_hand_and_at_work_are_bounded(schedulers: list[PollScheduler]) 
     open_.set()
     becomes(lambda: all(task.turns == 1 for task in tasks), "each has had its turn")
     assert (begun.most, working.most <= 2) == (4, True)
+
+
+def test_scrape_goes_before_polls_that_wait_for_a_place_at_work(schedulers: list[PollScheduler]) -> None:
+    schedulers.append(one := PollScheduler(in_hand=4, at_work=1))
+    begun, open_, done = Peak(), threading.Event(), threading.Event()
+
+    def poll() -> None:
+        with begun:
+            SessionCalls("db").run(lambda: open_.wait(HANGS), HANGS, "a statement")
+            worked.append(done.is_set())
+
+    worked: list[bool] = []
+    for number in range(4):
+        one.add(Task(f"db-{number}", poll), 0.0)
+    becomes(lambda: begun.most == 4, "all wait for an answer")
+    one.right_of_way = RightOfWay(clock=lambda: 0.0)
+    with one.right_of_way.first():
+        open_.set()
+        assert one._work.acquire(timeout=HANGS), "a place is free"
+        one._work.release()
+        threading.Event().wait(0.05)  # in which a poll that does not stand back would go on
+        done.set()
+    becomes(lambda: len(worked) == 4, "each goes on")
+    assert worked == [True] * 4, "none before the scrape has its answer"
 
 
 def test_databases_that_hang_keep_nobody_from_being_polled(
@@ -205,7 +230,7 @@ def test_queue_tells_the_longest_wait_of_the_last_minute() -> None:
         one._put(late := Task(), 1001.0)
     assert one.queue_seconds == 0.0
     now = 1004.0
-    assert one.queue_seconds == 4.0, "who waits now counts"
+    assert one.queue_seconds == 4.0, "a waiting poll counts now"
     assert one._next() is not None and one._next() is None, "one place in hand"
     assert b"latchscope_poll_queue_seconds 4.0" in generate_latest(registry)
     now = 1010.0

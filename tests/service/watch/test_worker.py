@@ -32,7 +32,7 @@ HERE = {"host": "127.0.0.1:8000"}
 
 @dataclass
 class Site:
-    """One database on the stand-in, its account locked by a second wrong password, and the file with the credential."""
+    """One database on the stand-in whose account a second wrong password locks, and the file with the credential."""
 
     listener: Listener
     folder: Path
@@ -99,7 +99,7 @@ def test_standin_worker_logs_in_again_when_the_credential_changes(site: Site) ->
     assert site.logins == 1
     site.service.accounts.unlock(USER)
     within(HANGS, lambda: live(worker, TEN_MINUTES))
-    assert site.logins == 1, "an unlocked account changes nothing: the password is still the refused one"
+    assert site.logins == 1, "unlocking the account changes nothing: the password is still the refused one"
     site.write(PASSWORD)
     within(HANGS, worker.step)
     assert site.logins == 2 and worker.watched.up
@@ -152,7 +152,7 @@ def test_standin_worker_keeps_its_session_through_slow_statements(site: Site, mo
 
 @dataclass
 class Opener:
-    """Opens what it is told to, or raises it."""
+    """Opens the given connection, or raises the given error."""
 
     outcomes: list[Connection | Exception] = field(default_factory=list)
     word: str | Exception = "secret"

@@ -1,4 +1,4 @@
-"""Who may do what: tokens and roles, and without tokens this machine alone."""
+"""Access: tokens and roles, and without tokens only this machine."""
 
 import base64
 import hashlib
@@ -161,7 +161,9 @@ def test_page_of_another_site_cannot_use_the_remembered_password(
 ) -> None:
     app = client(tmp_path, tokens)
     assert app.get(RESUME, "POST", headers=basic(OPERATE) | headers).status_code == status
-    assert app.get(RESUME, "POST", headers=bearer(OPERATE) | headers).status_code == 200, "no browser sends a bearer"
+    assert app.get(RESUME, "POST", headers=bearer(OPERATE) | headers).status_code == 200, (
+        "no browser sends a bearer token"
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_tokens_file_that_is_missing_is_reported(tmp_path: Path) -> None:
 
 
 def public(folder: Path) -> str:
-    """A configuration that listens on every address, and asks for no token."""
+    """A configuration that listens on every address, without tokens."""
     file = folder / "latchscope.yaml"
     databases = [{"name": "a", "dsn": "demo:undo-storm"}]
     whole = {"listen": "0.0.0.0:0", "store": f"sqlite:///{folder}/s.db", "databases": databases}
@@ -206,7 +208,7 @@ def test_insecure_serves_a_public_address_warns_and_ends_at_once(tmp_path: Path)
     process = Started("-m", "service", "serve", "--config", public(tmp_path), "--insecure", errors=errors)
     try:
         becomes(lambda: "without access control" in errors.read_text(), "it warns")
-        process.terminate()  # perhaps before the web server listens to signals
+        process.terminate()  # perhaps before the web server handles signals
         assert process.wait(HANGS) == 0
     finally:
         process.kill()

@@ -1,4 +1,4 @@
-"""What monitoring asks for is answered while every thread that there is for others waits for the store."""
+"""Monitoring gets its answers while every other thread waits for the store."""
 
 import asyncio
 from threading import Event
@@ -24,7 +24,7 @@ OUTSIDE = {
 
 
 async def crowded(app: FastAPI, told: Event) -> tuple[dict[str, int], set[int]]:
-    """What those outside are answered while the crowd waits for the store, and what the crowd is answered in the end."""
+    """The answers to monitoring while the crowd waits for the store, and the crowd's answers in the end."""
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000", timeout=None) as client:
         threads, answers = current_default_thread_limiter(), {}

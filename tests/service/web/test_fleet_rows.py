@@ -1,4 +1,4 @@
-"""Rows of the fleet: state in a word, since when, what it costs, what eases, and how many stand how."""
+"""Rows of the fleet: state in a word, since when, what it costs, what eases, and counts by state."""
 
 from datetime import UTC, timedelta
 
@@ -18,7 +18,7 @@ def test_row_tells_state_cause_cost_cache_and_since_when(stage: Stage) -> None:
     )
     assert row.impact is not None and row.impact.share_of_db_time is not None
     assert 0.3 < row.impact.share_of_db_time < 0.4
-    assert row.since is None, "one poll that shows it makes no episode yet"
+    assert row.since is None, "one poll that shows it opens no episode yet"
     fine = database_out(stage["healthy-19c"])
     assert (fine.state, fine.severity, fine.since, fine.cause) == ("Fine", "info", None, None)
     stage.poll("undo-storm", at=90)
@@ -75,4 +75,4 @@ def test_causes_have_the_databases_in_trouble_by_them_the_dearest_first(stage: S
     found = having(stage.board)
     assert {one.name for one in found["sequence-nocache"]} == {"nocache-sequence-1", "nocache-sequence-2"}
     assert [one.state for one in found["undo-segments"]] == ["Critical"]
-    assert "spin-only" not in found, "what costs nothing is no trouble"
+    assert "spin-only" not in found, "a costless finding is no trouble"

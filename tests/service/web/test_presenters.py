@@ -1,4 +1,4 @@
-"""What REST and pages show of the board, in every state a database can be in."""
+"""What REST and pages show of the board, in every state of a database."""
 
 from datetime import timedelta
 
@@ -38,7 +38,7 @@ def test_presenters_show_no_verdict_when_the_last_poll_is_too_old(stage: Stage) 
     watched = stage["undo-storm"]
     told = database_out(watched)
     assert (told.up, told.data_age_seconds, told.severity, told.headline) == (False, 57.0, None, None)
-    assert told.release == "11.2.0.4.0", "what the database is does not grow old"
+    assert told.release == "11.2.0.4.0", "the identity of the database does not grow old"
     assert "too old" in presenters.diagnosis_of(watched).headline
     assert presenters.caches_out(watched).caches == ()
 

@@ -1,4 +1,4 @@
-"""Clients that are slow, many or rude: each has so long and no longer, and the others are served meanwhile."""
+"""Clients that are slow, many or rude: each has a time limit, and the others get their answers in the meantime."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ LARGE = 64 * 2**20
 
 
 class App:
-    """Answers /large with much, /wait when it is let, and everything else at once; counts what it was asked."""
+    """Answers /large with much, /wait after a signal, and everything else at once. Counts its requests."""
 
     def __init__(self) -> None:
         self.state = SimpleNamespace(feed=SimpleNamespace(stop=lambda: None))
@@ -79,7 +79,7 @@ def connected(port: int) -> socket.socket:
 
 
 def ended(connection: socket.socket) -> bool:
-    """Whether the other side ends the connection, sooner or later; what it still says is read."""
+    """Whether the other side ends the connection sooner or later. Its remaining bytes are read."""
     with suppress(ConnectionError):
         while connection.recv(65536):
             pass
@@ -93,7 +93,7 @@ def answered(port: int) -> bool:
 
 
 def dripping(connection: socket.socket, text: bytes) -> bool:
-    """Whether we can no longer send, byte after byte, well after anybody's patience is over."""
+    """Whether sending fails, byte after byte, long after every time limit."""
     pause = threading.Event()
     try:
         for byte in text * 1000:
@@ -164,7 +164,7 @@ def test_whoever_idles_makes_room_for_others(port: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(PatientProtocol, "most_connections", 5)
     idle = [connected(port) for _ in range(40)]
     assert answered(port)
-    assert all(ended(each) for each in idle[:30]), "who came first has waited the longest"
+    assert all(ended(each) for each in idle[:30]), "the first has waited the longest"
     for each in idle:
         each.close()
 
@@ -179,7 +179,7 @@ def test_connections_beyond_what_is_served_are_refused(port: int, monkeypatch: p
         assert ended(more)
     app.let.set()
     for each in busy:
-        assert b"200 OK" in each.recv(4096), "who is served is served to the end"
+        assert b"200 OK" in each.recv(4096), "a request in progress runs to its end"
         each.close()
 
 

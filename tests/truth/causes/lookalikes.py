@@ -1,4 +1,4 @@
-"""What looks like a trouble of the row cache and is none, or is its victim (KB-45, KB-50, section 5.6)."""
+"""What resembles row cache trouble and is none, or is its victim (KB-45, KB-50, section 5.6)."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ GUARDED = (("dc_users", None), ("dc_objects", None), ("dc_segments", None), ("dc
 
 
 def _everywhere(it: Instance, cause: str, stake: float, mean: float) -> None:
-    """Sleeps on whatever is asked for, each as long as a holder is off its processor."""
+    """Sleeps on any cache with look-ups, each as long as a holder is off its processor."""
     weights = [it.dice.between(0.4, 1.6) for _ in GUARDED]
     for (name, subordinate), weight in zip(GUARDED, weights, strict=True):
         cache = it.release.cache(name, subordinate)
@@ -37,7 +37,9 @@ def _everywhere(it: Instance, cause: str, stake: float, mean: float) -> None:
 
 @stages("starved-host", "host", role="look-alike")
 def no_processor_left(it: Instance, stake: float) -> None:
-    """Others take the processors: a holder loses its own in the middle of a hold, and everybody waits till it is back."""
+    """Other programs take the processors: a holder loses its own in the middle of a hold, and everybody waits until it is
+    back.
+    """
     it.demand = it.cpus * it.dice.between(1.1, 3.0)
     it.host = replace(it.host, stalled=0.03, stall=it.dice.scale(0.04, 0.3))
     it.paging = it.dice.scale(1e6, 1e8) if it.dice.chance(0.5) else 0.0
@@ -59,7 +61,7 @@ def kept_off_by_a_plan(it: Instance, stake: float) -> None:
 
 @stages("downstream-of-library-cache", "library cache", also=["hard-parse-storm"], role="look-alike")
 def library_cache(it: Instance, stake: float) -> None:
-    """One hot object of the library cache, or many versions: the row cache is asked a little more, and waits a little."""
+    """One hot object of the library cache, or many versions: a few more row cache look-ups, and few waits."""
     look_ups = it.contend(
         "downstream-of-library-cache",
         it.dice.pick(("dc_objects", "dc_users")),
@@ -78,7 +80,7 @@ def library_cache(it: Instance, stake: float) -> None:
 
 @stages("logon-cursor-mutex", "library cache", role="look-alike")
 def logons_at_one_cursor(it: Instance, stake: float) -> None:
-    """A storm of logons meets at the cursors that every logon runs; the row cache is asked more, and hardly waited for."""
+    """A storm of logons meets at the cursors that every logon runs: more row cache look-ups, and hardly any waits."""
     it.contend(
         "logon-cursor-mutex", "dc_users", stake, it.dice.scale(2e-5, 1e-4), shape=shapes.normal(it.dice), during="logon"
     )
@@ -89,7 +91,9 @@ def logons_at_one_cursor(it: Instance, stake: float) -> None:
 
 @stages("failed-logon-delay", "library cache", releases=EVERY, role="look-alike")
 def wrong_passwords(it: Instance, stake: float) -> None:
-    """From 11.2 on a wrong password is punished while the account is held in the library cache, not in the row cache."""
+    """From 11.2 on, a wrong password is punished while the session holds the account in the library cache, not in the row
+    cache.
+    """
     it.neighbour(
         "failed-logon-delay", "library cache lock", stake * it.dice.between(8, 30), it.dice.between(1, 4), "logon"
     )
@@ -115,7 +119,7 @@ def spinning_absorbs(it: Instance, stake: float) -> None:
 
 @stages("benign-internal", "no cost", caches=["outstanding_alerts", "dc_awr_control"], role="look-alike")
 def alerts_always_miss(it: Instance, stake: float) -> None:
-    """Background work asks for alerts that are not there: nearly every look-up misses, and it costs nothing."""
+    """Background work looks for alerts that do not exist: nearly every look-up misses, and it costs nothing."""
     it.extra["outstanding_alerts", None] += it.dice.scale(0.5, 30)
     it.missed["outstanding_alerts", None] = it.dice.between(0.9, 1.0)
     it.conflicts["outstanding_alerts"] = (0.9, it.dice.between(0.3, 2.0))
@@ -123,7 +127,7 @@ def alerts_always_miss(it: Instance, stake: float) -> None:
 
 @stages("busy-but-fine", "no cost", role="look-alike")
 def busy(it: Instance, stake: float) -> None:
-    """Tens of millions of look-ups an hour, each quick: no wait worth the name. No cause of the catalogue."""
+    """Tens of millions of look-ups an hour, each quick, without notable waits. No cause of the catalogue."""
     rate = it.dice.scale(4000, 25000)
     it.extra["dc_users", None] += rate * (0.1 if it.release.fast else 1.0)
     if it.release.fast:

@@ -13,7 +13,7 @@ PROPERTIES_READ = 60
 
 @stages("ddl-invalidation", "objects", caches=[OBJECTS])
 def ddl_by_day(it: Instance, stake: float) -> None:
-    """DDL holds the object's entry exclusively; sessions that parse it again wait, here and in the library cache."""
+    """DDL holds the object's entry exclusively. Sessions that parse it again wait, here and in the library cache."""
     it.convoy(
         "ddl-invalidation",
         OBJECTS,
@@ -48,7 +48,7 @@ def dictionary_views_read(it: Instance, stake: float) -> None:
 
 @stages("object-types", "objects", caches=["dc_global_oids"], releases=("11.2.0.3", "11.2.0.4", "12.1", "12.2"))
 def object_types_in_calls(it: Instance, stake: float) -> None:
-    """Each call with an object type asks dc_global_oids, dc_objects and dc_users, about five look-ups in all."""
+    """Each call with an object type looks up dc_global_oids, dc_objects and dc_users, about five times in all."""
     look_ups = it.contend(
         "object-types",
         "dc_global_oids",
@@ -64,7 +64,7 @@ def object_types_in_calls(it: Instance, stake: float) -> None:
 
 @stages("object-grants", "objects", caches=["dc_object_grants"])
 def very_many_grants(it: Instance, stake: float) -> None:
-    """Objects with thousands of grants: every check of a privilege walks the subordinates."""
+    """Objects with thousands of grants: every privilege check walks the subordinates."""
     look_ups = it.contend(
         "object-grants",
         "dc_object_grants",
@@ -81,7 +81,7 @@ def very_many_grants(it: Instance, stake: float) -> None:
 
 @stages("failed-parses", "objects", caches=[OBJECTS])
 def statements_that_fail(it: Instance, stake: float) -> None:
-    """A client tries names that do not exist: parses fail, each after asking for the object under several owners."""
+    """A client tries names that do not exist: parses fail, each after look-ups of the object under several owners."""
     look_ups = it.contend(
         "failed-parses",
         OBJECTS,

@@ -9,7 +9,7 @@ DEFS, DATA = "dc_histogram_defs", "dc_histogram_data"
 
 
 def parse_storm(it: Instance, stake: float, cause: str) -> None:
-    """Literals: hard parses by the hundred, the library cache in front and every dictionary cache in its wake."""
+    """Literals: hard parses by the hundred. The library cache suffers first, then every dictionary cache."""
     names = (("dc_objects", None), ("dc_segments", None), (DEFS, None), (DATA, 0), ("dc_users", None))
     weights = [it.dice.between(0.6, 1.4) for _ in names]
     for (name, subordinate), weight in zip(names, weights, strict=True):
@@ -63,7 +63,7 @@ def histograms_read(it: Instance, stake: float) -> None:
 
 @stages("many-partitions", "parsing", caches=[DEFS, DATA, "dc_objects", "dc_segments"])
 def partitions(it: Instance, stake: float) -> None:
-    """More partitions and columns than the shared pool keeps: entries are pushed out and read again."""
+    """More partitions and columns than the shared pool keeps: entries are evicted and read again."""
     look_ups = it.contend(
         "many-partitions", DEFS, stake, it.dice.scale(6e-6, 3e-5), shape=shapes.reloads(it.dice), during="hard parse"
     )
@@ -81,7 +81,7 @@ def partitions(it: Instance, stake: float) -> None:
 
 @stages("statistics-gathering", "parsing", caches=[DEFS, DATA])
 def statistics(it: Instance, stake: float) -> None:
-    """Statistics are gathered by day: histograms are written while others read them."""
+    """Statistics are gathered by day: histograms are written while other sessions read them."""
     it.convoy(
         "statistics-gathering",
         DEFS,
@@ -106,7 +106,7 @@ def statistics(it: Instance, stake: float) -> None:
 
 @stages("dynamic-sampling", "parsing", caches=[DEFS, DATA])
 def sampling(it: Instance, stake: float) -> None:
-    """The level of dynamic sampling is high, so that hard parses run statements of their own and ask for statistics."""
+    """The level of dynamic sampling is high, so hard parses run extra statements and read statistics."""
     level = str(it.dice.whole(4, 11))
     if it.containers and it.dice.chance(0.4):
         it.pdb_parameters["optimizer_dynamic_sampling"] = level
@@ -127,7 +127,7 @@ def sampling(it: Instance, stake: float) -> None:
 
 @stages("shared-pool-shrink", "parsing", role="cause")
 def pool_made_smaller(it: Instance, stake: float) -> None:
-    """The SGA takes memory from the shared pool: entries are thrown out and everything is loaded again at once."""
+    """The SGA takes memory from the shared pool: entries are evicted, and everything loads again at once."""
     names = ("dc_objects", "dc_segments", DEFS, "dc_users")
     weights = [it.dice.between(0.5, 1.5) for _ in names]
     for name, weight in zip(names, weights, strict=True):

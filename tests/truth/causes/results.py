@@ -36,7 +36,7 @@ def _latch(it: Instance, cause: str, stake: float, hold: float, who: Who, during
 
 @stages("result-cache-latch", "result cache", releases=BEFORE_18)
 def results_invalidated(it: Instance, stake: float) -> None:
-    """Cached functions on tables that change: results are made and thrown away under the one latch."""
+    """Cached functions on tables that change: results are made and discarded under the one latch."""
     load = _latch(it, "result-cache-latch", stake, it.dice.scale(4e-6, 2e-5), Who(sql_id="6zr1k0yq8bq3t"))
     it.drive("execution", load.gets / it.dice.between(3, 12))
 
@@ -67,7 +67,7 @@ def adaptive_sampling(it: Instance, stake: float) -> None:
 
 @stages("result-cache-spin-only", "result cache", releases=BEFORE_18, role="look-alike")
 def collisions_only(it: Instance, stake: float) -> None:
-    """Half of the gets meet the latch held, and spinning absorbs nearly all of it."""
+    """Half of the gets find the latch held, and spinning absorbs nearly all of it."""
     hold = it.dice.scale(1e-6, 5e-6)
     load = light(it.dice.between(0.2, 0.5) / hold, hold, max(it.sessions, 4.0), it.host)
     kept = it.dice.scale(1e-5, 4e-4)

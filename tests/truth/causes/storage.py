@@ -9,7 +9,7 @@ from tests.truth.releases import LATCHED
 
 @stages("extent-allocation", "storage", caches=["dc_tablespaces"])
 def tablespaces_looked_up(it: Instance, stake: float) -> None:
-    """Small extents and temporary segments: each allocation asks for the tablespace."""
+    """Small extents and temporary segments: each allocation looks up the tablespace."""
     look_ups = it.contend(
         "extent-allocation",
         "dc_tablespaces",
@@ -30,7 +30,7 @@ def tablespaces_looked_up(it: Instance, stake: float) -> None:
     releases=LATCHED,
 )
 def extents_in_the_dictionary(it: Instance, stake: float) -> None:
-    """Space is managed in the dictionary: every extent that comes or goes changes entries of these caches."""
+    """Space is managed in the dictionary: every new or freed extent changes entries of these caches."""
     names = ("dc_free_extents", "dc_used_extents", "dc_tablespace_quotas")
     first = it.dice.pick(names)
     look_ups = it.contend("dictionary-managed", first, stake, it.dice.scale(8e-6, 4e-5), shape=shapes.changes(it.dice))
@@ -82,7 +82,7 @@ def sequence_of_a_cluster(it: Instance, stake: float) -> None:
 
 @stages("cluster-conflicts", "cluster", caches=["dc_objects", "dc_segments"], releases=LATCHED, cluster=True)
 def entries_of_a_cluster(it: Instance, stake: float) -> None:
-    """Instances invalidate each other's entries: whoever needs one waits for the cluster lock."""
+    """Instances invalidate each other's entries. A session that needs one waits for the cluster lock."""
     name = it.dice.pick(("dc_objects", "dc_segments"))
     it.convoy(
         "cluster-conflicts",

@@ -8,7 +8,7 @@ from tests.truth.releases import LATCHED
 
 UNDO = "dc_rollback_segments"
 PER_ENTRY = 1.1e-9
-"""Seconds a search takes longer for each entry: a share of the list is walked, at a few nanoseconds an entry."""
+"""Seconds by which each entry lengthens a search: it walks a share of the list, a few nanoseconds per entry."""
 
 
 def _crowd(it: Instance, entries: float) -> None:
@@ -17,7 +17,7 @@ def _crowd(it: Instance, entries: float) -> None:
 
 
 def _walked(it: Instance, cause: str, stake: float, entries: float) -> None:
-    """Look-ups that walk a long list: the more entries the longer the hold."""
+    """Look-ups that walk a long list: more entries mean a longer hold."""
     _crowd(it, entries)
     hold = it.dice.scale(2e-6, 5e-6) + entries * PER_ENTRY * it.dice.between(0.5, 2.0)
     load = Who(*it.dice.pick((("ETL", "sqlldr", "DWH"), ("JDBC Thin Client", "JDBC Thin Client", "APP"))))
@@ -32,7 +32,7 @@ def too_many_segments(it: Instance, stake: float) -> None:
 
 @stages("undo-segment-floor", "undo", caches=[UNDO], releases=LATCHED, also=["undo-segments"])
 def floor_of_segments(it: Instance, stake: float) -> None:
-    """Somebody set the hidden floor, and as many segments stay online as it says."""
+    """Somebody set the hidden floor, and that many segments stay online."""
     floor = it.dice.whole(3000, 32000)
     it.parameters["_rollback_segment_count"] = str(floor)
     if it.dice.chance(0.4):
@@ -42,7 +42,7 @@ def floor_of_segments(it: Instance, stake: float) -> None:
 
 @stages("undo-retention-runaway", "undo", caches=[UNDO], releases=(*LATCHED, "12.2", "19"), also=["undo-segments"])
 def retention_of_days(it: Instance, stake: float) -> None:
-    """Retention was tuned to days; nothing expires, so segments are added instead of used again."""
+    """Retention was tuned to days. Nothing expires, so new segments are added instead of reused."""
     _walked(it, "undo-retention-runaway", stake, it.dice.scale(2800, 15000))
     it.undo.tuned = it.dice.between(2, 12) * 86400
     it.undo.longest_query = it.undo.tuned * it.dice.between(0.2, 0.95) if it.dice.chance(0.5) else it.dice.about(1800)
@@ -62,14 +62,16 @@ def segments_brought_online(it: Instance, stake: float) -> None:
     )
     segments = it.dice.scale(150, 1900)
     _crowd(it, segments)
-    it.modified[UNDO, None] += waits * it.dice.between(0.1, 1.0)  # who waits for the entry is about to change it
+    it.modified[UNDO, None] += waits * it.dice.between(
+        0.1, 1.0
+    )  # a session that waits for the entry is about to change it
     it.undo.concurrency = round(segments * it.dice.between(0.4, 0.9))
     it.drive("commit", it.dice.scale(100, 1000))
 
 
 @stages("transaction-rate", "undo", caches=[UNDO], releases=LATCHED)
 def short_transactions(it: Instance, stake: float) -> None:
-    """An ordinary number of segments; every transaction binds one, and there are very many transactions."""
+    """An ordinary number of segments. Every transaction binds one, and there are very many transactions."""
     hold = it.dice.scale(8e-6, 3e-5)
     look_ups = it.contend("transaction-rate", UNDO, stake, hold, shape=shapes.volume(it.dice))
     it.drive("commit", look_ups / it.dice.between(1.5, 4.0))

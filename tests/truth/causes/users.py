@@ -34,7 +34,7 @@ def _roles(it: Instance, cause: str, stake: float, roles: float, hold: float) ->
 
 @stages("logon-storm", "users", caches=[USERS, "dc_profiles"])
 def logons(it: Instance, stake: float) -> None:
-    """No pool: every request logs on, sets its roles and goes."""
+    """No pool: every request logs on, sets its roles and leaves."""
     look_ups = it.contend(
         "logon-storm",
         USERS,
@@ -53,7 +53,7 @@ def logons(it: Instance, stake: float) -> None:
 
 @stages("profile-lookups", "users", caches=["dc_profiles"], also=["logon-storm"])
 def profiles(it: Instance, stake: float) -> None:
-    """Limits of the profile are read over and over while sessions log on."""
+    """Limits of the profile are read again and again while sessions log on."""
     look_ups = it.contend(
         "profile-lookups",
         "dc_profiles",
@@ -79,7 +79,7 @@ def slow_under_the_mutex(it: Instance, stake: float) -> None:
 
 @stages("row-cache-clones", "users", caches=[USERS, "dc_objects", "dc_histogram_defs"], releases=("19",))
 def copies_of_hot_objects(it: Instance, stake: float) -> None:
-    """Copies of hot entries are made and not given back, so that the pool of the row cache grows and searches lengthen."""
+    """Copies of hot entries are made and not returned, so the pool of the row cache grows and searches lengthen."""
     it.full = it.release.full.format(it.dice.whole(3, 14))
     name = it.dice.pick((USERS, "dc_objects", "dc_histogram_defs"))
     it.contend("row-cache-clones", name, stake, it.dice.scale(5e-6, 4e-5), shape=shapes.normal(it.dice))
@@ -91,7 +91,7 @@ def copies_of_hot_objects(it: Instance, stake: float) -> None:
 
 @stages("grants-while-logging-on", "users", caches=[USERS])
 def grants(it: Instance, stake: float) -> None:
-    """A job grants and revokes while sessions log on; the user's entry is held exclusively meanwhile."""
+    """A job grants and revokes while sessions log on. It holds the user's entry exclusively in the meantime."""
     it.convoy(
         "grants-while-logging-on",
         USERS,
@@ -116,7 +116,7 @@ def hash_joins(it: Instance, stake: float) -> None:
     second = it.contend(
         "px-hash-joins", "dc_tablespaces", stake * (1 - part), hold, shape=shapes.volume(it.dice), who=who
     )
-    fewer = min(first, second)  # the same joins ask both, so the caches are asked alike
+    fewer = min(first, second)  # the same joins look up both, so the caches have equal gets
     it.extra[USERS, None] += (second - first) * (first == fewer)
     it.extra["dc_tablespaces", None] += (first - second) * (second == fewer)
     it.drive("execution", fewer * it.dice.between(0.02, 0.3))

@@ -84,5 +84,5 @@ def test_storm_that_is_cured_leaves_nothing_unusual_of_what_its_chain_called_unu
     (cause,) = (finding for finding in during.findings if finding.cause == "undo-segments")
     beyond = {sign.signal for sign in cause.evidence if sign.usual and sign.value > (sign.usual.high or sign.value)}
     assert {"share_of_holders", "entries_used"} <= beyond
-    assert "share_of_lookups" not in beyond, "the load goes on after the cure, and so does the share of its gets"
+    assert "share_of_lookups" not in beyond, "the load goes on after the cure, and so does its share of gets"
     assert next(link.usual for link in during.chain if link.kind == "cache") is None

@@ -1,4 +1,4 @@
-"""The cache of a chain: read or inferred, named by waiters, or only likely; and what is missing where it is not known."""
+"""The cache of a chain: read, inferred, named by waiters, or only likely; and what is missing if it is unknown."""
 
 from rules.chain import ChainLink
 from rules.engine import diagnose

@@ -1,4 +1,4 @@
-"""The place and the holder of a chain: how many of the sleeps, a child that is not known, and what a place does not prove."""
+"""The place and the holder of a chain: their share of the sleeps, an unknown child, and what a place does not prove."""
 
 from rules.chain import ChainLink
 from rules.context import SignalContext

@@ -1,4 +1,4 @@
-"""The study of processor counters in words: the warning unless the counters are the holder's, and slips of perf."""
+"""The study of processor counters in words: the warning unless the counters are those of the holder, and mistakes of perf."""
 
 from rules.studies.cpu import cpu_study
 from service.render.study.cpu import cpu_page

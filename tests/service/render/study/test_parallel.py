@@ -1,4 +1,4 @@
-"""The study of parallel work in words: published figures, sums, and what more workers did not do."""
+"""The study of parallel work in words: published figures, totals, and what more workers did not achieve."""
 
 from rules.studies.parallel import parallel_study
 from service.render.study.page import StudyTable

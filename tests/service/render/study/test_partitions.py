@@ -1,4 +1,4 @@
-"""The study of partitions in words: the setting with its interval, errors by what was fitted, refusals."""
+"""The study of partitions in words: the setting with its interval, errors by fitted terms, refusals."""
 
 import pytest
 

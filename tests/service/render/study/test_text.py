@@ -1,4 +1,4 @@
-"""A study on a terminal: at most 100 columns, every point on its chart, names that do not break out."""
+"""A study on a terminal: at most 100 columns, every point on its chart, and names without effect."""
 
 import pytest
 

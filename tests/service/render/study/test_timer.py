@@ -1,4 +1,4 @@
-"""The timer study in words: what changes for whom."""
+"""The timer study in words: what changes, and for which sessions."""
 
 from rules.studies.timer import timer_study
 from service.render.study.page import StudyTable

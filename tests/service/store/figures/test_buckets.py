@@ -1,4 +1,4 @@
-"""Figures of buckets come out of their bytes exactly as they went in; one series is read without the others."""
+"""Figures of buckets come out of their bytes exactly as they went in, and one series can be read without the others."""
 
 import base64
 import math
@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from service.store.figures.buckets import pack_buckets, unpack_bodies, unpack_buckets
 from service.store.figures.codec import DamagedFigures, Items, Values
+from tests.each import each
 
 OLDER = (
     "AXicY2ZgYGBmyWRgEGRgYASyeYCYQf7//w8cjPv//29gZUACjEzMLKxs7BycXNwMtAaMCEC5YRfsORjt/7igWsBEvH4HBKDcMSSBLxsuPHjx5ccf"
     "JhY2eygAOgIAve8WeQ=="
 )
-"""Three items over twelve buckets, as the layout of one piece packed them."""
+"""Three items over twelve buckets, in the bytes of the one-piece layout."""
 
 
 def same(one: Values, other: Values) -> bool:
@@ -89,7 +90,7 @@ def test_older_layout_is_read_beside_the_newer() -> None:
     assert sorted(zip(both.body.tolist(), both.items.tolist(), strict=True)) == [(0, 7), (1, 7), (2, 7)]
 
 
-@pytest.mark.parametrize("damage", ["cut", "version", "empty", "flipped", "head", "older"])
+@each("damage", ["cut", "version", "empty", "flipped", "head", "older"])
 def test_damage_is_told(damage: str) -> None:
     body = pack_buckets(*figures(40))
     flipped = body[:-9] + bytes([body[-9] ^ 0xFF]) + body[-8:]

@@ -1,4 +1,4 @@
-"""Figures come out of their bytes exactly as they went in, whatever they are; damage is told."""
+"""Figures come out of their bytes exactly as they went in, whatever they are. Damage raises."""
 
 import math
 import zlib
@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from service.store.figures.codec import DamagedFigures, Values, pack, unpack
+from tests.each import each
 
 ITEM = st.integers(0, 2**31 - 1)
 ODD = [
@@ -53,7 +54,7 @@ def test_seventy_thousand_items_come_back() -> None:
     chance = np.random.default_rng(16)
     items = np.cumsum(chance.integers(1, 100_000, 70_000))
     values = np.rint(10 ** chance.uniform(0, 18, 70_000))
-    assert items[-1] > 2**31, "differences, not numbers, are what has four bytes"
+    assert items[-1] > 2**31, "the differences have four bytes, not the numbers"
     read, told = unpack(pack(items, values))
     assert (read == items).all()
     assert same(told, values)
@@ -65,7 +66,7 @@ def test_counters_of_a_poll_take_few_bytes() -> None:
     assert len(pack(np.arange(1, 124), values)) / 123 < 4
 
 
-@pytest.mark.parametrize("damage", ["cut", "version", "empty", "flipped"])
+@each("damage", ["cut", "version", "empty", "flipped"])
 def test_damage_is_told(damage: str) -> None:
     body = pack(np.arange(1, 50), np.arange(49) * 3.7)
     middle = len(body) // 2

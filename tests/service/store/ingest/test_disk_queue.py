@@ -1,4 +1,4 @@
-"""The spool: whatever the disk does, it is said, survived, and counted once."""
+"""The spool: whatever the disk does, latchscope reports it, survives it, and counts it once."""
 
 import errno
 from collections.abc import Callable
@@ -17,7 +17,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 class Disk:
-    """Refuses the named operations of files below a folder while it is told to."""
+    """Refuses the named operations on files below a folder while it is switched on."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.refuses: set[str] = set()
@@ -87,7 +87,7 @@ def test_disk_queue_sorts_late_numbers_into_place(tmp_path: Path, record: Ingest
     assert [name[:16].lstrip("0") for name, _ in spool.oldest(9)] == ["1", "2", "3"]
 
 
-# what is no poll, and a disk in trouble
+# files that are not polls, and a disk in trouble
 
 
 STRAYS = ("core", "x.poll", "abc-undo-storm.poll", "9999999999999999-a.poll", "12-a.poll", "note.txt")
@@ -107,7 +107,7 @@ def test_disk_queue_names_strays_and_sets_them_aside(
         assert f"{name} is set aside as {name}.refused: it is not a poll of latchscope" in caplog.text
     caplog.clear()
     assert len(DiskQueue(tmp_path, 2**20)) == 1
-    assert caplog.text == "", "what was set aside is not named at every start"
+    assert caplog.text == "", "strays that were set aside are not named at every start"
 
 
 def test_disk_queue_sets_an_entry_aside_that_turned_into_a_folder(tmp_path: Path, record: IngestRecord) -> None:
@@ -154,7 +154,7 @@ def test_disk_queue_that_is_read_only_forgets_what_the_store_has_and_says_so(
     assert len(spool) == 0 and spool.size == 0
     assert spool.trouble == f"the spool {tmp_path} cannot be used: Read-only file system"
     assert not spool.append(3, record) and not spool.append(3, record)
-    assert spool.lost == 0, "who gives it decides whether it is lost"
+    assert spool.lost == 0, "the caller decides whether the poll is lost"
     spool.look_again()
     assert spool.trouble is not None
     assert caplog.text.count("cannot be used") == 1, "said once"

@@ -19,7 +19,7 @@ SLEEPS = SeriesSelector("v$latch_children", "sleeps")
 
 
 def crowd(place: Place) -> None:
-    """As many items as 5,000 children in another database make."""
+    """As many items as 5,000 children of another database make."""
     numbers = f"with recursive c(n) as (select 1 union all select n + 1 from c where n < {MANY})"
     values = "'v$latch_children', '{\"child#\":' || n || '}', 'sleeps', '0'"
     place.execute(
@@ -29,7 +29,7 @@ def crowd(place: Place) -> None:
 
 @contextmanager
 def questions(store: Repository) -> Iterator[list[tuple[str, Any]]]:
-    """The statements that ask for rows of items alone, with their parameters."""
+    """The statements that select only rows of items, with their parameters."""
     asked: list[tuple[str, Any]] = []
 
     def heard(connection: Any, cursor: Any, statement: str, parameters: Any, *rest: Any) -> None:
@@ -59,7 +59,7 @@ def test_page_reads_the_items_of_its_window_alone(store: Repository, stage: Stag
     assert 0 < rows_of(fresh, asked) <= there - MANY
     with questions(fresh) as again:
         fresh.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
-    assert rows_of(fresh, again) == 0, "what is known once is not asked again"
+    assert rows_of(fresh, again) == 0, "a known name is not read again"
     fresh.close()
 
 
@@ -71,7 +71,7 @@ def test_writer_asks_for_the_items_of_its_polls_alone(store: Repository, stage: 
     with questions(fresh) as asked:
         keep(fresh, stage, 42)
     added = place.execute("select count(*) from items")[0][0] - there
-    assert added > 0, "its first change has items of its own"
+    assert added > 0, "its first change has its own items"
     assert 0 < rows_of(fresh, asked) <= 2 * (there - MANY + added)
     fresh.close()
 
@@ -94,7 +94,7 @@ def test_writer_does_not_wait_for_a_reader(store: Repository, stage: Stage, plac
         assert reads.wait(30)
         writer.start()
         writer.join(20)
-        assert not writer.is_alive(), "the reader is in the middle of its question, and the writer waits for it"
+        assert not writer.is_alive(), "the reader is in the middle of its query, and the writer waits for it"
     finally:
         go_on.set()
         reader.join()

@@ -1,4 +1,4 @@
-"""Spool folders of replicas: what a replica that is gone left behind is brought in by the next, under whatever name it runs."""
+"""Spool folders of replicas: the next replica, whatever its name, brings in what a dead one left behind."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 @contextmanager
 def running(root: Path, name: str) -> Iterator[DiskQueue]:
-    """The spool of a replica for as long as that runs."""
+    """The spool of a replica during its life."""
     spool, lock = held_spool(root, name, 2**24)
     assert lock is not None
     try:

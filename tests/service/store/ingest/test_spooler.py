@@ -1,4 +1,4 @@
-"""The spooler: a disk that is stuck holds up neither polls nor the end of the service, and both say so."""
+"""The spooler: a stuck disk delays neither polls nor the end of the service, and both report it."""
 
 import threading
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def away(*_: object) -> None:
 
 @pytest.fixture
 def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """A disk that answers no write until the event is set."""
+    """A disk without an answer to any write until the event is set."""
     well = threading.Event()
     write = DiskQueue._write
 
@@ -55,4 +55,4 @@ def test_stuck_disk_holds_up_neither_polls_nor_the_end(
         writer.trouble()
     )
     within(60, writer.stop)
-    assert spool.lost == 4, "what neither the store nor the disk takes is told"
+    assert spool.lost == 4, "a poll that neither store nor disk takes is reported as lost"

@@ -1,4 +1,4 @@
-"""The log of episode changes: complete, in order, written once, and kept as long as it says."""
+"""The log of episode changes: complete, in order, written once, and kept for its retention."""
 
 import threading
 from collections.abc import Iterator
@@ -121,7 +121,7 @@ def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Sta
     store.write([spooled])
     store.write([spooled])
     assert [one.what for one in store.episode_log.since(0, 10)] == ["begin", "end"]
-    assert told[0] == 2, "announced when readers could see it"
+    assert told[0] == 2, "announced once readers could see it"
 
 
 def test_changes_are_not_kept_without_their_poll(store: Repository, stage: Stage) -> None:
@@ -148,7 +148,7 @@ def test_store_prune_includes_the_episode_log(store: Repository, monkeypatch: py
     asked: list[datetime] = []
     monkeypatch.setattr(store.episode_log, "prune", asked.append)
     store.prune(BEGAN)
-    assert len(asked) == 1 and asked[0] > BEGAN, "by our own clock, as entries are stamped"
+    assert len(asked) == 1 and asked[0] > BEGAN, "by our own clock, which stamps the entries"
 
 
 def test_store_error_is_one_line(store: Repository, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_postgresql_stores_a_change_written_twice_once(postgresql: Engine) -> No
 
 
 def test_postgresql_shows_numbers_in_their_order(postgresql: Engine) -> None:
-    """A transaction that got its number first and commits last must not be passed over by a reader."""
+    """A reader must not miss a transaction that gets its number first and commits last."""
     log, second_is_in = EpisodeLog(postgresql), threading.Event()
     before = log.newest()
 
@@ -194,7 +194,7 @@ def test_postgresql_shows_numbers_in_their_order(postgresql: Engine) -> None:
                         return
 
         within(HANGS, waiting)
-        assert log.since(before, 10) == [], "the second shows before the first is committed"
+        assert log.since(before, 10) == [], "the second is visible before the first commits"
         first.commit()
     assert second_is_in.wait(HANGS)
     assert [one.database for one in log.since(before, 10)] == ["first", "second"]

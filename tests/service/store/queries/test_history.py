@@ -1,4 +1,4 @@
-"""Figures over time: what is kept of each poll, what a span without a figure means, roll-ups, and Deltas made again."""
+"""Figures over time: what is kept of each poll, what a span without a figure means, roll-ups, and Deltas from the store."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ def at(seconds: float) -> datetime:
 
 
 def keep(store: Repository, stage: Stage, *moments: float) -> list[Delta]:
-    """Poll at these moments into the store; the Deltas that came of it."""
+    """Poll at these moments into the store. Returns the resulting Deltas."""
     kept = stage.keeper = Kept([])
     published = [stage.poll(DB, moment) for moment in moments]
     kept.write_to(store)
@@ -41,7 +41,7 @@ def keep(store: Repository, stage: Stage, *moments: float) -> list[Delta]:
 
 
 def rate(points: HistoryPage, series: StoredSeries, place: int) -> float | None:
-    """A series per second at a span of its page; None where it cannot be told."""
+    """A series per second in one bucket of its page; None if it is unknown."""
     value = float(points.rates(series)[place])
     return None if np.isnan(value) else value
 
@@ -87,7 +87,7 @@ def test_unreadable_view_is_not_zero(store: Repository, stage: Stage) -> None:
     assert rate(points, busy, read)
     roll_up(store.engine, store.partitions, store.names, LATE)
     (bucket,) = store.history.points(DB, [GETS], BEGAN, LATE, "5m").spans
-    assert "v$latch_children" in bucket.missing, "a bucket with a hole in a view does not pretend to know it"
+    assert "v$latch_children" in bucket.missing, "a bucket with a gap in a view has no figure for it"
 
 
 def test_fallen_counter_is_not_zero(store: Repository, stage: Stage) -> None:
@@ -117,7 +117,7 @@ def test_levels_are_kept_when_they_change_and_every_hour(store: Repository, stag
     assert len(first) > 10 and all(one.gauge for one in first)
     keep(store, stage, 40.5, 3601)
     each = [stored(one) for one in store.history.points(DB, [usage], BEGAN, LATE, "poll").series]
-    assert min(each) == 2, "a level that stands still is kept once an hour"
+    assert min(each) == 2, "an unchanged level is stored once an hour"
     assert max(each) <= 3
 
 
@@ -171,7 +171,7 @@ def test_roll_up_waits_for_an_open_bucket(store: Repository, stage: Stage) -> No
     keep(store, stage, 302)
     assert roll_up(store.engine, store.partitions, store.names, at(303)) == 1, "now it is past it"
     assert roll_up(store.engine, store.partitions, store.names, at(600) + timedelta(minutes=10)) == 1, (
-        "the silent one closes by time"
+        "the silent one closes after some time"
     )
 
 
@@ -299,7 +299,7 @@ def test_delta_over_is_the_sum_of_figures_without_snapshots(
             assert total([told], view, column) == pytest.approx(total([whole], view, column)), (view, column)
     assert any(source_word in told.notes[0] for source_word in ("polls", "five minutes", "an hour"))
     causes = [one.cause for one in diagnose(told).findings]
-    assert causes[:1] == [diagnose(whole).findings[0].cause], "what it says of the trouble is the same"
+    assert causes[:1] == [diagnose(whole).findings[0].cause], "its verdict on the trouble is the same"
 
 
 def counters_of_view(view: str) -> tuple[str, ...]:

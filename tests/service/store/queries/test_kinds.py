@@ -1,4 +1,4 @@
-"""What is kept with a sentence has its kind beside it; what latchscope 0.2 kept has its kind in the words of that release."""
+"""Each stored sentence has its kind beside it. Sentences of latchscope 0.2 have the kind in their words."""
 
 from service.store.queries.kinds import obstacle_kind, verdict_kind
 

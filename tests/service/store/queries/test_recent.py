@@ -1,4 +1,4 @@
-"""What rows of the fleet ask of the store: last marks with the troubles beside them, the last hour, earlier episodes."""
+"""The store's answers for rows of the fleet: last marks with their troubles, the last hour, earlier episodes."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -54,7 +54,7 @@ def test_fleet_is_drawn_without_a_store_that_hangs(store: Repository, monkeypatc
     reader.start()
     reader.join(HANGS)
     told.set()
-    assert found == [{}], "nobody waits for a store that hangs"
+    assert found == [{}], "no page waits for a store that hangs"
 
 
 def test_minutes_are_means_weighted_by_seconds_of_the_databases_asked_for(store: Repository, stage: Stage) -> None:

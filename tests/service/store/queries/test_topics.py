@@ -169,13 +169,13 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
         return {one for one in tiers if place.execute(f"select count(*) from {one}") != [(0,)]}
 
     assert left(1.9) == set(tiers)
-    week = 8 if place.kind == "postgresql" else 0  # a partition goes when its last day is over
+    week = 8 if place.kind == "postgresql" else 0  # a partition goes after its last day
     assert left(3.5) == set(tiers) - {"snapshots", "polls", "figures"}
     assert left(15 + week) == set(tiers) - {"snapshots", "polls", "figures", "figures_5m"}
     assert left(91) == {"figures_1h", "frames", "episodes", "marks"}
     assert left(402 + 4 * week) == {"episodes", "marks"}
     assert left(732) == {"episodes"}
-    assert len(store.episodes.open()) == 1, "what lasts is kept, however old"
+    assert len(store.episodes.open()) == 1, "open ones are kept, however old"
 
 
 def test_partitions_are_created_ahead_and_dropped_whole(postgres: Postgres) -> None:
@@ -200,5 +200,5 @@ def test_partitions_are_created_ahead_and_dropped_whole(postgres: Postgres) -> N
     assert store.prune(now)["figures"] == 1
     assert partitions("figures") == ["figures_20260305", "figures_20260307"]
     store.partitions.ensure("figures", [1_772_323_200_000])
-    assert partitions("figures")[0] == "figures_20260301", "a dropped one can be made again"
+    assert partitions("figures")[0] == "figures_20260301", "a dropped one can be created again"
     store.close()

@@ -1,4 +1,4 @@
-"""One engine per store, and what is missing for it."""
+"""One engine per store, and the message for a missing driver."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A look at a store tells whether the service could start with it, and changes nothing."""
+"""A look at a store says whether the service could start with it, and changes nothing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Migrations and models are two descriptions of one store; they must not disagree."""
+"""Migrations and models both describe the store, and must agree."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ from tests.service.stores import ENGINES, Place
 
 @pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """Where nothing was ever migrated."""
+    """A place that was never migrated."""
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
     made = Place(request.param, tmp_path, server, bare=True)
     yield made
@@ -50,7 +50,7 @@ def test_upgrade_creates_every_table_in_a_fresh_store(engine: Engine) -> None:
 
 
 def no_partition(object: Any, name: str, kind: str, reflected: bool, compared: Any) -> bool:
-    """PostgreSQL's partitions are no tables of the models."""
+    """PostgreSQL's partitions are not tables of the models."""
     return not (kind == "table" and reflected and compared is None and name.rpartition("_")[2].isdigit())
 
 

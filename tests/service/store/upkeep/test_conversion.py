@@ -1,4 +1,4 @@
-"""A store of an older release: read where it is, moved in slices, and nothing lost whenever the process is killed."""
+"""A store of an older release: read in place, moved in slices, and nothing lost whenever the process is killed."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ def everything(store: Repository) -> Everything:
 
 
 def make_old(place: Place, hour: list[IngestRecord]) -> Everything:
-    """Fill a store, and put it into the layout of an older release; give what it held before."""
+    """Fill a store, and convert it to the layout of an older release. Returns its earlier content."""
     fill(place, hour)
     store = Repository(place.url)
     told = everything(store)
@@ -53,7 +53,7 @@ def make_old(place: Place, hour: list[IngestRecord]) -> Everything:
 def old_stores(
     hour: list[IngestRecord], tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Templates[Everything]]:
-    """An old store of each engine, to be copied, with what it held before."""
+    """An old store of each engine to copy, with its earlier content."""
     made = Templates(
         tmp_path_factory.mktemp("old"),
         lambda: request.getfixturevalue("postgres"),
@@ -65,7 +65,7 @@ def old_stores(
 
 @pytest.fixture
 def before(place: Place, old_stores: Templates[Everything]) -> Everything:
-    """What the store of this test held before it was put into the layout of an older release."""
+    """The content of this test's store before its conversion to the layout of an older release."""
     return old_stores.put(place)
 
 
@@ -83,7 +83,7 @@ def old_rows(store: Repository) -> list[int]:
 
 
 def convert(store: Repository, monkeypatch: pytest.MonkeyPatch, items: int = 1000) -> Iterator[int]:
-    """Move what is left, so many items of a database at a time; how many rows each slice had."""
+    """Move the rest, with this many items of a database per slice. Returns the rows of each slice."""
     monkeypatch.setattr(conversion, "ITEMS", items)
     while rows := convert_slice(store.engine, store.partitions, store.names):
         yield rows
@@ -166,7 +166,21 @@ Maintenance(store).do(datetime.fromisoformat(at))
 PHASES = ["DISTINCT", 'into "figures_1h"', "DELETE FROM old_hours", "commit"]
 
 
-@pytest.mark.parametrize("phase", PHASES)
+ALSO_ON_POSTGRESQL = ('into "figures_1h"', "commit")
+"""Before and after the rows of a slice are complete. The other phases are a soak form there."""
+
+
+@pytest.mark.parametrize(
+    ("place", "phase"),
+    [
+        *(("sqlite", phase) for phase in PHASES),
+        *(
+            pytest.param("postgresql", phase, marks=() if phase in ALSO_ON_POSTGRESQL else pytest.mark.soak)
+            for phase in PHASES
+        ),
+    ],
+    indirect=["place"],
+)
 def test_conversion_that_is_killed_loses_nothing(
     filled: Repository,
     before: Everything,
@@ -188,7 +202,7 @@ def test_conversion_that_is_killed_loses_nothing(
 
 
 class Pauses:
-    """The event that ends the service, which lets nobody wait: it notes how long it is asked to, and polls meanwhile."""
+    """The event that ends the service, but without waiting: it records the requested pauses, and polls during each."""
 
     def __init__(self, poll: Callable[[], None]) -> None:
         self.asked: list[float] = []
@@ -222,7 +236,7 @@ def test_polls_have_the_store_between_two_slices_as_long_as_a_slice_took(
     Maintenance(filled, cast(Event, pauses)).convert()
     monkeypatch.undo()
     other.close()
-    assert pauses.asked == [2.0, 2.0], "5 s of a round hold two slices of 2 s, and after each as long a pause"
+    assert pauses.asked == [2.0, 2.0], "5 s of a round have room for two slices of 2 s, and after each an equal pause"
     assert next(later).at == hour[2].at + DAY, "a poll was written in each pause"
     assert 0 < old_rows(filled)[2] < rows
     assert figures_in(filled, "1h") == before[2]

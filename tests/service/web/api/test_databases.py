@@ -1,4 +1,4 @@
-"""REST: every route on a real app, every error a problem, and a document a client can be made from."""
+"""REST: every route on a real app, every error a problem, and a document from which a client can be generated."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def app(still: Stage) -> Client:
 
 @pytest.fixture
 def own(stage: Stage) -> Client:
-    """The same app for one test alone, which changes something."""
+    """The same app for a single test that changes something."""
     stage.poll_all(40, 42)
     return stage.app()
 
@@ -279,24 +279,24 @@ def test_openapi_references_all_lead_to_a_used_schema(app: Client) -> None:
     document = app.get("/api/v1/openapi.json").json()
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     used = set(re.findall(r'"\$ref": ?"([^"]+)"', json.dumps(document)))
-    assert used == known, "every schema is used, and every used one is there"
+    assert used == known, "every schema is used, and every used schema exists"
 
 
 def test_answers_match_the_openapi_document(own: Client, stage: Stage) -> None:
-    """Every GET of the document answers with what the document promises."""
+    """Every GET of the document answers as the document promises."""
     stage.keeper.write(f"sqlite:///{stage.folder}/store.db")
     window = f"{iso(stage.began + timedelta(seconds=40))}/{iso(stage.began + timedelta(seconds=42))}"
     either = {"/api/v1/databases/{db}/compare": {"before": window, "after": window}}
     report = own.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
     for path, method, operation in operations(own):
-        if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream has it
+        if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream tests it
             continue
         id = report if path.startswith("/api/v1/reports") else "undo-segments"
         examples = {"db": "undo-storm", "id": id, "target": "undo-storm", "metric": "child_gets"}
         parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one["required"]]
         required = {one["name"]: examples[one["name"]] for one in parameters}
         answer = own.get(path.format(**examples), params=required | either.get(path, {}))
-        if path == "/api/v1/fleet":  # no engine is configured here; tests/service/cells asks one
+        if path == "/api/v1/fleet":  # no engine is configured here; tests/service/cells has one
             assert (answer.status_code, "404" in operation["responses"]) == (404, True)
             continue
         assert answer.status_code == 200, path

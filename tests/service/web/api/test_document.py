@@ -1,4 +1,4 @@
-"""The REST document: every operation has an example that its own schema accepts, and a client made from it works."""
+"""The REST document: every operation has an example that fits its own schema, and a generated client works."""
 
 import importlib
 import json
@@ -70,7 +70,7 @@ def test_each_type_of_problem_is_a_page_of_the_service(app: Client) -> None:
 
 
 class _InProcess(httpx.BaseTransport):
-    """Hands the requests of the generated client to the app."""
+    """Passes the requests of the generated client to the app."""
 
     def __init__(self, app: Client) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Diagnoses carry a tag of their content: who has it already is told in a few bytes."""
+"""Diagnoses carry an ETag of their content: a client that has it already gets a few bytes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Examples made from schemas: what the schema says first, then a word of the field, and an end to what refers to itself."""
+"""Examples made from schemas: the schema's own first, then a word of the field. Recursion ends."""
 
 import jsonschema
 

@@ -1,4 +1,4 @@
-"""REST of the history: figures with their gaps, pages, episodes, marks, comparisons, and what is refused."""
+"""REST of the history: figures with their gaps, pages, episodes, marks, comparisons, and refusals."""
 
 import csv
 import json
@@ -19,13 +19,13 @@ from tests.service.stage import Client, Stage
 from tests.service.stores import ENGINES, Place
 
 LOCK = {"lock_waits", "lock_wait_seconds"}
-"""The scripted database lists events only once somebody waited for them."""
+"""The scripted database lists an event only after the first wait for it."""
 PATH = f"/api/v1/databases/{DB}"
 BOTH = f"begin={iso(at(0))}&end={iso(at(3600))}"
 
 
 def told_of(store: Repository, stage: Stage, place: Place) -> Client:
-    """Polls around the mark, with a hole of half a minute."""
+    """Polls around the mark, with a gap of half a minute."""
     polled(store, stage, 100, 112)
     polled(store, stage, 142, 150)
     return stage.app(place.url)
@@ -39,7 +39,7 @@ def own(store: Repository, stage: Stage, place: Place) -> Client:
 
 @pytest.fixture(scope="module", params=ENGINES)
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """The app over a store of each engine that the tests of this file only read."""
+    """The app over a store of each engine, for the tests of this file that only read."""
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
     place = Place(request.param, tmp_path_factory.mktemp("read"), server)
     store = Repository(place.url)
@@ -70,9 +70,9 @@ def test_history_tells_every_metric_with_its_unit(app: Client) -> None:
     assert sleeps["values"][0] is None, "the first poll has no interval"
     assert sleeps["values"][1] == pytest.approx(5200, rel=0.01)
     children = [one["values"][1] for one in told["series"] if one["metric"] == "child_sleeps"]
-    assert None not in children and 0.0 in children, "a counter that stood still is told, as zero"
+    assert None not in children and 0.0 in children, "an unchanged counter has a figure, which is zero"
     used = next(one for one in told["series"] if (one["metric"], one["of"]) == ("cache_usage", "dc_rollback_segments"))
-    assert used["values"][3] == 14600, "a level that did not change is still known"
+    assert used["values"][3] == 14600, "an unchanged level is still known"
 
 
 def test_history_of_an_unwatched_stretch_is_null(own: Client, store: Repository, stage: Stage) -> None:
@@ -191,7 +191,7 @@ def test_episodes_of_store_and_memory_are_each_paged_once(own: Client, store: Re
         None,
         None,
     )
-    assert memory["last_seen"] == iso(at(112)), "its waits fall since"
+    assert memory["last_seen"] == iso(at(112)), "its waits have fallen since"
     (kept,) = store.episodes.between(DB, at(0), at(3600)).items
     store.episodes.verdict(DB, kept.cause, kept.begin, "verified", "verified: a test")
     assert got(own, f"{PATH}/episodes?{BOTH}")[0]["verdict"] == "verified: a test"

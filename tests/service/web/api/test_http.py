@@ -1,11 +1,16 @@
-"""HEAD answers as GET does, without a body; /metrics comes in gzip to who takes it."""
+"""HEAD answers as GET does, without a body. /metrics comes in gzip on request, and before polls."""
 
+import asyncio
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
+from starlette.types import Receive, Scope, Send
 
 from service.metrics.exposition import exposition
+from service.web.api.http import ScrapesFirst
 from tests.service.stage import Client, Stage
 
 
@@ -61,3 +66,20 @@ def test_openmetrics_names_units(app: Client) -> None:
     }.items():
         assert f"# UNIT {family} {unit}\n" in text
     assert "# UNIT" not in app.get("/metrics").text
+
+
+@pytest.mark.parametrize(("path", "expected"), [("/metrics", [True]), ("/api/v1/databases", [False])])
+def test_scrape_alone_goes_before_polls(path: str, expected: list[bool]) -> None:
+    ahead, seen = [False], []
+
+    @contextmanager
+    def first() -> Iterator[None]:
+        ahead[0] = True
+        yield
+        ahead[0] = False
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(ahead[0])
+
+    asyncio.run(ScrapesFirst(app, first)({"type": "http", "path": path}, None, None))  # type: ignore[arg-type]
+    assert (seen, ahead) == (expected, [False])

@@ -1,4 +1,4 @@
-"""Errors that no route makes: a system that gives the process no more threads is said in one line, and answered."""
+"""Errors outside any route: a system without free threads gives one line in the log, and an answer."""
 
 import pytest
 

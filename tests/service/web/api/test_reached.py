@@ -1,4 +1,4 @@
-"""Every operation of the REST document and every link, with things that are there: each answers as the document says."""
+"""Every operation of the REST document and every link, with existing names: each answers as the document says."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,15 +15,15 @@ from tests.service.stage import BEGAN, Client, Stage
 ENDLESS = "stream_episodes"
 """An answer without an end; test_stream.py reads it."""
 ELSEWHERE = {"get_fleet": 404}
-"""What is not set up on this stage; the 404 says which setting it takes."""
+"""Parts that this stage does not set up. The 404 names the setting."""
 REPORTS = "/api/v1/reports"
 BEFORE, AFTER = "2026-03-01T12:00:10Z/2026-03-01T12:00:40Z", "2026-03-01T12:00:40Z/2026-03-01T12:01:10Z"
 QUERY = {"get_comparison": {"before": BEFORE, "after": AFTER}}
-"""Times at which this stage was watched."""
+"""Times at which this stage was polled."""
 
 Operation = dict[str, Any]
 Link = tuple[str, str, str]
-"""Whose answer holds what an address takes, of which status, and whose address that is."""
+"""Which response has the value for an address: its status, and its own address."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def operations(document: dict[str, Any]) -> dict[str, Operation]:
 
 
 def links(known: dict[str, Operation]) -> dict[Link, dict[str, str]]:
-    """Every link with where the values of its parameters stand."""
+    """Every link with the places of its parameters."""
     return {
         (source, status, link["operationId"]): link["parameters"]
         for source, operation in known.items()
@@ -65,7 +65,7 @@ def links(known: dict[str, Operation]) -> dict[Link, dict[str, str]]:
 
 
 def asked(app: Client, operation: Operation, names: dict[str, str]) -> Any:
-    """The answer to a request made of the operation's own examples, and of names that are there."""
+    """The answer to a request built from the operation's own examples and from existing names."""
     required = {
         one["name"]: one["example"]
         for one in operation.get("parameters", ())
@@ -81,7 +81,7 @@ def asked(app: Client, operation: Operation, names: dict[str, str]) -> Any:
 
 
 def names_of(app: Client, known: dict[str, Operation], link: Link, where: dict[str, str]) -> dict[str, str]:
-    """What an address takes, out of the answer that the link belongs to: a report is there unless it is to be made now."""
+    """The values for an address, from the response of the link. A report exists already, unless the link needs a new one."""
     source, status, _ = link
     for report in app.get(REPORTS).json() if status == "201" else ():
         app.get(f"{REPORTS}/{report['id']}", "DELETE")
@@ -93,7 +93,7 @@ def names_of(app: Client, known: dict[str, Operation], link: Link, where: dict[s
 
 
 def wrong_in(answer: Any, operation: Operation, document: dict[str, Any]) -> list[str]:
-    """What of an answer is not as the document says."""
+    """Where an answer differs from the document."""
     name, status = operation["operationId"], answer.status_code
     told, media = operation["responses"].get(str(status)), answer.headers.get("content-type", "").partition(";")[0]
     if told is None or status != ELSEWHERE.get(name, status) or (status >= 300 and name not in ELSEWHERE):

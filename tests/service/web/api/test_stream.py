@@ -1,4 +1,4 @@
-"""The stream of episode changes over real sockets: at once, without gaps, and ended in good order."""
+"""The stream of episode changes over real sockets: immediate, without gaps, and with an orderly end."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ PATH = "/api/v1/episodes/stream"
 
 @contextlib.contextmanager
 def streaming(url: str, after: int | None = None, **query: str) -> Iterator[Iterator[dict[str, Any]]]:
-    """A stream and its events as a browser would read them; heartbeats and the retry line are left out."""
+    """A stream and its events as a browser reads them, without heartbeats and the retry line."""
     headers = {} if after is None else {"Last-Event-ID": str(after)}
     with httpx.stream("GET", url + PATH, headers=headers, params=query, timeout=HANGS) as answer:
         assert answer.status_code == 200, answer.read()
@@ -57,7 +57,7 @@ def _events(answer: httpx.Response) -> Iterator[dict[str, Any]]:
 
 
 def take(events: Iterator[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """So many events, or a failure after half a minute."""
+    """This many events, or a failure after half a minute."""
     return within(HANGS, lambda: [next(events) for _ in range(count)])
 
 
@@ -91,7 +91,7 @@ def test_stream_can_be_limited_to_one_database(running: Running) -> None:
     with streaming(running.url, after=0, database=other) as events:
         (one,) = take(events, 1)
     assert (one["database"], one["episode"]["database"]) == (other, other)
-    assert one["seq"] > 1, "those of others were passed over"
+    assert one["seq"] > 1, "the stream skips those of others"
     answer = httpx.get(running.url + PATH, params={"database": "nobody"})
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
@@ -120,10 +120,10 @@ def test_sigterm_ends_streams_cleanly(running: Running) -> None:
     with streaming(running.url, after=0) as events:
         take(events, 1)
         running.process.send_signal(signal.SIGTERM)
-        # A response that is cut off raises; only one that was ended lets the loop come to its end.
+        # A response that is cut off raises. Only an orderly end lets the loop finish.
         within(HANGS, lambda: list(events))
         running.process.wait(HANGS)
-        assert "Cancel" not in running.log.read_text(), "the stream was not waited for in vain"
+        assert "Cancel" not in running.log.read_text(), "the wait for the stream had an end"
 
 
 def test_stream_needs_a_token(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_stream_needs_a_token(tmp_path: Path) -> None:
     )
     app = Client(create_app(settings))
     assert app.get(PATH).status_code == 401
-    app.app.state.feed.stop()  # a stream of a feed that ended ends at once, so that it can be read here
+    app.app.state.feed.stop()  # a stream of an ended feed ends at once, so the test can read it here
     answer = app.get(PATH, headers={"authorization": "Bearer right"})
     assert (answer.status_code, answer.text) == (200, "retry: 3000\n\n")
 
@@ -158,7 +158,7 @@ def test_store_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
 
 
 class Wire:
-    """The server's side of one request: what was sent, and a client that goes away or takes nothing when told."""
+    """The server's side of one request: what it sent, and a client that leaves or reads nothing on request."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -208,7 +208,7 @@ def test_stream_fills_silence_and_sends_changes_at_once(
         wire.gone.set()
         await asyncio.wait_for(task, 10)
         assert [one.splitlines()[0] for one in wire.sent if one.startswith("id:")] == ["id: 1", "id: 2"]
-        assert feed.listeners == 0, "whoever goes away gives the place back"
+        assert feed.listeners == 0, "a client that leaves gives its place back"
 
     asyncio.run(client())
 

@@ -44,7 +44,7 @@ def test_answer_has_figures_with_intervals(
 
 
 class Clock:
-    """datetime with a time of our own."""
+    """datetime with the time of the test."""
 
     def __init__(self, at: datetime) -> None:
         self._at = at

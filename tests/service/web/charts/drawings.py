@@ -1,4 +1,4 @@
-"""A window of a hundred seconds and where things lie in its drawing, for the tests of what is drawn over time."""
+"""A window of a hundred seconds and the positions in its drawing, for tests of charts over time."""
 
 import re
 import xml.etree.ElementTree as ET

@@ -1,12 +1,11 @@
-"""The axis under the charts: round moments with a label, known moments at known places, in a wide drawing and a narrow one."""
+"""The axis below the charts: round moments with a label, known moments at known places, in a wide and a narrow drawing."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-import pytest
-
 from service.state.window import Window
 from service.web.charts.axis import NARROW, WIDE, Axis
+from tests.each import each
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -15,7 +14,7 @@ def axis(length: timedelta) -> Axis:
     return Axis(Window(BEGAN, BEGAN + length))
 
 
-@pytest.mark.parametrize(
+@each(
     ("length", "first", "count"),
     [
         (timedelta(seconds=50), "12:00:00", 5),

@@ -1,4 +1,4 @@
-"""Curves as SVG: every point in its place, a legend, and nothing of a name becomes markup."""
+"""Curves as SVG: every point in its place, a legend, and no name becomes markup."""
 
 import re
 import xml.etree.ElementTree as ET

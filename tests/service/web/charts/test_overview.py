@@ -1,4 +1,4 @@
-"""What the page of a window is drawn from: gaps with their reasons, levels that hold, names of children, tiers that follow."""
+"""The data of a window's page: gaps with their reasons, levels that persist, names of children, successive tiers."""
 
 from datetime import datetime, timedelta
 

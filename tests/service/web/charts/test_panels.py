@@ -1,4 +1,4 @@
-"""Lines over stretches: the heaviest and the rest, fewer of them without a gap filled, two sides with the same lines."""
+"""Lines over stretches: the heaviest and the rest, fewer without a filled gap, two sides with the same lines."""
 
 from datetime import UTC, datetime, timedelta
 

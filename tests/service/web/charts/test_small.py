@@ -1,4 +1,4 @@
-"""Small pictures: their lengths say the value, what is not known is a gap, text stays text."""
+"""Small pictures: lengths match values, an unknown value is a gap, text stays text."""
 
 import re
 import xml.etree.ElementTree as ET

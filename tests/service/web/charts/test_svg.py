@@ -1,4 +1,4 @@
-"""Charts of reports as SVG: what is unknown is not zero, and the scale reads well."""
+"""Charts of reports as SVG: an unknown value is not zero, and the scale is easy to read."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -9,15 +9,25 @@ from itertools import pairwise
 import pytest
 
 from service.web.charts.svg import BOTTOM, HAIRLINE, HEIGHT, LEFT, NAMES, WIDTH, ChartSpan, bars, label, round_up, spans
+from tests.each import each
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each(
     ("highest", "top", "words"),
-    [(0, 1, "1"), (0.3, 0.4, "0.4"), (1, 1, "1"), (1.01, 2, "2"), (4.2, 5, "5"), (9, 10, "10"), (31.9, 40, "40"),
-     (5200, 10_000, "10,000"), (0.00042, 0.0005, "0.0005")],
-)  # fmt: skip
+    [
+        (0, 1, "1"),
+        (0.3, 0.4, "0.4"),
+        (1, 1, "1"),
+        (1.01, 2, "2"),
+        (4.2, 5, "5"),
+        (9, 10, "10"),
+        (31.9, 40, "40"),
+        (5200, 10_000, "10,000"),
+        (0.00042, 0.0005, "0.0005"),
+    ],
+)
 def test_scale_ends_at_one_two_four_or_five(highest: float, top: float, words: str) -> None:
     assert round_up(highest) == pytest.approx(top)
     assert label(round_up(highest)) == words
@@ -41,7 +51,7 @@ def test_spans_are_as_wide_as_they_lasted_and_the_first_bad_is_marked() -> None:
     assert (first, second) == ("fill info", "fill info first")
     assert one[0] == LEFT and bad[1] == 8 and bad[1] + bad[3] == HEIGHT - BOTTOM
     assert last[2] + 1 == pytest.approx(2 * (one[2] + 1), abs=0.2) and last[3] == HAIRLINE, (
-        "next to nothing is seen to be there"
+        "a tiny value is still visible"
     )
     assert markup.count("▼") == 2, "at the bar and in the legend"
     assert "the first bad interval" in markup

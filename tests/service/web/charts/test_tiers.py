@@ -1,4 +1,4 @@
-"""Figures of several tiers in one window: an hour that stands for its polls keeps the peak of the highest one."""
+"""Figures of several tiers in one window: an hour in place of its polls keeps their peak."""
 
 from datetime import timedelta
 
@@ -27,14 +27,14 @@ def test_spike_of_one_poll_is_seen_in_a_window_of_thirty_days(stage: Stage) -> N
     assert told.resolution == "one hour"
     (share,) = next(one for one in told.panels if one.key == "share").lines
     assert share.highs == (pytest.approx(spike, rel=0.01),)
-    assert share.values[0] is not None and share.values[0] < spike / 1.1, "the hour itself is told as its mean"
+    assert share.values[0] is not None and share.values[0] < spike / 1.1, "the hour itself shows its mean"
     hot = next(one for one in told.panels if one.key == "sleeps").lines[0]
     assert hot.name == "dc_rollback_segments"
     assert hot.highs[0] == pytest.approx(told_of(published.delta, 1), rel=0.01)
 
 
 def told_of(delta: Delta | None, child: int) -> float:
-    """Sleeps of a child a second."""
+    """Sleeps of a child per second."""
     assert delta is not None and delta.basis.seconds
     row = next(row for row in delta.rows("v$latch_children") if row["child#"] == child)
     return float(str(row["sleeps"])) / delta.basis.seconds

@@ -34,8 +34,8 @@ def test_episode_that_lasts_says_now() -> None:
     assert drawn(markup).findtext(".//text[@class='bandtext critical']") == "12:00–now"
 
 
-def test_episode_says_its_end_to_the_second_if_it_was_short_else_to_the_nearest_minute() -> None:
-    for begin, end, words in ((0, 118, "12:00:00–12:01:58"), (31, 718, "12:01–12:12")):
+def test_episode_says_its_end_to_the_second_if_it_was_short_else_cut_off_to_the_minute_as_the_header() -> None:
+    for begin, end, words in ((0, 118, "12:00:00–12:01:58"), (31, 718, "12:00–12:11")):
         axis = Axis(Window(at(0), at(max(end, 100))))
         markup = chart(
             panel(ChartLine("a", (1.0,))),

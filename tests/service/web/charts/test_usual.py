@@ -1,4 +1,4 @@
-"""What is usual hour by hour: a line behind the figures, told to those who point and to those who cannot see it."""
+"""What is usual, hour by hour: a line behind the figures, named for the pointer and for screen readers."""
 
 from rules.baseline import UsualRange
 from service.web.charts.panels import ChartLine
@@ -13,7 +13,7 @@ def test_usual_is_a_quiet_line_that_the_legend_the_pointer_and_the_description_n
     markup = chart(panel(ChartLine("all", (1.0, 2.0))), AXIS, [stretch(0, 20), stretch(60, 80)], usual=usual)
     line = drawn(markup).find(".//path[@class='normal']")
     assert line is not None
-    assert line.get("d") == f"M{x(0)},{y(0.75)}H{x(50)}V{y(1)}H{x(100)}", "the scale reaches up to what is usual"
+    assert line.get("d") == f"M{x(0)},{y(0.75)}H{x(50)}V{y(1)}H{x(100)}", "the scale includes what is usual"
     assert line.findtext("title") == "usual 4, mostly 3 to 5: the usual for this hour of the week"
     assert "usual for the hour</span>" in markup
     assert "12:00:20  1 per second  usual 3" in markup

@@ -1,4 +1,4 @@
-"""The page of the API: served by us alone, with a policy of its own."""
+"""The page of the API: served only by us, with its own policy."""
 
 from service.web.pages.layout import FRAME
 from tests.service.stage import Stage
@@ -18,4 +18,4 @@ def test_api_page_is_ours_and_only_its_styles_are_let_in(still: Stage) -> None:
         assert f"/swagger/{name}" in answer.text
     assert app.get("/swagger/redoc.standalone.js").status_code == 404
     assert app.get("/swagger/..%2Fcore.py").status_code == 404
-    assert '<a href="/api">API</a>' in app.get("/").text, "the foot of every page leads there"
+    assert '<a href="/api">API</a>' in app.get("/").text, "the foot of every page links there"

@@ -1,4 +1,4 @@
-"""Before against after on a page: around a mark, of two windows, and what cannot be compared."""
+"""Before and after on a page: around a mark, for two windows, and windows that cannot be compared."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ def app(still: Stage) -> Client:
 
 @pytest.fixture
 def own(stage: Stage) -> Client:
-    """The same app for one test alone, which changes something."""
+    """The same app for a single test that changes something."""
     for moment in (*CALM, *STORM, *RELIEF):
         stage.poll(DB, moment)
     return stage.app()
@@ -36,7 +36,7 @@ def own(stage: Stage) -> Client:
 
 @pytest.fixture
 def calm(stage: Stage) -> Client:
-    """Where nothing happened yet."""
+    """A database without any event yet."""
     stage.poll(DB, 2)
     stage.poll(DB, 4)
     return stage.app()
@@ -67,7 +67,7 @@ def test_compare_page_has_the_same_figures_as_the_command(app: Client, still: St
     said = [sentence(cells(change)[0]) for change in told.changes if change.verdict != "cannot tell"]
     assert sorted(map(unescape, shown)) == sorted(said)
     lead = re.search(r'<div class="ratio[^"]*"><b>([^<]+)</b><span>([^<]+)</span>', text)
-    assert lead is not None and lead.groups() == ("new", "from none"), "nobody slept before"
+    assert lead is not None and lead.groups() == ("new", "from none"), "no session slept before"
     assert "Sleeps on dc_rollback_segments are new" in text
 
 

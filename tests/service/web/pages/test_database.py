@@ -1,4 +1,4 @@
-"""The pages: all render, in every state, and nothing that came from a database becomes markup or script."""
+"""The pages: all render, in every state, and no text of a database becomes markup or script."""
 
 import re
 import sqlite3
@@ -35,7 +35,7 @@ def app(still: Stage) -> Client:
 
 @pytest.fixture
 def own(stage: Stage) -> Client:
-    """The same app for one test alone, which changes something."""
+    """The same app for a single test that changes something."""
     stage.poll_all(40, 42, 44)
     return stage.app()
 
@@ -53,7 +53,7 @@ def paths() -> list[str]:
 
 @pytest.fixture(scope="module")
 def pages(app: Client) -> Mapping[str, Response]:
-    """Every page, asked for once."""
+    """Every page, requested once."""
     return {path: app.get(path) for path in paths()}
 
 
@@ -70,12 +70,16 @@ def test_pages_all_render_safely(pages: Mapping[str, Response]) -> None:
         assert not re.search(r">\s*(None|nan|Undefined)\s*<", answer.text), path
         one = path.startswith(("/db/", "/causes/")) and not path.endswith(("/history", "/compare"))
         assert ('class="dont"><b>Do not</b> ' in answer.text) == one, path
+        if predicted := answer.text.partition('class="pill">Predicted</span> ')[2]:
+            assert predicted.startswith("Waits cost ") and "not the time lost" in predicted, (
+                "what the user feels, first"
+            )
         assert path != "/db/busy-but-fine" or "Do not</b> tune on 50." in answer.text
         assert not re.search(r"<dd>[\d.]+ %</dd>", answer.text), f"{path}: a number may not leave its unit behind"
 
 
 def shown_after(stage: Stage, scenario: str, cause: str, answer: ConfirmationResult) -> str:
-    """The page of a database once its confirming query was run."""
+    """The page of a database after its confirming query."""
     published = stage.poll(scenario, at=44)
     stage[scenario].confirmed[cause] = Confirmed(
         answer.value,
@@ -125,7 +129,7 @@ def test_cause_page_shows_the_text_of_each_release(app: Client) -> None:
 
 
 def no_inline(html: str) -> bool:
-    """No script, style or handler in the page itself, as its policy would refuse them."""
+    """No script, style or handler in the page itself, because its policy would refuse them."""
     scripts = re.findall(r"<script\b([^>]*)>(.*?)</script>", html, re.S)
     return (
         all("src=" in head and not body.strip() for head, body in scripts)
@@ -235,8 +239,8 @@ def test_diagnosis_can_be_taken_along(app: Client) -> None:
     assert chart.text.startswith('<svg xmlns="http://www.w3.org/2000/svg"') and "--critical" in chart.text
     assert app.get("/db/undo-storm/charts/nothing.svg").status_code == 404
     drawn = app.get("/db/undo-storm/charts/share.svg").text
-    assert 'width="1200" height="206"' in drawn and 'viewBox="0 -26 1200 206"' in drawn, "a PNG is made of it"
-    assert ">undo-storm: DB time lost, %</text>" in drawn, "a picture says of what it is"
+    assert 'width="1200" height="206"' in drawn and 'viewBox="0 -26 1200 206"' in drawn, "it becomes a PNG"
+    assert ">undo-storm: DB time lost, %</text>" in drawn, "a picture names its subject"
 
 
 def test_names_in_the_address_are_escaped(app: Client) -> None:
@@ -347,7 +351,7 @@ def test_charts_have_a_gap_where_polls_were_missed(stage: Stage) -> None:
     stage.poll_all(40, 42, 44, 100, 102)
     text = stage.app().get("/db/undo-storm").text
     (sleeps, _) = re.findall(r'data-chart="sleeps".*?<path class="line s1" d="([^"]*)"(?s:.*?)(data-chart)', text)[0]
-    assert sleeps.count("M") == 2, "two stretches, and none drawn over what lies between"
+    assert sleeps.count("M") == 2, "two stretches, and no line across the gap"
 
 
 def test_charts_come_from_the_store_and_survive_a_restart(stage: Stage) -> None:
@@ -387,8 +391,8 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
         "<summary>Episodes</summary>",
         "lasts",
         f"/causes/{entry.id}",
-        "Counted: 6 waiters met in 2 looks, 3.0 on average.",
-        "The average of the verdict is another measure",
+        "2 looks found 6 waiting sessions, 3.0 on average.",
+        "The verdict has another average",
         f'<a href="/db/undo-storm?at={peak}">as it was at the peak</a>',
     ):
         assert word in text, word

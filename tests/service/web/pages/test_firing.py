@@ -1,4 +1,4 @@
-"""Which alerts hold now: what the last polls say, with the bounds of the alert rules, and no word where none can be said."""
+"""Which alerts hold now: by the last polls and the bounds of the alert rules, and no statement where the polls cannot tell."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_alerts_hold_by_the_last_poll_and_the_page_names_their_databases(stage: 
     assert 'href="/db/ddl-hang"' in rows["RowCacheHang"] and "busy-but-fine" not in rows["LatchscopeFindingActive"]
     assert "See Prometheus" in rows["UndoSegmentsGrowing"] and "See Prometheus" not in rows["RowCacheMutexWaits"]
     assert "6 alerts would fire now" in text
-    assert list(rows)[:1] != ["LatchscopeCollectorFailing"], "those that hold stand first"
+    assert list(rows)[:1] != ["LatchscopeCollectorFailing"], "those that hold come first"
     stage["healthy-19c"].peer_report = PeerReport(1.0, None)
     assert firing(stage.board)["RowCacheHang"] is None, "another replica polls one of them, and its figures are there"
 

@@ -1,4 +1,4 @@
-"""The pages over time: what they show of known polls, gaps with their reasons, marks, and refusals that lead on."""
+"""The pages over time: what they show of known polls, gaps with their reasons, marks, and refusals with a way out."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ def app(still: Stage) -> Client:
 
 @pytest.fixture
 def own(stage: Stage) -> Client:
-    """The same app for one test alone, which changes something."""
+    """The same app for a single test that changes something."""
     for moment in (STORM, 42, 44, 46, 48):
         stage.poll(DB, moment)
     return stage.app()
@@ -191,7 +191,7 @@ def test_episodes_and_marks_are_on_the_timeline_and_in_the_list(own: Client, sta
     store.marks.add(DB, at(45), HOSTILE, "ops")
     store.baselines.put([Baseline(DB, "executions_per_second", WEEK, 9000.0, 8000.0, 9500.0, 60)])
     text = history(own, 39, 60)
-    assert text.count("usual for the hour</span>") == 1, "beside the one chart whose figure was learned"
+    assert text.count("usual for the hour</span>") == 1, "beside the one chart whose figure has a learned range"
     assert "usual 9,000, mostly 8,000 to 9,500: the usual of all hours" in text
     assert own.get(f"/db/{DB}").text.count("usual for the hour</span>") == 1
     assert "<script>alert" not in text

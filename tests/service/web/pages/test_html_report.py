@@ -1,4 +1,4 @@
-"""The page to be mailed: all of a Diagnosis, nothing fetched, no script, and nothing from a file becomes markup."""
+"""The page to mail: all of a Diagnosis, no request, no script, and no text of a file becomes markup."""
 
 import base64
 import hashlib
@@ -97,7 +97,7 @@ def test_html_of_several_reports_has_table_and_chart_with_first_bad(week: InputR
     assert text.count('<rect class="fill critical first"') == 2, "in the chart of the share, and in that of the sleeps"
     charts = text.partition("<h2>Interval by interval</h2>")[2].partition("</section>")[0]
     assert charts.count('<rect class="fill critical"') == 4 and charts.count('<rect class="fill info"') == 4
-    assert "<figcaption>DB time lost " in charts and "row cache waits" not in charts, "the cost is of any surface"
+    assert "<figcaption>DB time lost " in charts and "row cache waits" not in charts, "the cost is that of any surface"
     assert "the first bad interval" in text and "5 periods" in text
     assert (
         len(
@@ -155,7 +155,7 @@ def test_html_head_says_of_what_when_and_by_which_version(week: InputResults) ->
     assert f"made 2026-03-01 12:30 UTC by latchscope {version('latchscope')}" in text
     for words in ("<dt>Host</dt><dd>db-node-a</dd>", "<dt>DB Id</dt><dd>3141592653</dd>", "<dt>Instance</dt>"):
         assert words in text
-    assert str(REPORTS) not in text, "base names are enough for whoever gets the page"
+    assert str(REPORTS) not in text, "base names are enough for the recipient of the page"
 
 
 def test_html_keeps_names_that_are_alike_whole() -> None:
@@ -168,7 +168,7 @@ def test_html_puts_the_worst_first_and_tells_a_cause_once(week: InputResults, in
     text = as_html(InputResults([*diagnose_all([str(incident)]).diagnosed, *week.diagnosed], [], [], 6))
     assert text.index("<h1>ORDERS") < text.index("<h1>undo-segments")
     assert re.findall(r'<details class="fold"><summary>ORDERS, (day-\d)', text) == ["day-4", "day-5", "day-1", "day-2"]
-    assert "<summary>ORDERS" not in as_html(InputResults(week.diagnosed[:1], [], [], 1)), "one alone is shown"
+    assert "<summary>ORDERS" not in as_html(InputResults(week.diagnosed[:1], [], [], 1)), "a single one is open"
 
 
 def test_html_says_nothing_twice_and_has_no_backticks(week: InputResults) -> None:

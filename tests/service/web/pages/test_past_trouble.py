@@ -1,4 +1,4 @@
-"""A page that is fine right after a storm leads to what just was."""
+"""A page that is fine right after a storm links to that storm."""
 
 import re
 
@@ -15,7 +15,7 @@ def test_page_that_is_fine_again_leads_to_the_trouble_that_just_ended(stage: Sta
     app = stage.app()
     text = app.get("/db/undo-storm").text.replace("\N{NO-BREAK SPACE}", " ")
     line = re.search(r'<p class="callout" data-live="past">(.*?)</p>', text)
-    assert line is not None, "the page says nothing of the storm of a moment ago"
+    assert line is not None, "the page does not mention the storm of a moment ago"
     said = re.sub(r"<[^>]+>", "", line[1])
     assert re.fullmatch(
         rf"Until {ended.end:%H:%M:%S} UTC: too many undo segments, at most [\d.]+ % of DB time\. Look at it as it was",

@@ -1,4 +1,4 @@
-"""The list of runbooks: each alert with the worst severity that its rules have."""
+"""The list of runbooks: each alert with the highest severity of its rules."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page of a study: all of it, its charts, nothing fetched, nothing of a table becomes markup."""
+"""The page of a study: complete, with its charts, no request, and no text of a table becomes markup."""
 
 import base64
 import hashlib

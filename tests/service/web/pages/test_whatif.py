@@ -1,4 +1,4 @@
-"""The what-if page: sliders that change nothing ask nothing, a change gives figures, a refusal says why; all of it escaped."""
+"""The what-if page: unmoved sliders ask nothing, a change gives figures, a refusal says why. All of it is escaped."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.service.web.pages.test_database import no_inline
 
 @pytest.fixture(scope="module")
 def app(still: Stage) -> Client:
-    """The app once the storm was watched for a while."""
+    """The app after a while of the storm."""
     still.poll_all(*range(40, 60, 2))
     return still.app()
 
@@ -20,7 +20,7 @@ def test_page_starts_from_what_is_and_shows_what_a_change_is_worth(app: Client) 
     text = app.get("/db/undo-storm/whatif?gets=50&children=1&batch=1&hold=100&processes=100").text
     assert 'name="gets" min="5" max="300" step="5" value="50"' in text
     told = "Gets that miss" in text or "No prediction." in text
-    assert told, "a figure with its interval, or why there is none"
+    assert told, "a figure with its interval, or the reason why there is none"
 
 
 def test_refusal_and_nonsense_say_what_to_do(app: Client) -> None:

@@ -1,4 +1,4 @@
-"""How pages speak of amounts: no figure that a tired reader has to decode."""
+"""How pages write amounts: no figure that a tired reader has to decode."""
 
 from rules.formatting import percent
 from service.web.pages import words
@@ -10,7 +10,7 @@ def test_sessions_are_told_as_numbers_that_a_person_writes() -> None:
 
 
 def test_ratios_are_percent_up_to_ten_and_times_beyond() -> None:
-    """A ratio a little above one is said as its bound is; one of hundreds would be unreadable in percent."""
+    """A ratio slightly above one has the form of its bound; hundreds would be unreadable in percent."""
     told = {value: words.spelled(value, "ratio") for value in (0.319, 1.0, 1.085, 2.0, 9.99, 10.0, 10.1, 11_364.7)}
     assert told == {
         0.319: (f"31.9{words.TIED}%", ""),
