@@ -1,9 +1,11 @@
 """The pages in a real browser, served by a real demo:
 
 from the fleet to an export, by mouse, by keyboard and live. They are legible and accessible in light and dark, wide and
-narrow. All of it is one file, so that one browser and one demo serve it.
+narrow. All of it is one file, so that one browser and one demo serve it. The pages replace their parts while a test looks at
+them: `expect` asks again when it held a part that was replaced, a value read by hand may be that of a part which is gone.
 """
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +62,7 @@ def test_fleet_leads_to_the_database_the_cause_a_mark_a_comparison_and_an_export
     expect(page.get_by_role("status").first).to_contain_text("The query gave")
     page.get_by_label("What was changed").fill("undo <b>recreated</b>")
     page.get_by_role("button", name="Set mark").click()
-    assert "/compare?mark=" in page.url
+    page.wait_for_url("**/compare?mark=*")
     expect(page.locator("main")).to_contain_text("undo <b>recreated</b>")
     page.goto(f"{storm.url}/db/undo-storm")
     for name in ("One HTML file", "Markdown"):
@@ -91,7 +93,7 @@ def test_walk_needs_nothing_but_the_keyboard(storm: Running, page: Page) -> None
     page.wait_for_url("**/db/undo-storm")
     tab_to(page, "document.activeElement.matches('.chain summary')")
     page.keyboard.press("Enter")
-    assert page.locator(".chain details[open]").count() == 1
+    expect(page.locator(".chain details[open]")).to_have_count(1)
     shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert shown != "none", "the focus must be visible"
 
@@ -136,7 +138,7 @@ def test_refresh_keeps_focus_place_selection_and_what_is_open(storm: Running, pa
     told = page.evaluate("String(getSelection())")
     refreshed(page)()
     assert page.evaluate("String(getSelection())") == told
-    assert page.locator(".chain details[open]").count() == 1
+    expect(page.locator(".chain details[open]")).to_have_count(1)
 
 
 def test_refresh_does_not_lose_what_is_being_typed(storm: Running, page: Page) -> None:
@@ -163,7 +165,7 @@ def test_pages_work_without_a_script(storm: Running, new_page: NewPage) -> None:
     expect(page.locator(".chain details[open]")).to_have_count(1)
     page.get_by_label("What was changed").fill("no script")
     page.get_by_role("button", name="Set mark").click()
-    assert "/compare?mark=" in page.url
+    page.wait_for_url("**/compare?mark=*")
 
 
 def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Running, page: Page) -> None:
@@ -177,7 +179,7 @@ def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Runn
     chart.hover(position={"x": 900, "y": 80})
     page.mouse.up()
     page.wait_for_url("**/history?begin=*")
-    assert page.get_by_role("heading", level=1).inner_text().endswith("UTC")
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"UTC$"))
 
 
 def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: Page) -> None:
@@ -196,18 +198,18 @@ def test_report_upload_leads_to_its_diagnosis_and_names_what_is_refused(
     page.goto(f"{storm.url}/reports")
     page.locator("input[type=file]").set_input_files(REPORT)
     page.get_by_role("button", name="Diagnose").click()
-    assert page.get_by_role("heading", level=1).inner_text() == REPORT.name
+    expect(page.get_by_role("heading", level=1)).to_have_text(REPORT.name)
     expect(page.locator(".verdict .state").first).to_contain_text("Critical")
     assert page.evaluate(FITS)
     expect(page.locator("#share .sql button")).to_have_text("Copy")
-    assert page.locator("#share pre").inner_text() == page.url.partition("?")[0]
+    expect(page.locator("#share pre")).to_have_text(page.url.partition("?")[0])
     with page.expect_download() as kept:
         page.locator("#share").get_by_role("link", name="One HTML file").click()
     assert kept.value.suggested_filename.endswith(".html")
     page.get_by_text("Delete this report").click()
     page.get_by_role("button", name="Delete it for good").click()
     expect(page.get_by_role("status")).to_have_text("The report is deleted.")
-    assert page.locator("tbody tr").count() == 0
+    expect(page.locator("tbody tr")).to_have_count(0)
     page.locator("input[type=file]").set_input_files(REPORT)
     page.get_by_role("button", name="Diagnose").click()
     (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
@@ -231,7 +233,7 @@ def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(page: Page,
 def test_missing_page_names_what_is_nearest(storm: Running, page: Page, complaints: list[str]) -> None:
     page.goto(f"{storm.url}/db/undo-strom")
     page.get_by_role("link", name="undo-storm").click()
-    assert page.url.endswith("/db/undo-storm")
+    page.wait_for_url("**/db/undo-storm")
     assert any("404" in one for one in complaints), "the browser logs the 404 itself"
     complaints.clear()
 
@@ -262,7 +264,7 @@ def test_fleet_table_stays_in_its_card_and_breaks_no_name_in_the_middle(storm: R
         assert page.evaluate(f"{beyond}(document.querySelector('table.fleet'))") < 0, width
     cache = page.locator(".fleet .hot code", has_text="dc_rollback_segments").first
     assert "dc_<wbr>rollback_<wbr>segments" in cache.inner_html()
-    assert cache.evaluate("one => getComputedStyle(one).overflowWrap") == "normal"
+    expect(cache).to_have_css("overflow-wrap", "normal")
 
 
 ACCESSIBLE = (
