@@ -19,8 +19,8 @@ from typing import Any
 from collectors.model import Snapshot
 from collectors.oracle import prepare
 from rules.model import Diagnosis
-from service.cli.serving import collect_rarely
 from service.config.settings import DatabaseSettings, OracleSettings
+from service.garbage import collect_rarely
 from service.state.board import MonitoredDatabase, PollRecord
 from service.store.ingest.record import record_of
 from service.watch import pipeline

@@ -12,6 +12,7 @@ from rules.catalogue import catalogue
 from service.config.settings import Settings
 from service.fleet.build import Fleet, build_fleet
 from service.fleet.coordinator import FleetMetrics
+from service.garbage import CollectsAfterScrapes
 from service.history.jobs import build_jobs
 from service.metrics.exposition import own_registry
 from service.notify.build import Notifiers, build_notifiers
@@ -79,7 +80,8 @@ def create_app(settings: Settings) -> FastAPI:
         registry,
         lambda: readiness(store.writer.trouble() or threads.trouble(), fleet.scheduler.queue_seconds),
     )
-    app.add_middleware(ScrapesFirst, first=fleet.scheduler.right_of_way.first)
+    first, scraped = fleet.scheduler.right_of_way.first, CollectsAfterScrapes().scraped
+    app.add_middleware(ScrapesFirst, first=first, scraped=scraped)
     return app
 
 

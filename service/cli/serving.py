@@ -1,7 +1,6 @@
 """`latchscope serve` and `latchscope demo`: the listening socket, the app, and an end within five seconds whatever hangs."""
 
 import faulthandler
-import gc
 import logging
 import os
 import shutil
@@ -23,6 +22,7 @@ from service.config import sources
 from service.config.logging import configure as configure_logging
 from service.config.refusals import refusals, warnings
 from service.config.settings import BadSettings, Settings
+from service.garbage import collect_rarely
 from service.store.schema.engine import StoreError
 from service.web.server import Server, provide_descriptors
 
@@ -95,12 +95,6 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-
-
-def collect_rarely() -> None:
-    """Objects from the start stay, and a poll replaces all of the one before, so garbage collection would find nothing."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def _listener(chosen: Settings) -> socket.socket:

@@ -14,7 +14,6 @@ from service.notify.feed import EpisodeFeed
 from service.state.board import Board
 from service.state.readiness import Readiness
 from service.store.build import Store
-from service.store.probe import Probe
 from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web.access import Access, read_tokens
@@ -104,5 +103,5 @@ def build_web(
 def _patient(app: FastAPI, board: Board, repository: Repository) -> None:
     """Let no request wait long for a store that hangs, and answer HEAD."""
     refused = partial(problems.store_away, error_pages(board))
-    app.add_middleware(AnswersInTime, answers=Probe(repository.reachable).answers, refused=refused)
+    app.add_middleware(AnswersInTime, reachable=repository.reachable, refused=refused)
     app.add_middleware(AnswersHead)

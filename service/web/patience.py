@@ -11,29 +11,34 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.store.probe import Probe
 from service.web.bulkhead import Bulkhead
 
 PATIENCE = 3.0
 """Seconds without an answer after which the store is asked whether it answers at all. If it does, the request goes on."""
+STORE_SECONDS = 8.0
+"""Seconds for its answer. On a host that starves, a store that works needs some, and a page must not be refused for that."""
 THREADS = 4
 OF_MONITORING = ("/metrics", "/probe", "/healthz", "/readyz")
 """They wait for no store, and answer in their own form."""
+FILES = ("/static/", "/docs/")
+"""They need no store."""
 
 
 class AnswersInTime:
     """Answers for a request that waits for the store, or in line behind those that do. What runs already goes on."""
 
-    def __init__(self, app: ASGIApp, answers: Callable[[], bool], refused: Callable[[Request], Response]) -> None:
-        """`answers`: whether the store does; `refused`: the answer if it does not."""
+    def __init__(self, app: ASGIApp, reachable: Callable[[], bool], refused: Callable[[Request], Response]) -> None:
+        """`reachable`: asks the store, and may hang; `refused`: the answer if it does not."""
         self._app = app
-        self._answers = Bulkhead(THREADS)(answers)
+        self._answers = Bulkhead(THREADS)(Probe(reachable, STORE_SECONDS).answers)
         self._refused = refused
         self._left: set[asyncio.Task[None]] = set()
         """Requests that were answered for, until they end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http" or scope["path"] in OF_MONITORING:
+        if scope["type"] != "http" or scope["path"] in OF_MONITORING or scope["path"].startswith(FILES):
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(self._app, scope, receive, send)

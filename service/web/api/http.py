@@ -48,9 +48,13 @@ class AnswersHead:
 class ScrapesFirst:
     """Polls stand back until a scrape has been answered, to the last byte."""
 
-    def __init__(self, app: ASGIApp, first: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self, app: ASGIApp, first: Callable[[], AbstractContextManager[None]], scraped: Callable[[], None]
+    ) -> None:
+        """`scraped` is called after each answer."""
         self._app = app
         self._first = first
+        self._scraped = scraped
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -59,3 +63,4 @@ class ScrapesFirst:
             return
         with self._first():
             await self._app(scope, receive, send)
+        self._scraped()

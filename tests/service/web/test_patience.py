@@ -59,9 +59,10 @@ def test_nobody_waits_for_a_store_that_hangs(still: Stage, monkeypatch: pytest.M
         told.wait()
         raise OperationalError("select", {}, ConnectionError("it was frozen"))
 
+    monkeypatch.setattr(patience, "STORE_SECONDS", 0.05)
+    monkeypatch.setattr(patience, "PATIENCE", 0.05)
     app = still.app().app
     monkeypatch.setattr(Engine, "connect", hangs)
-    monkeypatch.setattr(patience, "PATIENCE", 0.05, raising=False)
     monkeypatch.setattr(probe, "PATIENCE", 0.05)
     try:
         answers, threads = asyncio.run(crowded(app, told))

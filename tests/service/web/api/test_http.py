@@ -69,8 +69,8 @@ def test_openmetrics_names_units(app: Client) -> None:
 
 
 @pytest.mark.parametrize(("path", "expected"), [("/metrics", [True]), ("/api/v1/databases", [False])])
-def test_scrape_alone_goes_before_polls(path: str, expected: list[bool]) -> None:
-    ahead, seen = [False], []
+def test_scrape_alone_goes_before_polls_and_its_end_is_told(path: str, expected: list[bool]) -> None:
+    ahead, seen, scraped = [False], [], []
 
     @contextmanager
     def first() -> Iterator[None]:
@@ -81,5 +81,7 @@ def test_scrape_alone_goes_before_polls(path: str, expected: list[bool]) -> None
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         seen.append(ahead[0])
 
-    asyncio.run(ScrapesFirst(app, first)({"type": "http", "path": path}, None, None))  # type: ignore[arg-type]
+    first_of_all = ScrapesFirst(app, first, lambda: scraped.append(ahead[0]))
+    asyncio.run(first_of_all({"type": "http", "path": path}, None, None))  # type: ignore[arg-type]
     assert (seen, ahead) == (expected, [False])
+    assert scraped == [False] * sum(expected), "polls stand back no longer when the collection is planned"
