@@ -27,7 +27,7 @@ from service.render.parts import (
 )
 from service.render.remedy import step_lines
 
-QUIET_WORDS, TROUBLE_WORDS = 120, 480
+QUIET_WORDS, TROUBLE_WORDS = 120, 600
 """Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"

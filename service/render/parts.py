@@ -136,7 +136,7 @@ def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) 
     yield EFFECT, finding.expected_effect
     if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
         sure = f"{predicted.change}; confidence {predicted.confidence}"
-        yield "Predicted", f"{predicted.statement} ({sure}); of misses, not of the time lost"
+        yield "Predicted", f"{predicted.statement} ({sure}). This predicts misses, not the time that it saves"
 
 
 def _unsure(finding: Finding) -> bool:

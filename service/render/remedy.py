@@ -12,7 +12,7 @@ NOT_KNOWN = "not known."
 
 def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
     """The steps with their statements for a release, as lines for a terminal. `whole` adds all that is known about each."""
-    if whole and (note := in_containers(steps, release)):
+    if note := in_containers(steps, release):
         yield from wrapped(f"Where: {note}", indent)
     for number, step in enumerate(steps, 1):
         yield from wrapped(f"{number}. {step.do}", indent)
@@ -57,7 +57,7 @@ def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]
     acts = step.changes and bool(step.sql or step.setting)
     if whole and step.fill_in:
         yield "Fill in", f"{', '.join(step.fill_in)}."
-    if whole and step.reading:
+    if step.reading:
         yield "Read", step.reading
     if step.risk or acts:
         yield "Risk", step.risk or NOT_KNOWN

@@ -1,13 +1,15 @@
-"""Several inputs: each cause once, with the figures of its worst input and the names of the others."""
+"""Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the others."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from collectors.model import Delta
-from rules.model import CANNOT_TELL, Severity
+from rules.explanation.confirmation import speaks_against
+from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity
+from rules.remedy import in_containers
 from rules.trends.same_interval import same_interval
 from service.intake.inputs import DiagnosedInput
-from service.render.parts import nothing_judged, wrapped
+from service.render.parts import nothing_judged, why_low, wrapped
 from service.render.summary import HEADINGS, SummaryGroup, lines, troubles, worst_first
 
 STATES = ("Critical", "Warning", "Notice", "Fine")
@@ -15,34 +17,56 @@ STATES = ("Critical", "Warning", "Notice", "Fine")
 
 @dataclass(frozen=True, slots=True)
 class CauseShown:
-    """The worst of the inputs that one cause explains, or none does, and the names of the others."""
+    """The worst of the inputs that one cause explains equally surely, or none does, and the others."""
 
     worst: DiagnosedInput
-    others: tuple[str, ...]
+    others: tuple[DiagnosedInput, ...]
 
     @property
     def holds_for(self) -> str:
         """Which other inputs it holds for, as a sentence; empty where there is none."""
         if not self.others:
             return ""
-        what = "The same cause" if troubles(self.worst.diagnosis) else "No known cause either"
+        found = troubles(self.worst.diagnosis)
+        what = f"The same cause, confidence {found[0].confidence}," if found else "No known cause either"
         inputs = "1 other input" if len(self.others) == 1 else f"{len(self.others)} other inputs"
-        return f"{what} in {inputs}: {', '.join(self.others)}"
+        return f"{what} in {inputs}: {', '.join(map(self._named, self.others))}"
+
+    def _named(self, other: DiagnosedInput) -> str:
+        """Its name, and why its confidence is low if the worst has another reason."""
+        told, own = ([why_low(each) for each in troubles(entry.diagnosis)[:1]] for entry in (self.worst, other))
+        return f"{other.name} (here because {own[0]})" if own not in (told, [None]) else other.name
 
 
 def causes_shown(diagnosed: Sequence[DiagnosedInput]) -> list[CauseShown]:
-    """Every cause once, the worst first; inputs that are fine or could not be judged are none of them.
+    """Every cause once per confidence and advice, the worst first; inputs that are fine or could not be judged are none of them.
 
     An input without a cause gives way to another of the same interval that has one.
     """
-    found: dict[str, list[DiagnosedInput]] = {}
+    found: dict[tuple[object, ...], list[DiagnosedInput]] = {}
     for entry in worst_first(diagnosed):
         leading = troubles(entry.diagnosis)
         if leading:
-            found.setdefault(leading[0].cause, []).append(entry)
+            key = (_advice(entry.diagnosis, leading[0]), *((each.cause, each.confidence) for each in leading[1:]))
+            found.setdefault(key, []).append(entry)
         elif _unexplained(entry) and _explaining(entry, diagnosed) is None:
-            found.setdefault("", []).append(entry)
-    return [CauseShown(worst, tuple(entry.name for entry in others)) for worst, *others in found.values()]
+            found.setdefault((), []).append(entry)
+    return [CauseShown(worst, tuple(others)) for worst, *others in found.values()]
+
+
+def _advice(diagnosis: Diagnosis, finding: Finding) -> tuple[object, ...]:
+    """What must be equal for two inputs to share one text: certain advice must never speak for an uncertain input."""
+    steps, release = finding.remedy_steps, diagnosis.release
+    return (
+        finding.cause,
+        finding.confidence,
+        finding.identity,
+        speaks_against(finding) is not None,
+        finding.confirm.sql if finding.confirm else None,
+        finding.do_now or finding.remedy,
+        tuple(step.text(release) for step in steps),
+        in_containers(steps, release),
+    )
 
 
 def _unexplained(entry: DiagnosedInput) -> bool:

@@ -93,11 +93,22 @@ def test_fail_on_sets_the_exit_code_by_severity(incident: Path, severity: str, c
 
 def test_fail_on_ignores_diagnoses_without_anything_to_do(incident: Path) -> None:
     reports = incident.parents[1] / "reports"
-    for name in ("day-1.txt", "awr-11.2.0.4.0-restart.txt"):
-        told = run("diagnose", reports / name, "--fail-on", "info")
-        assert told.exit_code == 0, told.output
+    assert run("diagnose", reports / "day-1.txt", "--fail-on", "info").exit_code == 0
     assert run("diagnose", reports / "day-3.txt", "--fail-on", "critical").exit_code == 1
-    assert "1 only with --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
+
+
+def test_fail_on_has_an_exit_code_of_its_own_for_what_could_not_be_judged(incident: Path, tmp_path: Path) -> None:
+    reports = incident.parents[1] / "reports"
+    fine, bad, restarted = (reports / name for name in ("day-1.txt", "day-3.txt", "awr-11.2.0.4.0-restart.txt"))
+    for names, code in (
+        ([restarted], 3),
+        ([fine, restarted], 3),
+        ([bad, restarted], 1),
+        ([restarted, tmp_path / "none"], 2),
+    ):
+        assert run("diagnose", *names, "--fail-on", "warning").exit_code == code, names
+    assert run("diagnose", restarted).exit_code == 0, "only --fail-on asks for it"
+    assert "1 and 3 only with --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
 
 
 def test_exit_code_of_an_unreadable_input_outranks_a_finding(incident: Path, tmp_path: Path) -> None:

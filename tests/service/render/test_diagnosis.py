@@ -203,7 +203,7 @@ def test_a_cause_is_told_once_of_the_worst_input_with_the_names_of_the_others() 
     text, markdown = as_text(told), as_markdown(told)
     assert text.count("Switch to a new undo tablespace.") == 1, "was 3"
     assert markdown.count("ORA-30013") == 1 and text.count("figures are of") == 1
-    said = "The same cause in 2 other inputs: day-4.txt, day-5.txt."
+    said = "The same cause, confidence low, in 2 other inputs: day-4.txt, day-5.txt."
     assert said in unwrapped(text) and said in markdown
     assert as_text(told, verbose=True).count("figures are of") == 4
     assert "Confidence is low, because the report has no child latches of row cache objects." in unwrapped(text)

@@ -21,10 +21,12 @@ def test_lines_tell_each_step_its_statement_and_its_risk() -> None:
             assert " ".join(words.split()) in text, words
 
 
-def test_short_lines_leave_out_how_to_read_and_the_way_back() -> None:
+def test_short_lines_say_how_to_judge_a_check_and_leave_out_the_way_back() -> None:
     text = " ".join(" ".join(step_lines(UNDO, "11.2.0.4.0", whole=False)).split())
     assert "Risk: " in text and "undo_tablespace = UNDO_NEW" in text
-    assert not any(f"{name}: " in text for name in ("Read", "Online", "To reverse it", "Fill in"))
+    for step in UNDO:
+        assert not step.reading or f"Read: {' '.join(step.reading.split())}" in text
+    assert not any(f"{name}: " in text for name in ("Online", "To reverse it", "Fill in"))
 
 
 def test_statement_is_that_of_the_release() -> None:
@@ -47,7 +49,11 @@ def test_what_no_source_tells_of_a_change_is_not_known() -> None:
 
 def test_statements_say_in_which_container_to_run_them() -> None:
     for release, said in (("11.2.0.4.0", 0), ("19.0.0.0.0", 1)):
-        for lines in (step_lines(UNDO, release, whole=True), steps_as_markdown(UNDO, release)):
+        for lines in (
+            step_lines(UNDO, release, whole=True),
+            step_lines(UNDO, release, whole=False),
+            steps_as_markdown(UNDO, release),
+        ):
             assert " ".join(lines).count("In a container database run the SQL") == said
     assert " ".join(steps_of_every_release(UNDO)).count("In a container database run the SQL") == 1
 
