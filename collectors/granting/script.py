@@ -143,9 +143,10 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     common = TRAITS[kind].common_user
     everywhere = " container = all" if common else ""
     profile = "C##LATCHSCOPE_PROFILE" if common else "LATCHSCOPE_PROFILE"
-    yield "-- A password that expired would end the monitoring some night. Five sessions at most, where resource_limit is true:"
-    yield "-- one polls, one takes its place, one acts for a person, one is a command's, one may be dead and not yet noticed."
-    yield "-- Raise it where several latchscope, or several entries of one, watch the same instance as this user."
+    yield "-- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:"
+    yield "-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,"
+    yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
+    yield "-- watch the same instance with this user."
     yield f"create profile {profile} limit password_life_time unlimited sessions_per_user {MOST_SESSIONS}{everywhere};"
     yield "set verify off"
     yield f'create user {user} identified by "&latchscope_password" profile {profile}{everywhere};'

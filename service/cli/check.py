@@ -10,6 +10,7 @@ from service.cli.kinds import KIND_HELP, chosen_kind
 from service.cli.messages import fail
 from service.cli.options import CONFIG, ConfigOption, settings_of
 from service.cli.terminal import show
+from service.config.audit import unwritable
 from service.config.mistakes import meant
 from service.config.settings import DatabaseSettings, Settings
 from service.extras import MissingExtra
@@ -26,17 +27,17 @@ def check(
 ) -> None:
     """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing.
 
-    Without names it also looks at the store, which it does not change, and at the addresses of notifications, to which it sends
-    nothing: a line each.
+    Without names it also looks at the store and the audit file, which it does not change, and at the addresses of notifications,
+    to which it sends nothing: a line each.
     """
     chosen, known = settings_of(config), chosen_kind(kind) if kind else None
     reports = [preflight.check(database, chosen, known) for database in named_databases(chosen, databases)]
     if reports:
         show("\n".join(preflight.as_text(report) for report in reports))
-    store_works, all_addresses_work = (True, True) if databases else (_store(chosen), _addresses(chosen))
+    store_works, others_work = (True, True) if databases else (_store(chosen), _audit_file(chosen) & _addresses(chosen))
     if any(report.error for report in reports) or not store_works:
         raise typer.Exit(2)
-    if any(report.lacking for report in reports) or not all_addresses_work:
+    if any(report.lacking for report in reports) or not others_work:
         raise typer.Exit(1)
 
 
@@ -45,6 +46,16 @@ def _store(chosen: Settings) -> bool:
     look = look_at_store(chosen.store)
     show(visible(f"store {look.store}: {look.said}"))
     return look.usable
+
+
+def _audit_file(chosen: Settings) -> bool:
+    """Whether actions can be written to the audit file, if one is set; says so."""
+    file = chosen.auth.audit_file
+    if file is None:
+        return True
+    why = unwritable(file)
+    show(visible(f"audit file {file}: {f'cannot be written: {why}' if why else 'can be written'}"))
+    return why is None
 
 
 def _addresses(chosen: Settings) -> bool:

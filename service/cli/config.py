@@ -44,14 +44,14 @@ def validate(
             mistakes.append(replace(refusal, line=found.text.lines.get((refusal.where,))))
     for mistake in mistakes:
         say(f"{file}{'' if mistake.line is None else f':{mistake.line}'}: {mistake}")
+    noted = [*_cut_values(found.text), *(notes(found.settings) if found.settings is not None else ())]
+    for note in noted:
+        say(f"{file}: note: {note}")
     if mistakes:
         many = "mistake; correct it" if len(mistakes) == 1 else "mistakes; correct them"
         say(f"latchscope: {file} has {len(mistakes)} {many} and try again")
         raise typer.Exit(2)
     assert found.settings is not None
-    noted = [*_cut_values(found.text), *notes(found.settings)]
-    for note in noted:
-        say(f"{file}: note: {note}")
     count = len(found.settings.databases)
     outcome = f"{len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else "no mistakes"
     say(f"{file}: {count} database{'' if count == 1 else 's'}; {outcome}")
@@ -91,8 +91,24 @@ def notes(chosen: Settings) -> Iterator[str]:
             yield f"{name} {path} {'cannot be read' if path.exists() else 'does not exist'} here"
         elif path is not None and "password" in name and path.is_file() and not path.read_bytes().strip():
             yield f"{name} {path} is empty here; write the password into it and nothing else"
+    yield from _default_users(chosen)
     yield from _useless_files(chosen)
     yield from _untold_outages(chosen)
+
+
+def _default_users(chosen: Settings) -> Iterator[str]:
+    """Databases without `user`. Nothing here shows whether they have containers, whose user has another name."""
+    names = [each.name for each in chosen.databases if each.scripted is None and "user" not in each.model_fields_set]
+    if names:
+        yield (
+            f"{_few(names)}: no `user`, so it is LATCHSCOPE; in a container database the script of `latchscope grants` creates "
+            "C##LATCHSCOPE, and dsn names a service of CDB$ROOT, not of a PDB; write `user` to say which it is"
+        )
+
+
+def _few(names: list[str]) -> str:
+    """The first five names."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _untold_outages(chosen: Settings) -> Iterator[str]:
@@ -105,9 +121,8 @@ def _untold_outages(chosen: Settings) -> Iterator[str]:
     names = [database.name for database in chosen.databases]
     silent = [name for name in names if not any(name in (channel.databases or names) for channel in telling)]
     if chosen.notifications and silent:
-        few = ", ".join(silent[:5]) + (f" and {len(silent) - 5} more" if len(silent) > 5 else "")
         yield (
-            f"no notification says when {few} does not answer; that takes a receiver with outage under `on` and "
+            f"no notification says when {_few(silent)} does not answer; that takes a receiver with outage under `on` and "
             "min_severity warning or lower"
         )
 

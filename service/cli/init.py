@@ -3,18 +3,22 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
+from collectors.scenarios import scenarios
 from service.cli.check import check
 from service.cli.messages import fail, say
 from service.config import sources
-from service.config.dsn import plain_dsn
-from service.config.settings import DEMO
+from service.config.dsn import is_alias, plain_dsn
+from service.config.lines import YamlText
+from service.config.mistakes import meant, mistakes_of
+from service.config.settings import DEMO, DatabaseSettings
 
 _REST = """
 # These are the defaults; remove the # to change one. docs/configuration.md has every setting and its reason.
@@ -107,27 +111,74 @@ def _wanted(name: str | None, dsn: str | None, user: str | None, password: tuple
         fail(f"{' and '.join(missing)} must be given without a terminal; or run it on a terminal")
     if dsn is None:
         say("Which database? Enter takes the value in brackets; Ctrl-C ends and writes nothing.")
-        dsn = _asked("  host:port/service, or a TNS alias", None, plain_dsn)
+        dsn = _asked("  host:port/service, or a TNS alias", None, _usable_dsn)
         scripted = dsn.startswith(DEMO)
+        if is_alias(dsn) and "TNS_ADMIN" not in os.environ:
+            say(f"  {dsn} is an alias of tnsnames.ora; if it is a host, end with Ctrl-C and write {dsn}:1521/service")
     else:
-        try:
-            plain_dsn(dsn.removeprefix(DEMO))
-        except ValueError as error:
-            fail(f"--dsn {error}")
+        _given("--dsn", dsn, _usable_dsn)
     if name is None:
         own = _name_in(dsn)
-        name = own if not _can_ask() else _asked("  a name for it", own, str)
+        name = own if not _can_ask() else _asked("  a name for it", own, _usable_name)
+    else:
+        _given("--name", name, _usable_name)
     if scripted:
         return WantedDatabase(name, dsn, "", None)
     if user is None:
-        user = "LATCHSCOPE" if not _can_ask() else _asked("  Oracle user", "LATCHSCOPE", str)
+        ask = "  Oracle user (C##LATCHSCOPE in a container database)"
+        user = "LATCHSCOPE" if not _can_ask() else _asked(ask, "LATCHSCOPE", _usable_user)
+    else:
+        _given("--user", user, _usable_user)
     if password is None:
-        password = (
-            "password_file",
-            str(Path(_asked("  file with its password", f"{name}.password", str)).expanduser()),
-        )
+        password = "password_file", _asked("  file with its password", f"{name}.password", _usable_file)
         _make_password_file(Path(password[1]), user)
     return WantedDatabase(name, dsn, user, password)
+
+
+def _usable_dsn(dsn: str) -> str:
+    """The dsn unchanged, or a ValueError, like the others: each answer is judged before the next question."""
+    if not dsn.startswith(DEMO):
+        return plain_dsn(dsn)
+    script = dsn.removeprefix(DEMO)
+    if script not in scenarios():
+        raise ValueError(f"names no scripted database{meant(script, scenarios())}")
+    return dsn
+
+
+def _usable_name(name: str) -> str:
+    return _as_setting("name", name)
+
+
+def _usable_user(user: str) -> str:
+    return _as_setting("user", user)
+
+
+def _as_setting(setting: str, value: str) -> str:
+    """The value unchanged. Raises ValueError in the words of `config validate` if the settings refuse it."""
+    members: Mapping[str, str] = {"name": "a", "dsn": "demo:undo-storm", setting: value}
+    try:
+        DatabaseSettings.model_validate(members)
+    except ValidationError as error:
+        mistakes = mistakes_of(error.errors(), YamlText({}, {}, (), ()))
+        raise ValueError(next(mistakes).what) from None
+    return value
+
+
+def _usable_file(file: str) -> str:
+    path = Path(file).expanduser()
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"there is no folder {path.absolute().parent}; create it, or name another file")
+    return str(path)
+
+
+def _given(option: str, value: str, usable: Callable[[str], str]) -> None:
+    """Refuse the value of an option in one line."""
+    try:
+        usable(value)
+    except ValueError as error:
+        fail(f"{option} {error}")
 
 
 def _can_ask() -> bool:
@@ -155,7 +206,7 @@ def _asked(question: str, default: str | None, usable: Callable[[str], str]) -> 
     while True:
         answer = str(typer.prompt(question, default)).strip()
         try:
-            return answer if answer.startswith(DEMO) else usable(answer)
+            return usable(answer)
         except ValueError as error:
             say(f"  {error}")
 

@@ -3,7 +3,7 @@
 from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
 from service.cli.messages import fail
 
-KIND_HELP = f"kind of database: {', '.join(KINDS)}; or a release, such as 11g or 19c"
+KIND_HELP = f"kind of database: {', '.join(KINDS)}; non-cdb, the same as 11.2; or a release, such as 11g or 19c"
 
 
 def chosen_kind(word: str) -> DatabaseKind:

@@ -2,10 +2,26 @@
 
 import json
 import logging
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 log = logging.getLogger("latchscope.audit")
+
+
+def unwritable(file: Path) -> str | None:
+    """Why this account cannot write an audit file, and the way out. None if it can. It writes nothing."""
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}; create it, or correct auth.audit_file"
+    if file.is_dir():
+        return "it is a folder; name a file in it"
+    there = file.exists()
+    if os.access(file if there else folder, os.W_OK):
+        return None
+    return (
+        f"this account may not write {'it' if there else f'in {folder}'}; change the owner, or correct auth.audit_file"
+    )
 
 
 class Audit:

@@ -58,9 +58,15 @@ class ConfigMistake:
 
 def mistakes_of(errors: Iterable[ErrorDetails], text: YamlText) -> Iterator[ConfigMistake]:
     """What the model of the settings refused, in our own words."""
-    for error in errors:
-        place = _place(error["loc"])
-        if error["type"] != TOLD_WITH_LINE:
+    refused = [(error, _place(error["loc"])) for error in errors if error["type"] != TOLD_WITH_LINE]
+    misspelt = {
+        (*place[:-1], name)
+        for error, place in refused
+        if error["type"] == "extra_forbidden" and not _NOT_HERE.get(str(place[-1]).lower())
+        for name in _near(place)[:1]
+    }
+    for error, place in refused:
+        if error["type"] != "missing" or place not in misspelt:  # the misspelt name is the one thing to correct
             yield ConfigMistake(
                 None if _variable(place, text) else text.line_of(place), _where(place, text), _sentence(error, place)
             )
@@ -203,12 +209,17 @@ def _form(pattern: str, given: object) -> str:
     return "is not an address; write http://host or https://host, without spaces"
 
 
-def _name_meant(place: Place) -> str:
-    """The setting that a misspelt or misplaced one stands for."""
+def _near(place: Place) -> list[str]:
+    """The settings of the same group with a similar name."""
     word, group = str(place[-1]), settings_below(place[:-1])
     close = get_close_matches(word.lower().replace("-", "_"), list(group), n=1, cutoff=0.6)
-    close = close or [name for name in group if name.startswith(f"{word}_")]
-    if close:
+    return close or [name for name in group if name.startswith(f"{word}_")]
+
+
+def _name_meant(place: Place) -> str:
+    """The setting that a misspelt or misplaced one stands for."""
+    word = str(place[-1])
+    if close := _near(place):
         return f"; did you mean {' or '.join(close)}?"
     homes = [
         f"{name}[]" if name in ("databases", "webhooks", "notifications") else name

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from service.config.audit import unwritable
 from service.config.mistakes import NO_DATABASES, ConfigMistake, variable_of
 from service.config.settings import Settings
 from service.config.store_url import holds_password
@@ -23,5 +24,8 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
 
 def warnings(chosen: Settings) -> Iterator[str]:
     """What is served, and ought to be otherwise. In the environment a password of the store is as good as anywhere there."""
+    audit_file = chosen.auth.audit_file
+    if audit_file is not None and (why := unwritable(audit_file)):
+        yield f"auth.audit_file {audit_file} cannot be written: {why}; until then only the log has the actions"
     if holds_password(chosen.store) and variable_of("store") is None:
         yield PASSWORD_IN_STORE

@@ -3,7 +3,11 @@
 import re
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
 from collectors.scenarios.undo_storm import HEALTHY, UNDO_STORM
+from service.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +26,16 @@ def test_tour_tells_the_times_of_the_scripted_storm() -> None:
     assert 2 * (eased - calm) < period, "the tour says that the storm is over for more than half of the time"
     others = [page.name for page in (ROOT / "docs").glob("*.md") if re.search(r"every 200\s+s\b", page.read_text())]
     assert not others
+
+
+def test_tour_tells_the_figures_that_its_what_if_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    tour = " ".join(document("docs/tour.md").split())
+    (asked,) = re.findall(r"bin/latchscope (whatif \S+ --gets \S+)", tour)
+    told = " ".join(CliRunner().invoke(cli, asked.split()).stdout.split())
+    (before, after, least, most) = re.findall(r"misses (\S+ %) → (\S+ %) \((\S+ %) to (\S+ %)\) of gets", told)[0]
+    assert f"misses fall from {before} to {after} of gets (at least {least}, at most {most})" in tour
+    assert "no figure of sleeps" in told
 
 
 def test_first_pages_name_another_port_and_what_is_unproven() -> None:

@@ -1,9 +1,10 @@
 -- latchscope on a container database, 12.1 and later.
 -- Run it as SYS in CDB$ROOT, in SQL*Plus. It makes C##LATCHSCOPE, who can only read.
 alter session set container = CDB$ROOT;
--- A password that expired would end the monitoring some night. Five sessions at most, where resource_limit is true:
--- one polls, one takes its place, one acts for a person, one is a command's, one may be dead and not yet noticed.
--- Raise it where several latchscope, or several entries of one, watch the same instance as this user.
+-- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:
+-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,
+-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,
+-- watch the same instance with this user.
 create profile C##LATCHSCOPE_PROFILE limit password_life_time unlimited sessions_per_user 5 container = all;
 set verify off
 create user C##LATCHSCOPE identified by "&latchscope_password" profile C##LATCHSCOPE_PROFILE container = all;

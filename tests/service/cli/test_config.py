@@ -35,7 +35,6 @@ SAID = {
     (2, "interval"): "did you mean defaults.interval or telemetry.interval or databases[].interval?",
     (4, "oracle.mode"): "'thinn' is not a choice; did you mean thin?",
     (5, "oracle.connect_timeout"): "0 s is out of range; it is above 0 s",
-    (7, "databases[0].dsn"): "is missing",
     (8, "databases[0].dns"): "no such setting; did you mean dsn?",
     (9, "databases[1].name"): "two databases are named erp1, the first on line 7",
     (10, "databases[1].dsn"): "is an address for JDBC",
@@ -95,13 +94,46 @@ def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monk
     )
     assert told.exit_code == 0, told.output
     for said in (
-        "3 databases; 3 notes",
+        "3 databases; 4 notes",
+        "note: b, c: no `user`, so it is LATCHSCOPE; in a container database",
         "note: b: password_file /no/such/file does not exist here",
         "note: b: dsn erp is an alias",
         "here; of a host write erp:1521/service",
         "note: c: no password; set password_file",
     ):
         assert said in told.stderr
+
+
+def test_misspelt_setting_that_is_needed_is_one_mistake(tmp_path: Path) -> None:
+    text = "databases: [{name: a, dsn: 'demo:undo-storm'}]\nnotifications: [{name: n, urlfile: f}]"
+    told = validate(tmp_path, text).stderr
+    assert "notifications[0].urlfile: no such setting; did you mean url_file?" in told and "has 1 mistake" in told
+    told = validate(tmp_path, text.replace("urlfile: f", "xyz: f")).stderr
+    assert "notifications[0].url_file: is missing" in told and "has 2 mistakes" in told
+
+
+def test_notes_are_told_beside_mistakes(tmp_path: Path) -> None:
+    told = validate(tmp_path, "lisen: x\ndatabases:\n- name: a\n  dsn: h/s\n  user: C ##LATCHSCOPE\n")
+    mistake, note, closing = told.stderr.splitlines()
+    assert told.exit_code == 2 and "did you mean listen?" in mistake and "has 1 mistake" in closing
+    assert "note: line 5: user is 'C', since ` #` begins a comment" in note
+    told = validate(tmp_path, "listen: 0.0.0.0:0\ndatabases: [{name: a, dsn: h/s, password_env: NOT_SET}]")
+    assert told.exit_code == 2 and "others can reach" in told.stderr
+    assert "note: a: the environment has no NOT_SET here" in told.stderr
+
+
+def test_default_user_is_noted_for_databases_that_may_have_containers(tmp_path: Path) -> None:
+    entries = "{name: a, dsn: h/s, password_env: PATH}, {name: b, dsn: h/s, user: LATCHSCOPE, password_env: PATH}"
+    told = validate(tmp_path, f"databases: [{entries}, {{name: c, dsn: 'demo:undo-storm'}}]")
+    assert told.exit_code == 0 and "3 databases; 1 note\n" in told.stderr
+    assert "note: a: no `user`, so it is LATCHSCOPE; in a container database" in told.stderr
+    assert "C##LATCHSCOPE, and dsn names a service of CDB$ROOT, not of a PDB" in told.stderr
+
+
+def test_audit_file_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
+    text = f"auth: {{audit_file: {tmp_path}/none/audit.jsonl}}\ndatabases: [{{name: a, dsn: 'demo:undo-storm'}}]"
+    told = validate(tmp_path, text)
+    assert told.exit_code == 0 and f"audit.jsonl cannot be written: there is no folder {tmp_path}/none" in told.stderr
 
 
 def test_what_people_look_for_and_no_setting_takes_is_said(tmp_path: Path) -> None:

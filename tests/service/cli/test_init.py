@@ -52,6 +52,40 @@ def test_answers_of_a_person_write_the_file_and_the_password(tmp_path: Path, mon
     assert "geheim" not in (tmp_path / "latchscope.yaml").read_text(encoding="utf-8")
 
 
+def test_each_answer_is_judged_before_the_next_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TNS_ADMIN", raising=False)
+    monkeypatch.setattr("service.cli.init._can_ask", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: "")
+    answers = [
+        "demo:undostorm",
+        "erp",
+        "host:1521/erp",
+        "erp1",
+        "C ##LATCHSCOPE",
+        "C##LATCHSCOPE",
+        "no/f",
+        ".",
+        "f",
+        "",
+    ]
+    told = init("--no-check", typed="".join(f"{answer}\n" for answer in answers))
+    assert told.exit_code == 0, told.output
+    said = (
+        "names no scripted database; did you mean undo-storm?",
+        "erp is an alias of tnsnames.ora; if it is a host, end with Ctrl-C and write erp:1521/service",
+        "'host:1521/erp' cannot be a name; use letters",
+        "'C ##LATCHSCOPE' has a blank",
+        f"there is no folder {tmp_path}/no; create it",
+        ". is a folder; name a file in it",
+    )
+    places = [told.stderr.find(words) for words in said]
+    assert -1 not in places and places == sorted(places), told.stderr
+    assert "Oracle user (C##LATCHSCOPE in a container database)" in told.output
+    (database,) = sources.read(tmp_path / "latchscope.yaml").databases
+    assert (database.name, database.dsn, database.user) == ("erp1", "erp", "C##LATCHSCOPE")
+
+
 def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
     there = tmp_path / "there.yaml"
     there.write_text("kept", encoding="utf-8")
@@ -61,7 +95,8 @@ def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
         (("-o", new), "--dsn and --password-file or --password-env must be given without a terminal"),
         (("-o", new, "--dsn", "h:1:X", "--password-env", "P"), "names a SID"),
         (("-o", new, "--dsn", "demo:undo-strom"), "did you mean undo-storm?"),
-        (("-o", new, "--dsn", "h/s", "--name", "a b", "--password-env", "P"), "cannot be a name"),
+        (("-o", new, "--dsn", "h/s", "--name", "a b", "--password-env", "P"), "--name 'a b' cannot be a name"),
+        (("-o", new, "--dsn", "h/s", "--user", "a b", "--password-env", "P"), "--user 'a b' has a blank"),
         (("-o", new, "--dsn", "h/s", "--password-file", "f", "--password-env", "P"), "keep one"),
         (("-o", tmp_path / "no/folder.yaml", "--dsn", "demo:undo-storm"), "cannot be written"),
     ):

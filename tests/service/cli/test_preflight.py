@@ -210,6 +210,20 @@ def test_check_looks_at_store_and_addresses_unless_databases_are_named(tmp_path:
     )
 
 
+def test_check_looks_at_the_audit_file(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    for audit, exit_code, said in (
+        (tmp_path / "audit.jsonl", 0, "can be written"),
+        (tmp_path / "none/audit.jsonl", 1, f"cannot be written: there is no folder {tmp_path}/none; create it"),
+    ):
+        settings = {"store": f"sqlite:///{tmp_path}/s.db", "auth": {"audit_file": str(audit)}}
+        file.write_text(yaml.safe_dump({**settings, "databases": [{"name": "a", "dsn": "demo:undo-storm"}]}))
+        told = CliRunner().invoke(cli, ["check", "--config", str(file)])
+        assert told.exit_code == exit_code and f"\naudit file {audit}: {said}" in told.stdout, told.output
+        assert not audit.exists()
+        assert "audit file" not in CliRunner().invoke(cli, ["check", "a", "--config", str(file)]).output
+
+
 def test_check_reports_unknown_names_and_missing_files_in_one_line(site: Site, tmp_path: Path) -> None:
     code, told, errors = site.check("erp2")
     assert (code, told, errors.count("\n")) == (2, "", 1) and "erp2" in errors and "erp" in errors

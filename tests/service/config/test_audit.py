@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config.audit import Audit
+from service.config.audit import Audit, unwritable
 
 
 def test_audit_file_has_one_json_line_per_action(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -35,3 +35,20 @@ def test_audit_goes_to_the_log_without_a_file(caplog: pytest.LogCaptureFixture) 
     with caplog.at_level(logging.INFO, "latchscope.audit"):
         Audit().record("this machine", "resume login", "erp1", "resumed")
     assert len(caplog.records) == 1
+
+
+def test_audit_file_that_cannot_be_written_is_known_before_the_first_action(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "audit.jsonl"
+    assert unwritable(file) is None and not file.exists(), "a look writes nothing"
+    assert unwritable(tmp_path / "no/audit.jsonl") == (
+        f"there is no folder {tmp_path}/no; create it, or correct auth.audit_file"
+    )
+    assert unwritable(tmp_path) == "it is a folder; name a file in it"
+    monkeypatch.setattr(
+        "service.config.audit.os.access", lambda *_: False
+    )  # tests may run as root, who may write anywhere
+    assert f"may not write in {tmp_path}; change the owner" in str(unwritable(file))
+    file.touch()
+    assert "may not write it; change the owner" in str(unwritable(file))

@@ -34,3 +34,14 @@ def test_password_in_the_store_is_warned_of_unless_it_comes_from_the_environment
     assert not list(warnings(Settings(store="postgresql://u@h/d")))
     monkeypatch.setenv("LATCHSCOPE_STORE", holding.store)
     assert not list(warnings(holding))
+
+
+def test_audit_file_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
+    settings = Settings(databases=SCRIPTED)
+    for file, warned in ((tmp_path / "audit.jsonl", 0), (tmp_path / "none/audit.jsonl", 1)):
+        auth = settings.auth.model_copy(update={"audit_file": file})
+        told = list(warnings(settings.model_copy(update={"auth": auth})))
+        assert len(told) == warned
+        for warning in told:
+            assert f"auth.audit_file {file} cannot be written: there is no folder" in warning
+            assert warning.endswith("until then only the log has the actions")
