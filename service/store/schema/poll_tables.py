@@ -1,5 +1,6 @@
 """The tables of the store. Times are UTC; a naive time is refused before it reaches the database."""
 
+import zlib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,6 +33,21 @@ class UtcTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class LongText(TypeDecorator[str]):
+    """A text of many kB. PostgreSQL compresses it itself; a SQLite file has it as a zlib stream, or plain from older releases."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        """To the database."""
+        return value if value is None or dialect.name != "sqlite" else zlib.compress(value.encode(), 3)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        """From the database."""
+        return zlib.decompress(value).decode() if isinstance(value, bytes) else value
+
+
 class Base(DeclarativeBase):
     """Where Alembic finds the tables."""
 
@@ -56,7 +72,7 @@ class StoredDiagnosis(Base):
     taken_at: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
     severity: Mapped[str] = mapped_column(String(8))
     headline: Mapped[str] = mapped_column(Text)
-    body: Mapped[str] = mapped_column(Text)
+    body: Mapped[str] = mapped_column(LongText)
 
 
 class StoredReport(Base):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.exc import StatementError
 
 from collectors.capture import dump_snapshot
@@ -113,6 +114,21 @@ def test_diagnosis_is_kept_when_it_changes_and_every_five_minutes(
     assert kept[-1] == diagnosis
     assert len(store.diagnoses("undo-storm", start, limit=1)) == 1
     assert store.diagnoses("undo-storm", start + timedelta(days=1)) == []
+
+
+def test_kept_diagnosis_is_compressed_and_one_of_an_older_release_is_read(
+    store: Repository, poll: tuple[Snapshot, Diagnosis]
+) -> None:
+    snapshot, diagnosis = poll
+    store.keep(snapshot, diagnosis)
+    plain = diagnosis.model_dump_json()
+    with store.engine.connect() as connection:
+        size = "length" if connection.dialect.name == "sqlite" else "pg_column_size"
+        taken = connection.exec_driver_sql(f"select {size}(body) from diagnoses").scalar_one()
+        assert taken < len(plain) / 2
+        connection.execute(text("update diagnoses set body = :plain"), {"plain": plain})
+        connection.commit()
+    assert store.diagnoses("undo-storm", datetime(2000, 1, 1, tzinfo=UTC)) == [diagnosis]
 
 
 def test_poll_kept_twice_is_one_row(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
