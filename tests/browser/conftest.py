@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, ViewportSize, sync_playwright
 
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import Running, demo
@@ -13,6 +13,7 @@ BINARY = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 HASTE = "{ const slowly = setInterval; window.setInterval = (what, ms) => slowly(what, ms / 20); }"
 """The pages' refresh interval is a few seconds. Tests shorten it."""
+WIDE: ViewportSize = {"width": 1440, "height": 900}
 OURS = ("http://127.0.0.1", "data:", "about:", "file:")
 
 
@@ -46,11 +47,11 @@ NewPage = Callable[..., Page]
 def new_page(browser: Browser, complaints: list[str]) -> Iterator[NewPage]:
     """Opens each page in its own context, with any option of a context, and collects complaints.
 
-    A page that is not `hasty` refreshes as slowly as for people.
+    A `hasty` page refreshes several times a second. Others refresh as slowly as for people.
     """
     contexts: list[BrowserContext] = []
 
-    def open_page(hasty: bool = True, **options: object) -> Page:
+    def open_page(hasty: bool = False, **options: object) -> Page:
         context = browser.new_context(**options)  # type: ignore[arg-type]
         contexts.append(context)
         context.set_default_timeout(HANGS * 1000)
@@ -70,7 +71,13 @@ def new_page(browser: Browser, complaints: list[str]) -> Iterator[NewPage]:
 @pytest.fixture
 def page(new_page: NewPage) -> Page:
     """A wide window with scripts."""
-    return new_page(viewport={"width": 1440, "height": 900})
+    return new_page(viewport=WIDE)
+
+
+@pytest.fixture
+def hasty_page(new_page: NewPage) -> Page:
+    """A wide window that refreshes several times a second."""
+    return new_page(hasty=True, viewport=WIDE)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from collectors.scenarios import scenarios
 from service.intake.inputs import diagnose_all
 from service.web.pages.html_report import as_html
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import WIDE, NewPage
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import Running
 
@@ -28,7 +28,6 @@ SMALLEST = (
     "Math.min(...[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect())"
     ".filter(one => one.width && !one.hidden).map(one => one.height))"
 )
-WIDE: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 COMPARE = "/db/busy-but-fine/compare?before=-8s..-4s&after=-4s..now"
 
@@ -120,41 +119,41 @@ def refreshed(page: Page, times: int = 3) -> Callable[[], None]:
     return wait
 
 
-def test_refresh_keeps_focus_place_selection_and_what_is_open(storm: Running, page: Page) -> None:
-    page.goto(f"{storm.url}/db/undo-storm")
-    link = page.get_by_role("link", name="Show the commands")
+def test_refresh_keeps_focus_place_selection_and_what_is_open(storm: Running, hasty_page: Page) -> None:
+    hasty_page.goto(f"{storm.url}/db/undo-storm")
+    link = hasty_page.get_by_role("link", name="Show the commands")
     link.focus()
-    page.evaluate("window.same = true; scrollTo(0, 200)")
-    old = page.locator("[data-live=crumbs]").inner_text()
-    refreshed(page)()
-    page.wait_for_function("old => document.querySelector('[data-live=crumbs]').innerText !== old", arg=old)
-    assert page.evaluate("[window.same, document.activeElement.textContent, scrollY]") == [
+    hasty_page.evaluate("window.same = true; scrollTo(0, 200)")
+    old = hasty_page.locator("[data-live=crumbs]").inner_text()
+    refreshed(hasty_page)()
+    hasty_page.wait_for_function("old => document.querySelector('[data-live=crumbs]').innerText !== old", arg=old)
+    assert hasty_page.evaluate("[window.same, document.activeElement.textContent, scrollY]") == [
         True,
         "Show the commands",
         200,
     ]
-    page.locator(".chain summary").first.click()
-    page.evaluate("getSelection().selectAllChildren(document.querySelector('.lede'))")
-    told = page.evaluate("String(getSelection())")
-    refreshed(page)()
-    assert page.evaluate("String(getSelection())") == told
-    expect(page.locator(".chain details[open]")).to_have_count(1)
+    hasty_page.locator(".chain summary").first.click()
+    hasty_page.evaluate("getSelection().selectAllChildren(document.querySelector('.lede'))")
+    told = hasty_page.evaluate("String(getSelection())")
+    refreshed(hasty_page)()
+    assert hasty_page.evaluate("String(getSelection())") == told
+    expect(hasty_page.locator(".chain details[open]")).to_have_count(1)
 
 
-def test_refresh_does_not_lose_what_is_being_typed(storm: Running, page: Page) -> None:
-    page.goto(f"{storm.url}/db/busy-but-fine")
-    page.get_by_label("What was changed").fill("half a thought")
-    refreshed(page)()
-    expect(page.get_by_label("What was changed")).to_have_value("half a thought")
+def test_refresh_does_not_lose_what_is_being_typed(storm: Running, hasty_page: Page) -> None:
+    hasty_page.goto(f"{storm.url}/db/busy-but-fine")
+    hasty_page.get_by_label("What was changed").fill("half a thought")
+    refreshed(hasty_page)()
+    expect(hasty_page.get_by_label("What was changed")).to_have_value("half a thought")
 
 
-def test_page_says_when_the_connection_is_lost_and_when_it_is_back(storm: Running, page: Page) -> None:
-    page.goto(f"{storm.url}/db/busy-but-fine")
-    page.evaluate("window.really = fetch; window.fetch = async () => { throw new Error('gone'); }; 0")
-    expect(page.locator(".lost")).to_contain_text("No answer from latchscope")
-    page.evaluate("window.fetch = window.really; 0")
-    expect(page.locator(".lost")).to_have_count(0)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
+def test_page_says_when_the_connection_is_lost_and_when_it_is_back(storm: Running, hasty_page: Page) -> None:
+    hasty_page.goto(f"{storm.url}/db/busy-but-fine")
+    hasty_page.evaluate("window.really = fetch; window.fetch = async () => { throw new Error('gone'); }; 0")
+    expect(hasty_page.locator(".lost")).to_contain_text("No answer from latchscope")
+    hasty_page.evaluate("window.fetch = window.really; 0")
+    expect(hasty_page.locator(".lost")).to_have_count(0)
+    expect(hasty_page.get_by_role("heading", level=1)).to_be_visible()
 
 
 def test_pages_work_without_a_script(storm: Running, new_page: NewPage) -> None:
@@ -168,18 +167,18 @@ def test_pages_work_without_a_script(storm: Running, new_page: NewPage) -> None:
     page.wait_for_url("**/compare?mark=*")
 
 
-def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Running, page: Page) -> None:
-    open_when(page, f"{storm.url}/db/undo-storm", "document.querySelectorAll('.chart.can-zoom').length > 2")
-    chart = page.locator(".chart.wide.can-zoom").first
+def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Running, hasty_page: Page) -> None:
+    open_when(hasty_page, f"{storm.url}/db/undo-storm", "document.querySelectorAll('.chart.can-zoom').length > 2")
+    chart = hasty_page.locator(".chart.wide.can-zoom").first
     chart.hover(position={"x": 200, "y": 80})
-    page.mouse.down()
-    expect(page.locator(".drag")).to_have_count(1)
-    refreshed(page)()
-    expect(page.locator(".drag")).to_have_count(1)
+    hasty_page.mouse.down()
+    expect(hasty_page.locator(".drag")).to_have_count(1)
+    refreshed(hasty_page)()
+    expect(hasty_page.locator(".drag")).to_have_count(1)
     chart.hover(position={"x": 900, "y": 80})
-    page.mouse.up()
-    page.wait_for_url("**/history?begin=*")
-    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"UTC$"))
+    hasty_page.mouse.up()
+    hasty_page.wait_for_url("**/history?begin=*")
+    expect(hasty_page.get_by_role("heading", level=1)).to_have_text(re.compile(r"UTC$"))
 
 
 def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: Page) -> None:
@@ -243,7 +242,7 @@ def pages_of(storm: Running) -> list[str]:
     reports = storm.json("/api/v1/reports")
     return [
         "/",
-        *(f"/db/{name}" for name in ("undo-storm", "ddl-hang", "busy-but-fine", "healthy-19c", "users-mutex")),
+        *(f"/db/{name}" for name in ("undo-storm", "ddl-hang", "healthy-19c", "users-mutex")),
         "/db/undo-storm/history?begin=-1m",
         COMPARE,
         "/causes",
@@ -276,7 +275,7 @@ ACCESSIBLE = (
 
 
 def test_every_page_is_accessible_and_fits(storm: Running, new_page: NewPage, complaints: list[str]) -> None:
-    page, axe, found = new_page(hasty=False, reduced_motion="reduce"), Axe(), []
+    page, axe, found = new_page(reduced_motion="reduce"), Axe(), []
     for path in pages_of(storm):
         page.goto(f"{storm.url}{path}")
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.name = ''; one.open = true; })")

@@ -26,6 +26,8 @@ from service.store.schema.migrate import upgrade
 
 ENGINES = ("sqlite", "postgresql")
 TEMPLATE = "latchscope_template"
+ROOM = 4_000_000_000
+"""Bytes. Hundreds of tests run on a server, and each has a database of some 10 MB until it ends."""
 
 
 def migrated(file: Path) -> Path:
@@ -49,12 +51,24 @@ def from_template(template: Path) -> Callable[[Engine], None]:
     return begun
 
 
+def _roomy_memory() -> Path | None:
+    """A file system in memory with room for hundreds of databases, or None for the default folder.
+
+    A database is 300 files. On a disk, most of a test's time with PostgreSQL is the kernel's search for places of files.
+    """
+    memory = Path("/dev/shm")
+    try:
+        return memory if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOM else None
+    except OSError:
+        return None
+
+
 class Postgres:
     """A PostgreSQL server that can be stopped and started again."""
 
     def __init__(self) -> None:
-        # A separate folder right below /tmp: as root the server runs as another user, who must have access.
-        self._folder = Path(tempfile.mkdtemp(prefix="latchscope-postgres-"))
+        # A separate folder right below its root: as root the server runs as another user, who must have access.
+        self._folder = Path(tempfile.mkdtemp(prefix="latchscope-postgres-", dir=_roomy_memory()))
         runtime = self._folder / "run"
         runtime.mkdir(mode=0o700)
         with _environment(XDG_RUNTIME_DIR=str(runtime)):
