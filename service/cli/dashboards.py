@@ -1,6 +1,6 @@
 """`latchscope dashboards export`: writes this version's Grafana dashboards, Prometheus rules and runbooks as files."""
 
-import shutil
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +14,10 @@ PLACES = (_HERE / "dashboards", _HERE.parent / "dashboards")
 EXPORTED = ("grafana/dashboards", "grafana/provisioning", "prometheus", "mixin", "runbooks")
 LEFT_OUT = ("__pycache__", "templates", "*.py", "*.test.yml")
 """Files that only generate or test the others."""
+ADDRESS = "http://127.0.0.1:8000"
+"""The address of latchscope's pages in every shipped file."""
+_OTHER = re.compile(r"https?://[A-Za-z0-9._~:/\[\]-]+")
+"""An address without characters that mean something in YAML, JSON, a template of Prometheus or a shell."""
 
 dashboards_cli = typer.Typer(
     no_args_is_help=True, help="Dashboards, alert rules and runbooks for Prometheus and Grafana."
@@ -29,8 +33,13 @@ def dashboards() -> None:
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="the folder to write to; created if needed")],
     force: Annotated[bool, typer.Option("--force", help="replace existing files")] = False,
+    address: Annotated[
+        str, typer.Option(metavar="URL", help="where people reach the pages of your latchscope, for every link")
+    ] = ADDRESS,
 ) -> None:
     """Write the dashboards, rules and runbooks of this version into a folder."""
+    if not _OTHER.fullmatch(address):
+        fail(f"--address {address!r} is not an address; write https://latchscope.example.com")
     if folder.exists() and not folder.is_dir():
         fail(f"{folder} is a file; name a folder; it is created if needed")
     home = next(place for place in PLACES if (place / EXPORTED[0]).is_dir())
@@ -41,7 +50,8 @@ def export(
     try:
         for path, to in targets.items():
             to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, to)
+            text = path.read_bytes()
+            to.write_bytes(text.replace(ADDRESS.encode(), address.rstrip("/").encode()))
     except OSError as error:
         fail(f"{folder} cannot be written: {error.strerror}; name a folder that this account can write to")
     say(f"{folder}: {len(targets)} files written; docs/dashboards.md says where they go")

@@ -1,9 +1,12 @@
 """`latchscope dashboards export`: the files of this version. The wheel has all of them."""
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from service.cli.dashboards import EXPORTED
@@ -25,6 +28,38 @@ def test_export_writes_dashboards_rules_and_runbooks_and_replaces_nothing(tmp_pa
     again = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new")])
     assert again.exit_code == 2 and "exists already; name another folder, or replace it with --force" in again.stderr
     assert CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new"), "--force"]).exit_code == 0
+
+
+def test_export_puts_your_own_address_everywhere(tmp_path: Path) -> None:
+    own = "https://latchscope.example.org/cell"
+    for folder, options in (("shipped", []), ("own", ["--address", f"{own}/"])):
+        told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / folder), *options])
+        assert told.exit_code == 0, told.output
+    shipped, ours = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (tmp_path / "shipped", tmp_path / "own")
+    )
+    assert shipped.keys() == ours.keys() and sum(text.count(own.encode()) for text in ours.values()) > 50
+    assert not [name for name, text in ours.items() if b"127.0.0.1:8000" in text]
+    unchanged = {path: (ROOT / "dashboards" / path).read_bytes() for path in shipped}
+    assert shipped == unchanged
+    for kind, folder in (("prometheus", "prometheus"), ("grafana", "grafana/dashboards")):
+        (built := tmp_path / kind).mkdir()
+        program = ROOT / "dashboards" / kind / "build.py"
+        subprocess.run(
+            [sys.executable, "-B", str(program), "--address", own, "--output", str(built)], cwd=ROOT, check=True
+        )
+        names = [path.name for path in built.iterdir()]
+        assert names and [name for name in names if ours[Path(folder) / name] != (built / name).read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    "address", ["latchscope.example.org", "https://a b", 'https://a"b', "https://{{x}}", "ftp://a"]
+)
+def test_address_that_is_none_is_one_line(tmp_path: Path, address: str) -> None:
+    told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new"), "--address", address])
+    assert told.exit_code == 2 and not (tmp_path / "new").exists()
+    assert "is not an address; write https://latchscope.example.com" in told.stderr and told.stderr.count("\n") == 1
 
 
 def test_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
