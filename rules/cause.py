@@ -1,12 +1,12 @@
 """An entry of the knowledge base: Cause and its Conditions. One YAML file has one Cause."""
 
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
 from collectors.release import parts
 from rules.frozen import Frozen
-from rules.model import ConditionRole, Reference, Severity, Surface
+from rules.model import ConditionRole, Proof, Reference, Severity, Surface
 from rules.predicted import RemedyEffect
 from rules.query import COMPARISON, RELEASE, Query
 from rules.remedy import RemedyStep, paragraph, risks
@@ -68,7 +68,7 @@ class Cause(Frozen):
     check_first: str | None = Field(None, description="what to look at before it")
     do_not: str = Field(pattern=r"^Do not ", description="what not to do, as a sentence that begins with these words")
     measured_do_not: str | None = Field(None, description="the same with slots")
-    status: Literal["experimental", "tested", "proven"]
+    status: Proof = Field(description="experimental, tested or proven: what the entry is founded on")
     surfaces: tuple[Surface, ...] = Field(("latch",), min_length=1, description="where it shows")
     releases: Releases = Releases()
     handbook: bool = Field(False, description="shown as a candidate to check, never found by itself")

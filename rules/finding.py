@@ -35,7 +35,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
     cache = guarded.name if guarded else _named(cause, context, identity)
-    values = _slot_values(cause, context, cache)
+    values, clustered = _slot_values(cause, context, cache), _clustered(context)
     title = filled(cause.measured_title, cause.title, values)
     return Finding(
         cause=cause.id,
@@ -48,6 +48,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         surface=context.costliest(surfaces),
         severity=severity(context, surfaces, cause.cap, sure, impact),
         confidence=sure,
+        status=cause.status,
         impact=impact,
         child=child,
         cache=cache,
@@ -62,11 +63,17 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         confirm=confirmation_of(cause, context.delta),
         remedy=cause.remedy,
         risk=cause.risk,
-        remedy_steps=cause.remedy_steps,
+        remedy_steps=tuple(step.on(clustered) for step in cause.remedy_steps),
         expected_effect=cause.expected_effect,
         false_positives=cause.false_positives,
         references=cause.references,
     )
+
+
+def _clustered(context: SignalContext) -> bool | None:
+    """Whether the instance is one of a cluster. None if unknown."""
+    parallel = next((text(row.get("parallel")) for row in context.delta.rows("v$instance")), None)
+    return None if parallel is None else parallel == "YES"
 
 
 def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dict[str, str]:

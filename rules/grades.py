@@ -49,6 +49,17 @@ class Confidence(StrEnum):
         return self if self.rank <= cap.rank else cap
 
 
+Proof = Literal["experimental", "tested", "proven"]
+"""What an entry of the knowledge base is founded on: one source, published figures, or a whole published incident."""
+
+
+FOUNDED_ON: Mapping[Proof, str] = {
+    "experimental": "from one source",
+    "tested": "fits published figures",
+    "proven": "fits a published incident",
+}
+
+
 class Identity(IntEnum):
     """How the cache behind a trouble is known. Higher is surer."""
 

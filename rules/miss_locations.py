@@ -106,5 +106,8 @@ def _mutex_fingerprint(slept: Shares) -> tuple[str, str]:
     if _of(slept, CHANGING_FUNCTIONS) >= 0.05:
         return "modification", "entries are changed, committed or flushed, as by DDL, sequences and undo segments"
     if _of(slept, ("kqrpre", "kqreqd", "kqrget")) >= 0.75:
-        return "normal", "look-ups by key, the path of nearly every request: not a sign of any cause"
+        return (
+            "normal",
+            "look-ups by key, the usual place, which points to no cause among those that look up",
+        )
     return "mixed", "no single shape"

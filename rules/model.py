@@ -16,6 +16,7 @@ from rules.frozen import Frozen as Frozen
 from rules.grades import CANNOT_TELL as CANNOT_TELL
 from rules.grades import Confidence as Confidence
 from rules.grades import Identity as Identity
+from rules.grades import Proof as Proof
 from rules.grades import Severity as Severity
 from rules.grades import State as State
 from rules.grades import worst as worst
@@ -124,6 +125,7 @@ class Finding(Advice):
     surface: Surface
     severity: Severity
     confidence: Confidence
+    status: Proof | None = Field(None, description="what the entry of the cause is founded on; null in an old finding")
     impact: Impact | None = Field(
         None, description="what the waits on its surface cost; of several caches in trouble there, its own part"
     )

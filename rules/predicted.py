@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 
 from rules.frozen import Frozen
 
-OF_MISSES = "It predicts misses, not the time lost. Sessions lose time where a miss ends in a sleep, so compare before and after"
+NOT_TIME = "It predicts misses, not the time lost"
+OF_MISSES = f"{NOT_TIME}. Sessions lose time where a miss ends in a sleep, so compare before and after"
 """What a prediction is about, beside it."""
 
 

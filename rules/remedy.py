@@ -10,6 +10,7 @@ from rules.frozen import Frozen
 from rules.query import COMPARISON, Texts
 
 NOT_KNOWN = "Not known."
+NONE = "None."
 CONTAINERS_SINCE = "12.1"
 IN_CONTAINERS = (
     "In a container database run the SQL in the container that has the trouble: see con_id of the confirming rows, or the "
@@ -23,7 +24,13 @@ class RemedyStep(Frozen):
     do: str = Field(description="what to do, verb first")
     sql: Texts | None = Field(None, description="the statement for it; one text, or lowest release → text")
     setting: str | None = Field(None, description="lines for a file or an application, not SQL")
-    fill_in: tuple[str, ...] = Field((), description="names in `sql` or `setting` to be replaced by your own")
+    in_cluster: str | None = Field(
+        None,
+        description="what ends the statement in a cluster (RAC); null if nothing, or if the statement has it already",
+    )
+    fill_in: tuple[str, ...] = Field(
+        (), description="names in `sql`, `in_cluster` or `setting` to be replaced by your own"
+    )
     reading: str | None = Field(None, description="how to read the result of the statement")
     bound: str | None = Field(None, pattern=COMPARISON, description="the number in `reading`, if one is known")
     risk: str | None = Field(None, description="what it can break; null if unknown")
@@ -32,9 +39,11 @@ class RemedyStep(Frozen):
 
     @model_validator(mode="after")
     def _names_to_fill_in_are_there(self) -> Self:
-        written = " ".join((*self.texts(), self.setting or ""))
+        written = " ".join((*self.texts(), self.in_cluster or "", self.setting or ""))
         if absent := [name for name in self.fill_in if name not in written]:
-            raise ValueError(f"fill_in names {absent[0]}, which is neither in sql nor in setting")
+            raise ValueError(f"fill_in names {absent[0]}, which is in neither sql, in_cluster nor setting")
+        if self.in_cluster and not isinstance(self.sql, str):
+            raise ValueError("in_cluster needs one text under sql, which it ends")
         return self
 
     def texts(self) -> tuple[str, ...]:
@@ -48,6 +57,18 @@ class RemedyStep(Frozen):
         if self.sql is None or isinstance(self.sql, str):
             return self.sql
         return text_for(self.sql, release)
+
+    def on(self, clustered: bool | None) -> Self:
+        """The step on an instance of a cluster, or on a single one. Unchanged if nobody knows which it is."""
+        if self.in_cluster is None or clustered is None:
+            return self
+        if clustered:
+            back = self.way_back and f"{self.way_back.removesuffix('.')}, also with {self.in_cluster}."
+            return self.model_copy(
+                update={"sql": f"{self.sql} {self.in_cluster}", "in_cluster": None, "way_back": back}
+            )
+        kept = tuple(name for name in self.fill_in if name not in self.in_cluster)
+        return self.model_copy(update={"in_cluster": None, "fill_in": kept})
 
     @property
     def changes(self) -> bool:
@@ -88,5 +109,9 @@ def paragraph(steps: Iterable[RemedyStep]) -> str:
 
 
 def risks(steps: Iterable[RemedyStep]) -> str:
-    """The risks of all steps as one paragraph."""
-    return " ".join(step.risk for step in steps if step.risk) or NOT_KNOWN
+    """The risks of all steps as one paragraph, each with the number of its step if there are several steps."""
+    each = [(number, step.risk) for number, step in enumerate(steps, 1) if step.risk]
+    real = [(number, risk) for number, risk in each if risk != NONE]
+    if not real:
+        return NONE if each else NOT_KNOWN
+    return " ".join(f"Step {number}: {risk}" for number, risk in real) if len(each) > 1 else real[0][1]

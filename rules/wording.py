@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from collectors.durations import spoken
 from rules.formatting import percent, rough, within
 from rules.model import Confidence
 
@@ -25,10 +26,12 @@ def filled(measured: str | None, plain: str, values: Mapping[str, str]) -> str:
 
 
 def in_slot(value: float, unit: str) -> str:
-    """A signal's value for a sentence that names what is counted: 31.9 %, 4.2 ms, 205."""
+    """A signal's value for a sentence that names what is counted: 31.9 %, 4.2 ms, 18 seconds, 205."""
     if unit in ("ratio", "share of DB time"):
         return percent(value)
-    return f"{rough(value)} {unit}" if unit in ("ms", "s") else rough(value)
+    if unit == "s":
+        return spoken(value)  # how long something has lasted so far
+    return f"{rough(value)} {unit}" if unit == "ms" else rough(value)
 
 
 def hedged(title: str, after: str | None, confidence: Confidence, against: bool) -> str:

@@ -102,7 +102,7 @@ def _load_that_went(comparison: Comparison, cause: Cause) -> str | None:
 
 def _work_words(comparison: Comparison, cause: Cause) -> str:
     words = [
-        f"{name.replace('_', ' ')} went on at {whole_percent(after / before)}"
+        f"{name.replace('_', ' ')} at {whole_percent(after / before)}"
         for name, before, after in _load(comparison, cause)
     ]
-    return f"The work went on meanwhile: {' and '.join(words)} of before."
+    return f"The work went on: {' and '.join(words)} of before."

@@ -113,7 +113,7 @@ def _confirmation(context: SignalContext) -> Step | None:
         figures.append(Figure(name="entries used", value=exact(used), unit="entries", of="v$rowcache"))
     index = SIGNALS["hold_anomaly_index"].read(context, Subject())
     if isinstance(index, Known):
-        statement += f" Sleeps per get are {times(index.value)} {index.derivation}."
+        statement += f" A get of it sleeps {times(index.value)} as often as one of other caches ({index.derivation})."
         figures.append(
             Figure(name="hold anomaly index", value=index.value, unit="ratio", of="v$latch_children, v$rowcache")
         )

@@ -19,6 +19,11 @@ from rules.misplaced import misplaced_sleeps
 from rules.miss_locations import mutex_shape_of
 from rules.model import Figure, Step
 
+NEARLY_ALL = 0.9
+"""From this share of the changes on, a cache is the likely one behind the lock."""
+MANY_CONFLICTS = 0.01
+"""From this share of the cluster lock requests on, conflicts are worth a sentence."""
+
 
 def mutex_steps(context: SignalContext) -> list[Step | None]:
     """Hot location, cache, confirmation; and why the walk skips the latch of that name."""
@@ -111,10 +116,11 @@ def _named_by_waiters(context: SignalContext, event: str) -> Step:
         unknown = context.why_unknown("v$session")
         why = unknown.why if context.crowd is None else f"no session waiting for {event} was met"
         cure = f" {sentence(unknown.way_out)}." if context.printed else ""
+        likely = _changed_most(context) if event == ROW_CACHE_LOCK_EVENT else None
+        first = f"Most likely {likely}, but not for certain" if likely else "Cannot tell for certain which cache"
         return Step(
             step="cache",
-            statement=f"Cannot tell for certain which cache: {why}. No view counts {event} by cache; only its waiters "
-            f"name one.{cure}",
+            statement=f"{first}: {why}. No view counts {event} by cache; only its waiters name one.{cure}",
         )
     ranked = context.crowd.caches(event).most_common(3)
     shares = ", ".join(f"{cache} {percent(times / len(waiters))}" for cache, times in ranked)
@@ -124,6 +130,16 @@ def _named_by_waiters(context: SignalContext, event: str) -> Step:
         figures=tuple(
             Figure(name=cache, value=times / len(waiters), unit="ratio", of="v$session") for cache, times in ranked
         ),
+    )
+
+
+def _changed_most(context: SignalContext) -> str | None:
+    """The cache with nearly all changes of entries, and its share. None if there is none."""
+    changed = context.by_name("modifications")
+    total = sum(changed.values())
+    cache, most = next(iter(changed.items()), ("", 0.0))
+    return (
+        f"{cache}, which has {percent(most / total)} of the changes" if total and most >= NEARLY_ALL * total else None
     )
 
 
@@ -217,6 +233,8 @@ def _conflicts(context: SignalContext) -> Step | None:
         return None
     worst = max(rows, key=lambda row: (number(row.get("dlm_conflicts")) or 0.0, str(row.get("parameter"))))
     conflicts, requests = number(worst.get("dlm_conflicts")) or 0.0, number(worst.get("dlm_requests")) or 1.0
+    if conflicts < MANY_CONFLICTS * requests:
+        return None  # it has nothing to do with the waits
     return Step(
         step="cluster",
         statement=f"Between instances, {worst.get('parameter')} had {count(conflicts)} conflicts on {count(requests)} "

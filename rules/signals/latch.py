@@ -107,7 +107,7 @@ def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     unit="ratio",
     of="v$latch_children, v$rowcache",
     surface="latch",
-    called="sleeps for each get, times those of other caches",
+    called="sleeps of a get, times those of a get of other caches",
 )
 def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
@@ -141,7 +141,7 @@ def hold_anomaly(context: SignalContext, child: int, needs: str = ">=") -> Signa
     if bound and hot[0] / hot[1] / usual < float(bound) and not median(sleeps for sleeps, _ in others.values()):
         why = f"sleeps per get are at least {hot[0] / hot[1] / usual:.3g} times those of {names}, which never slept"
         return Unknown("v$latch_children", why, context.busier)
-    return Known(hot[0] / hot[1] / usual, f"those of {names} ({hot[0] / hot[1]:.3g} against {usual:.3g})")
+    return Known(hot[0] / hot[1] / usual, f"{hot[0] / hot[1]:.3g} sleeps for each get, against {usual:.3g} of {names}")
 
 
 def sleeps_and_gets(

@@ -26,22 +26,22 @@ def course(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
     if bad is None:
         return ""
     start, turns = _start(given, bad), _turns(given, bad)
-    return f"{start}{turns}; {given[bad][0]} is {why}" if turns else f"{start}, {why}"
+    return f"{start}{turns}. {given[bad][0]} is {why}" if turns else f"{start}, {why}"
 
 
 def _start(given: Sequence[SeriesInput], bad: int) -> str:
     """From when on it is there. Only a judged interval before it shows that it was not there earlier."""
     name, change, _ = given[bad]
     if change.basis.begin is None:
-        return f"it is there in {name}, whose time is unknown"
+        return f"the trouble is in {name}, whose time is unknown"
     if not _one_owner(given):
-        return f"the earliest that shows it is {name}"
+        return f"the earliest that shows the trouble is {name}"
     judged = next((entry for entry in reversed(given[:bad]) if _well(entry)), None)
     if judged is None:
-        return f"it is there in {name}, the first interval" + (" that could be judged" if bad else "")
+        return f"the trouble is in {name}, the first interval" + (" that could be judged" if bad else "")
     if judged is not given[bad - 1] or apart(judged[1], change) > GAP_SECONDS:
-        return f"it begins between {judged[0]} and {name}"
-    return f"it begins with {name}"
+        return f"the trouble begins between {judged[0]} and {name}"
+    return f"the trouble begins with {name}"
 
 
 def _turns(given: Sequence[SeriesInput], bad: int) -> str:
@@ -52,7 +52,7 @@ def _turns(given: Sequence[SeriesInput], bad: int) -> str:
     for entry in given[bad + 1 :]:
         there = len(turns) % 2 == 0
         if entry[1].basis.begin is not None and _well(entry) is there and (there or _ill(entry)):
-            turns.append(f"gone by {entry[0]}" if there else f"back by {entry[0]}")
+            turns.append(f"gone from {entry[0]} on" if there else f"back from {entry[0]} on")
     more = f" and {len(turns) - TOLD} more turns after that" if len(turns) > TOLD else ""
     return "".join(f", {turn}" for turn in turns[:TOLD]) + more
 

@@ -31,9 +31,14 @@ def _stands_for(kept: SeriesInput, left_out: Sequence[SeriesInput]) -> str:
     if against:
         said.append(
             f"{kept[0]} ({_verdict(kept)}) and {against} claim the same interval and disagree, and nothing "
-            f"shows which is right; the series counts {kept[0]} alone"
+            f"shows which is right; the series counts {kept[0]} alone, because {_why_kept(kept, others)}"
         )
     return "; ".join(said)
+
+
+def _why_kept(kept: SeriesInput, others: Sequence[SeriesInput]) -> str:
+    views = _says(kept)[0]
+    return "it has the most figures" if all(views > _says(entry)[0] for entry in others) else "none has more figures"
 
 
 def _disagree(given: SeriesInput, other: SeriesInput) -> bool:

@@ -16,6 +16,7 @@ from service.render.parts import (
     cost,
     cost_beside,
     hang_steps,
+    how_sure,
     nearest,
     not_judged,
     nothing_judged,
@@ -27,7 +28,7 @@ from service.render.parts import (
 )
 from service.render.remedy import step_lines
 
-QUIET_WORDS, TROUBLE_WORDS = 120, 600
+QUIET_WORDS, TROUBLE_WORDS = 120, 700
 """Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
@@ -76,7 +77,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         yield Part(list(_finding(diagnosed, finding)), short, needed=not place)
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
     if not troubles and not nothing_judged(diagnosis):
-        yield from (Part(lines) for lines in _open(diagnosis))
+        yield from _open(diagnosis)
     for step in (*hang_steps(diagnosis), *chain(diagnosis)):
         if step.step not in (BLOCKER, AS_PRINTED) and (not quiet or step.step == LARGEST_WAIT):
             yield Part(_step(diagnosis, step))
@@ -94,8 +95,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
 
 def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     """Everything you need to act on a finding."""
-    sure = f"severity {finding.severity}, confidence {finding.confidence}"
-    yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost(diagnosed, finding)}")
+    yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding, whole=False)}; {cost(diagnosed, finding)}")
     if why := why_low(finding):
         yield from wrapped(f"Confidence is low, because {why}.", "  ")
     yield from wrapped(finding.lede, "  ")
@@ -116,25 +116,39 @@ def _weighs(note: str, shared: Sequence[str]) -> bool:
     return note not in shared and note != REMEMBER and not note.startswith("assumed: ")
 
 
-def _open(diagnosis: Diagnosis) -> Iterator[Sequence[str]]:
-    """Causes that could not be judged, for the most frequent reasons."""
-    reasons = sorted(not_judged(diagnosis).items(), key=lambda item: -len(item[1]))[:MOST_OPEN]
-    for (why, way_out), causes in reasons:
-        yield wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
+def _open(diagnosis: Diagnosis) -> Iterator[Part]:
+    """Causes that could not be judged, for the most frequent reasons. Where those are all, they come at least in short."""
+    reasons = sorted(not_judged(diagnosis).items(), key=lambda item: -len(item[1]))
+    for (why, way_out), causes in reasons[:MOST_OPEN]:
+        short = f"Not judged: {_many(causes)}, because {why.split(' (')[0]}."
+        whole = wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
+        yield Part(whole, wrapped(short) if _all_listed(diagnosis) else ())
+
+
+def _all_listed(diagnosis: Diagnosis) -> bool:
+    """Whether the reasons why causes are open are all listed, so that nothing needs to count them."""
+    quiet = all(finding.severity is Severity.INFO for finding in diagnosis.findings)
+    return quiet and len(not_judged(diagnosis)) <= MOST_OPEN
+
+
+def _many(causes: Sequence[object]) -> str:
+    return f"{len(causes)} cause" + "s" * (len(causes) > 1)
 
 
 def _not_judged(diagnosed: DiagnosedInput) -> Part:
     """How many causes are open, and the reason that most of them share; where that is too long, the views they lack."""
     diagnosis = diagnosed.diagnosis
     open_ = diagnosis.undetermined
-    if not open_ or nothing_judged(diagnosis):
+    if not open_ or nothing_judged(diagnosis) or _all_listed(diagnosis):
         return Part([])
-    causes = f"{len(open_)} cause" + "s" * (len(open_) > 1)
+    causes = _many(open_)
     (why, _), most = max(not_judged(diagnosis).items(), key=lambda item: len(item[1]))
     others = _lacking([verdict for verdict in open_ if verdict.cause not in most])
     because = f"because {why.split(' (')[0]}"
     reasons = f"{len(most)} of them {because}; the others lack {others}" if others else because
     # A report may lack one row of a view of which other rows are quoted above, so the view's name alone would mislead.
+    if others and diagnosed.source == "report":
+        reasons = f"{len(most)} of them {because}"
     short = "; --verbose shows why" if diagnosed.source == "report" else f". Missing: {_lacking(open_)}"
     return Part(wrapped(f"Not judged: {causes}, {reasons}."), wrapped(f"Not judged: {causes}{short}."))
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from rules.cause import AnyOf, Cause, Condition
-from rules.formatting import compared
+from rules.formatting import compared, sentence
+from rules.grades import FOUNDED_ON
 from rules.model import Diagnosis, Finding
 from rules.query import Texts
 from service.characters import visible
@@ -21,6 +22,7 @@ from service.render.parts import (
     cost_beside,
     elsewhere,
     hang_steps,
+    how_sure,
     not_judged,
     nothing_judged,
     ruled_out,
@@ -41,6 +43,8 @@ from service.render.several import (
 from service.render.summary import HEADINGS, groups, lines, short_names, worst_first
 
 ON_ALL = "Note on all inputs"
+LATCHES_UNTIL, MUTEXES_SINCE = "12.1", "12.2"
+"""The last release whose row cache latches guard, and the first one with mutexes."""
 
 
 def as_text(diagnosed: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
@@ -108,31 +112,43 @@ def cause_as_text(cause: Cause) -> str:
 
 
 def _cause(cause: Cause) -> Iterator[str]:
-    yield f"{cause.name} ({cause.id}, {cause.kb}, {cause.status})"
+    yield f"{cause.name} ({cause.id}, entry {cause.kb}, {cause.status}: {FOUNDED_ON[cause.status]})"
     yield from wrapped(f"{cause.title}. {cause.lede}")
-    span = " to ".join(release for release in (cause.releases.since, cause.releases.until) if release)
-    yield f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}; releases: {span or 'all'}"
+    shows = f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}"
+    yield from wrapped(f"{shows}; releases: {_releases(cause)}")
     yield from wrapped(f"Do now: {cause.do_now}")
     yield from wrapped(f"Check first: {cause.check_first}") if cause.check_first else ()
     yield from wrapped(f"{DO_NOT}: {cause.do_not.removeprefix(DO_NOT).strip()}")
-    yield f"\n{cause.explanation}\n"
+    yield from ("", *wrapped(cause.explanation), "")
     yield "Found when:" if cause.when else "A handbook entry: no polled signal finds it; check it where it fits."
     for condition in cause.when:
         if isinstance(condition, AnyOf):
             yield "  any of:"
-            yield from (f"    {_condition(each)}" for each in condition.any_of)
+            yield from (line for each in condition.any_of for line in wrapped(_condition(each), "    "))
         else:
-            yield f"  {_condition(condition)}"
+            yield from wrapped(_condition(condition), "  ")
     if cause.confirm:
         yield f"\nConfirm: {_texts(cause.confirm.sql)}\n  {cause.confirm.scale}"
         if cause.confirm.names:
             yield f"  The first five rows name what is counted: {_texts(cause.confirm.names)}"
     yield "\nRemedy:"
     yield from steps_of_every_release(cause.remedy_steps)
-    yield f"\nExpected effect: {cause.expected_effect}"
-    yield f"Easily mistaken for it: {cause.false_positives}"
+    yield from ("", *wrapped(f"Expected effect: {cause.expected_effect}"))
+    yield from wrapped(f"Easily mistaken for it: {cause.false_positives}")
     for reference in cause.references:
-        yield f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}"
+        yield from wrapped(f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}")
+
+
+def _releases(cause: Cause) -> str:
+    """The releases that can have it. One that shows on the latches or the mutexes alone exists only where these guard."""
+    since, until = cause.releases.since, cause.releases.until
+    if cause.surfaces == ("latch",):
+        until = until or LATCHES_UNTIL
+    if cause.surfaces == ("mutex",):
+        since = since or MUTEXES_SINCE
+    if since and until:
+        return f"{since} to {until}"
+    return f"from {since} on" if since else f"up to {until}" if until else "all"
 
 
 def _texts(given: Texts) -> str:
@@ -187,8 +203,7 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
 
 
 def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
-    sure = f"severity {finding.severity}, confidence {finding.confidence}"
-    yield from wrapped(f"Found: {titled(finding)}, {sure}; {cost_beside(diagnosed, finding, earlier)}")
+    yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding)}; {cost_beside(diagnosed, finding, earlier)}")
     for name, words in before_the_steps(finding):
         yield from wrapped(f"{name}: {words}", "  ")
     yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=True)
@@ -230,7 +245,7 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
 
 def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
     yield f"\n### Found: {inline(titled(finding))}\n"
-    yield f"Severity {finding.severity}, confidence {finding.confidence}; {cost_beside(diagnosed, finding, earlier)}.\n"
+    yield f"{sentence(how_sure(finding))}; {cost_beside(diagnosed, finding, earlier)}.\n"
     if finding.lede:
         yield f"{inline(finding.lede)}\n"
     yield from (f"- **{name}**: {inline(words)}" for name, words in before_the_steps(finding))

@@ -10,8 +10,9 @@ from collectors.model import Delta
 from rules.context import SignalContext
 from rules.explanation.confirmation import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
+from rules.grades import FOUNDED_ON
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Step
-from rules.predicted import PredictedEffect
+from rules.predicted import NOT_TIME, PredictedEffect
 from service.intake.inputs import DiagnosedInput
 
 COLUMNS = 100
@@ -29,6 +30,13 @@ OF_A_FINDING = ("cause", "confirming query", "remedy", "references")
 """Steps that repeat for the first finding what every output says of each finding."""
 HANG = ("waiting now", "blocker", "library cache")
 """Steps that come before all others: who hangs behind whom, and what not to kill."""
+
+
+def how_sure(finding: Finding, *, whole: bool = True) -> str:
+    """Severity, confidence, and what the entry of the cause is founded on; in one word if not `whole`."""
+    founded = f", entry {finding.status}" if finding.status else ""
+    founded += f" ({FOUNDED_ON[finding.status]})" if whole and finding.status else ""
+    return f"severity {finding.severity}, confidence {finding.confidence}{founded}"
 
 
 def why_low(finding: Finding) -> str | None:
@@ -136,7 +144,7 @@ def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) 
     yield EFFECT, finding.expected_effect
     if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
         sure = f"{predicted.change}; confidence {predicted.confidence}"
-        yield "Predicted", f"{predicted.statement} ({sure}). This predicts misses, not the time that it saves"
+        yield "Predicted", f"{predicted.statement} ({sure}). {NOT_TIME}."
 
 
 def _unsure(finding: Finding) -> bool:

@@ -8,6 +8,7 @@ from service.render.markdown import inline
 from service.render.parts import wrapped
 
 NOT_KNOWN = "not known."
+IN_CLUSTER = "In a cluster"
 
 
 def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
@@ -55,8 +56,10 @@ def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
 def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]:
     """The facts about a step: a name and the words of each."""
     acts = step.changes and bool(step.sql or step.setting)
-    if whole and step.fill_in:
+    if step.fill_in:
         yield "Fill in", f"{', '.join(step.fill_in)}."
+    if step.in_cluster:
+        yield IN_CLUSTER, of_each_instance(step.in_cluster)
     if step.reading:
         yield "Read", step.reading
     if step.risk or acts:
@@ -65,6 +68,11 @@ def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]
         yield "Online", "yes." if step.online else "no, plan a window."
     if whole and (step.way_back or acts):
         yield "To reverse it", step.way_back or NOT_KNOWN
+
+
+def of_each_instance(ending: str) -> str:
+    """What a statement needs in a cluster, where it would change every instance."""
+    return f"end it with `{ending}`, once per instance; the way back too."
 
 
 def _beside(step: RemedyStep, indent: str, *, whole: bool) -> Iterator[str]:

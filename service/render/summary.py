@@ -98,7 +98,7 @@ def _sharing(entries: Sequence[DiagnosedInput], shared: Mapping[str, Sequence[st
     releases = list(dict.fromkeys(shared.get(dbid or "", ())))
     if len(releases) < 2 or release != releases[0]:
         return ""
-    return f"reports of {len(releases)} releases share DB Id {dbid}, so they are read as different databases"
+    return f"reports of {len(releases)} releases share DB Id {dbid}, so each release is read as a database of its own"
 
 
 def _parted(diagnosed: Sequence[DiagnosedInput]) -> list[tuple[str, list[DiagnosedInput]]]:

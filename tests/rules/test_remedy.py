@@ -35,15 +35,38 @@ def test_texts_are_those_of_every_release() -> None:
 
 
 def test_a_name_to_fill_in_that_stands_nowhere_is_refused() -> None:
-    with pytest.raises(ValidationError, match="fill_in names UNDO_OLD, which is neither in sql nor in setting"):
+    with pytest.raises(
+        ValidationError, match="fill_in names UNDO_OLD, which is in neither sql, in_cluster nor setting"
+    ):
         RemedyStep(do="Switch.", sql="alter system set undo_tablespace = UNDO_NEW", fill_in=("UNDO_OLD",))
 
 
 def test_steps_in_one_paragraph() -> None:
     steps = (LOOK, SWITCH, POOL)
     assert paragraph(steps) == "Count the segments. Switch. Fix the pool."
-    assert risks(steps) == "Transactions fail. Requests wait."
+    assert risks(steps) == "Step 1: Transactions fail. Step 3: Requests wait."
     assert risks((SWITCH,)) == NOT_KNOWN
+    nothing = RemedyStep(do="Wait.", risk="None.")
+    assert risks((nothing, nothing)) == "None." and risks((nothing, LOOK)) == "Step 2: Transactions fail."
+
+
+def test_a_step_is_ended_in_a_cluster_alone() -> None:
+    step = RemedyStep(
+        do="Switch.",
+        sql="alter system set undo_tablespace = UNDO_NEW",
+        in_cluster="sid = 'INSTANCE_NAME'",
+        fill_in=("UNDO_NEW", "INSTANCE_NAME"),
+        way_back="Set the old one again.",
+    )
+    there, single = step.on(True), step.on(False)
+    assert there.sql == "alter system set undo_tablespace = UNDO_NEW sid = 'INSTANCE_NAME'"
+    assert there.way_back == "Set the old one again, also with sid = 'INSTANCE_NAME'."
+    assert there.fill_in == ("UNDO_NEW", "INSTANCE_NAME") and there.in_cluster is None
+    assert single.sql == step.sql and single.fill_in == ("UNDO_NEW",) and single.way_back == step.way_back
+    assert step.on(None) == step, "nobody knows which it is, so both forms stay"
+    assert SWITCH.on(True) == SWITCH, "a statement without an ending is the same everywhere"
+    with pytest.raises(ValidationError, match="in_cluster needs one text"):
+        RemedyStep(do="Switch.", in_cluster="sid = '*'")
 
 
 STEPS = [(one.id, place, step) for one in catalogue().values() for place, step in enumerate(one.remedy_steps, 1)]

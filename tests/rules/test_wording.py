@@ -10,7 +10,10 @@ from rules.signals import SIGNALS
 from rules.wording import CACHE, HOLDER, filled, hedged, in_slot, slots
 from tests.each import each
 
-PLAIN, MEASURED = "Applications log on all the time", "Applications log on {logons_per_second} times a second"
+PLAIN, MEASURED = (
+    "Applications log on all the time",
+    "Applications log on too often: {logons_per_second} times a second",
+)
 
 
 def test_slots_are_the_names_in_braces() -> None:
@@ -21,7 +24,7 @@ def test_slots_are_the_names_in_braces() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"logons_per_second": "112"}, "Applications log on 112 times a second"),
+        ({"logons_per_second": "112"}, "Applications log on too often: 112 times a second"),
         ({}, PLAIN),
         ({"commits_per_second": "4"}, PLAIN),
     ],
@@ -42,6 +45,7 @@ def test_filled_without_a_measured_form_is_the_plain_one() -> None:
         (0.319, "ratio", "31.9 %"),
         (0.319, "share of DB time", "31.9 %"),
         (63.24, "ms", "63.2 ms"),
+        (18.65, "s", "18 seconds"),
         (0, "per second", "0"),
     ],
 )
@@ -54,16 +58,16 @@ def test_value_in_a_slot_has_three_digits_and_the_unit_that_the_words_do_not_say
 @each(
     ("confidence", "against", "after", "words"),
     [
-        (Confidence.HIGH, False, "Applications", "Applications log on 112 times a second"),
-        (Confidence.MEDIUM, False, "Applications", "Applications log on 112 times a second"),
-        (Confidence.LOW, False, "Applications", "Applications probably log on 112 times a second"),
-        (Confidence.LOW, False, None, "Perhaps applications log on 112 times a second"),
-        (Confidence.LOW, False, "App", "Perhaps applications log on 112 times a second"),
-        (Confidence.MEDIUM, True, "Applications", "Perhaps applications log on 112 times a second"),
+        (Confidence.HIGH, False, "Applications", "Applications log on too often: 112 times a second"),
+        (Confidence.MEDIUM, False, "Applications", "Applications log on too often: 112 times a second"),
+        (Confidence.LOW, False, "Applications", "Applications probably log on too often: 112 times a second"),
+        (Confidence.LOW, False, None, "Perhaps applications log on too often: 112 times a second"),
+        (Confidence.LOW, False, "App", "Perhaps applications log on too often: 112 times a second"),
+        (Confidence.MEDIUM, True, "Applications", "Perhaps applications log on too often: 112 times a second"),
     ],
 )
 def test_hedged_says_how_sure_a_title_is(confidence: Confidence, against: bool, after: str | None, words: str) -> None:
-    assert hedged("Applications log on 112 times a second", after, confidence, against) == words
+    assert hedged("Applications log on too often: 112 times a second", after, confidence, against) == words
 
 
 SENTENCES = {
@@ -127,5 +131,5 @@ def test_example_of_the_design_is_said_so() -> None:
     assert storm.title == "Too many undo segments make every transaction queue"
     measured = filled(logons.measured_title, logons.title, {"logons_per_second": in_slot(111.61, "per second")})
     said = hedged(measured, logons.hedge_after, Confidence.LOW, against=False)
-    assert said == "Applications probably log on 112 times a second"
-    assert catalogue()["spin-only"].title == "The latch is busy, and nobody waits for it"
+    assert said == "Applications probably log on too often: 112 times a second"
+    assert catalogue()["spin-only"].title == "The latch is busy, and hardly anybody waits for it"

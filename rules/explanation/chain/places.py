@@ -12,7 +12,7 @@ from rules.model import Finding, Surface
 
 NEARLY_ALL, MOST = 0.9, 0.5
 WHOLE_LATCH = "v$latch_misses does not separate children, so these are shares over the whole latch."
-EVERY_LOOKUP = "Nearly every look-up passes here, so the place alone proves nothing."
+EVERY_LOOKUP = "Every look-up by key passes here. The place shows that look-ups sleep, not which cause makes them."
 LOCATIONS_SQL = (
     "select location, sleep_count\n  from v$latch_misses where parent_name = '{}'\n order by sleep_count desc"
 )

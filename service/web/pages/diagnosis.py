@@ -131,6 +131,8 @@ def _steps(links: Sequence[ChainLink], state: str, cause: str = "") -> Sequence[
 
 def _step(link: ChainLink, state: str) -> ChainStep:
     number, unit = words.spelled(link.value, link.unit)
+    if link.kind == "blocker" and link.value is not None:
+        number = words.lasted(link.value)  # held for at least as long
     usual = words.usual(link.usual, link.unit)
     kinds = [kind for kind, holds in (("cause", link.kind == "cause"), ("unsure", not link.certain)) if holds]
     return ChainStep(
@@ -143,7 +145,7 @@ def _step(link: ChainLink, state: str) -> ChainStep:
         picture=_picture(link, state),
         opens="How do we know" if link.certain else "What is missing",
         link=link,
-        bound=words.bound(link.bound, link.unit),
+        bound=words.bound(link.bound, link.unit, link.value),
         usual=usual,
         kind=" ".join(kinds),
     )
@@ -158,7 +160,7 @@ def _below(link: ChainLink, usual: str) -> str:
     if link.numerator is not None and link.numerator <= (link.denominator or 0) and link.counted not in ("", "s"):
         return f"{words.amount(link.numerator)} of {words.amount(link.denominator)} {link.counted}".strip()
     if link.bound is not None and link.bound.operator == ">=":
-        return f"counts from {words.rounded(words.whole(link.bound.value, link.unit))}"
+        return f"counts from {words.rounded(words.whole(link.bound.value, link.unit, link.value))}"
     return ""
 
 
@@ -170,10 +172,10 @@ def _picture(link: ChainLink, state: str) -> Markup:
         return Markup("")
     bound = link.bound.value if link.bound else link.usual.high if link.usual else None
     usual = (link.usual.low, link.usual.high) if link.usual else None
-    held = words.bound(link.bound, link.unit) or words.usual(link.usual, link.unit)
+    held = words.bound(link.bound, link.unit, link.value) or words.usual(link.usual, link.unit)
     said = f"{words.whole(link.value, link.unit)}; {held}"
     spell = (
-        words.NOT_KNOWN if bound is None else words.rounded(words.spelled(bound, link.unit)[0]),
+        words.NOT_KNOWN if bound is None else words.rounded(words.spelled(bound, link.unit, link.value)[0]),
         words.spelled(link.value * small.BULLET_ROOM, link.unit)[0],
     )
     return small.bullet(link.value, bound, usual, said, state, (spell[0], ""))

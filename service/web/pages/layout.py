@@ -25,6 +25,7 @@ from rules.query import Texts
 from rules.remedy import in_containers
 from service.characters import visible
 from service.render.parts import OF_A_FINDING
+from service.render.remedy import of_each_instance
 from service.state.window import PRESETS, iso
 from service.web.access import SESSION
 from service.web.api.http import squeezed
@@ -111,6 +112,8 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "for_release": for_release,
     "in_containers": in_containers,
     "length_of": words.length,
+    "lasted": words.lasted,
+    "of_each_instance": of_each_instance,
     "clock": words.clock,
     "iso": iso,
     "share": words.share,

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rules.explanation.confirmation import speaks_against
 from rules.formatting import sentence
@@ -14,14 +14,17 @@ from service.state.outages import CORRECT_PASSWORD, NOT_UNTIL_RIGHT
 from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED, WAIT_AND_SEE, eased_title
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
+from service.web.pages.sureness import sureness
 
-SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
 MOST_OF_THEM = 0.9
 """From this share of waiters behind one session on, that session is the first thing to look at."""
 RESTARTED = "The instance has restarted"
 COUNTERS_ANEW = "Its counters started again, so there is no rate before the second poll."
 NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
+NO_SESSION = "No session waits for a dictionary cache."
+HARDLY_ANY = "Hardly any session waits for a dictionary cache."
 NOTHING_TO_TUNE = "Do not tune the row cache. No session waits for it."
+HARDLY_TO_TUNE = "Do not tune the row cache. Hardly any session waits for it."
 NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
 NOT_MORE = "Do not change anything else yet. After two changes nobody knows which one helped."
 NOT_BLINDLY = "Do not change settings while the cause is unknown."
@@ -76,8 +79,12 @@ def verdict(
 
 
 def _began(diagnosis: Diagnosis) -> datetime | None:
-    """When the earliest of the troubles that lasted at the time of a diagnosis began."""
-    return min((trouble.begin for trouble in diagnosis.episodes), default=None)
+    """When the earliest of the troubles that lasted at the time of a diagnosis began, or the longest wait that hangs in it."""
+    begun = [trouble.begin for trouble in diagnosis.episodes]
+    end = diagnosis.basis.end if diagnosis.basis else None
+    if begun and end is not None and end.tzinfo:
+        begun += [end - timedelta(seconds=group.longest_seconds) for group in diagnosis.waiting if group.hanging]
+    return min(begun, default=None)
 
 
 def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) -> VerdictCard:
@@ -137,7 +144,7 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
     else:
         title = finding.title if finding else NOTHING_TO_DO
-        lede = finding.lede if finding else "No session waits for a dictionary cache."
+        lede = finding.lede if finding else HARDLY_ANY if _some_waited(diagnosis) else NO_SESSION
     numbers = list(_costs(diagnosis))
     if diagnosis.funnel and diagnosis.funnel.requests and diagnosis.funnel.misses is not None:
         missed = diagnosis.funnel.misses / diagnosis.funnel.requests
@@ -152,10 +159,21 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         eyebrow="Do nothing now",
         do=finding.do_now if finding else GOES_ON,
         warn=(finding.check_first or "") if finding else "",
-        do_not=NOT_CURED if easing else finding.do_not if finding else NOTHING_TO_TUNE,
-        sure=_sure(finding) if finding else "",
+        do_not=NOT_CURED
+        if easing
+        else finding.do_not
+        if finding
+        else HARDLY_TO_TUNE
+        if _some_waited(diagnosis)
+        else NOTHING_TO_TUNE,
+        sure=sureness(finding) if finding else "",
         act=False,
     )
+
+
+def _some_waited(diagnosis: Diagnosis) -> bool:
+    impact = diagnosis.impact
+    return impact is not None and bool(impact.waiting_sessions or impact.share_of_db_time)
 
 
 def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime | None) -> VerdictCard:
@@ -208,7 +226,7 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
         do=do,
         warn=warn,
         do_not=do_not,
-        sure=_sure(finding) if finding else "",
+        sure=sureness(finding) if finding else "",
         act=finding is not None,
     )
 
@@ -267,29 +285,12 @@ def _numbers(diagnosis: Diagnosis, since: datetime | None, now: datetime) -> Seq
         VerdictNumber(
             f"{waiting:,}", f"sessions wait, {those} for {words.length(HANGING_SECONDS)} or longer", bad=True
         ),
-        VerdictNumber(words.length(longest), "the longest wait"),
+        VerdictNumber(words.lasted(longest), "the longest wait"),
         *_costs(diagnosis)[:1],
     ]
     if since is not None and lasts is not None:
         end = diagnosis.basis.end if diagnosis.basis else None
         first = end is not None and abs((end - since).total_seconds() - longest) < 1
-        numbers[1:2] = [VerdictNumber(words.length(longest), f"the longest wait, {begun}")] if first else numbers[1:2]
+        numbers[1:2] = [VerdictNumber(words.lasted(longest), f"the longest wait, {begun}")] if first else numbers[1:2]
         numbers += [] if first else [VerdictNumber(lasts, begun)]
     return numbers
-
-
-def _sure(finding: Finding) -> str:
-    """How sure the cause is, and why."""
-    met, open_ = len(finding.evidence), len(finding.unknown)
-    signs = f"all {met} signs met" if not open_ and met > 1 else f"{words.plural(met, 'sign')} met"
-    unknown = f", {open_} unknown" if open_ else ""
-    query = finding.confirm
-    counted = query is not None and query.result is not None
-    also = (
-        ""
-        if not counted
-        else ", but the count speaks against it"
-        if speaks_against(finding)
-        else ", and the count confirms it"
-    )
-    return f"{SURE[finding.confidence]} confidence in the cause: {signs}{unknown}{also}."

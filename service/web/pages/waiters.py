@@ -47,13 +47,19 @@ def waiters_totals(diagnosis: Diagnosis) -> WaitersTotals | None:
     waiting = sum(total.sessions for total in totals.by_module)
     found = f"{words.plural(totals.looks, 'look')} found {words.plural(totals.waiters, 'waiting session')}"
     counted = f"{found}, {words.sessions(waiting)} on average."
+    groups = (("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False)))
     return WaitersTotals(
         about=f"{counted} {BY_TIME}",
-        groups=[("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False))],
-        blocked=f"{words.share(min(most[0][1], 1.0))} wait for session {most[0][0]}."
-        if most
-        else "No session blocks another: all wait for the same thing.",
+        groups=[(title, rows) for title, rows in groups if rows],
+        blocked=_blocked(most[0] if most else None, totals.waiters),
     )
+
+
+def _blocked(most: tuple[str, float] | None, waiters: int) -> str:
+    """The session that most of them wait for. Empty without waiters."""
+    if most is None:
+        return "No session was seen to block another." if waiters else ""
+    return f"In these looks, {words.share(min(most[1], 1.0))} waited for session {most[0]}."
 
 
 def _ranked(totals: Sequence[WaiterTotal], code: bool) -> Sequence[WaitersRow]:

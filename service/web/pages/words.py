@@ -76,6 +76,15 @@ def length(seconds: float | None) -> str:
     return f"{days}{TIED}day{'s' if days != 1 else ''}"
 
 
+def lasted(seconds: float | None) -> str:
+    """How long something has lasted at least, rounded down: 18.65 s is 18 s, 119 s stays 119 s."""
+    if seconds is None:
+        return NOT_KNOWN
+    if seconds < 2 * MINUTE:
+        return f"{int(seconds)}{TIED}s"
+    return length(seconds // MINUTE * MINUTE)
+
+
 def share(value: float | None) -> str:
     """A share in percent, three significant digits, kept with its sign."""
     if value is None:
@@ -110,12 +119,15 @@ def amount(value: float | None) -> str:
     return f"{value:,.0f}" if value == int(value) else rough(value)
 
 
-def spelled(value: float | None, unit: str) -> tuple[str, str]:
-    """A value and its unit as two pieces of text: ('31.9 %', ''), ('57 s', ''), ('14,600', 'entries')."""
+def spelled(value: float | None, unit: str, beside: float | None = None) -> tuple[str, str]:
+    """A value and its unit as two pieces of text: ('31.9 %', ''), ('57 s', ''), ('14,600', 'entries').
+
+    A ratio has the form of the larger of the two if it stands `beside` another: 43× counts from 2×.
+    """
     if value is None:
         return "not known", ""
     if unit in ("ratio", "share of DB time"):
-        return (share(value), "") if value <= 10 else (f"{amount(value)}×", "")
+        return (share(value), "") if max(value, beside or 0.0) <= 10 else (f"{amount(value)}×", "")
     if unit == "s":
         return length(value), ""
     if " per " in unit and unit not in PER_TIME and 0 < value < 0.2:
@@ -123,17 +135,17 @@ def spelled(value: float | None, unit: str) -> tuple[str, str]:
     return amount(value), "" if unit == "value" else unit.replace(PER_SECOND, " a second")
 
 
-def whole(value: float | None, unit: str) -> str:
+def whole(value: float | None, unit: str, beside: float | None = None) -> str:
     """A value with its unit in one piece."""
-    number, rest = spelled(value, unit)
+    number, rest = spelled(value, unit, beside)
     return f"{number}{TIED}{rest}" if rest else number
 
 
-def bound(held: Bound | None, unit: str) -> str:
+def bound(held: Bound | None, unit: str, beside: float | None = None) -> str:
     """at least 50 %."""
     if held is None:
         return ""
-    return f"{'at least' if held.operator == '>=' else 'at most'} {rounded(whole(held.value, unit))}"
+    return f"{'at least' if held.operator == '>=' else 'at most'} {rounded(whole(held.value, unit, beside))}"
 
 
 def rounded(text: str) -> str:

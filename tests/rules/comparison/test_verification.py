@@ -35,7 +35,7 @@ def test_verified_accepts_the_recreated_undo_tablespace() -> None:
     assert isinstance(got, ChangeVerification)
     assert got.change.name == "child_sleeps"
     assert got.because.startswith("Sleeps on dc_rollback_segments fell 137-fold per execution")
-    assert "transactions went on at 100 % and executions went on at 100 % of before" in got.because
+    assert "The work went on: transactions at 100 % and executions at 100 % of before" in got.because
 
 
 def test_verified_for_reports_uses_the_sleeps_of_the_whole_latch() -> None:

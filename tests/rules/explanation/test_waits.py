@@ -22,7 +22,7 @@ def told(steps: Any, refused: tuple[str, ...] = (), **changed: Sequence[Row]) ->
 def test_mutex_steps_give_locations_with_their_shape() -> None:
     assert told(mutex_steps)["hot location"] == (
         "Row cache mutexes: 400 sleeps and 1.2 s waited over an interval of 30.0 s, at [19] kqrpre 75.0 % / "
-        "[10] kqreqd 25.0 % (normal: look-ups by key, the path of nearly every request: not a sign of any cause)."
+        "[10] kqreqd 25.0 % (normal: look-ups by key, the usual place, which points to no cause among those that look up)."
     )
     few: list[Row] = [{"location": "[32] kqrsfd", "sleeps": 9, "wait_time": 2_000}]
     assert "(too few sleeps for a shape, at least 100 are needed)" in told(mutex_steps, mutex_sleep=few)["hot location"]

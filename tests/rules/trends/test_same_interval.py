@@ -21,5 +21,5 @@ def test_an_input_that_says_something_else_is_named_with_its_verdict() -> None:
     assert [entry[0] for entry in kept] == ["b"]
     assert notes == [
         "b (Critical) and a (Fine) claim the same interval and disagree, and nothing shows which is right; the series "
-        "counts b alone"
+        "counts b alone, because none has more figures"
     ]

@@ -53,7 +53,7 @@ def test_first_bad_interval_is_compared_with_the_last_good_one() -> None:
     assert got.before_after.before.basis.begin == got.points[0].begin
     assert got.before_after.after.basis.begin == got.points[1].begin
     assert got.sentence.startswith(
-        "4 intervals, at most 31.9 % of DB time lost; it begins between at 0 and at 10, the first of"
+        "4 intervals, at most 31.9 % of DB time lost; the trouble begins between at 0 and at 10, the first of"
     )
     assert series(morning()[1:]).before_after is None
 
@@ -101,8 +101,8 @@ def test_notes_name_duplicates_overlaps_gaps_restarts_and_release_changes() -> N
 def test_sentence_without_a_gap_begins_at_the_first_bad_or_first_interval() -> None:
     given = morning()
     follow = [at(0.25 * place, one[1], f"n{place}") for place, one in enumerate(given)]
-    assert "; it begins with n1, the first of severity critical" in series(follow).sentence
-    assert "; it is there in n1, the first interval, the first of " in series(follow[1:]).sentence
+    assert "; the trouble begins with n1, the first of severity critical" in series(follow).sentence
+    assert "; the trouble is in n1, the first interval, the first of " in series(follow[1:]).sentence
 
 
 def test_intervals_of_two_databases_of_one_name_are_noted_not_dropped() -> None:

@@ -16,7 +16,7 @@ from service.render.diagnosis import as_text
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
 
-COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 610
+COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 710
 SAMPLED_CASES, SAMPLED_RECORDINGS = 60, 8
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 HEADLINE = re.compile(r"^(?:INFO|UNKNOWN|NOTICE|WARNING|CRITICAL): ", re.M)

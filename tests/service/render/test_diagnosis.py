@@ -59,7 +59,7 @@ SHOWN = (
     "24,241,589",
     "kqrpre: find obj",
     "kqreqd: reget",
-    "about 11,400 × those of dc_tablespaces",
+    "about 11,400 × as often as one of other caches",
     "dba_rollback_segs",
     "14,838",
     "matches the symptom of bug 5749075",
@@ -248,7 +248,7 @@ def test_notes_of_a_series_appear_in_text_and_markdown() -> None:
     text = unwrapped(as_text(told))
     assert f" Note: {note} " in text
     assert f"> {note}\n" in as_markdown(told)
-    assert "it begins between day-1.txt and day-3.txt" in text
+    assert "the trouble begins between day-1.txt and day-3.txt" in text
 
 
 def test_report_across_a_restart_is_told_in_one_sentence() -> None:

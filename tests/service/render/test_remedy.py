@@ -26,7 +26,11 @@ def test_short_lines_say_how_to_judge_a_check_and_leave_out_the_way_back() -> No
     assert "Risk: " in text and "undo_tablespace = UNDO_NEW" in text
     for step in UNDO:
         assert not step.reading or f"Read: {' '.join(step.reading.split())}" in text
-    assert not any(f"{name}: " in text for name in ("Online", "To reverse it", "Fill in"))
+    assert not any(f"{name}: " in text for name in ("Online", "To reverse it"))
+    assert "Fill in: UNDO_NEW, 8g, 32767m." in text, "a statement that does not run as it is says so"
+    assert "In a cluster: end it with `sid = 'INSTANCE_NAME'`, once per instance" in text
+    single = " ".join(" ".join(step_lines([step.on(False) for step in UNDO], "11.2.0.4.0", whole=True)).split())
+    assert "In a cluster: end" not in single and "INSTANCE_NAME" not in single
 
 
 def test_statement_is_that_of_the_release() -> None:

@@ -110,7 +110,9 @@ def test_groups_read_reports_of_one_time_and_other_releases_as_different_databas
     found = groups([sick, fine, twin])
     assert [each.database for each in found] == ["ORDERS 11.2.0.4.0", "ORDERS 19.0.0.0.0"], "was one that dropped twin"
     old, new = found
-    assert old.notes[0] == "reports of 2 releases share DB Id 3141592653, so they are read as different databases"
+    assert (
+        old.notes[0] == "reports of 2 releases share DB Id 3141592653, so each release is read as a database of its own"
+    )
     assert not any("left out" in note for note in (*old.notes, *new.notes))
     upgraded = of_release(later, "19.0.0.0.0", "upgraded")
     (one,) = groups([sick, fine, upgraded])

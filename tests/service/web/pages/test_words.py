@@ -1,5 +1,6 @@
 """How pages write amounts: no figure that a tired reader has to decode."""
 
+from rules.bounds import Bound
 from rules.formatting import percent
 from service.web.pages import words
 
@@ -36,3 +37,14 @@ def test_units_stand_behind_the_number() -> None:
     assert words.whole(14_600, "entries") == f"14,600{words.TIED}entries"
     assert words.spelled(205, "logons per second") == ("205", "logons a second")
     assert words.spelled(0.001, "sleeps per miss") == ("1 in 1,000", "")
+
+
+def test_what_lasts_at_least_so_long_is_rounded_down() -> None:
+    said = {seconds: words.lasted(seconds).replace(words.TIED, " ") for seconds in (18.65, 119.9, 179.0, 7_259.0)}
+    assert said == {18.65: "18 s", 119.9: "119 s", 179.0: "2 min", 7_259.0: "2 h"}
+    assert words.lasted(None) == words.NOT_KNOWN
+
+
+def test_a_ratio_and_its_bound_have_one_form() -> None:
+    assert words.bound(Bound(operator=">=", value=2.0), "ratio", 43.0) == "at least 2×"
+    assert words.bound(Bound(operator=">=", value=2.0), "ratio", 3.0).replace(words.TIED, " ") == "at least 200 %"
