@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from textwrap import wrap
 from typing import Annotated
 
 import typer
@@ -18,9 +17,9 @@ from service.cli.options import CONFIG, ConfigOption, StoreOption
 from service.history.comparison import CannotCompare
 from service.history.whatif import WINDOW, Observed, answer, of_change, of_store
 from service.history.whatif_model import EstimateOut, WhatIfIn, WhatIfOut
+from service.render.parts import wrapped
 from service.state.window import BadWindow, parse_duration
 
-WIDTH = 100
 MILLISECONDS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
@@ -140,8 +139,8 @@ def as_text(found: WhatIfOut) -> str:
     cache = "cache unknown" if found.cache == "unknown" else found.cache
     intervals = "1 interval" if found.intervals == 1 else f"{found.intervals} intervals"
     lines = [
-        *_wrapped(f"{found.database}, child {found.child} ({cache}): {found.statement}"),
-        *_wrapped(
+        *wrapped(f"{found.database}, child {found.child} ({cache}): {found.statement}"),
+        *wrapped(
             f"calibrated on {intervals}, confidence {found.confidence}: {found.active_sessions:.1f} active sessions, "
             f"latch occupied {_time(found.hold_seconds)} a get, {_time(found.think_seconds)} between gets of a session"
         ),
@@ -157,15 +156,11 @@ def as_text(found: WhatIfOut) -> str:
     lines.append(f"{'':20}{'now':>12}{'then':>12}{'at least':>12}{'at most':>12}")
     lines += [f"{name:20}{_cells(figure)}" for name, figure in figures if figure is not None]
     if (spun := found.spinning) is not None:
-        lines += _wrapped(
+        lines += wrapped(
             f"Spinning costs {rough(spun.value)} [{rough(spun.low)}..{rough(spun.high)}] processors now, "
             "which wait_time does not count."
         )
-    return "\n".join([*lines, *(line for note in found.notes for line in _wrapped(f"Note: {note}"))])
-
-
-def _wrapped(text: str) -> list[str]:
-    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([*lines, *(line for note in found.notes for line in wrapped(f"Note: {note}"))])
 
 
 def _time(seconds: float) -> str:

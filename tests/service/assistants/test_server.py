@@ -180,9 +180,11 @@ def test_stdio_speaks_to_a_service_with_a_token(tmp_path: Path) -> None:
         arguments = ["-m", "service", "mcp", "--url", url, "--token-file", str(tmp_path / "token")]
         environment = {"NO_PROXY": "127.0.0.1"}
         from mcp import StdioServerParameters
+        from mcp.client.stdio import stdio_client
 
         started = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT, env=environment)
-        async with connected(started) as client:
+        # The default errlog is sys.stderr at the import: inside a CliRunner of another test, that is no file.
+        async with connected(stdio_client(started, sys.__stderr__ or sys.stderr)) as client:
             found = await client.call_tool("list_databases", {})
             return "".join(part.text for part in found.content)
 
