@@ -27,7 +27,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 # Until collection ends, nothing becomes garbage. Afterwards tests create far more objects than servers do.
 gc.disable()
-BETWEEN_COLLECTIONS = (10_000, 20, 20)
+BETWEEN_COLLECTIONS = (50_000, 20, 100)
 # promtool and Prometheus live for seconds, in which Go's garbage collector is wasted work.
 os.environ.setdefault("GOGC", "400")
 # As in the service: threads of numpy's BLAS would spin beside the test workers.

@@ -9,17 +9,19 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, ViewportSize, expect
 
 from collectors.scenarios import scenarios
 from service.intake.inputs import diagnose_all
 from service.web.pages.html_report import as_html
-from tests.browser.conftest import WIDE, NewPage
+from tests.browser.conftest import WIDE, NewPage, expect
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import Running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, ViewportSize
 
 REPORT = Path(__file__).parents[1] / "recordings/reports/awr-11.2.0.4.0-undo-storm.html"
 LEAST_PIXELS = 9
@@ -28,7 +30,7 @@ SMALLEST = (
     "Math.min(...[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect())"
     ".filter(one => one.width && !one.hidden).map(one => one.height))"
 )
-PHONE: ViewportSize = {"width": 390, "height": 844}
+PHONE: "ViewportSize" = {"width": 390, "height": 844}
 COMPARE = "/db/busy-but-fine/compare?before=-8s..-4s&after=-4s..now"
 
 
@@ -39,7 +41,7 @@ def storm(served: Running) -> Running:
     return served
 
 
-def open_when(page: Page, url: str, ready: str) -> None:
+def open_when(page: "Page", url: str, ready: str) -> None:
     """Ask again until there are enough polls for the page to show it."""
     until = time.monotonic() + HANGS
     page.goto(url)
@@ -49,7 +51,7 @@ def open_when(page: Page, url: str, ready: str) -> None:
         page.goto(url)
 
 
-def test_fleet_leads_to_the_database_the_cause_a_mark_a_comparison_and_an_export(storm: Running, page: Page) -> None:
+def test_fleet_leads_to_the_database_the_cause_a_mark_a_comparison_and_an_export(storm: Running, page: "Page") -> None:
     page.goto(f"{storm.url}/")
     assert sorted(page.locator(".fleet .db a").all_text_contents()) == sorted(scenarios())
     page.get_by_role("link", name="undo-storm", exact=True).first.click()
@@ -78,7 +80,7 @@ def test_fleet_leads_to_the_database_the_cause_a_mark_a_comparison_and_an_export
     page.locator("#swagger .opblock-tag").first.wait_for()
 
 
-def test_walk_needs_nothing_but_the_keyboard(storm: Running, page: Page) -> None:
+def test_walk_needs_nothing_but_the_keyboard(storm: Running, page: "Page") -> None:
     page.goto(f"{storm.url}/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
@@ -97,7 +99,7 @@ def test_walk_needs_nothing_but_the_keyboard(storm: Running, page: Page) -> None
     assert shown != "none", "the focus must be visible"
 
 
-def tab_to(page: Page, there: str) -> None:
+def tab_to(page: "Page", there: str) -> None:
     for _ in range(80):
         page.keyboard.press("Tab")
         if page.evaluate(there):
@@ -105,7 +107,7 @@ def tab_to(page: Page, there: str) -> None:
     raise AssertionError(f"no way by Tab to {there}")
 
 
-def refreshed(page: Page, times: int = 3) -> Callable[[], None]:
+def refreshed(page: "Page", times: int = 3) -> Callable[[], None]:
     """Wait until the page has refreshed this many times."""
     seen: list[str] = []
     page.on("response", lambda answer: seen.append(answer.url) if answer.url == page.url else None)
@@ -119,7 +121,7 @@ def refreshed(page: Page, times: int = 3) -> Callable[[], None]:
     return wait
 
 
-def test_refresh_keeps_focus_place_selection_and_what_is_open(storm: Running, hasty_page: Page) -> None:
+def test_refresh_keeps_focus_place_selection_and_what_is_open(storm: Running, hasty_page: "Page") -> None:
     hasty_page.goto(f"{storm.url}/db/undo-storm")
     link = hasty_page.get_by_role("link", name="Show the commands")
     link.focus()
@@ -140,14 +142,14 @@ def test_refresh_keeps_focus_place_selection_and_what_is_open(storm: Running, ha
     expect(hasty_page.locator(".chain details[open]")).to_have_count(1)
 
 
-def test_refresh_does_not_lose_what_is_being_typed(storm: Running, hasty_page: Page) -> None:
+def test_refresh_does_not_lose_what_is_being_typed(storm: Running, hasty_page: "Page") -> None:
     hasty_page.goto(f"{storm.url}/db/busy-but-fine")
     hasty_page.get_by_label("What was changed").fill("half a thought")
     refreshed(hasty_page)()
     expect(hasty_page.get_by_label("What was changed")).to_have_value("half a thought")
 
 
-def test_page_says_when_the_connection_is_lost_and_when_it_is_back(storm: Running, hasty_page: Page) -> None:
+def test_page_says_when_the_connection_is_lost_and_when_it_is_back(storm: Running, hasty_page: "Page") -> None:
     hasty_page.goto(f"{storm.url}/db/busy-but-fine")
     hasty_page.evaluate("window.really = fetch; window.fetch = async () => { throw new Error('gone'); }; 0")
     expect(hasty_page.locator(".lost")).to_contain_text("No answer from latchscope")
@@ -167,7 +169,7 @@ def test_pages_work_without_a_script(storm: Running, new_page: NewPage) -> None:
     page.wait_for_url("**/compare?mark=*")
 
 
-def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Running, hasty_page: Page) -> None:
+def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Running, hasty_page: "Page") -> None:
     open_when(hasty_page, f"{storm.url}/db/undo-storm", "document.querySelectorAll('.chart.can-zoom').length > 2")
     chart = hasty_page.locator(".chart.wide.can-zoom").first
     chart.hover(position={"x": 200, "y": 80})
@@ -181,7 +183,7 @@ def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Runn
     expect(hasty_page.get_by_role("heading", level=1)).to_have_text(re.compile(r"UTC$"))
 
 
-def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: Page) -> None:
+def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: "Page") -> None:
     open_when(page, f"{storm.url}/db/undo-storm/history?begin=-1m", "document.querySelector('.events .lane') !== null")
     assert page.evaluate("getComputedStyle(document.querySelector('.events .lane')).fill") != "rgb(0, 0, 0)"
     assert page.locator("table.figures tbody tr").count() > 1
@@ -192,7 +194,7 @@ def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: Page) -
 
 
 def test_report_upload_leads_to_its_diagnosis_and_names_what_is_refused(
-    storm: Running, page: Page, tmp_path: Path, complaints: list[str]
+    storm: Running, page: "Page", tmp_path: Path, complaints: list[str]
 ) -> None:
     page.goto(f"{storm.url}/reports")
     page.locator("input[type=file]").set_input_files(REPORT)
@@ -220,7 +222,7 @@ def test_report_upload_leads_to_its_diagnosis_and_names_what_is_refused(
     complaints.clear()
 
 
-def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(page: Page, tmp_path: Path) -> None:
+def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(page: "Page", tmp_path: Path) -> None:
     days = [str(REPORT.with_name(f"day-{day}.txt")) for day in range(1, 6)]
     (tmp_path / "mailed.html").write_text(as_html(diagnose_all(days)), encoding="utf-8")
     page.goto((tmp_path / "mailed.html").as_uri())
@@ -229,7 +231,7 @@ def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(page: Page,
     assert page.evaluate(FITS)
 
 
-def test_missing_page_names_what_is_nearest(storm: Running, page: Page, complaints: list[str]) -> None:
+def test_missing_page_names_what_is_nearest(storm: Running, page: "Page", complaints: list[str]) -> None:
     page.goto(f"{storm.url}/db/undo-strom")
     page.get_by_role("link", name="undo-storm").click()
     page.wait_for_url("**/db/undo-storm")
@@ -255,7 +257,7 @@ def pages_of(storm: Running) -> list[str]:
     ]
 
 
-def test_fleet_table_stays_in_its_card_and_breaks_no_name_in_the_middle(storm: Running, page: Page) -> None:
+def test_fleet_table_stays_in_its_card_and_breaks_no_name_in_the_middle(storm: Running, page: "Page") -> None:
     page.goto(storm.url)
     beyond = "(t => t.getBoundingClientRect().right - t.closest('.card').getBoundingClientRect().right)"
     for width in (1024, 1280, 1440):
@@ -275,6 +277,8 @@ ACCESSIBLE = (
 
 
 def test_every_page_is_accessible_and_fits(storm: Running, new_page: NewPage, complaints: list[str]) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
     page, axe, found = new_page(reduced_motion="reduce"), Axe(), []
     for path in pages_of(storm):
         page.goto(f"{storm.url}{path}")
