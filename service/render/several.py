@@ -64,7 +64,7 @@ def _advice(diagnosis: Diagnosis, finding: Finding) -> tuple[object, ...]:
         speaks_against(finding) is not None,
         finding.confirm.sql if finding.confirm else None,
         finding.do_now or finding.remedy,
-        tuple(step.text(release) for step in steps),
+        tuple((step.text(release), step.in_cluster) for step in steps),
         in_containers(steps, release),
     )
 

@@ -47,6 +47,7 @@ def test_inputs_whose_advice_differs_do_not_share_an_answer() -> None:
     one = DiagnosedInput("one", storm, diagnose(storm))
     (finding,) = one.diagnosis.findings
     assert finding.confirm is not None
+    on_each_instance = tuple(step.model_copy(update={"in_cluster": "sid='a'"}) for step in finding.remedy_steps)
     refuted = finding.confirm.model_copy(update={"result": 20.0, "confirms": False})
     for changed in (
         finding.model_copy(update={"confidence": Confidence.MEDIUM}),
@@ -54,6 +55,7 @@ def test_inputs_whose_advice_differs_do_not_share_an_answer() -> None:
         finding.model_copy(update={"confirm": refuted}),
         finding.model_copy(update={"do_now": "Ask first."}),
         finding.model_copy(update={"remedy_steps": finding.remedy_steps[1:]}),
+        finding.model_copy(update={"remedy_steps": on_each_instance}),
     ):
         other = replace(one, name="other", diagnosis=one.diagnosis.model_copy(update={"findings": (changed,)}))
         assert [shown.others for shown in causes_shown([one, other])] == [(), ()], changed
