@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from collectors.model import ROW_CACHE_LATCH, Row, Value, number
 from rules.context import MINIMUM_SLEEPS, SignalContext
 from rules.formatting import function_of
+from rules.model import Evidence, Finding
 
 FIND_OBJ, REGET, DEQUEUE, SUBORDINATE = "kqrpre: find obj", "kqreqd: reget", "kqreqd", "kqrso"
 SUBORDINATE_FUNCTIONS = ("kqrso", "kqrsfd", "kqrsrd", "kqrssc")
 CHANGING_FUNCTIONS = ("kqrpup", "kqrcmt", "kqrpfl")
 CLUSTER_FUNCTIONS = ("kqrigt", "kqrGetClusterLock")
+EVERYDAY_FUNCTIONS = ("kqrpre", "kqreqd", "kqrget")
+"""Where look-ups by key sleep, whatever makes them."""
 
 Shares = Mapping[str, float]
 
@@ -41,6 +44,11 @@ def mutex_shape_of(context: SignalContext) -> LocationShape | None:
     """The shape of the row cache mutex sleeps by function. None if no session slept or v$mutex_sleep is missing."""
     rows = context.delta.rows("v$mutex_sleep")
     return _shaped(_sleeps(rows, lambda location: function_of(str(location)), "sleeps"), _mutex_fingerprint)
+
+
+def merely_fits(finding: Finding, sign: Evidence) -> bool:
+    """Whether a sign is the usual place of mutex sleeps: elsewhere it would speak against the cause, there it points to none."""
+    return sign.signal == "share_of_mutex_sleeps" and finding.location in EVERYDAY_FUNCTIONS
 
 
 def _sleeps(rows: Iterable[Row], named: Callable[[Value], str], column: str) -> Shares:
@@ -105,7 +113,7 @@ def _mutex_fingerprint(slept: Shares) -> tuple[str, str]:
         return "subordinate", "subordinate entries are searched, as for histograms and grants"
     if _of(slept, CHANGING_FUNCTIONS) >= 0.05:
         return "modification", "entries are changed, committed or flushed, as by DDL, sequences and undo segments"
-    if _of(slept, ("kqrpre", "kqreqd", "kqrget")) >= 0.75:
+    if _of(slept, EVERYDAY_FUNCTIONS) >= 0.75:
         return (
             "normal",
             "look-ups by key, the usual place, which points to no cause among those that look up",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from rules.cause import AnyOf, Cause, Condition
 from rules.formatting import compared, sentence
 from rules.grades import FOUNDED_ON
+from rules.miss_locations import merely_fits
 from rules.model import Diagnosis, Finding
 from rules.query import Texts
 from service.characters import visible
@@ -43,8 +44,8 @@ from service.render.several import (
 from service.render.summary import HEADINGS, groups, lines, short_names, worst_first
 
 ON_ALL = "Note on all inputs"
-LATCHES_UNTIL, MUTEXES_SINCE = "12.1", "12.2"
-"""The last release whose row cache latches guard, and the first one with mutexes."""
+LATCHES_UNTIL = "12.1"
+"""The last release whose row cache latches guard."""
 
 
 def as_text(diagnosed: Sequence[DiagnosedInput], *, verbose: bool = False) -> str:
@@ -112,7 +113,7 @@ def cause_as_text(cause: Cause) -> str:
 
 
 def _cause(cause: Cause) -> Iterator[str]:
-    yield f"{cause.name} ({cause.id}, entry {cause.kb}, {cause.status}: {FOUNDED_ON[cause.status]})"
+    yield from wrapped(f"{cause.name} ({cause.id}, entry {cause.kb}, {cause.status}: {FOUNDED_ON[cause.status]})")
     yield from wrapped(f"{cause.title}. {cause.lede}")
     shows = f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}"
     yield from wrapped(f"{shows}; releases: {_releases(cause)}")
@@ -128,7 +129,8 @@ def _cause(cause: Cause) -> Iterator[str]:
         else:
             yield from wrapped(_condition(condition), "  ")
     if cause.confirm:
-        yield f"\nConfirm: {_texts(cause.confirm.sql)}\n  {cause.confirm.scale}"
+        yield f"\nConfirm: {_texts(cause.confirm.sql)}"
+        yield from wrapped(cause.confirm.scale, "  ")
         if cause.confirm.names:
             yield f"  The first five rows name what is counted: {_texts(cause.confirm.names)}"
     yield "\nRemedy:"
@@ -140,12 +142,10 @@ def _cause(cause: Cause) -> Iterator[str]:
 
 
 def _releases(cause: Cause) -> str:
-    """The releases that can have it. One that shows on the latches or the mutexes alone exists only where these guard."""
+    """The releases that can have it. One that shows on the latches alone ends with them."""
     since, until = cause.releases.since, cause.releases.until
     if cause.surfaces == ("latch",):
         until = until or LATCHES_UNTIL
-    if cause.surfaces == ("mutex",):
-        since = since or MUTEXES_SINCE
     if since and until:
         return f"{since} to {until}"
     return f"from {since} on" if since else f"up to {until}" if until else "all"
@@ -213,7 +213,8 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Find
     for held in finding.evidence:
         derived = f" = {held.derivation}" if held.derivation else ""
         value, needs = compared(held)
-        yield from wrapped(f"+ {held.signal} {value}{derived} (needs {needs}): {held.because}", "  ")
+        mark = "fits:" if merely_fits(finding, held) else "+"
+        yield from wrapped(f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}", "  ")
     for why in finding.unknown:
         yield from wrapped(f"? not known: {why}", "  ")
     for reference in cited(finding):

@@ -58,6 +58,23 @@ def test_finding_costs_what_the_surface_that_named_its_cache_costs() -> None:
     assert (by_both.surface, by_both.severity) == ("lock", Severity.CRITICAL)
 
 
+@each(
+    ("parallel", "sql", "left"),
+    [
+        ("YES", "alter system set undo_tablespace = UNDO_NEW sid = 'INSTANCE_NAME'", None),
+        ("NO", "alter system set undo_tablespace = UNDO_NEW", None),
+        (None, "alter system set undo_tablespace = UNDO_NEW", "sid = 'INSTANCE_NAME'"),
+    ],
+)
+def test_remedy_in_a_cluster_is_of_one_instance(parallel: str | None, sql: str, left: str | None) -> None:
+    step = found(cause_of(EVERYWHERE, PROOF), instance=[{"parallel": parallel}]).remedy_steps[2]
+    assert (step.sql, step.in_cluster) == (sql, left)
+
+
+def test_finding_says_what_its_entry_is_founded_on() -> None:
+    assert found(cause_of(EVERYWHERE, PROOF, status="experimental")).status == "experimental"
+
+
 def test_surface_the_release_lacks_is_not_an_alternative() -> None:
     nineteen: dict[str, Any] = {
         "release": "19.0.0.0.0",

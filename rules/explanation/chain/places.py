@@ -134,7 +134,7 @@ def holder_link(context: SignalContext, surface: Surface, top: Finding | None) -
         usual=sign.usual if sign else None,
         bound=sign.bound if sign else None,
         bars=bars_of(places, total, (place,)),
-        measured=f"{part_of(slept, total)} sleeps had a holder here."
+        measured=f"{part_of(slept, total)} sleeps in v$latch_misses had a holder here."
         + (f" {sentence(shape.meaning)}." if shape else ""),
         views=("v$latch_misses",),
         caveat=WHOLE_LATCH if surface == "latch" else None,

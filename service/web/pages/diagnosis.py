@@ -166,7 +166,11 @@ def _below(link: ChainLink, usual: str) -> str:
 
 def _picture(link: ChainLink, state: str) -> Markup:
     if link.bars:
-        bars = [(_short(bar), bar.value, words.whole(bar.value, link.unit), bar.hot) for bar in link.bars]
+        longest = link.kind == "wait" and link.unit == "sessions"  # the bars of a hang are how long sessions wait
+        bars = [
+            (_short(bar), bar.value, words.lasted(bar.value) if longest else words.whole(bar.value, link.unit), bar.hot)
+            for bar in link.bars
+        ]
         return small.bars(bars, state)
     if link.value is None or (link.bound is None and link.usual is None):
         return Markup("")

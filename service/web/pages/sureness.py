@@ -2,6 +2,7 @@
 
 from rules.explanation.confirmation import speaks_against
 from rules.grades import FOUNDED_ON
+from rules.miss_locations import merely_fits
 from rules.model import Confidence, Finding
 from service.web.pages import words
 
@@ -13,9 +14,11 @@ NOT_RUN = "For high confidence, run the confirming query."
 
 def sureness(finding: Finding) -> str:
     """How sure the cause is, in a few sentences."""
-    met, open_ = len(finding.evidence), len(finding.unknown)
+    fitting = [sign for sign in finding.evidence if merely_fits(finding, sign)]
+    met, open_ = len(finding.evidence) - len(fitting), len(finding.unknown)
     signs = f"all {met} signs met" if not open_ and met > 1 else f"{words.plural(met, 'sign')} met"
     unknown = f", {open_} unknown" if open_ else ""
+    place = ", and the place of the sleeps fits" if fitting else ""
     query = finding.confirm
     counted = query is not None and query.result is not None
     also = (
@@ -25,7 +28,10 @@ def sureness(finding: Finding) -> str:
         if speaks_against(finding)
         else ", and the count confirms it"
     )
-    sentences = [f"{SURE[finding.confidence]} confidence in the cause: {signs}{unknown}{also}.", _for_high(finding)]
+    sentences = [
+        f"{SURE[finding.confidence]} confidence in the cause: {signs}{unknown}{place}{also}.",
+        _for_high(finding),
+    ]
     if finding.status:
         sentences.append(f"The entry of this cause is {finding.status} ({FOUNDED_ON[finding.status]}).")
     return " ".join(filter(None, sentences))

@@ -97,6 +97,15 @@ def test_lock_steps_name_the_worst_cache_only_in_a_cluster() -> None:
     )
     alone = [{**row, "dlm_requests": 0} for row in RICH["v$rowcache"]]
     assert "cluster" not in told(lock_steps, rowcache=alone)
+    few = [{**row, "dlm_requests": 1_204, "dlm_conflicts": 11} for row in RICH["v$rowcache"]]
+    assert "cluster" not in told(lock_steps, rowcache=few), "0.9 % has nothing to do with the waits"
+
+
+def test_lock_steps_without_waiters_name_the_cache_with_nearly_all_changes() -> None:
+    changed = [{**row, "modifications": 990 if row["cache#"] == 3 else 1} for row in RICH["v$rowcache"]]
+    likely = "Most likely dc_rollback_segments, which has 99.698 % of the changes, but not for certain: "
+    assert told(lock_steps, session=[], rowcache=changed)["cache"].startswith(likely)
+    assert told(lock_steps, session=[])["cache"].startswith("Cannot tell for certain which cache: "), "80 % is too few"
 
 
 def test_result_cache_steps_describe_its_latch() -> None:

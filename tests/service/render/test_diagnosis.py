@@ -16,10 +16,12 @@ from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
 from service.render.diagnosis import as_markdown, as_text, cause_as_text
 from service.render.parts import OF_A_FINDING
 from service.render.summary import HEADINGS
+from tests.each import each
 from tests.service.stage import Stage
 
 NAME = "incident-2010.json"
 GOLDEN = Path(__file__).parents[2] / "golden"
+RECORDINGS = Path(__file__).parents[2] / "recordings" / "reports"
 
 
 @pytest.fixture
@@ -152,6 +154,29 @@ def test_cause_is_told_with_the_text_of_each_release() -> None:
     assert "Confirm: \n  from 9.2 on: select count(*) from dba_sequences" in text
     assert "\n  from 12.1 on: select con_id, sequence_owner" in text
     assert "Confirm: select count(*) from v$datafile\n" in cause_as_text(catalogue()["file-checks"])
+
+
+@each(
+    ("cause", "releases"),
+    [
+        ("undo-segments", "releases: up to 12.1"),
+        ("dc-users-mutex-bug", "releases: 19 to 19.7"),
+        ("sequence-nocache", "releases: all"),
+        ("failed-logons", "releases: up to 11.1"),
+    ],
+)
+def test_a_cause_has_the_releases_where_its_surface_exists(cause: str, releases: str) -> None:
+    text = " ".join(cause_as_text(catalogue()[cause]).split())
+    assert releases in text
+    assert max(len(line) for line in cause_as_text(catalogue()[cause]).splitlines() if "select" not in line) <= 100
+
+
+def test_the_usual_place_of_mutex_sleeps_is_marked_apart_from_the_evidence() -> None:
+    found = diagnose_data((RECORDINGS / "awr-19.0.0.0.0-users-mutex.txt").read_bytes(), "users").diagnosed
+    text = as_text(found, verbose=True)
+    assert "  fits: share_of_mutex_sleeps " in text and "+ share_of_mutex_sleeps" not in text
+    assert "confidence low, entry experimental (from one source); costs" in " ".join(text.split())
+    assert "entry experimental (from one source); costs" in as_markdown(found)
 
 
 def test_markdown_has_the_same_steps_as_the_diagnosis(told: list[DiagnosedInput]) -> None:

@@ -35,3 +35,9 @@ def test_the_page_says_what_the_entry_is_founded_on(medium: Finding) -> None:
 
 def test_high_confidence_misses_nothing() -> None:
     assert "For high" not in sureness(diagnosed("undo-storm", 60.0).findings[0])
+
+
+def test_the_usual_place_of_mutex_sleeps_is_no_sign() -> None:
+    top = diagnosed("users-mutex", 30.0).findings[0]
+    assert top.sign("share_of_mutex_sleeps") is not None and len(top.evidence) == 4
+    assert "all 3 signs met, and the place of the sleeps fits" in sureness(top)

@@ -1,6 +1,16 @@
 """The first card: what it says not to do begins with the words that the page sets in bold."""
 
-from service.web.pages import verdict
+from datetime import UTC, datetime, timedelta
+
+from rules.engine import diagnose
+from rules.lasting import LastingTrouble
+from rules.model import WaiterTotals
+from service.web.pages import verdict, words
+from service.web.pages.waiters import waiters_totals
+from tests.rules.printed import scripted
+from tests.rules.test_demo_verdicts import SICK_AT, diagnosed
+
+NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
 
 
 def test_what_not_to_do_is_a_prohibition_in_every_state() -> None:
@@ -8,3 +18,33 @@ def test_what_not_to_do_is_a_prohibition_in_every_state() -> None:
     assert len(said) > 6
     for name, text in said.items():
         assert text.startswith("Do not "), f"{name}: {text}"
+
+
+def test_fine_says_that_hardly_any_session_waits_where_some_do() -> None:
+    some = diagnose(scripted("undo-storm", 1.0, 15.0))
+    assert some.impact is not None and some.findings == ()
+    waited = some.model_copy(update={"impact": some.impact.model_copy(update={"waiting_sessions": 0.03})})
+    none = some.model_copy(
+        update={"impact": some.impact.model_copy(update={"waiting_sessions": 0.0, "share_of_db_time": 0.0})}
+    )
+    assert verdict.verdict(waited, NOW).lede == verdict.HARDLY_ANY
+    assert verdict.verdict(none, NOW).lede == verdict.NO_SESSION
+
+
+def test_a_past_moment_counts_from_the_start_of_the_longest_wait() -> None:
+    hang = diagnosed("ddl-hang", SICK_AT["ddl-hang"])
+    assert hang.basis is not None and hang.basis.end is not None
+    longest = max(group.longest_seconds for group in hang.waiting)
+    begun = LastingTrouble.model_construct(begin=hang.basis.end - timedelta(seconds=5))
+    card = verdict.verdict(hang.model_copy(update={"episodes": (begun,)}), NOW)
+    assert card.since == hang.basis.end - timedelta(seconds=longest)
+    assert words.lasted(longest) in [number.value for number in card.numbers]
+
+
+def test_waiters_that_nobody_met_block_nobody() -> None:
+    got = diagnosed("parse-storm", 30.0)
+    nobody = WaiterTotals(looks=2, waiters=0, by_sql_id=(), by_module=())
+    empty = waiters_totals(got.model_copy(update={"who_totals": nobody, "who": ()}))
+    assert empty is not None and empty.blocked == "" and empty.groups == []
+    met = waiters_totals(diagnosed("users-mutex", 30.0))
+    assert met is not None and met.blocked == "No session was seen to block another."
