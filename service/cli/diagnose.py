@@ -1,7 +1,7 @@
 """`latchscope diagnose`: inputs in, one report out. An unreadable input gives a line on stderr and exit code 2."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -45,17 +45,15 @@ def diagnose(
     ],
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
-    fail_on: Annotated[
-        Severity | None,
-        typer.Option(
-            help="exit 1 when anything this severe is found, 3 when nothing is and an input could not be judged"
-        ),
-    ] = None,
+    fail_on: Annotated[Severity | None, typer.Option(help="exit 1 when anything this severe is found")] = None,
+    fail_on_unknown: Annotated[
+        bool, typer.Option("--fail-on-unknown", help="exit 3 when an input could not be judged")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="also show every cause that was ruled out, in text")
     ] = False,
 ) -> None:
-    """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on."""
+    """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
     if output is None and format is Format.TEXT:
         fit_to_terminal()
     with _progress() as step:
@@ -71,15 +69,11 @@ def diagnose(
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
-    if fail_on is not None and (code := _code([each.diagnosis for each in outcome.diagnosed], fail_on)):
-        raise typer.Exit(code)
-
-
-def _code(diagnoses: Sequence[Diagnosis], fail_on: Severity) -> int:
-    """1 when anything that severe is found, 3 when an input could not be judged: a pipeline must not take it for fine."""
-    if any(severity.rank >= fail_on.rank for diagnosis in diagnoses for severity in _found(diagnosis)):
-        return 1
-    return 3 if any(diagnosis.standing == CANNOT_TELL for diagnosis in diagnoses) else 0
+    diagnoses = [each.diagnosis for each in outcome.diagnosed]
+    if fail_on and any(severity.rank >= fail_on.rank for each in diagnoses for severity in _found(each)):
+        raise typer.Exit(1)
+    if fail_on_unknown and any(each.standing == CANNOT_TELL for each in diagnoses):
+        raise typer.Exit(3)
 
 
 def _found(diagnosis: Diagnosis) -> Iterator[Severity]:

@@ -97,7 +97,7 @@ def test_fail_on_ignores_diagnoses_without_anything_to_do(incident: Path) -> Non
     assert run("diagnose", reports / "day-3.txt", "--fail-on", "critical").exit_code == 1
 
 
-def test_fail_on_has_an_exit_code_of_its_own_for_what_could_not_be_judged(incident: Path, tmp_path: Path) -> None:
+def test_fail_on_unknown_has_an_exit_code_for_what_could_not_be_judged(incident: Path, tmp_path: Path) -> None:
     reports = incident.parents[1] / "reports"
     fine, bad, restarted = (reports / name for name in ("day-1.txt", "day-3.txt", "awr-11.2.0.4.0-restart.txt"))
     for names, code in (
@@ -106,8 +106,9 @@ def test_fail_on_has_an_exit_code_of_its_own_for_what_could_not_be_judged(incide
         ([bad, restarted], 1),
         ([restarted, tmp_path / "none"], 2),
     ):
-        assert run("diagnose", *names, "--fail-on", "warning").exit_code == code, names
-    assert run("diagnose", restarted).exit_code == 0, "only --fail-on asks for it"
+        assert run("diagnose", *names, "--fail-on", "warning", "--fail-on-unknown").exit_code == code, names
+    assert run("diagnose", fine, "--fail-on-unknown").exit_code == 0
+    assert run("diagnose", restarted, "--fail-on", "warning").exit_code == 0, "only --fail-on-unknown asks for it"
     assert "1 and 3 only with --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
 
 
