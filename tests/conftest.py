@@ -109,12 +109,17 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator["Postgres"]:
-    """One PostgreSQL server for the session. Tests skip by name where its wheel is missing."""
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Postgres"]:
+    """One PostgreSQL server for the session. Tests skip by name where its wheel is missing.
+
+    Services of this process that use it, with no spool folder set, share none with those of another test worker.
+    """
     from tests.service.stores import Postgres  # most processes that load this file never need it
 
     server = Postgres()
-    yield server
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("service.store.build.SPOOL", tmp_path_factory.mktemp("spool"))
+        yield server
     server.stop()
 
 

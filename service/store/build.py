@@ -16,6 +16,9 @@ from service.store.schema.engine import StoreError, sqlite_file
 from service.store.writer import Writer
 from service.threads import SupervisedThread
 
+SPOOL = Path("latchscope-spool")
+"""Below the folder where latchscope runs: where polls wait for a PostgreSQL store, unless a setting names another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Store:
@@ -74,5 +77,5 @@ def _spool(settings: Settings) -> tuple[DiskQueue, Callable[[], None]]:
     if file is not None:
         return DiskQueue(settings.spool.directory or file.with_name(f"{file.name}-spool"), most), lambda: None
     own = re.sub(r"[^\w.-]", "_", settings.replica_name)
-    spool, lock = held_spool(settings.spool.directory or Path("latchscope-spool"), own, most)
+    spool, lock = held_spool(settings.spool.directory or SPOOL, own, most)
     return spool, (lambda: None) if lock is None else lock.close
