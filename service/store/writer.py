@@ -160,6 +160,8 @@ class Writer:
                 if not self._queue and not self._stopping:
                     self._awake.wait(1.0)
                 self._gather()
+                if len(self.spool):
+                    continue  # polls went to the disk meanwhile, and are older than those in memory
                 self._in_flight, self._queue = self._queue[:AT_ONCE], self._queue[AT_ONCE:]
             began = monotonic()
             written = self._write_in_flight()

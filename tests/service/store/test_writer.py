@@ -102,6 +102,32 @@ def test_record_is_read_back_from_its_bytes(stage: Stage) -> None:
     assert made.figures and made.episodes
 
 
+def test_polls_that_went_to_disk_while_the_writer_gathered_are_written_before_later_ones(
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gathering, go, disk = threading.Event(), threading.Event(), threading.Event()
+    append = writer.spool.append
+
+    def gather() -> None:
+        gathering.set()
+        writer._awake.wait_for(go.is_set, HANGS)
+
+    monkeypatch.setattr(writer, "_gather", gather)
+    writer.start()
+    assert gathering.wait(HANGS)
+    give(writer, monkeypatch, record, 0, 1)
+    until(lambda: len(writer.spool) == 2)
+    monkeypatch.setattr(writer.spool, "append", lambda *poll: disk.wait(HANGS) and append(*poll))
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    give(writer, monkeypatch, record, 2)
+    go.set()
+    with writer._awake:
+        writer._awake.notify_all()
+    until(lambda: len(seconds(recorder)) == 3)
+    disk.set()
+    assert seconds(recorder) == [0, 1, 2]
+
+
 def test_writer_writes_polls_in_order(
     writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
