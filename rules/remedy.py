@@ -7,11 +7,10 @@ from pydantic import AliasChoices, Field, model_validator
 
 from collectors.release import at_least, text_for
 from rules.frozen import Frozen
-from rules.query import COMPARISON, Texts
+from rules.query import COMPARISON, CONTAINERS_SINCE, Texts
 
 NOT_KNOWN = "Not known."
 NONE = "None."
-CONTAINERS_SINCE = "12.1"
 IN_CONTAINERS = (
     "In a container database run the SQL in the container that has the trouble: see con_id of the confirming rows, or the "
     "container of the waiting sessions. In CDB$ROOT it may read and change the root alone."

@@ -142,9 +142,13 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
     if easing is not None:
         title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
         lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
+        do_not = NOT_CURED
+    elif finding:
+        title, lede, do_not = finding.title, finding.lede, finding.do_not
+    elif _some_waited(diagnosis):
+        title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:
-        title = finding.title if finding else NOTHING_TO_DO
-        lede = finding.lede if finding else HARDLY_ANY if _some_waited(diagnosis) else NO_SESSION
+        title, lede, do_not = NOTHING_TO_DO, NO_SESSION, NOTHING_TO_TUNE
     numbers = list(_costs(diagnosis))
     if diagnosis.funnel and diagnosis.funnel.requests and diagnosis.funnel.misses is not None:
         missed = diagnosis.funnel.misses / diagnosis.funnel.requests
@@ -159,13 +163,7 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         eyebrow="Do nothing now",
         do=finding.do_now if finding else GOES_ON,
         warn=(finding.check_first or "") if finding else "",
-        do_not=NOT_CURED
-        if easing
-        else finding.do_not
-        if finding
-        else HARDLY_TO_TUNE
-        if _some_waited(diagnosis)
-        else NOTHING_TO_TUNE,
+        do_not=do_not,
         sure=sureness(finding) if finding else "",
         act=False,
     )
