@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 from fastapi import FastAPI
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import Files
 
-from docs.site import BROUGHT, linked
+from docs.site import BROUGHT, linked, on_files
 from service.web.pages.documentation import Documentation
 from service.web.pages.layout import GUIDES
 from service.web.pages.problems import problems_pages
@@ -43,6 +46,12 @@ def test_site_has_every_page_of_docs_and_what_is_brought_in(site: Path) -> None:
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values())
     assert [page for page in pages if not (site / page).with_suffix(".html").exists()] == []
     assert not [path for path in site.rglob("*") if path.suffix in (".py", ".pyc") or path.name == "__pycache__"]
+
+
+def test_missing_page_of_the_tree_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docs.site.ROOT", tmp_path)
+    with pytest.raises(PluginError, match=r"README\.md is not there, .* 'git checkout README\.md' brings it back"):
+        on_files(Files([]), MkDocsConfig())
 
 
 def test_links_of_the_service_into_its_documentation_lead_somewhere(site: Path) -> None:
