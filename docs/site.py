@@ -33,7 +33,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, target in BROUGHT.items():
         path = ROOT / source
         if not path.is_file():
-            raise PluginError(f"{source} is not there, and {target} of the site is made from it; 'git checkout {source}' brings it back")
+            raise PluginError(
+                f"{source} is not there, and {target} is made from it; 'git checkout {source}' brings it back"
+            )
         files.append(File.generated(config, target, content=path.read_text(encoding="utf-8")))
     files.append(File.generated(config, "runbooks.md", content=_runbooks()))
     return files
