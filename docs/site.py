@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import PluginError
+from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -29,13 +29,12 @@ LINK = re.compile(r"\[([^\[\]]*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that live outside docs/, and the list of runbooks. Raises PluginError if one is not there."""
+    """Add the pages that live outside docs/, and the list of runbooks. Raises Abort if one is not there."""
     for source, target in BROUGHT.items():
         path = ROOT / source
         if not path.is_file():
-            raise PluginError(
-                f"{source} is not there, and {target} is made from it; 'git checkout {source}' brings it back"
-            )
+            # Abort puts its sentence on the last line, which `make demo` repeats.
+            raise Abort(f"{source} is not there, and {target} is made from it; 'git checkout {source}' brings it back")
         files.append(File.generated(config, target, content=path.read_text(encoding="utf-8")))
     files.append(File.generated(config, "runbooks.md", content=_runbooks()))
     return files

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from fastapi import FastAPI
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import PluginError
+from mkdocs.exceptions import Abort
 from mkdocs.structure.files import Files
 
 from docs.site import BROUGHT, linked, on_files
@@ -50,7 +50,7 @@ def test_site_has_every_page_of_docs_and_what_is_brought_in(site: Path) -> None:
 
 def test_missing_page_of_the_tree_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docs.site.ROOT", tmp_path)
-    with pytest.raises(PluginError, match=r"README\.md is not there, .* 'git checkout README\.md' brings it back"):
+    with pytest.raises(Abort, match=r"README\.md is not there, .* 'git checkout README\.md' brings it back"):
         on_files(Files([]), MkDocsConfig())
 
 
