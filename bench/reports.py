@@ -14,8 +14,8 @@ from rich.table import Table
 from collectors.model import Delta
 from collectors.reports.read import read
 from rules.engine import diagnose
-from tests.conftest import ROOT, SHARED
-from tests.recordings.reports import make
+from tests.conftest import found_reports
+from tests.paths import REPORTS, ROOT
 
 SECONDS = 2.0
 """Seconds for which each way repeats."""
@@ -38,9 +38,8 @@ print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.st
 
 def figures() -> Table:
     """One table: reports per second by format, the ratio to the bare minimum, and the memory of a process that reads all."""
-    folder, which = (
-        (SHARED / "reports", "the shared set") if (SHARED / "reports").is_dir() else (make.HOME, "the synthetic set")
-    )
+    anonymised = found_reports()
+    folder, which = (anonymised, "the anonymised set") if anonymised else (REPORTS, "the synthetic set")
     table = Table(title=f"reading reports: {which}", title_justify="left")
     for heading in ("what", "HTML", "text"):
         table.add_column(heading, justify="left" if heading == "what" else "right")

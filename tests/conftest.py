@@ -1,4 +1,4 @@
-"""Fixtures of all tests: the shared data, the recorded incident, and the rule against skips."""
+"""Fixtures of all tests: the anonymised reports, the recorded incident, and the rule against skips."""
 
 import gc
 import os
@@ -11,13 +11,11 @@ import pytest
 from hypothesis import settings
 
 from collectors.capture import Capture, load
+from tests import skips
+from tests.paths import INCIDENT, ROOT
 
 if TYPE_CHECKING:
     from tests.service.stores import Postgres
-
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared" / "data"
-INCIDENT = ROOT / "tests" / "recordings" / "undo-segments" / "incident-2010.json"
 
 
 # No deadline: a test must not fail because the machine is busy for a moment.
@@ -80,6 +78,15 @@ def pytest_unconfigure() -> None:
         started.end()
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+    """What was skipped for want of which program, after pytest's own list of skips; see tests.skips."""
+    yield
+    skipped = terminalreporter.getreports("skipped")
+    for line in skips.lines(one.longrepr[2] for one in skipped if isinstance(one.longrepr, tuple | list)):
+        terminalreporter.write_line(line)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that skips itself; see no_skip."""
@@ -100,12 +107,24 @@ def no_skip(report: Report) -> Report:
     return report
 
 
+def found_reports(folder: str = "reports") -> Path | None:
+    """Real AWR and Statspack reports with other names, and verdicts.json on them; None where they are not beside the checkout.
+
+    The project may not carry them. `folder` is "reports" or "reports-3". Nothing else that tests read is outside the checkout.
+    """
+    found = ROOT.parent / "shared" / "data" / folder
+    return found if found.is_dir() else None
+
+
+def wanted_reports(folder: str) -> Path:
+    """The same folder. The test skips where it is missing."""
+    return found_reports(folder) or pytest.skip(skips.REPORTS)
+
+
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of shared data beside the checkout."""
-    if not SHARED.is_dir():
-        pytest.skip(f"shared data: {SHARED} is not there")
-    return SHARED
+def anonymised_reports() -> Path:
+    """The folder of the real reports; see found_reports."""
+    return wanted_reports("reports")
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,13 @@ from service.intake.inputs import diagnose_all
 from service.web.pages.html_report import as_html
 from tests.browser.conftest import WIDE, NewPage, expect
 from tests.oracle_standin.deadline import HANGS
+from tests.paths import REPORTS
 from tests.service.running import Running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
 
-REPORT = Path(__file__).parents[1] / "recordings/reports/awr-11.2.0.4.0-undo-storm.html"
+REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
 LEAST_PIXELS = 9
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 SMALLEST = (

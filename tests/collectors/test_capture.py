@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,8 @@ from collectors.delta import between
 from collectors.errors import InputError
 from collectors.model import Delta, Missing, NotComparable, Rows, Snapshot
 from tests.collectors.scripted import poll_at
-from tests.conftest import INCIDENT
 from tests.each import each
+from tests.paths import DATA, INCIDENT
 
 DOCUMENT: dict[str, Any] = json.loads(INCIDENT.read_text(encoding="utf-8"))
 
@@ -57,8 +56,8 @@ def test_recorded_incident_is_read(incident: Capture) -> None:
     assert snapshot.rows("v$latch_children")[0] == {"latch#": 270, "child#": 1, "sleeps": 24_241_645}
 
 
-def test_recorded_incident_agrees_with_the_published_figures(incident: Capture, shared_data: Path) -> None:
-    seed = json.loads((shared_data / "seeds" / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
+def test_recorded_incident_agrees_with_the_published_figures(incident: Capture) -> None:
+    seed = json.loads((DATA / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
     (snapshot,) = incident.snapshots
     children = [{"child#": row["child#"], "sleeps": row["sleeps"]} for row in snapshot.rows("v$latch_children")]
     assert children == seed["latch_children"]

@@ -7,8 +7,8 @@ import sqlglot
 
 from collectors.emergency import EMERGENCY_NOTICE, EMERGENCY_PAGE
 from rules.catalogue import catalogue
-from tests.conftest import ROOT
 from tests.each import each
+from tests.paths import ROOT
 
 PAGE = ROOT / EMERGENCY_PAGE
 TEXT = PAGE.read_text(encoding="utf-8")

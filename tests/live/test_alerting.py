@@ -376,7 +376,7 @@ class World:
 def running(fleet: Callable[[], Fleet], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     for tool in ("prometheus", "prometheus-alertmanager"):
         if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
+            pytest.skip(f"{tool} is not installed (Debian package {tool})")
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
     urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
     receiver = Receiver(time.monotonic())

@@ -58,7 +58,7 @@ def test_options_of_every_latchscope_command_exist() -> None:
 
 
 def test_latchscope_commands_succeed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     done: set[str] = set()
     for one in of("latchscope"):

@@ -26,10 +26,10 @@ from service.notify.http import signature
 from service.render.diagnosis import as_text
 from service.state.episodes import OF_ONE_POLL, Episode
 from service.store.queries.episode_log import LoggedChange
+from tests.paths import INCIDENT
 from tests.service.stage import Stage
 
 ROOT = Path(__file__).parents[2]
-INCIDENT = ROOT / "tests/recordings/undo-segments/incident-2010.json"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 

@@ -19,6 +19,7 @@ from service.metrics.families import FAMILIES
 from service.state.episodes import OPEN_AFTER
 from tests.each import each
 from tests.repo.known_metrics import of_the_process
+from tests.repo.processes import need
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dashboards" / "prometheus"
@@ -56,8 +57,7 @@ def alert_id(rule: Rule) -> str:
 
 def run(tool: str, *arguments: str, folder: Path = FOLDER) -> str:
     """The output of a tool. If the tool fails, the test fails with that output."""
-    if shutil.which(tool) is None:
-        pytest.skip(f"{tool} is not installed")
+    need(tool, {"amtool": "prometheus-alertmanager"}.get(tool, "prometheus"))
     done = subprocess.run([tool, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"{tool} {' '.join(arguments)}\n{done.stdout}{done.stderr}"
     return done.stdout

@@ -1,7 +1,6 @@
 """The runbooks: one for each alert, complete, and every query, call and command in them exists."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from service.config.settings import DatabaseSettings, Settings
 from service.metrics.families import FAMILIES
 from tests.each import each
 from tests.repo.known_metrics import of_the_process
+from tests.repo.processes import need
 from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,12 +90,11 @@ def test_runbook_queries_name_existing_metrics_and_are_valid(page: Path, tmp_pat
         named = METRIC.findall(query)
         assert named or query.startswith("up{"), query
         assert set(named) <= known, query
-    if shutil.which("promtool") is None:
-        pytest.skip("promtool is not installed")
+    promtool = need("promtool", "prometheus")
     as_rules = [{"record": f"q{place}", "expr": query.strip()} for place, query in enumerate(queries)]
     (tmp_path / "q.yml").write_text(yaml.safe_dump({"groups": [{"name": "q", "rules": as_rules}]}), encoding="utf-8")
     done = subprocess.run(
-        ["promtool", "check", "rules", f"{tmp_path}/q.yml"], capture_output=True, text=True, check=False
+        [promtool, "check", "rules", f"{tmp_path}/q.yml"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

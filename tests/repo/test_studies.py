@@ -23,11 +23,7 @@ def test_page_shows_all_five_studies() -> None:
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
-def test_command_of_the_page_prints_what_the_page_shows(
-    command: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "../shared" in command:
-        request.getfixturevalue("shared_data")
+def test_command_of_the_page_prints_what_the_page_shows(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     done = CliRunner().invoke(cli, shlex.split(command)[1:])
     assert done.exit_code == 0, done.output

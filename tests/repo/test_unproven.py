@@ -12,9 +12,9 @@ import pytest
 import sqlglot
 
 from rules.catalogue import catalogue
-from tests.conftest import ROOT
 from tests.each import each
 from tests.live.questions import QUESTIONS
+from tests.paths import ROOT
 
 TEXT = (ROOT / "docs" / "unproven.md").read_text(encoding="utf-8")
 LIVE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "live").glob("test_*.py")))

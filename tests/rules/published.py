@@ -1,4 +1,4 @@
-"""The published cases of the shared data as Deltas:
+"""The published cases as Deltas:
 
 every number they give, as rows of its view. The Deltas add nothing. Where a case names a cache id and its cache, that pair
 is its row of v$rowcache. A report does not always give its length. Ten minutes replace it: no share of DB time depends on

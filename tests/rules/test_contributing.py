@@ -9,7 +9,7 @@ import pytest
 from rules.catalogue import catalogue, load
 from rules.cause import Cause
 from rules.engine import diagnose
-from tests.conftest import ROOT
+from tests.paths import ROOT
 from tests.rules.case_files import all_cases, complaints, delta_of
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

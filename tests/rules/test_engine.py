@@ -22,8 +22,8 @@ from rules.cause import Cause
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from tests.collectors.scripted import delta_from
-from tests.conftest import INCIDENT
 from tests.each import each
+from tests.paths import INCIDENT
 from tests.rules.case_files import cases_by_name, delta_of_case, diagnosis_of_case
 from tests.rules.contexts import SICK, TOTALS, delta_of, with_rows
 

@@ -1,7 +1,6 @@
 """The notes of a Diagnosis: the source's own first, then assumptions, doubts and refused views."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +14,7 @@ from rules.model import Severity
 from rules.notes import implausible, notes
 from rules.printed import REMEMBER, DeltaSource
 from tests.each import each
+from tests.paths import PROBES
 from tests.rules.contexts import INTERVAL, SICK, context_of, delta_of, with_rows
 
 
@@ -59,8 +59,8 @@ def test_window_of_many_hours_hides_short_storms() -> None:
 
 
 @pytest.mark.parametrize("probe", ["P09_19c_latch_rows", "P09b_122_latch_event", "P12_7days"])
-def test_probes_say_once_what_is_odd_about_them(probe: str, shared_data: Path) -> None:
-    delta = capture_delta(load((shared_data / "probes" / f"{probe}.json").read_bytes(), probe))
+def test_probes_say_once_what_is_odd_about_them(probe: str) -> None:
+    delta = capture_delta(load((PROBES / f"{probe}.json").read_bytes(), probe))
     assert isinstance(delta, Delta)
     told = diagnose(delta)
     said = " ".join((*told.notes, *(step.statement for step in told.steps)))
@@ -73,9 +73,9 @@ def test_probes_say_once_what_is_odd_about_them(probe: str, shared_data: Path) -
     assert said.count("from 12.2 on mutexes guard the row cache") == ("P09" in probe)
 
 
-def test_latch_waits_on_a_release_of_mutexes_are_counted_in_the_cost(shared_data: Path) -> None:
+def test_latch_waits_on_a_release_of_mutexes_are_counted_in_the_cost() -> None:
     name = "P09b_122_latch_event"
-    delta = capture_delta(load((shared_data / "probes" / f"{name}.json").read_bytes(), name))
+    delta = capture_delta(load((PROBES / f"{name}.json").read_bytes(), name))
     assert isinstance(delta, Delta)
     told = diagnose(delta)
     assert told.impact is not None and told.impact.share_of_db_time == pytest.approx(0.467, abs=0.001)

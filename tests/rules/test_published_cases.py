@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from rules.cache_map import cache_map
 from rules.engine import diagnose
 from rules.formatting import percent
 from rules.model import Diagnosis, Severity
+from tests.paths import DATA
 from tests.rules.contexts import INTERVAL
 from tests.rules.published import compared, delta_from, delta_of
 
@@ -96,9 +96,9 @@ NO_TROUBLE = ("SECONDARY", "NEGATIVE", "HEALTHY", "TRAP", "LAB", "SHAPE", "VERSI
 
 
 @pytest.fixture(scope="module")
-def published(shared_data: Path) -> Mapping[str, Mapping[str, Any]]:
+def published() -> Mapping[str, Mapping[str, Any]]:
     """Case id → case."""
-    return {case["id"]: case for case in json.loads((shared_data / "cases.json").read_text(encoding="utf-8"))}
+    return {case["id"]: case for case in json.loads((DATA / "cases.json").read_text(encoding="utf-8"))}
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from collectors.reports.read import read
 from rules.engine import cannot_tell, diagnose
 from rules.model import Confidence, Diagnosis, Severity
 from tests.each import each
+from tests.paths import REPORTS
 from tests.recordings.reports import make
 
 FILES = sorted(make.told())
@@ -17,7 +18,7 @@ COMPARED = "awrdd-11.2.0.4.0-before-and-during.html"
 
 @cache
 def diagnosed(name: str) -> tuple[Diagnosis, ...]:
-    found = read((make.HOME / name).read_bytes(), name)
+    found = read((REPORTS / name).read_bytes(), name)
     return tuple(cannot_tell(one) if isinstance(one, NotComparable) else diagnose(one) for one in found)
 
 

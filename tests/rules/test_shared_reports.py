@@ -1,4 +1,4 @@
-"""The verdicts on the shared reports: a report without row cache trouble raises none."""
+"""The verdicts on the anonymised reports: a report without row cache trouble raises none."""
 
 import json
 from pathlib import Path
@@ -16,11 +16,11 @@ MOST = {
 ORDER = [Severity.INFO, Severity.NOTICE, Severity.WARNING, Severity.CRITICAL]
 
 
-def test_shared_reports_are_not_judged_above_their_verdicts(shared_data: Path) -> None:
-    verdicts = json.loads((shared_data / "reports" / "verdicts.json").read_text(encoding="utf-8"))
+def test_anonymised_reports_are_not_judged_above_their_verdicts(anonymised_reports: Path) -> None:
+    verdicts = json.loads((anonymised_reports / "verdicts.json").read_text(encoding="utf-8"))
     assert {one["row_cache_is"] for one in verdicts} == set(MOST)
     for one in verdicts:
-        (delta,) = read((shared_data / "reports" / one["file"]).read_bytes(), one["file"])
+        (delta,) = read((anonymised_reports / one["file"]).read_bytes(), one["file"])
         assert isinstance(delta, Delta)
         diagnosis = diagnose(delta)
         most = ORDER.index(MOST[one["row_cache_is"]])

@@ -1,17 +1,14 @@
 """The troubles, by surface and hot cache: probes of two troubles at once, and costs per surface."""
 
-from pathlib import Path
-
 import pytest
 
 from collectors.capture import delta_of, load
 from collectors.model import RESULT_CACHE_LATCH, Delta
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
+from tests.paths import PROBES
 from tests.rules.contexts import delta_of as delta_of_rows
 from tests.rules.contexts import with_rows
-
-PROBES = Path(__file__).parents[3] / "shared" / "data" / "probes"
 
 
 def diagnosed(name: str) -> Diagnosis:

@@ -13,11 +13,11 @@ from fastapi._compat.v2 import ModelField, asdict
 from pydantic import TypeAdapter
 
 from service.store.repository import Repository
+from tests.paths import INCIDENT
 from tests.service.stage import Stage
 from tests.service.stores import ENGINES, Place, from_template, migrated
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-INCIDENT = Path(__file__).parents[1] / "recordings/undo-segments/incident-2010.json"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -23,7 +23,7 @@ from service.intake.inputs import InputResults, diagnose_data
 from service.metrics.exposition import render
 from service.render import comparison
 from service.store.repository import Repository
-from tests.service.conftest import INCIDENT
+from tests.paths import INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 NASTY = (

@@ -8,7 +8,7 @@ import pytest
 
 from collectors.delta import between
 from collectors.model import Delta, Row, number
-from tests.conftest import ROOT
+from tests.paths import DATA, ROOT
 from tests.truth.generate import case
 from tests.truth.plan import seeds, setting_of
 
@@ -61,8 +61,8 @@ def location_shares(delta: Delta, column: str) -> dict[str, float]:
     return {place: count / sum(sleeps.values()) for place, count in sleeps.items()}
 
 
-def test_too_many_undo_segments_look_like_the_incident(shared_data: Path) -> None:
-    seed = json.loads((shared_data / "seeds" / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
+def test_too_many_undo_segments_look_like_the_incident() -> None:
+    seed = json.loads((DATA / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
     published = {row["where"]: row["sleep_count"] for row in seed["latch_misses"]}
     found = published["kqrpre: find obj"] / sum(published.values())
     child = seed["latch_children"]
@@ -79,9 +79,9 @@ def test_too_many_undo_segments_look_like_the_incident(shared_data: Path) -> Non
 
 
 @pytest.fixture
-def published(shared_data: Path) -> dict[str, dict[str, dict[str, list[float]]]]:
+def published() -> dict[str, dict[str, dict[str, list[float]]]]:
     """Numbers of the published cases by id."""
-    return {one["id"]: one["numbers"] for one in json.loads((shared_data / "cases.json").read_text(encoding="utf-8"))}
+    return {one["id"]: one["numbers"] for one in json.loads((DATA / "cases.json").read_text(encoding="utf-8"))}
 
 
 def test_volume_after_an_upgrade_looks_like_the_published_case(

@@ -1,15 +1,14 @@
 """Whose report it is, and whether the file holds all of it."""
 
-from pathlib import Path
-
 from collectors.model import Delta
 from collectors.reports.read import read
 from rules.engine import diagnose
 from tests.each import each
+from tests.paths import REPORTS
 
 
 def recorded(name: str) -> bytes:
-    return (Path(__file__).parents[2] / "recordings" / "reports" / name).read_bytes()
+    return (REPORTS / name).read_bytes()
 
 
 @each(

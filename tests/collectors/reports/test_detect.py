@@ -1,6 +1,9 @@
 """What counts as a report: a file with its title in the right place, and not one that merely quotes a title."""
 
+from pathlib import Path
+
 from collectors.reports.detect import is_html, looks_like_report
+from tests import paths
 from tests.each import each
 from tests.recordings.reports import make
 
@@ -31,9 +34,11 @@ def test_looks_like_report_rejects_a_quoted_title(what: str) -> None:
 
 
 def test_looks_like_report_rejects_report_makers_and_accepts_their_output() -> None:
-    for path in make.HOME.iterdir():
-        if path.is_file():
-            assert looks_like_report(path.read_bytes()) is (path.suffix in (".html", ".txt")), path.name
+    written = [path for path in paths.REPORTS.iterdir() if path.suffix in (".html", ".txt")]
+    makers = list(Path(make.__file__).parent.glob("*.py"))
+    assert written and makers
+    assert [path.name for path in written if not looks_like_report(path.read_bytes())] == []
+    assert [path.name for path in makers if looks_like_report(path.read_bytes())] == []
 
 
 def test_is_html_wants_a_tag_at_the_start_of_a_line() -> None:

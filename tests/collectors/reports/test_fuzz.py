@@ -14,9 +14,8 @@ from collectors.errors import InputError
 from collectors.model import Changes, Delta, Missing, NotComparable
 from collectors.reports.read import read
 from rules.engine import cannot_tell, diagnose
-from tests.conftest import ROOT
 from tests.each import each
-from tests.recordings.reports import make
+from tests.paths import REPORTS, ROOT
 
 ONE_OF_EACH = (
     "awr-10.2.0.4.0-undo-storm.html",
@@ -43,7 +42,7 @@ MOST_MEGABYTES = 600
 
 @cache
 def kept(name: str) -> bytes:
-    return (make.HOME / name).read_bytes()
+    return (REPORTS / name).read_bytes()
 
 
 def survives(data: bytes, name: str = "case") -> tuple[Delta | NotComparable, ...]:

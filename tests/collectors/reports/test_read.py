@@ -1,4 +1,4 @@
-"""Real reports: every figure of the shared set to the digit, HTML compared with text, and each refusal with its reason."""
+"""Real reports: every figure of the anonymised set to the digit, HTML compared with text, and each refusal with its reason."""
 
 import json
 import re
@@ -23,8 +23,8 @@ WITH_FIGURES = ("AWR html",)
 
 
 @pytest.fixture(scope="module")
-def reports(shared_data: Path) -> Path:
-    return shared_data / "reports"
+def reports(anonymised_reports: Path) -> Path:
+    return anonymised_reports
 
 
 @pytest.fixture(scope="module")

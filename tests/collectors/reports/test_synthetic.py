@@ -8,6 +8,7 @@ import pytest
 from collectors.model import Changes, Delta, Missing, NotComparable, Row, number
 from collectors.registry import collectors
 from collectors.reports.read import read
+from tests.paths import REPORTS
 from tests.recordings.reports import make
 from tests.recordings.reports.interval import Interval, Latch
 from tests.recordings.reports.time_sections import together
@@ -44,7 +45,7 @@ def of_each(names: Sequence[str]) -> Callable[[Callable[[str], None]], Callable[
 
 @cache
 def report(name: str) -> Delta:
-    (delta,) = read((make.HOME / name).read_bytes(), name)
+    (delta,) = read((REPORTS / name).read_bytes(), name)
     assert isinstance(delta, Delta), delta
     return delta
 
@@ -71,7 +72,7 @@ def is_text(name: str) -> bool:
 
 
 def test_maker_writes_exactly_the_kept_files() -> None:
-    kept = {path.name: path.read_bytes() for path in make.HOME.iterdir() if path.suffix in (".html", ".txt")}
+    kept = {path.name: path.read_bytes() for path in REPORTS.iterdir() if path.suffix in (".html", ".txt")}
     made = {name: text.encode() for name, text in make.written().items()}
     assert sorted(kept) == sorted(made)
     assert [name for name in kept if kept[name] != made[name]] == []
@@ -263,13 +264,13 @@ def test_layout_without_a_real_report_is_noted_as_not_verified(name: str) -> Non
 
 @pytest.mark.parametrize("name", RESTARTED)
 def test_report_across_a_restart_is_not_comparable(name: str) -> None:
-    (found,) = read((make.HOME / name).read_bytes(), name)
+    (found,) = read((REPORTS / name).read_bytes(), name)
     assert isinstance(found, NotComparable)
     assert "restart" in found.why and found.way_out
 
 
 def test_compare_report_gives_both_hours() -> None:
-    found = read((make.HOME / COMPARED).read_bytes(), COMPARED)
+    found = read((REPORTS / COMPARED).read_bytes(), COMPARED)
     assert len(found) == 2
     for told, delta in zip(make.compared(), found, strict=True):
         assert isinstance(delta, Delta)
@@ -298,13 +299,13 @@ def wanted_latches(latches: Iterable[Latch]) -> list[Latch]:
 @pytest.mark.parametrize("ends", ["\r\n", "\r"])
 @pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
 def test_line_ends_and_missing_form_feeds_do_not_change_what_is_read(name: str, ends: str) -> None:
-    text = (make.HOME / name).read_text(encoding="utf-8")
+    text = (REPORTS / name).read_text(encoding="utf-8")
     (copied,) = read(text.replace("\f", "").replace("\n", ends).encode(), name)
     assert copied == report(name)
 
 
 @pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
 def test_encoding_does_not_change_what_is_read(name: str) -> None:
-    text = (make.HOME / name).read_text(encoding="utf-8")
+    text = (REPORTS / name).read_text(encoding="utf-8")
     for encoding in ("utf-16", "utf-8-sig"):
         assert read(text.encode(encoding), name) == (report(name),)

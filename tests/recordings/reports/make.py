@@ -1,6 +1,6 @@
 """Writes the synthetic reports: `python -m tests.recordings.reports.make`."""
 
-from pathlib import Path
+from tests.paths import REPORTS
 
 from . import compare, stories
 from .as_html import page
@@ -8,7 +8,6 @@ from .as_text import awr, statspack
 from .interval import Interval
 from .ordinary import slim
 
-HOME = Path(__file__).resolve().parent
 UNDO_HTML = ("10.2.0.4.0", "11.2.0.3.0", "11.2.0.4.0", "12.1.0.2.0")
 USERS_HTML = ("12.2.0.1.0", "18.0.0.0.0", "19.0.0.0.0", "21.0.0.0.0", "23.0.0.0.0")
 
@@ -74,9 +73,9 @@ def rendered(name: str, one: Interval) -> str:
 
 
 def main() -> None:
-    """Writes the files beside this module."""
+    """Writes the files into examples/reports."""
     for name, text in written().items():
-        (HOME / name).write_text(text, encoding="utf-8", newline="")
+        (REPORTS / name).write_text(text, encoding="utf-8", newline="")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tables behind the model, read from the shared data."""
+"""The tables behind the model: two of the examples, and the runs of a latch on real cores."""
 
 import csv
 from collections.abc import Iterator
@@ -6,26 +6,25 @@ from pathlib import Path
 
 from rules.contention.partitions import TableCell
 from rules.contention.readings import LatchCounts
+from tests.paths import DATA, TABLES
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
 
-
-def rows_of(name: str) -> Iterator[dict[str, str]]:
-    with (DATA / name).open(encoding="utf-8") as file:
-        yield from csv.DictReader(file)
+def rows_of(file: Path) -> Iterator[dict[str, str]]:
+    with file.open(encoding="utf-8") as lines:
+        yield from csv.DictReader(lines)
 
 
 def freelist_cells() -> list[TableCell]:
     """The dynahash table, repeats averaged."""
     found: dict[tuple[int, int], list[float]] = {}
-    for row in rows_of("seeds/dynahash-freelist.csv"):
+    for row in rows_of(TABLES / "dynahash-freelist.csv"):
         found.setdefault((int(row["global_partitions"]), int(row["items_per_refill"])), []).append(float(row["tps"]))
     return [TableCell(*key, sum(values) / len(values)) for key, values in found.items()]
 
 
 def result_cache(machine: str) -> list[LatchCounts]:
     """Rows of a machine in the result cache table, with the buffer cache curve as h. Works are look-ups."""
-    rows = [row for row in rows_of("seeds/result-cache-scaling.csv") if row["machine"].startswith(machine)]
+    rows = [row for row in rows_of(TABLES / "result-cache-scaling.csv") if row["machine"].startswith(machine)]
     alone = float(rows[0]["buffer_cache_lookups_per_s"])
     return [_result_cache_row(row, alone) for row in rows]
 
@@ -47,7 +46,7 @@ def _result_cache_row(row: dict[str, str], alone: float) -> LatchCounts:
 
 def emulated(series: str, repeat: int) -> list[tuple[dict[str, str], LatchCounts]]:
     """Runs of the emulated latch with their settings."""
-    rows = [*rows_of("latchlab/runs.csv"), *rows_of("latchlab/runs-2.csv")]
+    rows = [row for name in ("runs.csv", "runs-2.csv") for row in rows_of(DATA / "latchlab" / name)]
     return [(row, _emulated(row)) for row in rows if row["series"] == series and int(row["repeat"]) == repeat]
 
 

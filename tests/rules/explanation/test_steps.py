@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +14,7 @@ from rules.catalogue import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis
 from tests.collectors.scripted import delta_from, poll_at
+from tests.paths import DATA
 from tests.rules.contexts import SICK, TOTALS, delta_of, no_grant, steps_of, with_rows
 
 
@@ -74,8 +74,8 @@ def test_incident_steps_run_from_the_hot_child_to_the_references(incident: Captu
     assert finding.confirm.result == 14_838
 
 
-def test_incident_figures_are_the_published_ones(incident: Capture, shared_data: Path) -> None:
-    seed = json.loads((shared_data / "seeds" / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
+def test_incident_figures_are_the_published_ones(incident: Capture) -> None:
+    seed = json.loads((DATA / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
     figures = {figure.name: figure.value for step in judged(incident).steps for figure in step.figures}
     sleeps = {row["child#"]: row["sleeps"] for row in seed["latch_children"]}
     gets = [row["gets"] for row in seed["rowcache_gets"]]

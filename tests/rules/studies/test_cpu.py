@@ -1,12 +1,11 @@
 """Processor counters: old and new formats of perf, its own ratios compared with its counters, and the length of a hold."""
 
-from pathlib import Path
-
 import pytest
 
 from rules.studies.cpu import cpu_study
 from rules.studies.table import BadStudy
 from tests.each import each
+from tests.paths import TABLES
 
 NEW = """
  Performance counter stats for process id '4711':
@@ -82,8 +81,8 @@ def test_holds_are_compared_only_where_the_frequency_is_known() -> None:
         cpu_study(NEW, "a", other=("  5 cycles\n  5 instructions\n", "b"))
 
 
-def test_counters_of_the_full_scan_give_the_published_ratios(shared_data: Path) -> None:
-    text = (shared_data / "seeds/perf-stat-oracle-full-scan.txt").read_text(encoding="utf-8")
+def test_counters_of_the_full_scan_give_the_published_ratios() -> None:
+    text = (TABLES / "perf-stat-oracle-full-scan.txt").read_text(encoding="utf-8")
     study = cpu_study(text, "perf.txt")
     assert round(study.ipc, 2) == 0.37
     assert study.stalled_per_instruction is not None and round(study.stalled_per_instruction, 2) == 2.39

@@ -1,13 +1,13 @@
 """Held-out rows: the study predicts a latch that follows the model. The machine's part comes from the reference alone."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from rules.contention.queueing import latch_state
 from rules.studies.held_out import HeldOut
 from rules.studies.scaling import scaling_study
+from tests.paths import TABLES
 
 SPEED = {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 0.8, 6: 0.7, 8: 0.5}
 """A machine that slows down just where the fitted rows end."""
@@ -48,8 +48,8 @@ def test_saturated_latch_gives_bounds_only_and_no_check() -> None:
     assert check(FULL, SPEED, hold=2e-3) is None
 
 
-def test_published_throughput_is_predicted_from_two_to_six_processes(shared_data: Path) -> None:
-    text = (shared_data / "seeds/result-cache-scaling.csv").read_text(encoding="utf-8")
+def test_published_throughput_is_predicted_from_two_to_six_processes() -> None:
+    text = (TABLES / "result-cache-scaling.csv").read_text(encoding="utf-8")
     for group in scaling_study(text, "rc.csv").groups[:2]:
         assert group.held_out is not None and group.held_out.fitted == (2, 3, 4, 5, 6)
         assert group.held_out.median_error <= 0.015 and group.held_out.most_error <= 0.03, group.name

@@ -1,12 +1,11 @@
 """One worker against many: Amdahl's law backwards, published figures, and rows that are others added."""
 
-from pathlib import Path
-
 import pytest
 
 from rules.studies.parallel import parallel_study
 from rules.studies.table import BadStudy
 from tests.each import each
+from tests.paths import TABLES
 
 
 def amdahl(workers: int, serial: float) -> float:
@@ -52,8 +51,8 @@ def test_time_of_zero_is_refused() -> None:
         parallel_study("workers,before,after\n2,8,4\n2,8,0\n", "t.csv")
 
 
-def test_every_published_vmtasks_speed_up_follows_from_the_times(shared_data: Path) -> None:
-    study = parallel_study((shared_data / "seeds/vmtasks.csv").read_text(encoding="utf-8"), "vmtasks.csv")
+def test_every_published_vmtasks_speed_up_follows_from_the_times() -> None:
+    study = parallel_study((TABLES / "vmtasks.csv").read_text(encoding="utf-8"), "vmtasks.csv")
     told = [row for row in study.rows if row.published is not None]
     assert [row.published for row in told] == [6, 7, 6, 11, 11, 6, 7, 8, 14]
     assert [round(row.speed_up) for row in told] == [row.published for row in told]

@@ -1,13 +1,12 @@
 """Partitions and batches: terms found again from a made table, the published one within its bounds, and what is refused."""
 
-from pathlib import Path
-
 import pytest
 
 from rules.contention.partitions import DemandTerms, table_throughput
 from rules.studies.partitions import PartitionSetting, PartitionStudy, RefusedSetting, partition_study, setting_of
 from rules.studies.table import BadStudy
 from tests.each import each
+from tests.paths import TABLES
 
 TERMS = DemandTerms(think=0.010, think_per_batch=0.008, per_item=0.0002, per_batch=0.002, growing=0.0)
 PROCESSES = 20
@@ -88,8 +87,8 @@ def test_what_is_no_setting_is_refused(words: str) -> None:
     assert setting_of("8:16") == setting_of("8x16") == (8, 16)
 
 
-def test_published_table_is_predicted_within_its_bounds(shared_data: Path) -> None:
-    text = (shared_data / "seeds/dynahash-freelist.csv").read_text(encoding="utf-8")
+def test_published_table_is_predicted_within_its_bounds() -> None:
+    text = (TABLES / "dynahash-freelist.csv").read_text(encoding="utf-8")
     found = partition_study(text, "dynahash.csv")
     corners, columns = found.corners, found.columns
     assert corners.predicted == 26 and columns is not None and columns.predicted == 22

@@ -1,7 +1,5 @@
 """Scaling: recovered hold times, whose curve bends, the verdict, and figures printed for another row."""
 
-from pathlib import Path
-
 import pytest
 
 from rules.contention.queueing import latch_state
@@ -9,6 +7,7 @@ from rules.studies.claims import claim_of
 from rules.studies.scaling import ScalingStudy, scaling_study
 from rules.studies.table import BadStudy
 from tests.each import each
+from tests.paths import TABLES
 
 HEADER = "machine,release,processes,throughput,reference,gets,misses,sleeps,wait_us,seconds"
 
@@ -112,8 +111,8 @@ def test_rows_that_make_no_curve_are_refused(rows: tuple[str, ...], told: str) -
     assert str(refused.value).startswith(told)
 
 
-def test_result_cache_study_is_reproduced_and_its_mixed_comparison_caught(shared_data: Path) -> None:
-    found = scaling_study((shared_data / "seeds/result-cache-scaling.csv").read_text(encoding="utf-8"), "rc.csv")
+def test_result_cache_study_is_reproduced_and_its_mixed_comparison_caught() -> None:
+    found = scaling_study((TABLES / "result-cache-scaling.csv").read_text(encoding="utf-8"), "rc.csv")
     assert (found.checked, found.slips) == (64, ())
     by_name = {group.name: group for group in found.groups}
     percents = {}

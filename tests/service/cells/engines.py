@@ -68,7 +68,7 @@ def engine(program: str, folder: Path, cells: Mapping[str, str], *, ruled: bool 
     Yields its address.
     """
     if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
+        pytest.skip(f"{program} is not installed (Debian package {program})")
     with serving(lambda asked: (200, cells[asked.path.strip("/")].encode())) as target:
         jobs = [
             {
@@ -118,7 +118,7 @@ def engine(program: str, folder: Path, cells: Mapping[str, str], *, ruled: bool 
 def vmalert(url: str, rules: Path, folder: Path) -> "Iterator[subprocess.Popen[bytes]]":
     """Evaluates rules on a VictoriaMetrics, which has no rules of its own."""
     if shutil.which("vmalert") is None:
-        pytest.skip("vmalert is not installed")
+        pytest.skip("vmalert is not installed (Debian package victoria-metrics)")
     words = ["vmalert", f"-rule={rules}", f"-datasource.url={url}", f"-remoteWrite.url={url}"]
     words += [f"-httpListenAddr=127.0.0.1:{free_port()}", "-remoteWrite.flushInterval=200ms"]
     with _running(words, folder / "vmalert.log") as process:

@@ -13,6 +13,7 @@ from unittest.mock import patch
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
+from tests.paths import INCIDENT, STORM
 
 DEMO = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
 OPEN = "listen: others can reach 0.0.0.0:0: set auth.tokens_file, or use --insecure"
@@ -164,9 +165,6 @@ MISTAKES = (
         "init over a file", "init -o c.yaml --dsn demo:undo-storm", "replace it with --force", {"c.yaml": DEMO}
     ),
 )
-RECORDINGS = Path(__file__).parents[2] / "recordings"
-INCIDENT = RECORDINGS / "undo-segments/incident-2010.json"
-STORM = RECORDINGS / "undo-storm/thirty-seconds.json"
 
 
 def tell(mistake: CommonMistake) -> Result:

@@ -12,13 +12,13 @@ from service.cli.main import cli
 from service.state.window import iso
 from service.store.repository import Repository
 from tests.each import each
+from tests.paths import REPORTS
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import Stage
 from tests.service.stores import Place
 
-RECORDED = Path(__file__).parents[2] / "recordings"
-STORM = str(RECORDED / "reports/awr-11.2.0.4.0-undo-storm.html")
-DAY = str(RECORDED / "reports/statspack-11.2.0.3.0-undo-storm.txt")
+STORM = str(REPORTS / "awr-11.2.0.4.0-undo-storm.html")
+DAY = str(REPORTS / "statspack-11.2.0.3.0-undo-storm.txt")
 
 
 def run(*arguments: str) -> Result:

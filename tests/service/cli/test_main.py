@@ -19,10 +19,10 @@ from rules.model import Diagnosis, Severity
 from service.cli.main import cli
 from tests.each import each
 from tests.oracle_standin.deadline import HANGS
+from tests.paths import REPORTS
 
 DATABASES = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
 LISTEN = f"listen: 127.0.0.1:0\n{DATABASES}"
-REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,9 @@ import struct
 import subprocess
 import sys
 import termios
-from pathlib import Path
 
 from tests.oracle_standin.deadline import HANGS
 
-INCIDENT = Path(__file__).parents[2] / "recordings/undo-segments/incident-2010.json"
 SCRIPT = """
 import sys
 from service.cli.terminal import fit_to_terminal, show

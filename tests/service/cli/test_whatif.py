@@ -1,14 +1,13 @@
 """`latchscope whatif`: a file or a database of the store. A refusal is one line and exit 2."""
 
 import json
-from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
 from tests.each import each
+from tests.paths import PROBES
 
-PROBES = Path(__file__).parents[4] / "shared" / "data" / "probes"
 STORM = str(PROBES / "P00_undo_storm.json")
 
 

@@ -17,9 +17,9 @@ from service.intake import inputs
 from service.intake.archives import Limits
 from service.intake.inputs import InputResults
 from tests.collectors.sqlplus.test_parser import spooled
+from tests.paths import REPORTS
 from tests.service.intake.test_archives import MIB, encrypted, tar, zipped
 
-REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
 FIRST = {"taken_at": "2026-03-01T12:00:00Z", "views": {}}
 

@@ -1,15 +1,12 @@
 """Figures for charts: the highest first, equal names added up, and no chart without data."""
 
-from pathlib import Path
-
 import pytest
 
 from collectors.basis import Basis
 from collectors.model import Changes, Delta, NotComparable, Row
 from service.intake.inputs import diagnose_all
 from service.intake.report_figures import MOST, figures
-
-REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
+from tests.paths import REPORTS
 
 
 def delta(**views: list[Row]) -> Delta:

@@ -13,12 +13,12 @@ from rules.engine import diagnose
 from rules.model import Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.diagnosis import as_text
+from tests.paths import PROBES, REPORTS
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
 
 COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 710
-SAMPLED_CASES, SAMPLED_RECORDINGS = 60, 8
-RECORDINGS = Path(__file__).parents[2] / "recordings"
+SAMPLED_CASES, SAMPLED_REPORTS = 60, 8
 HEADLINE = re.compile(r"^(?:INFO|UNKNOWN|NOTICE|WARNING|CRITICAL): ", re.M)
 
 
@@ -26,26 +26,36 @@ def told(name: str, delta: Delta) -> DiagnosedInput:
     return DiagnosedInput(name, delta, diagnose(delta))
 
 
-def inputs(shared: Path) -> Iterator[DiagnosedInput]:
-    """A seeded sample of the cases, every scripted database at two moments, every probe, real reports, some of ours."""
+def inputs() -> Iterator[DiagnosedInput]:
+    """A seeded sample of the cases, every scripted database at two moments, every probe, some of our reports."""
     dice = random.Random(13)
     for case in dice.sample(all_cases(), SAMPLED_CASES):
         yield DiagnosedInput(str(case), delta_of_case(str(case)), diagnosis_of_case(str(case)))
     for name in scenarios():
         yield from (told(name, scripted(name, at, 15.0)) for at in (1.0, 60.0))
-    files = [*sorted((shared / "probes").glob("*.json")), *sorted((shared / "reports").glob("*.[ht]*"))]
-    files += dice.sample(sorted((RECORDINGS / "reports").glob("*.[ht]*")), SAMPLED_RECORDINGS)
+    files = [*sorted(PROBES.glob("*.json")), *dice.sample(sorted(REPORTS.glob("*.[ht]*")), SAMPLED_REPORTS)]
     outcome = diagnose_all([str(path) for path in files])
     assert not outcome.errors
     yield from outcome.diagnosed
 
 
-@pytest.fixture(scope="module")
-def answers(shared_data: Path) -> list[tuple[DiagnosedInput, str]]:
-    found = [(each, as_text([each])) for each in inputs(shared_data)]
-    assert len(found) > 120
-    assert {each.diagnosis.severity for each, _ in found} == set(Severity)
-    return found
+@pytest.fixture(scope="module", params=["ours", "anonymised"])
+def answers(request: pytest.FixtureRequest) -> list[tuple[DiagnosedInput, str]]:
+    """Inputs with their short answer: ours, and the real reports."""
+    if request.param == "ours":
+        found = [(each, as_text([each])) for each in inputs()]
+        assert len(found) > 100
+        assert {each.diagnosis.severity for each, _ in found} == set(Severity)
+        return found
+    folder: Path = request.getfixturevalue("anonymised_reports")
+    outcome = diagnose_all([str(path) for path in sorted(folder.glob("*.[ht]*"))])
+    assert not outcome.errors and len(outcome.diagnosed) > 15
+    return [(each, as_text([each])) for each in outcome.diagnosed]
+
+
+def answers_of_real_reports(answers: list[tuple[DiagnosedInput, str]]) -> bool:
+    """Whether these are the anonymised reports. They have hardly any trouble of ours, so no number of findings is expected."""
+    return len(answers) < 100
 
 
 def test_answers_are_short(answers: list[tuple[DiagnosedInput, str]]) -> None:
@@ -93,7 +103,8 @@ def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput
                 shortened += 1
         blockers = [step.statement for step in each.diagnosis.steps if step.step == "blocker"]
         assert all(" ".join(words.split()) in text for words in blockers), each.name
-    assert found > 40 and shortened <= 0.05 * found
+    assert found > 40 or answers_of_real_reports(answers)
+    assert shortened <= 0.05 * found
 
 
 def test_the_way_out_comes_before_the_steps(answers: list[tuple[DiagnosedInput, str]]) -> None:
@@ -106,7 +117,7 @@ def test_the_way_out_comes_before_the_steps(answers: list[tuple[DiagnosedInput, 
         seen += 1
         headline = HEADLINE.search(brief)
         assert headline is not None and headline.start() < do.start() < steps.start(), each.name
-    assert seen > 30
+    assert seen > 30 or answers_of_real_reports(answers)
 
 
 NEVER = ("most for unknown", "(unknown)", "would need not ", "3.14 gets for each dictionary get, within the 1 to 3")
@@ -119,15 +130,15 @@ def test_words_that_say_nothing_are_never_said(answers: list[tuple[DiagnosedInpu
             assert [words for words in NEVER if words in unwrapped] == [], each.name
 
 
-def test_notes_of_every_report_and_assumptions_are_left_to_verbose(shared_data: Path) -> None:
-    each = diagnose_all([str(shared_data / "reports" / "awr-11.2.0.3-io-bound.html")]).diagnosed
+def test_notes_of_every_report_and_assumptions_are_left_to_verbose(anonymised_reports: Path) -> None:
+    each = diagnose_all([str(anonymised_reports / "awr-11.2.0.3-io-bound.html")]).diagnosed
     assert "judged from a printed report" not in as_text(each)
     assert "judged from a printed report" in as_text(each, verbose=True)
 
 
-def test_largest_wait_is_named_where_it_is_not_of_the_row_cache(shared_data: Path) -> None:
-    each = diagnose_all([str(shared_data / "reports" / "awr-11.2.0.4-rac-row-lock-a.html")]).diagnosed
+def test_largest_wait_is_named_where_it_is_not_of_the_row_cache(anonymised_reports: Path) -> None:
+    each = diagnose_all([str(anonymised_reports / "awr-11.2.0.4-rac-row-lock-a.html")]).diagnosed
     text = " ".join(as_text(each).split())
     assert "Of the waits that are read the largest is enq: TX - row lock contention, 96.9 % of DB time." in text
-    own = diagnose_all([str(shared_data / "probes" / "P00_undo_storm.json")]).diagnosed
+    own = diagnose_all([str(PROBES / "P00_undo_storm.json")]).diagnosed
     assert "the largest is" not in as_text(own, verbose=True), "for our own surfaces the headline has it"

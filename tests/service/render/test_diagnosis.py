@@ -17,11 +17,11 @@ from service.render.diagnosis import as_markdown, as_text, cause_as_text
 from service.render.parts import OF_A_FINDING
 from service.render.summary import HEADINGS
 from tests.each import each
+from tests.paths import REPORTS
 from tests.service.stage import Stage
 
 NAME = "incident-2010.json"
 GOLDEN = Path(__file__).parents[2] / "golden"
-RECORDINGS = Path(__file__).parents[2] / "recordings" / "reports"
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_a_cause_has_the_releases_where_its_surface_exists(cause: str, releases:
 
 
 def test_the_usual_place_of_mutex_sleeps_is_marked_apart_from_the_evidence() -> None:
-    found = diagnose_data((RECORDINGS / "awr-19.0.0.0.0-users-mutex.txt").read_bytes(), "users").diagnosed
+    found = diagnose_data((REPORTS / "awr-19.0.0.0.0-users-mutex.txt").read_bytes(), "users").diagnosed
     text = as_text(found, verbose=True)
     assert "  fits: share_of_mutex_sleeps " in text and "+ share_of_mutex_sleeps" not in text
     assert "confidence low, entry experimental (from one source); costs" in " ".join(text.split())
@@ -245,7 +245,7 @@ def test_markdown_table_escapes_a_bar_in_a_name(told: list[DiagnosedInput]) -> N
     assert "| a\\|b | Warning |" in as_markdown(hostile)
 
 
-DAYS = [str(Path(__file__).parents[2] / "recordings" / "reports" / f"day-{day}.txt") for day in (1, 2, 3)]
+DAYS = [str(REPORTS / f"day-{day}.txt") for day in (1, 2, 3)]
 
 
 def test_ruled_out_is_one_line_with_the_nearest_unless_verbose(incident: Path) -> None:

@@ -16,6 +16,7 @@ from service.render.parts import (
     without_basis,
     wrapped,
 )
+from tests.paths import PROBES
 
 
 def test_wrapped_breaks_no_word_and_keeps_a_number_beside_its_unit() -> None:
@@ -32,10 +33,10 @@ def incident_of(path: Path) -> DiagnosedInput:
     return diagnose_data(path.read_bytes(), path.name).diagnosed[0]
 
 
-def test_cost_is_that_of_the_surface_or_unknown(incident: Path, shared_data: Path) -> None:
+def test_cost_is_that_of_the_surface_or_unknown(incident: Path) -> None:
     totals = incident_of(incident)
     assert cost(totals, totals.diagnosis.findings[0]) == "cost unknown"
-    storm = incident_of(shared_data / "probes" / "P00_undo_storm.json")
+    storm = incident_of(PROBES / "P00_undo_storm.json")
     (finding,) = storm.diagnosis.findings
     assert cost(storm, finding) == "costs 46.7 % of DB time"
     other = finding.model_copy(update={"surface": "lock"})

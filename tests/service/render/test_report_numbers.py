@@ -1,4 +1,4 @@
-"""Every known figure of the shared reports is, to the digit, in what `latchscope diagnose` prints of them."""
+"""Every known figure of the anonymised reports is, to the digit, in what `latchscope diagnose` prints of them."""
 
 import html
 import json
@@ -47,8 +47,8 @@ def _each_report_is_read_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def verdicts(shared_data: Path) -> list[Verdict]:
-    found: list[Verdict] = json.loads((shared_data / "reports" / "verdicts.json").read_text(encoding="utf-8"))
+def verdicts(anonymised_reports: Path) -> list[Verdict]:
+    found: list[Verdict] = json.loads((anonymised_reports / "verdicts.json").read_text(encoding="utf-8"))
     with_figures = [one for one in found if "db_time_s" in one]
     assert len(with_figures) == 14
     return with_figures
@@ -84,16 +84,18 @@ def wanted(one: Verdict) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_figures_of_the_shared_reports_are_all_printed(shared_data: Path, verdicts: list[Verdict], form: str) -> None:
+def test_figures_of_the_anonymised_reports_are_all_printed(
+    anonymised_reports: Path, verdicts: list[Verdict], form: str
+) -> None:
     for one in verdicts:
-        text = printed(shared_data / "reports" / one["file"], form)
+        text = printed(anonymised_reports / one["file"], form)
         lacking = [words for words in wanted(one) if words not in text]
         assert lacking == [], one["file"]
 
 
-def test_json_has_db_time_period_and_figures(shared_data: Path, verdicts: list[Verdict]) -> None:
+def test_json_has_db_time_period_and_figures(anonymised_reports: Path, verdicts: list[Verdict]) -> None:
     for one in verdicts:
-        told = json.loads(printed(shared_data / "reports" / one["file"], "json"))
+        told = json.loads(printed(anonymised_reports / one["file"], "json"))
         begin, end = (datetime.strptime(one[key], "%d-%b-%y %H:%M:%S") for key in ("begin", "end"))  # noqa: DTZ007
         assert (told["basis"]["begin"], told["basis"]["end"]) == (begin.isoformat(), end.isoformat()), one["file"]
         (step,) = [step for step in told["steps"] if step["step"] == "as printed"]
@@ -105,14 +107,14 @@ def test_json_has_db_time_period_and_figures(shared_data: Path, verdicts: list[V
             assert [f"{value:,}" for value in had] == [gets, changes, entries], one["file"]
 
 
-def test_text_of_the_same_snapshots_prints_the_same_figures(shared_data: Path, verdicts: list[Verdict]) -> None:
+def test_text_of_the_same_snapshots_prints_the_same_figures(anonymised_reports: Path, verdicts: list[Verdict]) -> None:
     names = ("awr-11.2.0.4-rac-idle", "awr-11.2.0.3-io-bound")
     for name in names:
         (one,) = [one for one in verdicts if one["file"] == f"{name}.html"]
-        text = printed(shared_data / "reports" / f"{name}.txt", "text")
+        text = printed(anonymised_reports / f"{name}.txt", "text")
         assert [words for words in wanted(one) if words not in text and "% of DB time" not in words] == [], name
 
 
-def test_text_of_the_idle_cluster_gives_the_cost_in_its_report(shared_data: Path) -> None:
-    text = printed(shared_data / "reports" / "awr-11.2.0.4-rac-idle.html", "text")
+def test_text_of_the_idle_cluster_gives_the_cost_in_its_report(anonymised_reports: Path) -> None:
+    text = printed(anonymised_reports / "awr-11.2.0.4-rac-idle.html", "text")
     assert "row cache waits cost 1.5 % of the 1.9 s of DB time of an idle instance" in text

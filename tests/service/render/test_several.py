@@ -1,13 +1,13 @@
 """Several inputs: one answer for equal advice, and an input without a cause gives way to one of its interval that names it."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from rules.engine import diagnose
 from rules.model import Confidence
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.diagnosis import as_markdown, as_text
 from service.render.several import causes_shown, explained_elsewhere
+from tests.paths import REPORTS, STORM
 from tests.rules.printed import scripted
 
 
@@ -23,12 +23,9 @@ def test_an_input_without_a_cause_is_told_in_one_line_beside_one_of_its_interval
     assert [shown.worst.name for shown in causes_shown([less])] == ["less"] and not [*explained_elsewhere([less])]
 
 
-RECORDINGS = Path(__file__).parents[2] / "recordings"
-
-
 def test_certain_advice_does_not_speak_for_inputs_that_are_uncertain() -> None:
-    low = [RECORDINGS / f"reports/{name}.txt" for name in ("day-3", "statspack-11.2.0.3.0-undo-storm-level-10")]
-    told = diagnose_all([str(RECORDINGS / "undo-storm/thirty-seconds.json"), *map(str, low)]).diagnosed
+    low = [REPORTS / f"{name}.txt" for name in ("day-3", "statspack-11.2.0.3.0-undo-storm-level-10")]
+    told = diagnose_all([str(STORM), *map(str, low)]).diagnosed
     assert [each.diagnosis.findings[0].confidence for each in told] == ["high", "low", "low"]
     text, markdown = " ".join(as_text(told).split()), as_markdown(told)
     certain, doubtful = text.split("CRITICAL: ")[1:]

@@ -10,8 +10,8 @@ from rules.model import DiagnosisBasis
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.summary import HEADINGS, groups, lines, period
 from tests.each import each
+from tests.paths import REPORTS
 
-REPORTS = Path(__file__).parents[2] / "recordings" / "reports"
 DAYS = [str(REPORTS / f"day-{day}.txt") for day in (3, 1, 2)]
 NINE, TEN = datetime(2026, 3, 1, 9, 0), datetime(2026, 3, 1, 10, 0)  # noqa: DTZ001 as a report prints them
 NEXT = datetime(2026, 3, 2, 1, 30, tzinfo=UTC)

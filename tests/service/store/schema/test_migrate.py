@@ -17,7 +17,7 @@ from sqlalchemy import Engine, create_engine, inspect
 from service.store.repository import Repository
 from service.store.schema.migrate import HOME, newest, upgrade
 from service.store.schema.poll_tables import Base
-from tests.conftest import ROOT
+from tests.paths import ROOT
 from tests.service.stage import Stage
 from tests.service.stores import ENGINES, Place
 

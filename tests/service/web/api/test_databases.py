@@ -15,7 +15,7 @@ from service.store.repository import Repository
 from service.watch.scheduler import PollScheduler
 from service.web.fleet_schemas import CauseOut, DatabaseOut, OverviewOut
 from service.web.schemas import CachesOut, LatchesOut, Problem
-from tests.service.conftest import INCIDENT
+from tests.paths import INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 DB = "/api/v1/databases/undo-storm"

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from service.config.settings import DatabaseSettings
-from tests.service.conftest import INCIDENT
+from tests.paths import INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 ENDLESS = "stream_episodes"

@@ -25,12 +25,12 @@ from service.store.queries import reports as stored_reports
 from service.store.queries.reports import Reports, StoredReportSummary
 from service.store.repository import Repository
 from service.web.schemas import Problem, ReportOut, ReportShortOut
+from tests.paths import REPORTS
 from tests.service.intake.test_archives import encrypted, tar, zipped
 from tests.service.stage import Client, Stage
 from tests.service.web.test_access import OPERATE, READ, basic, bearer, digest
 
-RECORDINGS = Path(__file__).parents[3] / "recordings" / "reports"
-AWR = (RECORDINGS / "awr-11.2.0.4.0-undo-storm.html").read_bytes()
+AWR = (REPORTS / "awr-11.2.0.4.0-undo-storm.html").read_bytes()
 PATH = "/api/v1/reports"
 HOSTILE = "<script>alert('x')</script>.html"
 
@@ -388,7 +388,7 @@ def test_upload_that_its_sender_aborts_is_no_fault_of_ours(app: Client, caplog: 
 
 
 def test_report_that_could_not_be_judged_is_listed_as_such(app: Client) -> None:
-    upload(app, ("restart.txt", (RECORDINGS / "awr-11.2.0.4.0-restart.txt").read_bytes()))
+    upload(app, ("restart.txt", (REPORTS / "awr-11.2.0.4.0-restart.txt").read_bytes()))
     (row,) = re.findall(r"<tr><td data-l=\"State\">.*?</tr>", app.get("/reports").text)
     assert "state none" in row and "</svg>Cannot tell</span>" in row, "was: Fine, in green"
     (listed,) = app.get(PATH).json()

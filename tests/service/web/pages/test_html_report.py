@@ -17,8 +17,8 @@ from rules.catalogue import catalogue
 from rules.engine import diagnose
 from service.intake.inputs import DiagnosedInput, InputResults, diagnose_all
 from service.web.pages.html_report import as_html
+from tests.paths import REPORTS
 
-REPORTS = Path(__file__).parents[3] / "recordings" / "reports"
 HOSTILE = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"
 LOADS = {
     "src",
