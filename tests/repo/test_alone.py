@@ -11,7 +11,6 @@ from tests.paths import ROOT
 
 FOLDERS = (".ci", "bench", "dashboards", "docs", "examples", "tests")
 FILES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "mkdocs.yml", "pyproject.toml")
-NO_TEXT = (".png", ".pyc", ".gz", ".svg", ".html")
 ONE_DOOR = "tests/conftest.py"
 """The only file with a way out. The anonymised reports may be beside the checkout, and its found_reports looks for them."""
 BESIDE = re.compile(r"(?:\.\./)+shared/|\bshared/data\b|^shared$")
@@ -27,7 +26,7 @@ def climbs(text: str, depth: int) -> Iterator[str]:
             outside = found is not None and "__file__" in words and int(found[1]) > depth
         elif isinstance(node, ast.Attribute):
             above = "__file__" in words and words.count(".parent") > depth + 1
-            outside = node.attr == "parent" and (above or words in ("ROOT.parent", "HOME.parent"))
+            outside = node.attr == "parent" and (above or words == "ROOT.parent")
         else:
             outside = isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(BESIDE.search(node.value))
             words = ast.unparse(node) if outside else ""
@@ -37,16 +36,16 @@ def climbs(text: str, depth: int) -> Iterator[str]:
 
 def ways_out(path: Path) -> list[str]:
     """The ways out of the checkout that a file of the tree has."""
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix == ".py":
         return sorted(climbs(text, len(path.relative_to(ROOT).parts) - 1))
     return [found[0] for found in BESIDE.finditer(text)]
 
 
 def scanned() -> Iterator[Path]:
-    """Every file of ours that is text, but this one."""
+    """Every file of ours but this one."""
     for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*"))):
-        ours = path.is_file() and path.suffix not in NO_TEXT and "node_modules" not in path.parts
+        ours = path.is_file() and path.suffix != ".pyc" and "node_modules" not in path.parts
         if ours and path != Path(__file__).resolve():
             yield path
     yield from (ROOT / name for name in FILES)

@@ -91,15 +91,13 @@ def test_fail_on_sets_the_exit_code_by_severity(incident: Path, severity: str, c
     assert json.loads(told.stdout)["severity"] == "warning"
 
 
-def test_fail_on_ignores_diagnoses_without_anything_to_do(incident: Path) -> None:
-    reports = incident.parents[1] / "reports"
-    assert run("diagnose", reports / "day-1.txt", "--fail-on", "info").exit_code == 0
-    assert run("diagnose", reports / "day-3.txt", "--fail-on", "critical").exit_code == 1
+def test_fail_on_ignores_diagnoses_without_anything_to_do() -> None:
+    assert run("diagnose", REPORTS / "day-1.txt", "--fail-on", "info").exit_code == 0
+    assert run("diagnose", REPORTS / "day-3.txt", "--fail-on", "critical").exit_code == 1
 
 
-def test_fail_on_unknown_has_an_exit_code_for_what_could_not_be_judged(incident: Path, tmp_path: Path) -> None:
-    reports = incident.parents[1] / "reports"
-    fine, bad, restarted = (reports / name for name in ("day-1.txt", "day-3.txt", "awr-11.2.0.4.0-restart.txt"))
+def test_fail_on_unknown_has_an_exit_code_for_what_could_not_be_judged(tmp_path: Path) -> None:
+    fine, bad, restarted = (REPORTS / name for name in ("day-1.txt", "day-3.txt", "awr-11.2.0.4.0-restart.txt"))
     for names, code in (
         ([restarted], 3),
         ([fine, restarted], 3),

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from service.intake import inputs
 from service.intake.archives import Limits
 from service.intake.inputs import InputResults
 from tests.collectors.sqlplus.test_parser import spooled
-from tests.paths import REPORTS
+from tests.paths import REPORTS, ROOT
 from tests.service.intake.test_archives import MIB, encrypted, tar, zipped
 
 REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
@@ -295,10 +296,14 @@ def test_progress_callback_is_called_for_every_file(tmp_path: Path, incident: Pa
     assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_directory_with_many_foreign_files_names_them_in_one_line() -> None:
-    outcome = told(REPORTS)
+def test_directory_with_many_foreign_files_names_them_in_one_line(tmp_path: Path) -> None:
+    makers = [path for path in (ROOT / "tests/recordings/reports").iterdir() if path.is_file()]
+    for path in (*REPORTS.iterdir(), *makers):
+        shutil.copy(path, tmp_path)
+    outcome = told(tmp_path)
     assert outcome.errors == [], "programs that write reports are no reports"
-    assert len(outcome.diagnosed) == len([one for one in REPORTS.iterdir() if one.suffix in (".html", ".txt")]) + 1
-    (line,) = [one for one in outcome.skipped if "__pycache__" not in one]
+    assert len(outcome.foreign) == len(makers)
+    assert len(outcome.diagnosed) == len([*REPORTS.iterdir()]) + 1, "the report that compares two periods is two"
+    (line,) = outcome.skipped
     assert line.startswith(f"{len(outcome.foreign)} files that latchscope does not read: README.md, as_html.py, ")
     assert line.count(", ") == len(outcome.foreign) - 1 and "…" not in line, "was: the first ten"
