@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 from importlib.metadata import version
 
@@ -34,11 +35,11 @@ STOP_SECONDS = 1.2
 """Seconds for polls and their receivers to end. Web and store have a second or two more."""
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The whole service for these settings. Raises StoreError or BadSettings."""
+def create_app(settings: Settings, scripted_until: datetime | None = None) -> FastAPI:
+    """The whole service; the store may have a scripted history `scripted_until`. Raises StoreError or BadSettings."""
     catalogue()  # read and checked now, so that the first diagnosis does not wait for it
     board = Board([MonitoredDatabase(database, settings.interval_of(database)) for database in settings.databases])
-    connector = Connector(settings.oracle, settings.defaults)
+    connector = Connector(settings.oracle, settings.defaults, scripted_until)
     registry = own_registry()
     store = build_store(settings)
     registry.register(SpoolMetrics(store.writer.spool))
@@ -68,7 +69,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.feed, app.state.registry = notifiers.feed, registry
+    app.state.feed, app.state.registry, app.state.scripted_until = notifiers.feed, registry, scripted_until
     app.state.close, app.state.secure = partial(_close, store, fleet), store.writer.secure
     build_web(
         app,

@@ -45,6 +45,7 @@ ADS_RESULT_CACHE = Scenario(
     caches=RELEASE_12_1,
     ordinary=ORDINARY,
     loop=((300, FLOODED),),
+    past=((720, FLOODED),),
     latch=411,
     parameters={"optimizer_adaptive_features": "TRUE", "result_cache_mode": "MANUAL"},
 )

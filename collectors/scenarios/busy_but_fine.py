@@ -26,5 +26,6 @@ BUSY_BUT_FINE = Scenario(
     caches=RELEASE_11_2,
     ordinary=ORDINARY,
     loop=((300, COLLIDING),),
+    past=((3600, COLLIDING),),
     latch=280,
 )

@@ -59,6 +59,7 @@ def _instance(number: int) -> Scenario:
         caches=RELEASE_11_2,
         ordinary=ORDINARY,
         loop=((300, NUMBERING),),
+        past=((3000, NUMBERING),),
         cluster="nocache-sequence",
         instance=number,
     )

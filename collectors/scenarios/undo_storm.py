@@ -1,7 +1,7 @@
 """undo-storm: 11.2, thousands of undo segments left behind by a batch; look-ups of one cache walk a long list.
 
 After twenty healthy seconds a parallel load begins to hammer dc_rollback_segments. Two minutes in, somebody recreates
-the undo tablespace: most of the contention goes, some of it stays.
+the undo tablespace: most of the contention goes, some of it stays. The same happened within the hour before, over many minutes.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from collectors.scenarios.ordinary import ORDINARY
 from collectors.simulator.scenario import Child, Scenario, ramp
 from collectors.simulator.sessions import ScriptedHolder, ScriptedWaiters
 
+RECREATES = "undo tablespace recreated: 112 undo segments instead of 14,838"
 LEFT_BEHIND = {"dc_rollback_segments": 14600}
 RECREATED = {"dc_rollback_segments": 112}
 
@@ -97,6 +98,16 @@ UNDO_STORM = Scenario(
         (120, RELIEVED),
         *ramp(RELIEVED, HEALTHY, 5),
     ),
-    marks=((140, "undo tablespace recreated: 112 undo segments instead of 14,838"),),
+    marks=((140, RECREATES),),
+    past=(
+        (840, HEALTHY),
+        *ramp(HEALTHY, STORM, 120),
+        (870, STORM),
+        *ramp(STORM, RELIEVED, 60),
+        (990, RELIEVED),
+        *ramp(RELIEVED, HEALTHY, 60),
+        (660, HEALTHY),
+    ),
+    past_marks=((1770, RECREATES),),
     parameters={"undo_management": "AUTO", "undo_tablespace": "UNDOTBS1", "undo_retention": "900"},
 )

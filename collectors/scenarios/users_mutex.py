@@ -67,6 +67,7 @@ USERS_MUTEX = Scenario(
     caches=RELEASE_19,
     ordinary=ORDINARY_19,
     loop=((300, LOGON_STORM),),
+    past=((3600, LOGON_STORM),),
     events=("latch: row cache objects", "row cache mutex", "row cache lock", "latch free"),
     mutexes=True,
 )

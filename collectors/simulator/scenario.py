@@ -102,6 +102,8 @@ class Scenario:
     """The load of the days before the script starts."""
     loop: tuple[tuple[float, ScriptedLoad], ...]
     """Seconds and load of each phase."""
+    past: tuple[tuple[float, ScriptedLoad], ...] = ()
+    """Seconds and load of the phases right before the loop, each once. They are the last part of the uptime."""
     latch: int = 270
     cpus: int = 16
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -119,11 +121,18 @@ class Scenario:
     """The hangs of the loop. Their waits and their DB time are added to the loads."""
     marks: tuple[tuple[float, str], ...] = ()
     """Seconds into the loop, and what somebody changes then, in their own words."""
+    past_marks: tuple[tuple[float, str], ...] = ()
+    """The same for the past, in seconds before the loop."""
 
     @property
     def length(self) -> float:
         """Seconds of one loop."""
         return sum(seconds for seconds, _ in self.loop)
+
+    @property
+    def past_length(self) -> float:
+        """Seconds of the phases before the loop."""
+        return sum(seconds for seconds, _ in self.past)
 
 
 def ramp(
@@ -165,7 +174,10 @@ _RATES: dict[int, tuple[Scenario, dict[object, list[float]]]] = {}
 
 @dataclass(frozen=True)
 class ScenarioState:
-    """A scenario at one point of its time, with every counter summed up to there."""
+    """A scenario at one point of its time, with every counter summed up to there.
+
+    `at`: seconds since its loop began, negative before that.
+    """
 
     scenario: Scenario
     at: float
@@ -176,14 +188,15 @@ class ScenarioState:
         return math.floor(self._amount(rate, *of, **named))
 
     def _amount(self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs) -> float:
-        key = (rate, *(id(part) if isinstance(part, Cache | Scenario) else part for part in of), *named.items())
+        key = (rate, *[id(part) if type(part) in (Cache, Scenario) else part for part in of], *named.items())
         rates = self._known.get(key)
         if rates is None:
-            loads = (self.scenario.ordinary, *(load for _, load in self.scenario.loop))
+            phases = (*self.scenario.past, *self.scenario.loop)
+            loads = (self.scenario.ordinary, *(load for _, load in phases))
             rates = self._known[key] = [rate(load, *of, **named) for load in loads]
         amount = 0.0
-        for seconds, per_second in zip(self._lasted, rates, strict=True):
-            amount += seconds * per_second
+        for phase, seconds in self._lasted:
+            amount += seconds * rates[phase]
         return amount
 
     @cached_property
@@ -192,24 +205,34 @@ class ScenarioState:
         return _RATES.setdefault(id(self.scenario), (self.scenario, {}))[1]
 
     @cached_property
-    def _lasted(self) -> list[float]:
-        """Seconds that the days before and each phase have lasted until now."""
-        loops, into = divmod(max(self.at, 0.0), sum(seconds for seconds, _ in self.scenario.loop))
-        lasted = [float(self.scenario.uptime_seconds)]
+    def _lasted(self) -> list[tuple[int, float]]:
+        """Seconds that the days before (0) and each phase have lasted until now, without those that did not begin."""
+        before = self.scenario.past_length
+        passed = min(self.at, 0.0) + before
+        lasted = [self.scenario.uptime_seconds - before + min(passed, 0.0)]
+        for seconds, _ in self.scenario.past:
+            lasted.append(min(max(passed, 0.0), seconds))
+            passed -= seconds
+        loops, into = divmod(max(self.at, 0.0), self.scenario.length)
         for seconds, _ in self.scenario.loop:
             lasted.append(loops * seconds + min(max(into, 0.0), seconds))
             into -= seconds
-        return lasted
+        return [(phase, seconds) for phase, seconds in enumerate(lasted) if seconds]
 
     @property
     def load(self) -> ScriptedLoad:
         """The load in force now."""
-        into = max(self.at, 0.0) % sum(seconds for seconds, _ in self.scenario.loop)
-        for seconds, load in self.scenario.loop:
+        if self.at < 0:
+            into, phases = self.at + self.scenario.past_length, self.scenario.past
+        else:
+            into, phases = self.at % self.scenario.length, self.scenario.loop
+        if into < 0:
+            return self.scenario.ordinary
+        for seconds, load in phases:
             if into < seconds:
                 return load
             into -= seconds
-        return self.scenario.loop[-1][1]
+        return phases[-1][1] if phases else self.scenario.ordinary
 
     def gets(self, cache: Cache) -> int:
         """v$rowcache.gets of one row."""

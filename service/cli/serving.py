@@ -10,12 +10,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, NoReturn
 
 import typer
 
 from collectors.scenarios import scenarios
 from service.app import create_app
+from service.cli.demo_history import play
 from service.cli.messages import fail
 from service.cli.options import CONFIG, ConfigOption, settings_of
 from service.config import sources
@@ -27,17 +30,33 @@ from service.store.schema.engine import StoreError
 from service.web.server import Server, provide_descriptors
 
 GREETING = "latchscope: http://{address}/"
-DEMO = "latchscope demo: http://{address}/ (the undo storm builds up after 20 s); its store: STORE"
+DEMO = "latchscope demo: http://{address}/ (the undo storm builds up within 20 s); its store: STORE"
+STORM = "latchscope demo: the storm of the hour before: http://{{address}}/db/{database}?at={at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def demo(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port on 127.0.0.1")] = 8000,
     interval: Annotated[float, typer.Option(min=0.2, help="seconds between polls")] = 2.0,
+    history: Annotated[int, typer.Option(min=0, max=60, help="minutes of scripted history, played at the start")] = 60,
 ) -> None:
     """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
     with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
         chosen = sources.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
-        serve_until_told(chosen, DEMO.replace("STORE", chosen.store), tidy=lambda: shutil.rmtree(folder))
+        serve_until_told(
+            chosen,
+            DEMO.replace("STORE", chosen.store),
+            tidy=lambda: shutil.rmtree(folder),
+            history=partial(_with_history, chosen, history) if history else None,
+        )
+
+
+def _with_history(chosen: Settings, minutes: int, began: datetime) -> str:
+    """Play the history of the demo. Returns the line of the greeting that links to the storm in it."""
+    storm = play(chosen, began, minutes)
+    if storm is None:
+        return ""
+    moment = storm.peak_at + timedelta(seconds=1)  # a whole second, easier to read, at which that poll was the last
+    return f"\n{STORM.format(database=storm.database, at=moment)}"
 
 
 def serve(
@@ -51,13 +70,24 @@ def serve(
     serve_until_told(chosen)
 
 
-def serve_until_told(chosen: Settings, greeting: str = GREETING, tidy: Callable[[], object] = lambda: None) -> None:
-    """Serve until SIGTERM or SIGINT; then run `tidy` and end the process."""
+def serve_until_told(
+    chosen: Settings,
+    greeting: str = GREETING,
+    tidy: Callable[[], object] = lambda: None,
+    history: Callable[[datetime], str] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; then run `tidy` and end the process.
+
+    `history` fills the store with the time before scripted databases began, and returns what the greeting says of it.
+    """
     configure_logging(form=chosen.telemetry.log_format)
     faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then the log has at least the place
     with _ended_by_signals(), _listener(chosen) as listener:
+        began = datetime.now(UTC) if history else None
         try:
-            app = create_app(chosen)
+            if history and began:
+                greeting += history(began)
+            app = create_app(chosen, began)
         except (StoreError, BadSettings) as error:
             fail(str(error))
         host, port = listener.getsockname()[:2]

@@ -14,13 +14,14 @@ from service.state.board import MonitoredDatabase
 
 
 class Connector:
-    """Opens connections. All scripted databases started with the process."""
+    """Opens connections. The loops of all scripted databases began at `began`, else with the process."""
 
-    def __init__(self, oracle: OracleSettings, defaults: Defaults | None = None) -> None:
+    def __init__(self, oracle: OracleSettings, defaults: Defaults | None = None, began: datetime | None = None) -> None:
         self._oracle = oracle
         self._defaults = defaults or Defaults()
-        self.began = datetime.now(UTC)
-        self._zero = time.monotonic()
+        now = datetime.now(UTC)
+        self.began = began or now
+        self._zero = time.monotonic() - (now - self.began).total_seconds()
 
     def open(self, watched: MonitoredDatabase) -> Connection:
         """A new session on the database. Raises SessionError in the class of its cure."""

@@ -112,13 +112,13 @@ def serve(
 
 @contextmanager
 def demo(folder: Path, *arguments: str, fresh: bool = False) -> Iterator[Running]:
-    """`latchscope demo` on a free port, with its temporary files below `folder`.
+    """`latchscope demo` on a free port, with its temporary files below `folder`, without history unless `arguments` want one.
 
     The block ends it. `fresh` starts it in its own interpreter, as a user does; otherwise it is forked, see tests.started.
     """
     log = folder / "stderr.txt"
     port = free_port()
-    words = ("-m", "service", "demo", "--port", str(port), *arguments)
+    words = ("-m", "service", "demo", "--port", str(port), "--history", "0", *arguments)
     # A scripted poll costs no real database anything, however busy this machine is.
     environment = {**os.environ, "TMPDIR": str(folder), "LATCHSCOPE_DEFAULTS__BUDGET": "1"}
     process: subprocess.Popen[bytes] | Started

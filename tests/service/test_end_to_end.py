@@ -1,5 +1,6 @@
 """`latchscope demo` as a process: from the start to verdicts over REST, until a signal ends it."""
 
+import re
 from pathlib import Path
 
 import httpx
@@ -10,7 +11,7 @@ from tests.service.running import demo
 
 def test_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> None:
     # Half a second holds enough sleeps for parse-storm; the storm of undo-storm is tested on a fake clock.
-    with demo(tmp_path, "--interval", "0.5", fresh=True) as latchscope:
+    with demo(tmp_path, "--interval", "0.5", "--history", "60", fresh=True) as latchscope:
         names = {one["name"] for one in latchscope.json("/api/v1/databases")}
         assert names == set(scenarios())
 
@@ -20,15 +21,16 @@ def test_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> None:
 
         latchscope.wait(lambda: all(diagnosis(name)["basis"] for name in names))
         fine = diagnosis("busy-but-fine")
-        assert fine["severity"] == "info"
+        assert (fine["severity"], fine["mechanism"], fine["release"]) == ("info", "latch", "11.2.0.4.0")
         assert {one["severity"] for one in fine["findings"]} <= {"info"}
         assert "spinning" in fine["headline"]
 
         latchscope.wait(lambda: bool(diagnosis("parse-storm")["findings"]))
         assert diagnosis("parse-storm")["findings"][0]["cause"] == "hard-parse-storm"
 
-        healthy = diagnosis("undo-storm")
-        assert (healthy["severity"], healthy["mechanism"], healthy["release"]) == ("info", "latch", "11.2.0.4.0")
+        (link,) = re.findall(r"the storm of the hour before: (\S+)", latchscope.log.read_text())
+        assert link.startswith(f"{latchscope.url}/db/undo-storm?at=")
+        assert "Critical since" in httpx.get(link).text
 
         assert 'latchscope_up{db="undo-storm"} 1' in httpx.get(f"{latchscope.url}/metrics").text
         assert latchscope.json("/readyz") == {"status": "ok"}

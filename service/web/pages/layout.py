@@ -140,7 +140,12 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     """A page in its frame; `status` is the HTTP status."""
     path = request.url.path
     guide = next(guide for pattern, guide in GUIDES if pattern.match(path))
-    shown: dict[str, object] = {"now": datetime.now(UTC), "section": _section(path), "guide": guide}
+    shown: dict[str, object] = {
+        "now": datetime.now(UTC),
+        "section": _section(path),
+        "guide": guide,
+        "scripted_until": getattr(request.app.state, "scripted_until", None),
+    }
     text = templates.env.get_template(template).render(shown | values | {"request": request})
     body, headers = squeezed(text.encode(), request, LEVEL)
     answer = HTMLResponse(body, status, headers)

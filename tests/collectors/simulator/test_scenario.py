@@ -20,7 +20,8 @@ NAMES = sorted(scenarios())
 LATCHED = [name for name in NAMES if not scenarios()[name].mutexes]
 """Those where child latches guard the row cache."""
 MUTEXED = [name for name in NAMES if scenarios()[name].mutexes]
-TIMES = st.floats(0, 5_000)
+TIMES = st.floats(-5_000, 5_000)
+"""Their past included, and the days before it."""
 MOVING = ("gets", "misses", "sleeps", "spin_gets", "wait_time")
 
 
@@ -147,7 +148,7 @@ def test_counter_is_the_integral_of_its_rate() -> None:
 
 
 def test_counters_do_not_run_backwards_before_the_script_begins() -> None:
-    assert moment(-5).gets(CACHES[0]) == moment(0).gets(CACHES[0])
+    assert [moment(at).gets(CACHES[0]) for at in (-100, -5, 0)] == [0, 95 * 42, 100 * 42]
 
 
 def test_load_is_the_one_in_force_at_the_moment() -> None:
@@ -185,3 +186,24 @@ def test_busy_but_fine_scenario_misses_half_of_its_gets() -> None:
     first, second = (by_key(poll_at("busy-but-fine", at), "v$latch")["row cache objects",] for at in (10, 40))
     misses, gets = ((number(second[column]) or 0) - (number(first[column]) or 0) for column in ("misses", "gets"))
     assert misses / gets == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if scenarios()[name].past])
+def test_past_ends_where_the_loop_begins_and_its_rates_count(name: str) -> None:
+    script = scenarios()[name]
+    assert script.past_length <= script.uptime_seconds
+    at = -script.past_length
+    for seconds, load in script.past:
+        earlier, later = ScenarioState(script, at, BEGAN), ScenarioState(script, at + seconds, BEGAN)
+        for cache in script.caches:
+            rate = load.gets.get(cache.name, 0.0) * share(cache, script) + cache.extra_gets
+            assert later.gets(cache) - earlier.gets(cache) == pytest.approx(seconds * rate, abs=2)
+        assert ScenarioState(script, at + seconds / 2, BEGAN).load is load
+        at += seconds
+    assert at == 0
+    assert ScenarioState(script, 0.0, BEGAN).load is script.loop[0][1]
+
+
+def test_before_its_past_a_script_has_its_ordinary_load() -> None:
+    for script in scenarios().values():
+        assert ScenarioState(script, -script.past_length - 1, BEGAN).load is script.ordinary

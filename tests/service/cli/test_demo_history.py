@@ -1,0 +1,139 @@
+"""The history behind the demo: an hour of polls, one a minute, on the ordinary path, that the service goes on from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from rules.model import Severity
+from service.app import create_app
+from service.cli.demo_history import play
+from service.config import sources
+from service.config.settings import Settings
+from service.history.verifier import Verifier
+from service.state.board import MonitoredDatabase
+from service.state.episodes import Episode
+from service.store.build import build_store
+from service.store.repository import Repository
+from service.watch.pipeline import run_poll
+from service.watch.resume import resume
+from tests.service.stage import Client
+
+NAMES = ("undo-storm", "parse-storm", "healthy-19c")
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Played:
+    """A store with the history of a demo, and the episode that the demo links to."""
+
+    settings: Settings
+    began: datetime
+    storm: Episode | None
+
+    @property
+    def store(self) -> Repository:
+        return Repository(self.settings.store)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    folder = tmp_path_factory.mktemp("played")
+    settings = sources.demo(list(NAMES), 0, f"sqlite:///{folder}/demo.db", 2.0)
+    began = datetime.now(UTC)
+    return Played(settings, began, play(settings, began))
+
+
+@pytest.fixture
+def store(played: Played) -> Iterator[Repository]:
+    opened = played.store
+    yield opened
+    opened.close()
+
+
+def test_history_has_one_poll_a_minute_by_the_scripts_clock(played: Played, store: Repository) -> None:
+    for name in NAMES:
+        polls = store.history.polls(name, played.began - timedelta(days=1), played.began + timedelta(days=1))
+        *regular, last = [poll.at for poll in polls]
+        began = regular[-1] + MINUTE
+        assert abs(began - played.began) < timedelta(milliseconds=1)
+        assert [began - at for at in regular] == [MINUTE * minutes for minutes in range(60, 0, -1)]
+        assert last >= played.began, "the last poll is made now, so that the service goes on right after it"
+        assert polls[0].seconds is None and all(poll.seconds for poll in polls[1:])
+
+
+def test_storm_of_the_history_ended_with_its_remedy(played: Played, store: Repository) -> None:
+    storm = played.storm
+    assert storm is not None and storm.end is not None
+    assert (storm.database, storm.cause, storm.peak_severity) == ("undo-storm", "undo-segments", Severity.CRITICAL)
+    (kept,) = store.episodes.between("undo-storm", played.began - timedelta(hours=1), played.began).items
+    assert (kept.begin, kept.verdict_kind) == (storm.begin, "verified")
+    again: list[Episode] = []
+    Verifier(store, again.append).do(played.began + MINUTE)
+    assert not again, "the service would count a remedy that it did not see"
+
+
+def test_episode_that_is_still_on_goes_on_in_the_service(played: Played, store: Repository) -> None:
+    def open_ones() -> list[Episode]:
+        found = store.episodes.between("parse-storm", played.began - timedelta(hours=2), datetime.now(UTC) + MINUTE)
+        return [episode for episode in found.items if episode.end is None]
+
+    (before,) = open_ones()
+    ago, _ = scenarios()["parse-storm"].past_marks[0]
+    assert before.begin < played.began - timedelta(seconds=ago) + 2 * MINUTE
+    built = build_store(played.settings)
+    settings = next(database for database in played.settings.databases if database.name == "parse-storm")
+    watched = MonitoredDatabase(settings, 2.0)
+    resume([watched], built.repository, built.writer)
+    seconds = (before.last_seen - played.began).total_seconds()
+    connection = ScriptedDatabase(scenarios()["parse-storm"], played.began, lambda: seconds)
+    for _ in range(3):
+        seconds += 2.0
+        published = run_poll(watched, connection, store)
+        assert published.delta is not None, "the instance of the history is that of the service"
+        assert not published.episode_changes
+    (after,) = open_ones()
+    assert after.begin == before.begin
+    assert after.last_seen > before.last_seen
+    built.close()
+
+
+def test_fleet_page_has_an_hour_behind_it_and_says_that_it_is_scripted(played: Played) -> None:
+    application = create_app(played.settings, played.began)
+    client = Client(application)
+    rows = {row["name"]: row for row in client.get("/api/v1/databases").json()}
+    for name in NAMES:
+        assert sum(value is not None for value in rows[name]["last_hour"]) >= 58
+    assert max(value or 0.0 for value in rows["undo-storm"]["last_hour"]) > 0.25
+    page = client.get("/").text
+    for name, text in (("undo-storm", "undo tablespace recreated"), ("parse-storm", "shop 8.1 deployed")):
+        assert f"/db/{name}/compare?mark=" in page
+        assert text in page
+    for address in ("/", "/db/undo-storm", "/db/undo-storm/history"):
+        assert f"What is before {played.began:%H:%M:%S} was played" in client.get(address).text
+    assert "scripted" not in client.get("/causes").text
+    assert played.storm is not None
+    moment = played.storm.peak_at + timedelta(seconds=1)
+    assert "Critical since" in client.get(f"/db/undo-storm?at={moment:%Y-%m-%dT%H:%M:%SZ}").text
+    application.state.close()
+
+
+def test_pages_of_a_service_without_history_say_nothing_of_it(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("plain")
+    application = create_app(sources.demo(list(NAMES), 0, f"sqlite:///{folder}/demo.db", 2.0))
+    assert "was played" not in Client(application).get("/").text
+    application.state.close()
+
+
+def test_short_history_has_no_storm_to_link_to(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("short")
+    settings = sources.demo(["undo-storm"], 0, f"sqlite:///{folder}/demo.db", 2.0)
+    began = datetime.now(UTC)
+    assert play(settings, began, 2) is None
+    store = Repository(settings.store)
+    assert len(store.history.polls("undo-storm", began - timedelta(hours=1), began + timedelta(hours=1))) == 3
+    assert store.marks.get("undo-storm", "last") is None
+    store.close()
