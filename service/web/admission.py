@@ -75,7 +75,7 @@ def rule_of(route: BaseRoute, access: Access) -> AccessRule | None:
     for rule in (access.operator, access.reader, access.own_page):
         if rule in declared:
             return rule
-    return None if READS >= (getattr(route, "methods", None) or READS) else access.operator
+    return None if (getattr(route, "methods", None) or READS) <= READS else access.operator
 
 
 def most_body(route: BaseRoute) -> int:

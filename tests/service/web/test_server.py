@@ -157,8 +157,7 @@ def test_refused_sender_reads_the_answer_and_cannot_go_on(port: int, app: App, m
         connection.sendall(b"POST /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n")
         assert answer_of(connection)
         with pytest.raises(ConnectionError):
-            for _ in range(800):
-                connection.sendall(bytes(2**20))
+            connection.sendall(bytes(800 * 2**20))
     assert app.asked == ["/refused", "/", "/refused"] and app.received == 0 and answered(port)
 
 
