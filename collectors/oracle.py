@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import oracledb
 
@@ -18,6 +18,8 @@ from collectors.poll import Answer
 from collectors.registry import collectors
 
 T = TypeVar("T")
+Opened: TypeAlias = tuple[SessionCalls, oracledb.Connection]
+LogIn: TypeAlias = Callable[[], Opened]
 
 ROOM = 250
 """Rows that the first execution fetches. Nearly every one of our statements gives fewer, so it is one round trip. The
@@ -87,16 +89,24 @@ def prepare(mode: Literal["thin", "thick"], client: Path | None = None) -> None:
 class OracleConnection:
     """One session on a real database; see Connection. Every call has a deadline."""
 
-    def __init__(self, name: str, target: ConnectTarget, deadlines: Deadlines | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        target: ConnectTarget,
+        deadlines: Deadlines | None = None,
+        replacing: Callable[[LogIn], Opened] = lambda log_in: log_in(),
+    ) -> None:
+        """Logs in. `replacing` decides about each later login, in place of a session that does not answer."""
         self._name = f"session {name}"
         self._target = target
         self._deadlines = deadlines or Deadlines()
+        self._replacing = replacing
         self._cancelled = False
         self._in_doubt = False
         self._room: dict[str, int] = {}
         self._calls, self._session = self._log_in()
 
-    def _log_in(self) -> tuple[SessionCalls, oracledb.Connection]:
+    def _log_in(self) -> Opened:
         if left_behind(self._name) >= MOST_LEFT_BEHIND:
             raise SessionError(f"{MOST_LEFT_BEHIND} earlier attempts still hang in the driver, so no other is made")
         calls = SessionCalls(self._name)
@@ -176,7 +186,7 @@ class OracleConnection:
     def _replace(self) -> None:
         """Replace a session that did not answer. The old one is given up only when the new one is open."""
         try:
-            new = self._log_in()
+            new = self._replacing(self._log_in)
         except (CredentialError, SetupError):
             raise
         except SessionError as error:

@@ -12,9 +12,9 @@ from service.state.board import Board
 from service.store.build import Store
 from service.store.schema.engine import STORE_ERRORS
 from service.watch.actions import OperatorActions
+from service.watch.connect import ConnectionOpener
 from service.watch.resume import resume
 from service.watch.scheduler import PollScheduler
-from service.watch.worker import ConnectionOpener
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from service.state.board import MonitoredDatabase, PeerReport
 from service.state.leases import Lease
 from service.state.status import DatabaseStatus
 from service.watch.blocker_look import BlockerLook
+from service.watch.connect import ConnectionOpener
 from service.watch.pipeline import PollKeeper
 from service.watch.scheduler import PollScheduler
-from service.watch.worker import ConnectionOpener, Worker
+from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
 

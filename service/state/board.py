@@ -21,6 +21,7 @@ from service.config.settings import DatabaseSettings
 from service.state.confirmations import Confirmed, still_counting
 from service.state.episodes import Episode, EpisodeChange, Episodes
 from service.state.last_hour import LastHour
+from service.state.login_gate import LoginGate
 from service.state.summary import DatabaseSummary, summary_of
 
 
@@ -121,6 +122,8 @@ class MonitoredDatabase:
     """Results of confirming queries by cause."""
     action_lock: Lock = field(default_factory=Lock)
     """Held by an action with its own session, so that a database never has more than two sessions."""
+    login: LoginGate = field(default_factory=LoginGate)
+    """Every login of this process on the database goes through it."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, read once. The first poll is compared with it."""
     usual: Callable[[datetime], Mapping[str, UsualRange]] = lambda at: {}

@@ -18,7 +18,8 @@ from service.state.board import MonitoredDatabase
 from service.state.confirmations import ConfirmationRefused, Confirmed
 from service.state.leases import Leases, LeasesLost
 from service.state.status import OwnerRequest
-from service.watch.worker import ConnectionOpener, Worker
+from service.watch.connect import ConnectionOpener, open_session, refuse_without_login
+from service.watch.worker import Worker
 
 
 class ActionRunning(Exception):
@@ -58,7 +59,7 @@ class OperatorActions:
     def confirm(self, watched: MonitoredDatabase, cause: Cause, *, names: bool = False) -> Confirmed:
         """Run a cause's confirming query. Its result, or its refusal, counts in the next diagnoses.
 
-        Raises Busy, NotPassedOn, StatementError, SessionError.
+        Raises ActionRunning, OwnerUnreachable, LoginStopped, StatementError, SessionError.
         """
         snapshot = watched.published.snapshot if watched.published else None
         started, release = (snapshot.startup_time, snapshot.release) if snapshot else (None, None)
@@ -77,12 +78,16 @@ class OperatorActions:
             self._pass_on(OwnerRequest(database=watched.name, do="confirmed", confirmed=result))
 
     def profile(self, watched: MonitoredDatabase, seconds: float, looks: int) -> HolderProfile:
-        """Profile who holds the row cache latch. Raises Busy, NotApplicable, StatementError, SessionError."""
+        """Profile who holds the row cache latch.
+
+        Raises ActionRunning, NotApplicable, LoginStopped, StatementError, SessionError.
+        """
         with self._session(watched) as connection:
             return profile(connection, ROW_CACHE_LATCH, seconds, looks)
 
     def sample(self, watched: MonitoredDatabase) -> None:
-        """Sample waiting sessions after the next poll. Raises NotPassedOn."""
+        """Sample waiting sessions after the next poll. Raises LoginStopped, OwnerUnreachable."""
+        refuse_without_login(watched)
         worker = self._worker(watched.name)
         if worker is not None:
             worker.ask_for_samples()
@@ -90,12 +95,13 @@ class OperatorActions:
             self._pass_on(OwnerRequest(database=watched.name, do="samples"))
 
     def resume_login(self, watched: MonitoredDatabase) -> bool:
-        """Try the same password once more. False if login was not stopped. Raises NotPassedOn."""
+        """Try the same password once more. False if login was not stopped. Raises OwnerUnreachable."""
         worker = self._worker(watched.name)
         if worker is not None:
             return worker.resume_login()
+        stopped = watched.login.resume()
         self._pass_on(OwnerRequest(database=watched.name, do="resume"))
-        return watched.failure is not None and watched.failure.kind == "credential"
+        return stopped or (watched.failure is not None and watched.failure.kind == "credential")
 
     def _pass_on(self, request: OwnerRequest) -> None:
         if self._messenger is None:
@@ -120,7 +126,7 @@ class OperatorActions:
                     raise ActionRunning(f"whether another replica acts on {watched.name} {why}") from None
                 if not granted:
                     raise busy
-                connection = self._opener.open(watched)
+                connection = open_session(watched, self._opener)
                 ends.callback(connection.close)
                 yield connection
         finally:

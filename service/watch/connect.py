@@ -2,6 +2,8 @@
 
 import time
 from datetime import UTC, datetime
+from functools import partial
+from typing import Protocol
 
 from collectors.errors import SetupError
 from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepare
@@ -11,6 +13,36 @@ from collectors.simulator.database import ScriptedDatabase
 from service.config.secrets import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
+from service.state.login_gate import LoginStopped
+
+
+class ConnectionOpener(Protocol):
+    """Where sessions come from."""
+
+    def open(self, watched: MonitoredDatabase) -> Connection:
+        """A new session. Raises SessionError in the class of its cure."""
+        ...
+
+    def credential(self, watched: MonitoredDatabase) -> str:
+        """A fingerprint of the current password. Raises SetupError."""
+        ...
+
+
+def open_session(watched: MonitoredDatabase, opener: ConnectionOpener) -> Connection:
+    """A new session, if a login may be tried: polls and actions alike. Raises LoginStopped, SessionError.
+
+    The replica that polls a database reports a refused login to the others.
+    """
+    if not watched.owned:
+        refuse_without_login(watched)
+    return watched.login.open(partial(opener.credential, watched), partial(opener.open, watched))
+
+
+def refuse_without_login(watched: MonitoredDatabase) -> None:
+    """Raises LoginStopped if the last poll, here or on another replica, failed because the login is refused."""
+    failure = watched.failure
+    if failure is not None and failure.kind == "credential":
+        raise watched.login.stopped or LoginStopped(failure.why, failure.since, first=False)
 
 
 class Connector:
@@ -24,7 +56,7 @@ class Connector:
         self._zero = time.monotonic() - (now - self.began).total_seconds()
 
     def open(self, watched: MonitoredDatabase) -> Connection:
-        """A new session on the database. Raises SessionError in the class of its cure."""
+        """A new session on the database, for `open_session`. Raises SessionError in the class of its cure."""
         database = watched.settings
         if database.scripted is not None:
             return self._scripted(database.scripted)
@@ -34,7 +66,9 @@ class Connector:
             statement=self._oracle.statement_timeout,
             blocker_look=self._defaults.blocker_look_timeout,
         )
-        return OracleConnection(database.name, target_of(database), deadlines)
+        target = target_of(database)
+        replace = partial(watched.login.replace, fingerprint(target.user, target.password))
+        return OracleConnection(database.name, target, deadlines, replace)
 
     def credential(self, watched: MonitoredDatabase) -> str:
         """A fingerprint of the current password, to notice a change. Raises SetupError."""

@@ -5,9 +5,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
-from collectors.errors import SessionError, SessionKept, SetupError, StatementError
+from collectors.errors import CredentialError, SessionError, SessionKept, StatementError
 from collectors.groups.grouping import Grouping
 from collectors.model import number
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
@@ -18,8 +17,10 @@ from service.config.audit import Audit
 from service.state import confirmations
 from service.state.board import Failure, MonitoredDatabase, Published
 from service.state.leases import LeasesLost
+from service.state.login_gate import LoginStopped
 from service.watch.backoff import after_failure, felt, interval_after, nearest, next_poll
 from service.watch.blocker_look import BlockerLook
+from service.watch.connect import ConnectionOpener, open_session
 from service.watch.pipeline import PollKeeper, run_poll
 from service.watch.scheduler import PollScheduler
 
@@ -29,18 +30,6 @@ LATE_SECONDS = 1.0
 """A poll that starts this much after its time is late. Then the reported interval is the real one."""
 ROUND_TRIPS_KEPT = 240
 """Polls whose fastest statement shows how far away the database is: an hour at 15 s."""
-
-
-class ConnectionOpener(Protocol):
-    """Where sessions come from."""
-
-    def open(self, watched: MonitoredDatabase) -> Connection:
-        """A new session. Raises SessionError in the class of its cure."""
-        ...
-
-    def credential(self, watched: MonitoredDatabase) -> str:
-        """A fingerprint of the current password. Raises SetupError."""
-        ...
 
 
 class Worker:
@@ -90,8 +79,6 @@ class Worker:
         self._failures = 0
         self._recent: list[float] = []
         self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS_KEPT)
-        self._tried: str | None = None
-        self._refused: str | None = None
 
     @property
     def name(self) -> str:
@@ -130,7 +117,7 @@ class Worker:
 
     def resume_login(self) -> bool:
         """Try the same password once more, on an operator's request. False if login was not stopped."""
-        stopped, self._refused = self._refused is not None, None
+        stopped = self.watched.login.resume()
         if stopped:
             self._hurry()
         return stopped
@@ -173,11 +160,8 @@ class Worker:
         try:
             if not self._holds():
                 raise LeasesLost("another replica may poll it")
-            if self._login_stopped():
-                return self.watched.interval
             if self._connection is None:
-                self._tried = self._opener.credential(self.watched)
-                self._connection = self._opener.open(self.watched)
+                self._connection = open_session(self.watched, self._opener)
             seen = self._burst.taken() if self._burst else None
             published = run_poll(
                 self.watched,
@@ -192,9 +176,11 @@ class Worker:
             log.info("%s: no longer polled from here: %s", self.watched.name, lost)
             self.stop()
             return self.watched.interval
+        except LoginStopped as stopped:
+            return self._failed(CredentialError(stopped.why))  # in the words of the refusal, which are logged once
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
-        self._failures, self._refused = 0, None
+        self._failures = 0
         self._confirm_what_began(published)
         self._look_for_blockers(published)
         self._burst = self._next_burst(published)
@@ -203,15 +189,6 @@ class Worker:
         self._recent = [*self._recent[-1:], felt(costs, min(self._round_trips))]
         self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
         return self.watched.pace
-
-    def _login_stopped(self) -> bool:
-        """Whether the current password is the refused one. An unreadable one does not count as new."""
-        if self._refused is None:
-            return False
-        try:
-            return self._opener.credential(self.watched) == self._refused
-        except SetupError:
-            return True
 
     def _confirm_what_began(self, published: Published) -> None:
         """Run the confirming query of each trouble that just began, if the configuration wants it. A refusal is recorded."""
@@ -270,8 +247,6 @@ class Worker:
         self._burst = None
         self._failures += 1
         retry = after_failure(error, self._failures)
-        if retry.kind == "credential":
-            self._refused = self._tried
         why = (
             str(error) if isinstance(error, SessionError) else f"{type(error).__name__} inside latchscope; see its log"
         )

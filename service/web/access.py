@@ -67,8 +67,8 @@ def read_tokens(path: Path) -> dict[str, Caller]:
 
 
 class Access:
-    """Decides about requests. Its methods are FastAPI dependencies. They are asynchronous because they never block, so
-    they need no thread."""
+    """Decides about requests. Its rules are FastAPI dependencies, with which a route declares who may use it; `Admission`
+    applies them before a body is read. They are asynchronous because they never block, so they need no thread."""
 
     def __init__(self, tokens: dict[str, Caller] | None, *, here_only: bool = True) -> None:
         """`here_only`: only this machine can reach the service, so every request must name it as its host."""
@@ -81,19 +81,14 @@ class Access:
         """Whether requests need tokens, so that a browser's user may sign in."""
         return self._tokens is not None
 
-    def sign_in(self, request: Request, token: str) -> tuple[Caller, str] | None:
-        """The owner of a token and their cookie. None if the token is unknown. Raises 403."""
-        _from_own_page(request, "a sign-in", by_origin=False)
+    def sign_in(self, token: str) -> tuple[Caller, str] | None:
+        """The owner of a token and their cookie. None if the token is unknown."""
         digest = hashlib.sha256(token.strip().encode()).hexdigest()
         caller = self._owner(digest)
         if caller is None:
             return None
         expires = str(int(time.time()) + SESSION_SECONDS)
         return caller, f"{digest[:16]}.{expires}.{self._mac(digest, expires)}"
-
-    def sign_out(self, request: Request) -> None:
-        """Refuse requests from foreign pages. Raises 403."""
-        _from_own_page(request, "a sign-out", by_origin=False)
 
     def _owner(self, digest: str) -> Caller | None:
         found = [caller for known, caller in (self._tokens or {}).items() if hmac.compare_digest(known, digest)]
@@ -109,9 +104,15 @@ class Access:
         if not expires.isdecimal() or len(expires) > 12 or int(expires) < time.time():
             return None
         for digest, caller in (self._tokens or {}).items():
-            if digest[:16] == start and hmac.compare_digest(self._mac(digest, expires), mac):
+            if digest[:16] == start and hmac.compare_digest(self._mac(digest, expires).encode(), mac.encode()):
                 return caller
         return None
+
+    async def own_page(self, request: Request) -> None:
+        """Anybody, from one of our own pages: sign-in and sign-out. Raises 403."""
+        if self._tokens is None and self._here_only:
+            _for_this_machine(request)
+        _from_own_page(request, "sign-in and sign-out", by_origin=False)
 
     async def reader(self, request: Request) -> Caller:
         """A caller who may read. Raises 401, or 403 without tokens."""

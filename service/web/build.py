@@ -14,9 +14,9 @@ from service.notify.feed import EpisodeFeed
 from service.state.board import Board
 from service.state.readiness import Readiness
 from service.store.build import Store
-from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web.access import Access, read_tokens
+from service.web.admission import Admission
 from service.web.api import problems
 from service.web.api.actions import actions_api
 from service.web.api.compare import compare_api
@@ -65,7 +65,8 @@ def build_web(
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
     cells = CellsView(settings.fleet) if settings.fleet.prometheus else None
-    problems.install(app, error_pages(board))
+    as_page = error_pages(board)
+    problems.install(app, as_page)
     routers = (
         api(board, repository, access),
         streams(board, feed, access),
@@ -97,11 +98,8 @@ def build_web(
         app.router.routes.extend(router.routes)
     app.mount("/static", static, name="static")
     app.mount("/docs", Documentation(), name="docs")
-    _patient(app, board, repository)
-
-
-def _patient(app: FastAPI, board: Board, repository: Repository) -> None:
-    """Let no request wait long for a store that hangs, and answer HEAD."""
-    refused = partial(problems.store_away, error_pages(board))
-    app.add_middleware(AnswersInTime, reachable=repository.reachable, refused=refused)
+    # The last one added is the first that a request meets.
+    away, refused = partial(problems.store_away, as_page), partial(problems.error_answer, as_page)
+    app.add_middleware(AnswersInTime, reachable=repository.reachable, refused=away)
+    app.add_middleware(Admission, access=access, routes=app.router.routes, refused=refused)
     app.add_middleware(AnswersHead)

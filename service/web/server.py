@@ -28,6 +28,8 @@ BODY_SECONDS = 300.0
 """To send the body of a request."""
 ANSWER_SECONDS = 120.0
 """To read an answer that is ready."""
+MOST_LEFT_OVER = 64 * 2**20
+"""Bytes that a client may still send of a request that is answered already. They are dropped, so that it can read the answer."""
 LOOK_SECONDS = 2.0
 OWN_DESCRIPTORS = 150
 """Descriptors for the store, files, streams and the interpreter."""
@@ -47,6 +49,7 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, or refuse it if there is no room."""
         self._waiting_since = self._emptied_at = self.loop.time()
+        self._left_over = 0
         self._looks: asyncio.TimerHandle | None = None
         super().connection_made(transport)
         if len(self.connections) > self.most_connections and not self._made_room():
@@ -61,14 +64,19 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Note when a request began."""
+        """Note when a request began. End a connection that goes on and on with one that is answered."""
         if self._idle:
             self._waiting_since = self.loop.time()
+        if not self._busy and self.conn.their_state is h11.SEND_BODY:
+            self._left_over += len(data)
+            if self._left_over > MOST_LEFT_OVER:
+                self.transport.abort()
+                return
         super().data_received(data)
 
     def on_response_complete(self) -> None:
         """Wait for the next request from now on."""
-        self._waiting_since = self.loop.time()
+        self._waiting_since, self._left_over = self.loop.time(), 0
         super().on_response_complete()
 
     def _unsupported_upgrade_warning(self) -> None:

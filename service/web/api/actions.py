@@ -5,11 +5,12 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException
 
-from collectors.errors import NotApplicable, SessionError, StatementError
+from collectors.errors import CredentialError, NotApplicable, SessionError, StatementError
 from rules.catalogue import catalogue
 from rules.confirming import confirms, seen
 from service.config.audit import Audit
 from service.state.board import Board, MonitoredDatabase
+from service.state.login_gate import LoginStopped
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.web import presenters
 from service.web.access import Access, Caller
@@ -26,10 +27,11 @@ from service.web.schemas import (
 )
 
 T = TypeVar("T")
+NO_OTHER = "no other login is tried until the password changes or an operator resumes: POST …/login/resume"
 FAILED: dict[int | str, dict[str, Any]] = {
     409: {
         "model": Problem,
-        "description": "Another action runs on the database, or the instance does not have it.",
+        "description": "Another action runs on the database, its login was refused, or the instance does not have it.",
     },
     502: {"model": Problem, "description": "The database refused or did not answer; `detail` has its words."},
     503: {"model": Problem, "description": "Another replica polls the database and could not be reached."},
@@ -124,6 +126,12 @@ def attempt(
     except NotApplicable as error:
         audit.record(caller.name, action, watched.name, "refused: not applicable")
         raise HTTPException(409, f"{watched.name}: {error}") from None
+    except LoginStopped as error:
+        audit.record(caller.name, action, watched.name, "refused: the login was refused before")
+        raise HTTPException(409, f"{watched.name}: {error}") from None
+    except CredentialError as error:
+        audit.record(caller.name, action, watched.name, f"failed: {error}")
+        raise HTTPException(502, f"{watched.name}: {error}; {NO_OTHER}") from None
     except (StatementError, SessionError) as error:
         audit.record(caller.name, action, watched.name, f"failed: {error}")
         raise HTTPException(502, f"{watched.name}: {error}") from None

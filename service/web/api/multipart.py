@@ -1,10 +1,6 @@
-"""Files of a multipart request, read within limits and only after the sender is admitted.
+"""Files of a multipart request, read within limits."""
 
-The framework reads the whole request before it checks the sender, so this module reads the body itself, piece by piece.
-"""
-
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 
 from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
@@ -48,11 +44,16 @@ class UploadRefused(Exception):
         self.status = status
 
 
+def most_bytes(max_bytes: int) -> int:
+    """Bytes of a whole request whose files have at most `max_bytes` each."""
+    return MOST_FILES * (max_bytes + 4096)
+
+
 async def receive(request: Request, max_bytes: int) -> Sequence[File]:
-    """The files of the request, none larger than `max_bytes`. Raises Refused."""
+    """The files of the request, none larger than `max_bytes`. The route bounds the whole. Raises UploadRefused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA:
         raise UploadRefused(415, f"send {MEDIA} with parts named {PART}, such as curl -F {PART}=@awr.html")
-    form = await _form(request, MOST_FILES * (max_bytes + 4096))
+    form = await _form(request)
     try:
         files = [part for part in form.getlist(PART) if isinstance(part, UploadFile) and part.filename]
         if not files:
@@ -66,25 +67,9 @@ async def receive(request: Request, max_bytes: int) -> Sequence[File]:
         await form.close()
 
 
-async def _form(request: Request, most: int) -> FormData:
-    async with aclosing(_bounded(request, most)) as stream:
-        parser = MultiPartParser(request.headers, stream, max_files=MOST_FILES, max_fields=MOST_FILES)
-        try:
-            return await parser.parse()
-        except MultiPartException as error:
-            raise UploadRefused(422, error.message) from None
-
-
-async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
-    """The body as it comes. One that is or claims to be too large is refused before its end."""
-    claimed = request.headers.get("content-length", "")
-    received = int(claimed) if claimed.isdigit() else 0
-    if received <= most:
-        received = 0
-        async for piece in request.stream():
-            received += len(piece)
-            if received > most:
-                break
-            yield piece
-    if received > most:
-        raise UploadRefused(413, f"the request is more than {mib(most)} MiB; send at most {MOST_FILES} files")
+async def _form(request: Request) -> FormData:
+    parser = MultiPartParser(request.headers, request.stream(), max_files=MOST_FILES, max_fields=MOST_FILES)
+    try:
+        return await parser.parse()
+    except MultiPartException as error:
+        raise UploadRefused(422, error.message) from None

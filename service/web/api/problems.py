@@ -63,6 +63,11 @@ TYPES: Mapping[str, ProblemType] = {
     "refused": ProblemType(
         "Refused", "The request was understood and not carried out.", "`detail` says why and what to do."
     ),
+    "too-large": ProblemType(
+        "Too large",
+        "The request, or a file in it, is larger than its address takes.",
+        "`detail` says the limit; send less at a time. `reports.max_bytes` sets it for uploads.",
+    ),
     "store-unavailable": ProblemType(
         "The store does not answer",
         "The answer is in the store, which does not respond. Polls go on.",
@@ -98,6 +103,23 @@ def store_away(as_page: "ErrorPage", request: Request) -> Response:
     return answer
 
 
+_TITLES = {
+    401: "Not authenticated",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    413: "Too large",
+}
+
+
+def error_answer(as_page: "ErrorPage", request: Request, error: HTTPException) -> Response:
+    """The page or problem of an HTTP error."""
+    parts = (error.status_code, _TITLES.get(error.status_code, "Refused"), str(error.detail))
+    answer = as_page(request, *parts) or problem(request, *parts)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
 NO_THREAD = "can't start new thread"
 """The interpreter's message if the system gives a process no more threads."""
 SAY_AGAIN_SECONDS = 60.0
@@ -115,10 +137,7 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
-        titles = {404: "Not found", 405: "Method not allowed", 401: "Not authenticated", 403: "Not allowed"}
-        parts = (error.status_code, titles.get(error.status_code, "Refused"), str(error.detail))
-        answer = as_page(request, *parts) or problem(request, *parts)
-        answer.headers.update(error.headers or {})
+        answer = error_answer(as_page, request, error)
         if error.status_code == 405:
             answer.headers["Allow"] = ", ".join(_allowed(request))
         return answer

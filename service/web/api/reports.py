@@ -13,7 +13,7 @@ from service.intake.uploads import File, Upload, Uploads
 from service.store.schema.engine import StoreError
 from service.web.access import Access, Caller
 from service.web.api.databases import operation_id
-from service.web.api.multipart import BODY, UploadRefused, receive
+from service.web.api.multipart import BODY, UploadRefused, most_bytes, receive
 from service.web.api.problems import NOT_FOUND, REFUSED
 from service.web.query_params import CursorQuery, LimitQuery, link_next, understood
 from service.web.schemas import REPORT_ID, Problem, ReportOut, ReportShortOut
@@ -60,9 +60,9 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         prefix="/api/v1/reports", tags=["reports"], generate_unique_id_function=operation_id, responses=REFUSED | STORE
     )
 
-    received = _receiver(uploads, access)
+    received, most = _receiver(uploads, access), most_bytes(uploads.max_bytes)
 
-    @router.post("", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY)
+    @router.post("", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY, max_body_size=most)
     def create_reports(
         files: Annotated[Sequence[File], Depends(received)],
         caller: Annotated[Caller, Depends(access.operator)],

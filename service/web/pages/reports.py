@@ -13,7 +13,7 @@ from service.intake.archives import label, mib
 from service.intake.uploads import File, Upload, Uploads
 from service.state.board import Board
 from service.web.access import Access, Caller
-from service.web.api.multipart import UploadRefused, receive
+from service.web.api.multipart import UploadRefused, most_bytes, receive
 from service.web.api.reports import delete, stored, take
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.export import kept_file
@@ -33,7 +33,7 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
     def reports(request: Request, caller: Annotated[Caller, Depends(access.reader)], deleted: bool = False) -> Response:
         return _listed(request, uploads, caller, deleted=deleted)
 
-    @router.post("/reports")
+    @router.post("/reports", max_body_size=most_bytes(uploads.max_bytes))
     def upload(
         request: Request,
         files: Annotated[Sequence[File] | UploadRefused, Depends(received)],

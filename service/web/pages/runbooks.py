@@ -14,7 +14,8 @@ _HERE = Path(__file__).parents[2]
 PLACES = (_HERE / "dashboards" / "runbooks", _HERE.parent / "dashboards" / "runbooks")
 """In an installed package, in a checkout."""
 RULES = [folder.with_name("prometheus") / "alerts.yml" for folder in PLACES]
-_NAME = re.compile(r"^[A-Za-z0-9]+$")
+_NAME = re.compile(r"[A-Za-z0-9]{1,100}")
+"""No file system takes more than 255 bytes."""
 
 
 _RANK = ("critical", "warning", "notice")
@@ -75,7 +76,7 @@ _LINKED = re.compile(r'href="(\w+)\.md"')
 
 def _text(name: str) -> str | None:
     """The Markdown of a runbook."""
-    if not _NAME.match(name):
+    if not _NAME.fullmatch(name):
         return None
     paths = (folder / f"{name}.md" for folder in PLACES)
     return next((path.read_text(encoding="utf-8") for path in paths if path.is_file()), None)

@@ -25,9 +25,9 @@ def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
             return RedirectResponse("/", 303)
         return page(request, "sign_in.html", to=_local(to), wrong=None)
 
-    @router.post("/sign-in")
+    @router.post("/sign-in", dependencies=[Depends(access.own_page)])
     def sign_in(request: Request, form: Annotated[Mapping[str, str], Depends(form_of)]) -> Response:
-        known = access.sign_in(request, form.get("token", ""))
+        known = access.sign_in(form.get("token", ""))
         if known is None:
             audit.record("somebody", "sign in", "pages", "refused: no such token")
             return page(request, "sign_in.html", 401, to=_local(form.get("to", "")), wrong=WRONG)
@@ -38,9 +38,8 @@ def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
         answer.set_cookie(SESSION, cookie, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
         return answer
 
-    @router.post("/sign-out")
-    def sign_out(request: Request) -> Response:
-        access.sign_out(request)
+    @router.post("/sign-out", dependencies=[Depends(access.own_page)])
+    def sign_out() -> Response:
         answer = RedirectResponse("/sign-in", 303)
         answer.delete_cookie(SESSION, httponly=True, samesite="strict")
         return answer

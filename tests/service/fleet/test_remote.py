@@ -20,6 +20,7 @@ from service.fleet.worker_factory import WorkerFactory
 from service.metrics.exposition import exposition
 from service.state.board import Board, Failure, MonitoredDatabase
 from service.state.leases import Lease, SoleLeases
+from service.state.login_gate import LoginStopped
 from service.store.fleet_status import FleetReader, FleetStatusTable
 from service.store.ingest.disk_queue import DiskQueue
 from service.store.repository import Repository
@@ -171,13 +172,13 @@ def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = No
 
 def test_requests_to_the_owner_are_carried_out_once(pair: Pair) -> None:
     pair.poll(*POLLS)
-    pair.owner.failure = Failure("credential", "ORA-01017", time.time(), None)
-    pair.publish()
     can, resumed, asked = actions(pair), [], []
-    assert can.resume_login(pair.follower)
-    can.sample(pair.follower)
     pair.worker.resume_login = lambda: bool(resumed.append(1))  # type: ignore[method-assign,func-returns-value]
     pair.worker.ask_for_samples = lambda: asked.append(1)  # type: ignore[method-assign]
+    can.sample(pair.follower)
+    pair.owner.failure = Failure("credential", "ORA-01017", time.time(), None)
+    pair.publish()
+    assert can.resume_login(pair.follower)
     pair.publish(), pair.publish()
     assert (resumed, asked) == ([1], [1])
     pair.owner.failure = None
@@ -210,6 +211,25 @@ def test_action_running_on_another_replica_is_refused_at_once(pair: Pair) -> Non
     with pytest.raises(ActionRunning):
         actions(pair, Taken("b")).profile(pair.follower, 0.1, 1)
     assert not pair.follower.action_lock.locked()
+
+
+def test_action_logs_in_nowhere_after_the_owner_reported_a_refused_login(pair: Pair) -> None:
+    pair.poll(*POLLS)
+    pair.owner.failure = Failure("credential", "erp: ORA-01017: refused", 1767225600.0, None)
+    pair.publish()
+    opened = list[object]()
+    pair.open = lambda watched: opened.append(watched)  # type: ignore[method-assign,assignment,func-returns-value]
+    can = actions(pair)
+    for run in (
+        lambda: can.confirm(pair.follower, catalogue()["undo-segments"]),
+        lambda: can.profile(pair.follower, 0.1, 1),
+        lambda: can.sample(pair.follower),
+    ):
+        with pytest.raises(
+            LoginStopped, match=r"is refused, and no poll succeeded since 2026-01-01T00:00:00Z .*ORA-01017"
+        ):
+            run()
+    assert opened == [] and not pair.follower.action_lock.locked()
 
 
 def test_action_that_cannot_reach_the_owner_says_so(pair: Pair) -> None:

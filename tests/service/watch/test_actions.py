@@ -1,18 +1,19 @@
 """Actions over REST: confirming queries, holders and samples, each for operators only, bounded and audited."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from collectors.errors import SessionError, StatementError, ViewRefused
+from collectors.errors import CredentialError, SessionError, StatementError, ViewRefused
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, Settings
-from service.state.board import MonitoredDatabase
+from service.state.board import Failure, MonitoredDatabase
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.test_access import LOOPBACK, READ, bearer, digest
 
@@ -63,6 +64,9 @@ class Site:
                 site.closed += 1
 
         return Session(scenarios()["undo-storm"], self.stage.began, later)
+
+    def credential(self, watched: MonitoredDatabase) -> str:
+        return "secret"
 
     def post(self, action: str, body: object = None, app: Client | None = None, **headers: str):  # type: ignore[no-untyped-def]
         return (app or self.app).get(f"{DB}/{action}", "POST", headers=headers or LOOPBACK, json=body)
@@ -117,6 +121,26 @@ def test_action_failure_is_told_in_the_words_of_the_database(
     assert [one[2] for one in site.audited()] == [f"failed: {fault}"]
     site.fault = None
     assert site.post(action, body if action == "confirmations" else {"looks": 1}).status_code == 200
+
+
+@pytest.mark.parametrize(("action", "body"), [("confirmations", UNDO), ("holders", {}), ("samples", None)])
+def test_action_is_refused_after_a_refused_login_until_an_operator_resumes(
+    site: Site, action: str, body: object
+) -> None:
+    site.fault = CredentialError("undo-storm: ORA-01017: invalid credential")
+    told = site.post("holders", {})
+    assert told.status_code == 502 and "; no other login is tried until the password changes" in told.json()["detail"]
+    site.stage["undo-storm"].failure = Failure("credential", str(site.fault), 1767225600.0, None)
+    site.fault = None
+    told = site.post(action, body)
+    assert told.status_code == 409 and site.sessions == 0
+    assert re.search(r"^undo-storm: the login was refused at 2\S+Z \(undo-storm: ORA-01017", told.json()["detail"])
+    assert "correct the password, or try the same once more with POST …/login/resume" in told.json()["detail"]
+    assert [one[2] for one in site.audited()][1:] == ["refused: the login was refused before"]
+    page = site.app.get("/db/undo-storm/samples", "POST", headers=LOOPBACK)
+    assert page.status_code == 409 and "login was refused at" in page.text
+    assert site.post("login/resume").json()["resumed"] is True
+    assert site.post("holders", {"looks": 1}).status_code == 200 and site.sessions == 1
 
 
 def test_refused_confirmation_is_an_obstacle_in_the_next_diagnosis(site: Site) -> None:

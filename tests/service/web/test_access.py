@@ -139,6 +139,12 @@ def test_reads_of_an_open_address_are_for_every_name(tmp_path: Path) -> None:
     app.app.state.close()
 
 
+def test_cookie_with_letters_beyond_ascii_is_nobodys(tmp_path: Path, tokens: Path) -> None:
+    app = client(tmp_path, tokens)
+    cookie = f"latchscope_session={digest(READ)[:16]}.99999999999.\u00e9".encode("latin-1")
+    assert app.get("/api/v1/databases", headers={b"cookie": cookie}).status_code == 401
+
+
 def test_pages_are_in_nobodys_frame(tmp_path: Path) -> None:
     assert "frame-ancestors 'none'" in client(tmp_path).get("/").headers["content-security-policy"]
 

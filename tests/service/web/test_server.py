@@ -22,7 +22,7 @@ LARGE = 64 * 2**20
 
 
 class App:
-    """Answers /large with much, /wait after a signal, and everything else at once. Counts its requests."""
+    """Answers /large with much, /wait after a signal, /refused without its body, all else at once. Counts its requests."""
 
     def __init__(self) -> None:
         self.state = SimpleNamespace(feed=SimpleNamespace(stop=lambda: None))
@@ -37,7 +37,7 @@ class App:
             await send({"type": "lifespan.shutdown.complete"})
             return
         self.asked.append(scope["path"])
-        while True:
+        while scope["path"] != "/refused":
             message = await receive()
             self.received += len(message.get("body", b""))
             if not message.get("more_body"):
@@ -92,6 +92,14 @@ def answered(port: int) -> bool:
         return b"200 OK" in connection.recv(4096)
 
 
+def answer_of(connection: socket.socket) -> bool:
+    """Whether the next answer is good. It is read to its end."""
+    read = b""
+    while not read.endswith(b"here") and (some := connection.recv(4096)):
+        read += some
+    return read.startswith(b"HTTP/1.1 200 OK") and read.endswith(b"here")
+
+
 def dripping(connection: socket.socket, text: bytes) -> bool:
     """Whether sending fails, byte after byte, long after every time limit."""
     pause = threading.Event()
@@ -135,6 +143,22 @@ def test_body_that_drips_in_is_cut_off(port: int, app: App) -> None:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
         assert dripping(connection, b"a")
     assert answered(port)
+
+
+def test_refused_sender_reads_the_answer_and_cannot_go_on(port: int, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the answer is dropped up to a bound, so that the answer is not lost to a reset."""
+    monkeypatch.setattr(module, "HEADER_SECONDS", HANGS)
+    monkeypatch.setattr(module, "MOST_LEFT_OVER", 2**20)
+    with closing(connected(port)) as connection:
+        connection.sendall(b"POST /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 600000\r\n\r\n" + bytes(600_000))
+        assert answer_of(connection)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert answer_of(connection), "the rest is dropped, and the connection serves the next request"
+        connection.sendall(b"POST /refused HTTP/1.1\r\nHost: x\r\nContent-Length: 900000000\r\n\r\n")
+        assert answer_of(connection)
+        with pytest.raises(ConnectionError):
+            connection.sendall(bytes(800 * 2**20))
+    assert app.asked == ["/refused", "/", "/refused"] and app.received == 0 and answered(port)
 
 
 def test_answer_that_nobody_takes_is_given_up(port: int) -> None:

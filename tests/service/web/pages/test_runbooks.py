@@ -9,6 +9,10 @@ from tests.service.stage import Stage
 ALERTS = Path(__file__).parents[4] / "dashboards/prometheus/alerts.yml"
 
 
+def test_runbook_of_a_name_longer_than_any_file_is_not_found(still: Stage) -> None:
+    assert still.app().get(f"/runbooks/{'a' * 256}").status_code == 404
+
+
 def test_runbooks_tell_the_worst_severity_of_their_alerts(still: Stage) -> None:
     shown = dict(
         re.findall(

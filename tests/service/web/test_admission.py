@@ -1,0 +1,195 @@
+"""Admission: of every route that is not a mere read, no body is read before Host, token, role and size are checked."""
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
+
+from service.app import create_app
+from service.config.groups import ReportSettings
+from service.config.settings import AuthSettings, DatabaseSettings, Settings
+from service.web.access import Access
+from service.web.admission import MOST_BODY, READS, Admission, most_body
+from service.web.schemas import Problem
+from tests.service.stage import Client
+from tests.service.web.test_access import LOOPBACK, OPERATE, READ, bearer, digest
+
+CHUNK = 4096
+FILE = b'--y\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+OF_READERS = {"/api/v1/databases/{db}/whatif"}
+OF_STRANGERS = {"/sign-in", "/sign-out"}
+"""Whoever signs in has no cookie yet."""
+Told = tuple[int, dict[str, str], bytes, int]
+"""Status, headers and body of an answer, and bytes of the request's body that were read for it."""
+
+
+def app_of(folder: Path, tokens: str | None) -> Client:
+    file = folder / "tokens"
+    if tokens:
+        file.write_text(tokens, encoding="utf-8")
+    settings = Settings(
+        store=f"sqlite:///{folder}/store.db",
+        auth=AuthSettings(tokens_file=file if tokens else None),
+        reports=ReportSettings(max_bytes=1024),
+        databases=[DatabaseSettings(name="demo", dsn="demo:busy-but-fine")],
+    )
+    return Client(create_app(settings))
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
+    """With tokens."""
+    lines = f"grafana read {digest(READ)}\nnight-shift operate {digest(OPERATE)}\n"
+    app = app_of(tmp_path_factory.mktemp("guarded"), lines).app
+    yield app
+    app.state.close()
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
+    """Without tokens, on loopback."""
+    app = app_of(tmp_path_factory.mktemp("local"), None).app
+    yield app
+    app.state.close()
+
+
+def takers(app: FastAPI) -> list[tuple[str, str, int]]:
+    """Method, path and limit of each route of REST and pages that may take a body."""
+    found = [
+        (method, path, most_body(route))
+        for route in app.router.routes
+        if (path := getattr(route, "path", None)) and not path.startswith(("/static", "/docs"))
+        for method in sorted((getattr(route, "methods", None) or set()) - READS)
+    ]
+    assert len(found) > 12
+    return found
+
+
+def ask(app: Any, method: str, path: str, headers: dict[str, str], size: int | None = None) -> Told:
+    """The answer to a request with an endless body of blanks, in a file if it is an upload, or one of `size` bytes."""
+    place = path.replace("{db}", "demo").replace("{id}", "0" * 64)
+    read, sent = 0, list[dict[str, Any]]()
+
+    async def receive() -> dict[str, Any]:
+        nonlocal read
+        head = b"" if read or not path.endswith("/reports") else FILE
+        some = head + b" " * (CHUNK if size is None else min(CHUNK, size - read))
+        read += len(some)
+        return {"type": "http.request", "body": some, "more_body": size is None or read < size}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    given = [(name.encode(), value.encode()) for name, value in {**LOOPBACK, **headers}.items()]
+    scope = {"type": "http", "method": method, "path": place, "raw_path": place.encode(), "query_string": b"", "headers": given, "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 9), "root_path": ""}  # fmt: skip # noqa: E501
+    asyncio.run(app(scope, receive, send))
+    answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], answered, b"".join(one.get("body", b"") for one in sent[1:]), read
+
+
+def media(path: str) -> dict[str, str]:
+    """What a sender of this address says that its body is."""
+    if path.endswith("/reports"):
+        return {"content-type": "multipart/form-data; boundary=y"}
+    return {"content-type": "application/json" if path.startswith("/api/") else "application/x-www-form-urlencoded"}
+
+
+def test_every_documented_operation_with_a_body_is_among_the_tested(guarded: FastAPI) -> None:
+    tested = {(method, path) for method, path, _ in takers(guarded)}
+    documented = {
+        (method.upper(), path)
+        for path, methods in guarded.openapi()["paths"].items()
+        for method, operation in methods.items()
+        if method != "get" or "requestBody" in operation
+    }
+    assert len(documented) >= 8 and documented <= tested
+
+
+def test_stranger_is_refused_before_the_body_is_read(guarded: FastAPI) -> None:
+    for method, path, _ in takers(guarded):
+        if path not in OF_STRANGERS:
+            status, headers, body, read = ask(guarded, method, path, media(path))
+            assert (status, read) == (401, 0), (method, path, body)
+            assert "www-authenticate" in headers and Problem.model_validate_json(body).status == 401
+            claimed = ask(guarded, method, path, media(path) | {"content-length": str(3 * 10**8)})
+            assert (claimed[0], claimed[3]) == (401, 0), "who asks is checked before how much they send"
+
+
+def test_reader_is_refused_before_the_body_of_an_action_is_read(guarded: FastAPI) -> None:
+    for method, path, _ in takers(guarded):
+        if path not in OF_STRANGERS | OF_READERS:
+            status, _, body, read = ask(guarded, method, path, bearer(READ) | media(path))
+            assert (status, read) == (403, 0), (method, path, body)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"host": "evil.example"}, {"sec-fetch-site": "cross-site", "origin": "https://evil.example"}]
+)
+def test_foreign_page_is_refused_before_the_body_is_read(local: FastAPI, headers: dict[str, str]) -> None:
+    """A what-if changes nothing, so only the host of its request counts."""
+    for method, path, _ in takers(local):
+        if "host" in headers or path not in OF_READERS:
+            status, _, body, read = ask(local, method, path, media(path) | headers)
+            assert (status, read) == (403, 0), (method, path, body)
+
+
+def test_request_that_says_it_is_too_large_is_refused_unread(guarded: FastAPI) -> None:
+    for method, path, most in takers(guarded):
+        said = bearer(OPERATE) | media(path) | {"content-length": str(most + 1)}
+        status, headers, body, read = ask(guarded, method, path, said)
+        assert (status, read, headers["content-type"]) == (413, 0, "application/problem+json"), (method, path, body)
+        problem = Problem.model_validate_json(body)
+        assert (problem.type, problem.status) == ("/docs/problems/too-large", 413)
+        assert f"{most:,} bytes" in problem.detail and "send less at a time" in problem.detail
+
+
+@pytest.mark.parametrize("lie", [{}, {"content-length": "2"}, {"content-length": "-1"}, {"content-length": "\u0661"}])
+def test_request_that_does_not_say_its_size_is_read_up_to_the_limit(guarded: FastAPI, lie: dict[str, str]) -> None:
+    refused = set[str]()
+    longest = CHUNK + len(FILE)
+    for method, path, most in takers(guarded):
+        status, _, body, read = ask(guarded, method, path, bearer(OPERATE) | media(path) | lie)
+        assert read <= most + longest, (method, path, body)
+        if read:
+            assert status == 413 and Problem.model_validate_json(body).type == "/docs/problems/too-large", (path, body)
+            refused.add(path)
+    assert {"/sign-in", "/reports", "/api/v1/reports", "/db/{db}/marks", "/db/{db}/confirmations"} <= refused
+    assert {f"/api/v1/databases/{{db}}/{name}" for name in ("marks", "whatif", "holders", "confirmations")} <= refused
+
+
+def test_body_up_to_the_limit_reaches_its_route(guarded: FastAPI) -> None:
+    status, _, body, read = ask(guarded, "POST", "/api/v1/databases/{db}/holders", bearer(OPERATE), MOST_BODY)
+    assert (status, read) == (422, MOST_BODY), body
+
+
+def test_browser_is_told_on_a_page(guarded: FastAPI) -> None:
+    said = bearer(OPERATE) | {"accept": "text/html", "content-length": "9000"}
+    status, headers, body, _ = ask(guarded, "POST", "/db/{db}/marks", said)
+    assert status == 413 and headers["content-type"].startswith("text/html") and b"8,192 bytes" in body
+
+
+def test_route_that_declares_no_rule_is_for_operators_unless_it_reads() -> None:
+    """Whoever forgets the rule of a new route opens nothing."""
+    app = FastAPI()
+    app.post("/new")(lambda body: body)
+    app.get("/open")(lambda: "here")
+    lacking = Access({digest(READ): None})  # type: ignore[dict-item]
+
+    def refused(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse(error.detail, error.status_code)
+
+    app.add_middleware(Admission, access=lacking, routes=app.router.routes, refused=refused)
+    assert ask(app, "POST", "/new", {})[::3] == (401, 0)
+    assert ask(app, "GET", "/open", {})[0] == 200
+
+
+def test_admission_heeds_every_rule_that_routes_can_declare() -> None:
+    declarable = {
+        name for name, kind in inspect.getmembers(Access, inspect.iscoroutinefunction) if not name.startswith("_")
+    }
+    assert declarable == {"reader", "operator", "own_page"}, "a new rule also belongs into rule_of"
