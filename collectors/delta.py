@@ -164,7 +164,7 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
         return new
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
-        return Changes(collector.view, tuple(rows), after.notes)
+        return Changes(collector.view, tuple(rows), after.notes, after.read_at)
     carried_over = before.rows is after.rows
     old = new if carried_over else _keyed(collector, before, _keys(collector, before), oddities)
     if isinstance(old, Missing):
@@ -172,7 +172,7 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
     if not collector.once and collector.counters:
         oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
     if not collector.counters:
-        return Changes(collector.view, tuple(new.values()), after.notes)
+        return Changes(collector.view, tuple(new.values()), after.notes, after.read_at)
     rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
     return Changes(collector.view, tuple(rows), after.notes)
 
