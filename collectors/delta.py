@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from collectors.basis import Basis
-from collectors.granting.script import grant
+from collectors.granting.script import ANYBODY, grant, privilege
 from collectors.model import (
     SCRIPT,
     Changes,
@@ -112,12 +112,13 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
     if was != now and was is not None and now is not None:
         why = f"the session was on instance {was} of the cluster and is on instance {now} now, which counts for itself"
         return because(why, OWN_CONNECTION)
+    opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
     if earlier.taken_at is None or later.taken_at is None:
-        return because("a snapshot has no time", "grant select on sys.v_$instance, which brings the database's clock")
+        return because("a snapshot has no time", f"{opening}, which brings the database's clock")
     if later.taken_at <= earlier.taken_at:
         return because("the later snapshot is not later by the database's clock", "wait for the next poll")
     if earlier.startup_time is None or later.startup_time is None:
-        return because("no startup_time, so a restart would go unseen", "grant select on sys.v_$instance")
+        return because("no startup_time, so a restart would go unseen", opening)
     if earlier.startup_time != later.startup_time:
         why = f"the instance restarted (started {earlier.startup_time}, now {later.startup_time}); counters began again"
         return because(why, "wait for the second poll after the restart", "restart")
@@ -132,7 +133,7 @@ def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None)
     for view, collector in collectors().items():
         alone = earlier is None or collector.sampled or collector.momentary
         before = None if alone else (earlier or {}).get(view)
-        reading = later.readings.get(view) or _not_captured(collector)
+        reading = later.readings.get(view) or _not_captured(collector, later.release)
         readings[view] = _changes(collector, before, reading, oddities)
     return Delta(
         later.database, later.release, basis, readings, tuple(oddities), at_begin=dict(_momentary(earlier or {}))
@@ -145,9 +146,9 @@ def _momentary(earlier: Mapping[str, Reading]) -> Iterator[tuple[str, Changes]]:
             yield view, Changes(view, reading.rows, reading.notes)
 
 
-def _not_captured(collector: Collector) -> Missing:
+def _not_captured(collector: Collector, release: str | None) -> Missing:
     """A view that the source does not have, and what it takes to get it."""
-    needs = f"; it needs: {grant(collector, '<user>')}" if collector.granted_on else ""
+    needs = f"; it needs: {grant(collector, ANYBODY, release=release)}" if collector.granted_on else ""
     return Missing(
         collector.view, "unread", f"{collector.view} was not read", f"capture {collector.view} as well{needs}"
     )
@@ -164,7 +165,7 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
         return new
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
-        return Changes(collector.view, tuple(rows), after.notes)
+        return Changes(collector.view, tuple(rows), after.notes, after.read_at)
     carried_over = before.rows is after.rows
     old = new if carried_over else _keyed(collector, before, _keys(collector, before), oddities)
     if isinstance(old, Missing):
@@ -172,7 +173,7 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
     if not collector.once and collector.counters:
         oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
     if not collector.counters:
-        return Changes(collector.view, tuple(new.values()), after.notes)
+        return Changes(collector.view, tuple(new.values()), after.notes, after.read_at)
     rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
     return Changes(collector.view, tuple(rows), after.notes)
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Literal
 
 from collectors.basis import Basis
+from collectors.clock import other_time_zone
 from collectors.confirmation import ConfirmationResult
 
 Value = int | float | str | datetime | None
@@ -163,8 +164,9 @@ class Snapshot:
 
     @property
     def uptime_seconds(self) -> float | None:
-        """Seconds since instance start by the database's clock, or None when unknown."""
-        return number(self.instance.get("uptime_seconds"))
+        """Seconds since instance start by the database's clock. None if unknown, as in another time zone than the host's."""
+        elsewhere = other_time_zone(self.rows("v$parameter"), self.rows("sys_context"))
+        return None if elsewhere else number(self.instance.get("uptime_seconds"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +202,8 @@ class Changes:
     view: str
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    read_at: datetime | None = field(default=None, compare=False)
+    """When an earlier poll read these rows, as in `Rows`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,17 +69,21 @@ class _Poll:
     costs: dict[str, Cost] = field(default_factory=dict)
 
     def snapshot_of(self, database: str) -> Snapshot:
-        """Every view, each group after the views it needs."""
+        """Every view, each group after the views it needs. A group is read only if all its views are due."""
         together = self.grouping.usable() if self.grouping else []
         grouped = {view for group in together for view in group.views}
         for collector in _asked():
             if collector.view not in grouped:
                 self._read_patiently(collector)
+        for view in grouped:
+            if (known := _carried_over(collectors()[view], self.readings, self.previous)) is not None:
+                self.readings[view] = known
         for group in together:
-            if not self._read_together(group):
-                for collector in _asked():
-                    if collector.view in group.views and collector.view not in self.readings:
-                        self._read_patiently(collector)
+            if not group.views & self.readings.keys():
+                self._read_together(group)
+        for collector in _asked():
+            if collector.view not in self.readings:
+                self._read_patiently(collector)
         taken_at, release = _taken_at(self.readings), release_of_login(self.connection)
         return Snapshot(database, taken_at, self.readings, self.costs, release)
 
@@ -120,18 +124,18 @@ class _Poll:
         if answer is not None:
             self.costs[view] = _cost(answer, self.clock() - began)
 
-    def _read_together(self, group: Group) -> bool:
-        """The views of a group by one statement, the cost under the group's name. False if they must be read one by one."""
+    def _read_together(self, group: Group) -> None:
+        """The views of a group by one statement, the cost under the group's name. Nothing if they must be read otherwise."""
         statement = group.text(text(_instance_row(self.readings).get("version")))
         binds = _binds_of(group, self.readings)
         if statement is None or isinstance(binds, Missing) or self.grouping is None:
-            return False
+            return
         began = self.clock()
         try:
             answer = self.connection.query(statement.sql, binds)
         except StatementError as error:
             self.grouping.set_aside(group, str(error))
-            return False
+            return
         except SessionError as error:
             self.grouping.set_aside(group, str(error))  # the group may have cost the session
             raise
@@ -139,7 +143,6 @@ class _Poll:
         if cost.seconds > SLOW_SECONDS:
             self.grouping.set_aside(group, f"it took {cost.seconds:.1f} s")
         self.readings.update((view, Rows(view, rows)) for view, rows in parted(statement, answer.rows).items())
-        return True
 
 
 @cache
@@ -240,7 +243,7 @@ def read_view(
     except ViewRefused as error:
         if collector.unneeded and (unneeded := collector.unneeded(readings)):
             return unneeded, None
-        return Missing(collector.view, "refused", f"{collector.view}: {error}", grant(collector, ANYBODY)), None
+        return Missing(collector.view, "refused", f"{collector.view}: {error}", grant(collector, ANYBODY, release=release)), None
     except StatementError as error:
         return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None
     for name in answer.columns:

@@ -9,23 +9,24 @@ import sqlglot
 from collectors.registry import collectors
 from collectors.release import parts, text_for
 
+COUNTERS: tuple[str, ...] = (
+    "v$latch",
+    "v$latch_misses",
+    "v$mutex_sleep",
+    "v$osstat",
+    "v$rowcache",
+    "v$sys_time_model",
+    "v$sysstat",
+    "v$system_event",
+)
+LEVELS = ("v$sga_resize_ops", "v$sgastat", "v$undostat")
 MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "counters": (
-        "v$latch",
-        "v$latch_misses",
-        "v$mutex_sleep",
-        "v$osstat",
-        "v$rowcache",
-        "v$sga_resize_ops",
-        "v$sgastat",
-        "v$sys_time_model",
-        "v$sysstat",
-        "v$system_event",
-        "v$undostat",
-    ),
+    "counters": COUNTERS,
+    "counters_and_levels": (*COUNTERS, *LEVELS),
     "waits": ("v$latch_children", "waiting_sessions"),
 }
-"""Group → its views: what every poll reads without binds; what needs a bind, with the look at sessions."""
+"""Group → its views: what every poll reads without binds; the same with what is due once a minute; what needs a bind, with
+the look at sessions."""
 TEXTS = {
     *("name", "parent_name", "location", "mutex_type", "stat_name", "type", "parameter", "component", "start_time"),
     *("oper_type", "pool", "event", "begin_time", "addr", "p1raw", "sql_id", "module", "program", "username"),

@@ -83,7 +83,7 @@ def obstacle(cause: Cause, query: Query, delta: Delta) -> str | None:
 
 def missing_grant(views: tuple[str, ...]) -> str:
     """What to do if the user may not read views that a confirming query reads."""
-    return f"needs select on {', '.join(views)}; {GRANTS}"
+    return f"needs read or select on {', '.join(views)}; {GRANTS}"
 
 
 def _refused(cause: Cause, query: Query, delta: Delta) -> tuple[str, ...]:

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from collectors.durations import lasting
 from collectors.mechanism import Mechanism, mechanism_of
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, Value, number, text
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
+from rules.containers import inside_pdb
 from rules.hangs import WaitingLook, hanging, look_of
 from rules.hot import HotCaches
 from rules.impact import IDLE_SESSIONS, severity_of, severity_of_hang
@@ -173,6 +175,16 @@ class SignalContext:
         return None if wrong else self._micro("v$sys_time_model", "stat_name", statistic, "value")
 
     @cached_property
+    def inside_pdb(self) -> bool:
+        """Whether the figures are partly those of a PDB, partly those of its whole CDB."""
+        return inside_pdb(self.delta)
+
+    @property
+    def shared_db_time(self) -> float | None:
+        """Seconds of DB time that the waits of the row cache are a share of. None inside a PDB: it has only its own."""
+        return None if self.inside_pdb else self.seconds_of("DB time")
+
+    @cached_property
     def _sound(self) -> bool:
         return db_time_is_sound(self.delta)
 
@@ -235,7 +247,9 @@ class SignalContext:
 
     def _perhaps_more(self, impact: Impact | None) -> bool:
         """Whether so few waiting sessions may still be a notable share of DB time, if DB time was not captured."""
-        if impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None or self.printed:
+        if impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None:
+            return False
+        if self.printed or self.inside_pdb:  # there waiting sessions are all there is to go by
             return False
         return impact.waiting_sessions >= IDLE_SESSIONS and severity_of(impact) is Severity.INFO
 
@@ -258,7 +272,7 @@ class SignalContext:
         """The cost of these seconds of waits."""
         if self.delta.basis.kind == "totals":
             return None
-        db_time = self.seconds_of("DB time")
+        db_time = self.shared_db_time
         if self.look is not None and self.look.sessions and waited and db_time is not None:
             db_time = max(db_time, waited)  # DB time may lag for calls that have not ended
         return Impact(
@@ -268,6 +282,17 @@ class SignalContext:
 
     def _micro(self, view: str, key: str, name: str, column: str) -> float | None:
         return None if (micro := self.delta.cell(view, key, name, column)) is None else micro / 1e6
+
+    def age_of(self, view: str) -> float:
+        """How many seconds before the end of the interval a view was read. 0 if that poll read it itself."""
+        reading, end = self.delta.read(view), self.delta.basis.end
+        read_at = None if isinstance(reading, Missing) else reading.read_at
+        return 0.0 if read_at is None or end is None else max(0.0, (end - read_at).total_seconds())
+
+    def aged(self, view: str, derivation: str) -> str:
+        """The derivation of a figure, with the age of the view's rows if an earlier poll read them."""
+        age = self.age_of(view)
+        return f"{derivation}{', ' if derivation else ''}read {lasting(age)} before the end" if age else derivation
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column. None if any row lacks it or there is no row."""

@@ -2,6 +2,7 @@
 
 from collectors.mechanism import Mechanism
 from collectors.model import ROW_CACHE_LATCH, Delta, Row, number
+from rules.containers import inside_pdb
 from rules.formatting import count, percent
 from rules.impact import severity_of
 from rules.model import Impact, Severity
@@ -15,7 +16,7 @@ def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | 
         return None
     waited = finished_seconds(delta, LATCH_EVENT)
     micro = delta.cell("v$sys_time_model", "stat_name", "DB time", "value")
-    share = ratio(waited, None if micro is None else micro / 1e6)
+    share = ratio(waited, None if micro is None or inside_pdb(delta) else micro / 1e6)
     cost = Impact(share_of_db_time=share, waiting_sessions=ratio(waited, delta.basis.seconds))
     return None if severity_of(cost) in (None, Severity.INFO) else cost
 

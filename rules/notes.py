@@ -2,6 +2,7 @@
 
 from collectors.durations import LONG_WINDOW, long_window
 from collectors.model import Missing, number
+from rules.containers import pdb_note
 from rules.context import SignalContext
 from rules.formatting import count
 from rules.long_waits import long_waits
@@ -29,7 +30,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     # A view with repeated rows is missing for that reason, so its note is among the refusals.
     odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
     misplaced = misplaced_notes(context.delta, context.mechanism)
-    own = (*source, *context.delta.notes, *_window(context), *misplaced)
+    own = (*source, *context.delta.notes, *pdb_note(context.delta), *_window(context), *misplaced)
     return (*own, *assumed, *doubts, *implausible(context), *long_waits(context), *odd, *refused)
 
 

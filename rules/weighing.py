@@ -164,6 +164,8 @@ def _untold_share(miss: NearMiss, context: SignalContext) -> Unknown | None:
     impact, asked = miss.finding.impact, context.delta.source == "views" and context.delta.basis.kind == "interval"
     if not asked or impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None:
         return None
+    if context.inside_pdb:  # no share can be known there, and waiting sessions grade the waits
+        return None
     return context.why_unknown("v$sys_time_model", "value")
 
 
@@ -238,7 +240,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
 
 def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> RuledOut:
     """An open cause may stay open even if the waits it would explain cost nothing."""
-    db_time = context.seconds_of("DB time")
+    db_time = context.shared_db_time
     because = "these waits cost next to nothing here"
     if db_time and waited / db_time < NOTICEABLE_SHARE:
         return RuledOut(

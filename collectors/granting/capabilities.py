@@ -6,7 +6,7 @@ from typing import Literal
 
 from collectors.granting.detection import FoundKind, detected
 from collectors.granting.kinds import OF_ITS_PART, TRAITS, DatabaseKind
-from collectors.granting.script import ANYBODY, grant
+from collectors.granting.script import ANYBODY, grant, grants_either
 from collectors.mechanism import Mechanism, mechanism_in
 from collectors.model import Collector, Missing, Rows, Snapshot, number, text
 from collectors.registry import collectors
@@ -46,7 +46,9 @@ class Capabilities:
 
     def _notes(self) -> Iterator[str]:
         if self.inside_pdb:
-            yield f"connected inside the PDB {self.container}: {OF_ITS_PART}; {_WAY_TO_THE_ROOT[self.kind.kind]}"
+            way = _WAY_TO_THE_ROOT[self.kind.kind]
+            yield f"connected inside the PDB {self.container}: {OF_ITS_PART}; {way}"
+            yield OF_TWO_BASES
         if self.kind.standby:
             yield f"a {self.kind.role.lower() if self.kind.role else 'standby'}: users and grants are made on the primary"
         if self.cluster:
@@ -58,6 +60,10 @@ class Capabilities:
         return tuple(view for view in self.views if view.status in ("refused", "failed"))
 
 
+OF_TWO_BASES = (
+    "v$sysstat, v$system_event and v$sys_time_model are figures of the PDB, v$latch, v$rowcache and v$mutex_sleep those of the "
+    "whole CDB: row cache waits get no share of DB time here, and waiting sessions grade them"
+)
 _CONNECT_THERE = "connect to CDB$ROOT as a common user"
 _WAY_TO_THE_ROOT = dict.fromkeys(TRAITS, _CONNECT_THERE) | {
     "pdb": f"{_CONNECT_THERE}, if you may",
@@ -93,13 +99,13 @@ def _readable(collector: Collector, snapshot: Snapshot, user: str, kind: Databas
         why = f"{reading.why}; on {TRAITS[kind].where} nobody can open it"
         return Readable(collector.view, "closed", why, collector.without, None)
     status = reading.kind if reading.kind in ("refused", "failed") else "not_asked"
-    sql = _opening(reading, user, kind) if status == "refused" else None
+    sql = _opening(reading, user, kind, snapshot.release) if status == "refused" else None
     return Readable(collector.view, status, reading.why, collector.without, sql)
 
 
-def _opening(reading: Missing, user: str, kind: DatabaseKind) -> str:
+def _opening(reading: Missing, user: str, kind: DatabaseKind, release: str | None) -> str:
     """The SQL that opens a view. A view that needs another view's rows is opened by that view's grant."""
     for collector in collectors().values():
-        if collector.granted_on and reading.way_out == grant(collector, ANYBODY):
-            return grant(collector, user, kind)
+        if collector.granted_on and reading.way_out in grants_either(collector):
+            return grant(collector, user, kind, release)
     return reading.way_out.replace(ANYBODY, user)

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
+from typing import Literal
 
 from collectors.granting.kinds import TRAITS, DatabaseKind, grantee
 from collectors.model import Collector
 from collectors.registry import collectors
+from collectors.release import at_least
 
 KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 """The columns latchscope reads of x$kqrst. The view that SYS owns has no others."""
@@ -30,24 +32,45 @@ ON_REQUEST = ("v$latchholder", "gv$session")
 """Read only for a holder profile."""
 
 
-def grant(collector: Collector, user: str, kind: DatabaseKind = "11.2") -> str:
-    """The SQL that lets the user read a view, for the person who grants on that kind of database."""
-    (granted,) = grant_lines([collector.granted_on], kind, user)
+READ_SINCE = "12.1.0.2"
+"""The first release with READ. SELECT also allows `select … for update` and `lock table`; READ allows queries only."""
+RDSADMIN: tuple[DatabaseKind, ...] = ("rds", "rds-cdb")
+"""Where rdsadmin passes on what the master user has, which is SELECT."""
+QUIET_HOUR = """\
+-- Run it in a quiet hour, never during an incident. A direct grant or revoke invalidates the cursors that depend on the
+-- object, so every statement over these views is parsed again, and a hard parse needs the dictionary cache."""
+
+
+def privilege(kind: DatabaseKind, release: str | None = None) -> Literal["read", "select"]:
+    """The least privilege that opens a view. Without a release, the one that every release of the kind knows, but for 12.1.0.1."""
+    if kind in RDSADMIN or (release is None and kind == "11.2"):
+        return "select"
+    return "read" if release is None or at_least(release, READ_SINCE) else "select"
+
+
+def grants_either(collector: Collector) -> tuple[str, ...]:
+    """The grants that a poll may name for a view: of SELECT, or of READ where the release has it."""
+    return tuple(grant(collector, ANYBODY, release=release) for release in (None, READ_SINCE))
+
+
+def grant(collector: Collector, user: str, kind: DatabaseKind = "11.2", release: str | None = None) -> str:
+    """The SQL that lets the user read a view, for the person who grants on that kind of database and release."""
+    (granted,) = grant_lines([collector.granted_on], kind, user, release)
     return f"{KQRST_VIEW}\n{granted}" if collector.view == "x$kqrst" else granted
 
 
-def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str) -> Iterator[str]:
+def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str, release: str | None = None) -> Iterator[str]:
     """A grant for each object of SYS: `v$latch`, `dba_users` or `sys.v_$latch`. `user` as `kinds.grantee` names it.
 
     Each is one line, which SQL*Plus needs, or on RDS a block with its slash.
     """
     for name in objects:
         granted_on = owned_by_sys(name)
-        if kind in ("rds", "rds-cdb"):
+        if kind in RDSADMIN:
             bare = granted_on.removeprefix("sys.").upper()
             yield f"begin rdsadmin.rdsadmin_util.grant_sys_object('{bare}', '{user.upper()}', 'SELECT'); end;\n/"
         else:
-            yield f"grant select on {granted_on} to {user};"
+            yield f"grant {privilege(kind, release)} on {granted_on} to {user};"
 
 
 def owned_by_sys(name: str) -> str:
@@ -69,12 +92,16 @@ def grants_script(
     """
     name = grantee(user, kind)
     asking = _asking(name) if asks else ()
-    grants = (*_grants(kind, name, latch), *_afterwards(kind, latch))
+    grants = (*_grants(kind, name, latch, release), *_afterwards(kind, latch))
     return "\n".join((*_head(kind, name, release), *asking, *_user(kind, name), *grants)) + "\n"
 
 
 def confirming_script(
-    user: str, kind: DatabaseKind, before: Mapping[str, Sequence[str]], since: Mapping[str, Sequence[str]]
+    user: str,
+    kind: DatabaseKind,
+    before: Mapping[str, Sequence[str]],
+    since: Mapping[str, Sequence[str]],
+    release: str | None = None,
 ) -> str:
     """The grants that confirming queries need besides `grants_script`: each view with the causes it serves, then its grant.
 
@@ -88,13 +115,13 @@ def confirming_script(
     ]
     if kind in ("11.2", "rds"):
         both = {view: tuple(dict.fromkeys((*causes, *since.get(view, ())))) for view, causes in before.items()}
-        lines += _serving(both, kind, name)
+        lines += _serving(both, kind, name, release)
         lines.append(
             "-- From 12.1 on the queries read these. An older release has none of them: ORA-00942 is expected there."
         )
-        lines += _serving({view: causes for view, causes in since.items() if view not in before}, kind, name)
+        lines += _serving({view: causes for view, causes in since.items() if view not in before}, kind, name, release)
     else:
-        lines += _serving(since, kind, name)
+        lines += _serving(since, kind, name, release)
     return "\n".join(lines) + "\n"
 
 
@@ -104,7 +131,9 @@ def granted_for_polls(view: str) -> bool:
     return owned_by_sys(view) in {owned_by_sys(name) for name in polled if name}
 
 
-def _serving(views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str) -> Iterator[str]:
+def _serving(
+    views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str, release: str | None
+) -> Iterator[str]:
     for view, causes in views.items():
         if not granted_for_polls(view):
             yield from wrap(
@@ -114,7 +143,7 @@ def _serving(views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str) 
                 subsequent_indent="--   ",
                 break_on_hyphens=False,
             )
-            yield from grant_lines([view], kind, user)
+            yield from grant_lines([view], kind, user, release)
 
 
 def _head(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
@@ -126,12 +155,25 @@ def _head(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     else:
         yield f"-- latchscope on {release}, which has no containers."
     yield f"-- Run it as {traits.run_as}, in SQL*Plus. It makes {user}, who can only read."
+    yield QUIET_HOUR
+    yield from _privilege(kind, release)
     if traits.beyond:
         yield f"-- What stays hidden: {traits.beyond}."
     if kind == "standby":
         yield "-- A standby is open for reading only. Where its primary has no containers, run what --for 11.2 prints there."
     if traits.common_user:
         yield "alter session set container = CDB$ROOT;"
+
+
+def _privilege(kind: DatabaseKind, release: str | None) -> Iterator[str]:
+    """Which privilege the script grants, and what to do where another one is right."""
+    if kind in RDSADMIN:
+        yield "-- It grants SELECT: rdsadmin passes on what the master user has. READ would allow queries and no locks."
+    elif privilege(kind, release) == "select":
+        yield f"-- It grants SELECT, for releases before {READ_SINCE}. From there on write read for select: READ allows no locks."
+    else:
+        yield f"-- It grants READ, which allows queries and no locks. Before {READ_SINCE} it ends with ORA-00990, and where you may not"
+        yield "-- pass it on with ORA-01031: write select for read there."
 
 
 def _asking(user: str) -> Iterator[str]:
@@ -156,16 +198,16 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
         yield f"alter user {user} set container_data = all container = current;"
 
 
-def _grants(kind: DatabaseKind, user: str, latch: bool) -> Iterator[str]:
+def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> Iterator[str]:
     granted = {collector.granted_on: collector for collector in collectors().values() if collector.granted_on}
     for collector in granted.values():  # one for each object: two collectors may read the same view
         if not collector.view.startswith("x$"):
-            yield grant(collector, user, kind)
+            yield grant(collector, user, kind, release)
         elif TRAITS[kind].opens_x_tables and latch:
             yield UP_TO_12_1
             yield f"-- {NOTHING_IS_REPLACED}."
-            yield grant(collector, user, kind)
-    yield from grant_lines(ON_REQUEST, kind, user)
+            yield grant(collector, user, kind, release)
+    yield from grant_lines(ON_REQUEST, kind, user, release)
 
 
 def _afterwards(kind: DatabaseKind, latch: bool) -> Iterator[str]:

@@ -1,9 +1,9 @@
-select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12, n13, n14, n15
+select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12, n13, n14, n15
   from (
-      select 'v$latch' as of_view, name as t1, to_char(null) as t2, to_char(null) as t3, latch# as n1, gets as n2,
-             misses as n3, sleeps as n4, spin_gets as n5, wait_time as n6, to_number(null) as n7, to_number(null) as n8,
-             to_number(null) as n9, to_number(null) as n10, to_number(null) as n11, to_number(null) as n12,
-             to_number(null) as n13, to_number(null) as n14, to_number(null) as n15
+      select 'v$latch' as of_view, name as t1, to_char(null) as t2, latch# as n1, gets as n2, misses as n3, sleeps as n4,
+             spin_gets as n5, wait_time as n6, to_number(null) as n7, to_number(null) as n8, to_number(null) as n9,
+             to_number(null) as n10, to_number(null) as n11, to_number(null) as n12, to_number(null) as n13,
+             to_number(null) as n14, to_number(null) as n15
         from (
               select /* latchscope v$latch */
                      max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
@@ -14,8 +14,8 @@ select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7
                               'undo global data', 'messages')
                group by name)
       union all
-      select 'v$latch_misses', parent_name, location, null, nwfail_count, sleep_count, wtr_slp_count, longhold_count, null,
-             null, null, null, null, null, null, null, null, null, null
+      select 'v$latch_misses', parent_name, location, nwfail_count, sleep_count, wtr_slp_count, longhold_count, null, null,
+             null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$latch_misses */
                      parent_name, location, sum(nwfail_count) as nwfail_count, sum(sleep_count) as sleep_count,
@@ -25,8 +25,8 @@ select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7
                  and (sleep_count > 0 or wtr_slp_count > 0)
                group by parent_name, location)
       union all
-      select 'v$mutex_sleep', mutex_type, location, null, sleeps, wait_time, null, null, null, null, null, null, null, null,
-             null, null, null, null, null
+      select 'v$mutex_sleep', mutex_type, location, sleeps, wait_time, null, null, null, null, null, null, null, null, null,
+             null, null, null, null
         from (
               select /* latchscope v$mutex_sleep */
                      mutex_type, replace(location, chr(0)) as location, sum(sleeps) as sleeps,
@@ -35,8 +35,8 @@ select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7
                where mutex_type = 'Row Cache'
                group by mutex_type, replace(location, chr(0)))
       union all
-      select 'v$osstat', stat_name, null, null, level_now, total, null, null, null, null, null, null, null, null, null,
-             null, null, null, null
+      select 'v$osstat', stat_name, null, level_now, total, null, null, null, null, null, null, null, null, null, null,
+             null, null, null
         from (
               select /* latchscope v$osstat */ stat_name,
                      case when stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES')
@@ -49,33 +49,15 @@ select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7
                                    'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME', 'VM_IN_BYTES',
                                    'VM_OUT_BYTES'))
       union all
-      select 'v$rowcache', type, parameter, null, cache#, subordinate#, count, usage, fixed, gets, getmisses, scans,
-             scanmisses, scancompletes, modifications, flushes, dlm_requests, dlm_conflicts, dlm_releases
+      select 'v$rowcache', type, parameter, cache#, subordinate#, count, usage, fixed, gets, getmisses, scans, scanmisses,
+             scancompletes, modifications, flushes, dlm_requests, dlm_conflicts, dlm_releases
         from (
               select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
               scans, scanmisses, scancompletes, modifications, flushes,
               dlm_requests, dlm_conflicts, dlm_releases from v$rowcache)
       union all
-      select 'v$sga_resize_ops', component, start_time, oper_type, initial_size, final_size, null, null, null, null, null,
-             null, null, null, null, null, null, null, null
-        from (
-              select /* latchscope v$sga_resize_ops */
-                     component, to_char(start_time, 'YYYY-MM-DD HH24:MI:SS') as start_time, oper_type,
-                     initial_size, final_size
-                from v$sga_resize_ops
-               where component = 'shared pool'
-                 and start_time > sysdate - 10 / 1440)
-      union all
-      select 'v$sgastat', pool, name, null, bytes, null, null, null, null, null, null, null, null, null, null, null, null,
-             null, null
-        from (
-              select /* latchscope v$sgastat */ pool, name, bytes
-                from v$sgastat
-               where pool = 'shared pool'
-                 and (name like 'KQR%' or name like 'row cache%' or name = 'free memory'))
-      union all
-      select 'v$sys_time_model', stat_name, null, null, value, null, null, null, null, null, null, null, null, null, null,
-             null, null, null, null
+      select 'v$sys_time_model', stat_name, null, value, null, null, null, null, null, null, null, null, null, null, null,
+             null, null, null
         from (
               select /* latchscope v$sys_time_model */ stat_name, value
                 from v$sys_time_model
@@ -83,8 +65,8 @@ select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7
                                    'failed parse elapsed time', 'connection management call elapsed time',
                                    'sequence load elapsed time'))
       union all
-      select 'v$sysstat', name, null, null, value, null, null, null, null, null, null, null, null, null, null, null, null,
-             null, null
+      select 'v$sysstat', name, null, value, null, null, null, null, null, null, null, null, null, null, null, null, null,
+             null
         from (
               select /* latchscope v$sysstat */ name, value
                 from v$sysstat
@@ -92,7 +74,7 @@ select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7
                               'execute count', 'logons cumulative', 'user calls', 'user commits', 'user rollbacks',
                               'recursive calls', 'session cursor cache hits'))
       union all
-      select 'v$system_event', event, null, null, total_waits, total_timeouts, time_waited_micro, total_waits_fg,
+      select 'v$system_event', event, null, total_waits, total_timeouts, time_waited_micro, total_waits_fg,
              time_waited_micro_fg, null, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$system_event */ event, total_waits, total_timeouts, time_waited_micro,
@@ -107,16 +89,4 @@ select /* latchscope counters */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7
                                'enq: SV -  contention', 'enq: RC - Result Cache: Contention',
                                'enq: TX - row lock contention', 'enq: TX - allocate ITL entry',
                                'LCK0 row cache object free', 'resmgr:cpu quantum'))
-      union all
-      select 'v$undostat', begin_time, null, null, undotsn, txncount, maxconcurrency, maxquerylen, tuned_undoretention,
-             unexpiredblks, expiredblks, null, null, null, null, null, null, null, null
-        from (
-              select /* latchscope v$undostat */
-                     begin_time, undotsn, txncount, maxconcurrency, maxquerylen, tuned_undoretention,
-                     unexpiredblks, expiredblks
-                from (select to_char(begin_time, 'YYYY-MM-DD HH24:MI:SS') as begin_time, undotsn, txncount,
-                             maxconcurrency, maxquerylen, tuned_undoretention, unexpiredblks, expiredblks
-                        from v$undostat
-                       order by begin_time desc)
-               where rownum <= 6)
 )

@@ -9,7 +9,7 @@ from collectors.groups.group import Group, groups
 log = logging.getLogger("latchscope.poll")
 
 ASIDE_SECONDS = 3600.0
-"""How long the views of a group are read one by one after the group was refused, failed or was slow."""
+"""How long the statement of a group is not sent after it was refused, failed or was slow."""
 SLOW_SECONDS = 1.0
 """A group that takes longer is slow. On a healthy instance its views take a fraction of this one by one."""
 SLOW_IN_A_ROW, REST_SECONDS = 3, 600.0
@@ -26,15 +26,16 @@ class Grouping:
         self._slow: dict[str, tuple[int, float, str]] = {}
 
     def usable(self) -> list[Group]:
-        """The groups that one statement reads now."""
+        """The groups that one statement reads now, those of most views first: a view may be in several."""
         now = self._clock()
-        return [group for name, group in groups().items() if self._until.get(name, now) <= now]
+        usable = [group for name, group in groups().items() if self._until.get(name, now) <= now]
+        return sorted(usable, key=lambda group: -len(group.views))
 
     def set_aside(self, group: Group, why: str) -> None:
-        """Read the views of a group one by one for an hour, so that a problem of one view costs only that view."""
+        """Do without the statement of a group for an hour, so that a problem of one view costs only that view."""
         self._until[group.name] = self._clock() + ASIDE_SECONDS
         log.info(
-            "%s: the views of the group %s are asked for one by one for an hour: %s", self._database, group.name, why
+            "%s: the views of the group %s are not asked for together for an hour: %s", self._database, group.name, why
         )
 
     def resting(self, view: str) -> str | None:

@@ -7,7 +7,7 @@ of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits
 from collections.abc import Mapping, Sequence
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.granting.script import ANYBODY, grant
+from collectors.granting.script import ANYBODY, grant, privilege
 from collectors.model import Missing, Reading, Row, Rows
 from collectors.oracle_errors import Cancelled
 from collectors.poll import Connection
@@ -47,7 +47,7 @@ def look_for_blockers(
     """
     held = _read(connection, VIEW, release)
     if isinstance(held, Rows) and elsewhere:
-        found, notes = _elsewhere(connection, elsewhere[:MOST_ELSEWHERE])
+        found, notes = _elsewhere(connection, release, elsewhere[:MOST_ELSEWHERE])
         held = Rows(VIEW, (*held.rows, *found), notes)
     return {VIEW: held, LIBRARY_CACHE: _read(connection, LIBRARY_CACHE, release)}
 
@@ -59,7 +59,7 @@ def _read(connection: Connection, view: str, release: str | None) -> Reading:
     try:
         answer = connection.query(statement, {})
     except ViewRefused as error:
-        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY))
+        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
     except Cancelled as error:
         return Missing(view, "failed", f"{view}: the look hit its deadline and was ended: {error}", LATER)
     except StatementError as error:
@@ -67,14 +67,17 @@ def _read(connection: Connection, view: str, release: str | None) -> Reading:
     return Rows(view, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))
 
 
-def _elsewhere(connection: Connection, sessions: Sequence[tuple[int, int]]) -> tuple[list[Row], tuple[str, ...]]:
+def _elsewhere(
+    connection: Connection, release: str | None, sessions: Sequence[tuple[int, int]]
+) -> tuple[list[Row], tuple[str, ...]]:
     """The sessions as gv$session has them. `notes` say why a session is known by its SID only."""
     found: list[Row] = []
     for instance, sid in sessions:
         try:
             answer = connection.query(ELSEWHERE, {"instance": instance, "sid": sid})
         except StatementError as error:
-            cure = f"; grant select on sys.gv_$session to {ANYBODY};" if isinstance(error, ViewRefused) else ""
+            opening = f"; grant {privilege('11.2', release)} on sys.gv_$session to {ANYBODY};"
+            cure = opening if isinstance(error, ViewRefused) else ""
             return found, (
                 f"session {sid} of instance {instance} is known by its SID alone (gv$session: {error}{cure})",
             )

@@ -28,6 +28,7 @@ class Burst:
     """
 
     def __init__(self, release: str | None, looks: int = LONGEST_BURST) -> None:
+        self._release = release
         self._statement = text_for(collectors()[VIEW].statements, release)
         self._rows: list[Row] = []
         self._looks = 0
@@ -58,7 +59,7 @@ class Burst:
         try:
             answer = connection.query(self._statement, {})
         except ViewRefused as error:
-            self._missing = Missing(VIEW, "refused", f"{VIEW}: {error}", grant(collectors()[VIEW], ANYBODY))
+            self._missing = Missing(VIEW, "refused", f"{VIEW}: {error}", grant(collectors()[VIEW], ANYBODY, release=self._release))
             return
         except StatementError as error:
             self._missing = Missing(VIEW, "failed", f"{VIEW}: {error}", "see the error; the polls go on")

@@ -19,20 +19,21 @@ INSTANCE = Collector(
         Column("uptime_seconds", ColumnKind.GAUGE, "s", "seconds since the start, by the database host's clock"),
         Column("taken_at", ColumnKind.TEXT, "date", "now, UTC, by the database host's clock"),
     ),
-    # startup_time and sysdate share the host's time zone; their difference needs no zone at all.
+    # startup_time and systimestamp share the host's time zone, so their difference needs none, unless a parameter puts
+    # the clock of SQL into another one (`collectors.clock`). FIXED_DATE changes sysdate only.
     statements={
         "11.2": """
             select /* latchscope v$instance */
                    instance_number, instance_name, host_name, version, status, parallel,
                    to_char(startup_time, 'YYYY-MM-DD HH24:MI:SS') as startup_time,
-                   round((sysdate - startup_time) * 86400) as uptime_seconds,
+                   round((cast(systimestamp as date) - startup_time) * 86400) as uptime_seconds,
                    sys_extract_utc(systimestamp) as taken_at
               from v$instance""",
         "18": """
             select /* latchscope v$instance */
                    instance_number, instance_name, host_name, version, version_full, status, parallel,
                    to_char(startup_time, 'YYYY-MM-DD HH24:MI:SS') as startup_time,
-                   round((sysdate - startup_time) * 86400) as uptime_seconds,
+                   round((cast(systimestamp as date) - startup_time) * 86400) as uptime_seconds,
                    sys_extract_utc(systimestamp) as taken_at
               from v$instance""",
     },

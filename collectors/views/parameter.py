@@ -11,11 +11,11 @@ _NAMED = """name in ('undo_management', 'undo_tablespace', 'undo_retention', 'cp
                             'memory_target', 'statistics_level', 'result_cache_mode', 'result_cache_max_size',
                             '_rollback_segment_count', '_smu_debug_mode', '_undo_autotune',
                             'optimizer_adaptive_features', 'optimizer_adaptive_statistics',
-                            'optimizer_dynamic_sampling')"""
+                            'optimizer_dynamic_sampling', 'time_at_dbtimezone', 'sysdate_at_dbtimezone')"""
 
 PARAMETER = Collector(
     view="v$parameter",
-    about="settings of undo, cursors, shared pool and processors, of the instance and of each container",
+    about="settings of undo, cursors, shared pool, processors and clock, of the instance and of each container",
     columns=(
         Column("con_id", ColumnKind.KEY, "", "container, 12.1 and later; 0 holds where a container has no row"),
         Column("name", ColumnKind.KEY, "", "parameter"),

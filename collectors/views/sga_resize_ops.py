@@ -1,6 +1,8 @@
 """v$sga_resize_ops: whether the shared pool was made smaller lately, which empties dictionary caches.
 
 Each row is one move of a granule. Several happen within one second and then look alike, and each of them counts.
+start_time is in the host's time zone; where a parameter puts the clock of SQL into another one, the window is not known
+(`collectors.clock`).
 """
 
 from collectors.model import Collector, Column, ColumnKind
@@ -22,10 +24,11 @@ SGA_RESIZE_OPS = Collector(
                    initial_size, final_size
               from v$sga_resize_ops
              where component = 'shared pool'
-               and start_time > sysdate - 10 / 1440""",
+               and start_time > cast(systimestamp as date) - 10 / 1440""",
     },
     without="whether a shrinking shared pool throws dictionary entries out",
     granted_on="sys.v_$sga_resize_ops",
+    every_seconds=60.0,
     repeats="kept",
     after=("v$instance",),
 )

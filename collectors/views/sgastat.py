@@ -25,6 +25,7 @@ SGASTAT = Collector(
     },
     without="whether row cache objects grow without end",
     granted_on="sys.v_$sgastat",
+    every_seconds=60.0,
     repeats="sum",
     after=("v$instance",),
 )

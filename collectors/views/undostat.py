@@ -1,10 +1,10 @@
-"""v$undostat: concurrency and retention of undo in the last hour, in ten-minute rows; the first row is partial."""
+"""v$undostat: concurrency and retention of undo in the newest ten-minute row, which is not full yet."""
 
 from collectors.model import Collector, Column, ColumnKind
 
 UNDOSTAT = Collector(
     view="v$undostat",
-    about="the six newest ten-minute rows of undo statistics, of each container",
+    about="the newest ten-minute row of undo statistics, of each container",
     columns=(
         Column("con_id", ColumnKind.KEY, "", "container, 12.1 and later; with local undo each has rows of its own"),
         Column("begin_time", ColumnKind.KEY, "", "start of the row, the database host's local time"),
@@ -30,7 +30,7 @@ UNDOSTAT = Collector(
                            maxconcurrency, maxquerylen, tuned_undoretention, unexpiredblks, expiredblks
                       from v$undostat
                      order by begin_time desc)
-             where rownum <= 6""",
+             where rownum <= 1""",
         "12.1": """
             select /* latchscope v$undostat */
                    con_id, begin_time, undotsn, txncount, maxconcurrency, maxquerylen, tuned_undoretention,
@@ -39,9 +39,10 @@ UNDOSTAT = Collector(
                            maxconcurrency, maxquerylen, tuned_undoretention, unexpiredblks, expiredblks,
                            row_number() over (partition by con_id order by begin_time desc) as newest
                       from v$undostat)
-             where newest <= 6""",
+             where newest = 1""",
     },
     without="how many transactions ran at once, to compare with the number of undo segments",
     granted_on="sys.v_$undostat",
+    every_seconds=60.0,
     after=("v$instance",),
 )

@@ -138,6 +138,8 @@ def counts_of(context: SignalContext, child: int) -> LatchCounts:
 
 def active_sessions(context: SignalContext) -> float:
     """Average active sessions: DB time per second. NotPredictable if it is unknown."""
+    if context.inside_pdb:
+        raise NotPredictable("inside a PDB only its own sessions are known, and the row cache is that of the whole CDB")
     db_time = context.seconds_of("DB time")
     if db_time is None or not context.delta.basis.seconds:
         raise NotPredictable("DB time is missing, so the number of active sessions is unknown: grant v$sys_time_model")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rules.containers import no_share
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of, percent
 from rules.plausibility import contradictions
@@ -104,7 +105,9 @@ def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> S
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", called="row cache waits, share of DB time")
 def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of DB time lost in row cache waits. The impact gate uses it."""
+    """Share of DB time lost in row cache waits. The impact gate uses it. Unknown inside a PDB."""
+    if context.inside_pdb:
+        return no_share()
     share = waited_share_of_db_time(context, context.row_cache_wait_seconds, "v$system_event", "time_waited_micro")
     if not context.lost.untold(ROW_CACHE_SURFACES) or isinstance(share, Unknown):
         return share

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from collectors.clock import other_time_zone
 from collectors.model import Missing, Row, number
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
@@ -16,7 +17,18 @@ def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
     total = context.sum_of(rows, "bytes")
     if total is None:
         return context.why_unknown("v$sgastat", "bytes")
-    return Known(total, f"{total / 2**20:,.0f} MiB")
+    return Known(total, context.aged("v$sgastat", f"{total / 2**20:,.0f} MiB"))
+
+
+def _no_window(context: SignalContext) -> Unknown | None:
+    """Why the resizes of the last ten minutes are unknown: no rows, or a clock in another time zone than theirs."""
+    if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
+        return context.why_unknown("v$sga_resize_ops")
+    elsewhere = other_time_zone(context.delta.rows("v$parameter"), context.delta.rows("sys_context"))
+    if elsewhere is None:
+        return None
+    why = f"{elsewhere}: the clock of SQL may be in another time zone than the start of a resize, so its age is unknown"
+    return Unknown("v$sga_resize_ops", why, "read v$sga_resize_ops yourself", absent=True)
 
 
 def _sizeless(rows: Iterable[Row]) -> bool:
@@ -27,30 +39,31 @@ def _sizeless(rows: Iterable[Row]) -> bool:
 @signal(unit="operations", of="v$sga_resize_ops")
 def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue:
     """Number of times the shared pool shrank in the last ten minutes. Each granule that moves counts."""
-    if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
-        return context.why_unknown("v$sga_resize_ops")
+    if (unknown := _no_window(context)) is not None:
+        return unknown
     pool = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
     if _sizeless(pool):
         return context.why_unknown("v$sga_resize_ops", "initial_size")
     rows = [row for row in pool if (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)]
-    return Known(float(len(rows)), ", ".join(sorted({str(row.get("start_time")) for row in rows})))
+    moments = ", ".join(sorted({str(row.get("start_time")) for row in rows}))
+    return Known(float(len(rows)), context.aged("v$sga_resize_ops", moments))
 
 
 @signal(unit="ratio", of="v$sga_resize_ops")
 def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> SignalValue:
     """Part of its size that the shared pool lost in the last ten minutes, from its largest to its smallest."""
-    if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
-        return context.why_unknown("v$sga_resize_ops")
+    if (unknown := _no_window(context)) is not None:
+        return unknown
     rows = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
     if _sizeless(rows):
         return context.why_unknown("v$sga_resize_ops", "initial_size")
     sizes = [(number(row.get("initial_size")), number(row.get("final_size"))) for row in rows]
     shrinks = [(before, after) for before, after in sizes if before and after is not None and after < before]
     if not shrinks:
-        return Known(0.0, "no shrink")
+        return Known(0.0, context.aged("v$sga_resize_ops", "no shrink"))
     largest, smallest = max(before for before, _ in shrinks), min(after for _, after in shrinks)
     shrunk = f"from {largest / 2**20:,.0f} to {smallest / 2**20:,.0f} MiB"
-    return Known(1 - smallest / largest, shrunk)
+    return Known(1 - smallest / largest, context.aged("v$sga_resize_ops", shrunk))
 
 
 @signal(unit="ratio", of="v$rowcache", share_of="look-ups")

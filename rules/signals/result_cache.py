@@ -1,6 +1,7 @@
 """Signals of the result cache latch, which has no wait event of its own and is not part of the row cache."""
 
 from collectors.model import RESULT_CACHE_LATCH, Row, number
+from rules.containers import no_share
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.signals import Subject, enough_sleeps, signal
@@ -56,7 +57,9 @@ def average_result_cache_sleep(context: SignalContext, subject: Subject) -> Sign
     unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache", called="result cache waits, share of DB time"
 )
 def result_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of DB time slept for the result cache latch."""
+    """Share of DB time slept for the result cache latch. Unknown inside a PDB."""
+    if context.inside_pdb:
+        return _listed(context, no_share())
     waited = context.surface_wait_seconds("result-cache")
     return _listed(context, waited_share_of_db_time(context, waited, "v$latch", "wait_time"))
 

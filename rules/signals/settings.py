@@ -99,7 +99,7 @@ def tuned_retention_ratio(context: SignalContext, subject: Subject) -> SignalVal
             return context.why_unknown("v$undostat", "tuned_undoretention")
         if not retention:
             return context.why_unknown("v$parameter", "undo_retention")
-        derivation = f"{tuned:,.0f} s tuned{_of(row, rows)}, {retention:,.0f} s asked for"
+        derivation = context.aged("v$undostat", f"{tuned:,.0f} s tuned{_of(row, rows)}, {retention:,.0f} s asked for")
         ratios.append(Known(tuned / retention, derivation))
     most = max(ratios, key=lambda ratio: ratio.value, default=None)
     return context.why_unknown("v$undostat", "tuned_undoretention") if most is None else most
@@ -115,7 +115,8 @@ def unexpired_share_of_undo(context: SignalContext, subject: Subject) -> SignalV
         if unexpired is None or expired is None:
             return context.why_unknown("v$undostat", "unexpiredblks")
         if blocks := unexpired + expired:
-            shares.append(Known(unexpired / blocks, f"{unexpired:,.0f} of {blocks:,.0f} blocks{_of(row, rows)}"))
+            derivation = f"{unexpired:,.0f} of {blocks:,.0f} blocks{_of(row, rows)}"
+            shares.append(Known(unexpired / blocks, context.aged("v$undostat", derivation)))
     most = max(shares, key=lambda share: share.value, default=None)
     return context.why_unknown("v$undostat", "unexpiredblks") if most is None else most
 
@@ -129,6 +130,5 @@ def undo_segments_per_transaction(context: SignalContext, subject: Subject) -> S
         return segments
     if not most:
         return context.why_unknown("v$undostat", "maxconcurrency")
-    return Known(
-        segments.value / most, f"{segments.value:,.0f} entries, {most:,.0f} transactions at most", segments.value, most
-    )
+    derivation = context.aged("v$undostat", f"{segments.value:,.0f} entries, {most:,.0f} transactions at most")
+    return Known(segments.value / most, derivation, segments.value, most)

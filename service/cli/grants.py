@@ -34,4 +34,4 @@ def grants(
     if confirm:
         causes = catalogue().values()
         before, since = views_before_containers(causes), views_since_containers(causes)
-        typer.echo(confirming_script(user, chosen, before, since), nl=False)
+        typer.echo(confirming_script(user, chosen, before, since, release_named(kind)), nl=False)

@@ -77,7 +77,7 @@ def _wait_link(context: SignalContext, surface: Surface, usual: Mapping[str, Usu
     impact, seconds = context.impact_of((surface,)), context.surface_wait_seconds(surface)
     share = impact.share_of_db_time if impact else None
     many = impact.waiting_sessions if impact else None
-    db_time, name = context.seconds_of("DB time"), SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
+    db_time, name = context.shared_db_time, SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH)
     by_share = share is not None
     words = "How long they wait is unknown."
     if seconds is not None:

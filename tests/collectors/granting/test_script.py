@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
-from collectors.granting.script import grant_lines, grants_script
+from collectors.granting.script import grant_lines, grants_script, privilege
 
 each = pytest.mark.parametrize("kind", KINDS)
 
@@ -72,7 +72,7 @@ def test_script_for_a_container_asks_nobody() -> None:
 def test_grants_and_views_parse_as_oracle_reads_them(kind: DatabaseKind) -> None:
     lines = grants_script("LATCHSCOPE", kind).splitlines()
     for line in lines:
-        if line.startswith(("grant select", "create view")):
+        if line.startswith(("grant select", "grant read", "create view")):
             (parsed,) = sqlglot.parse(line, read="oracle")
             assert isinstance(parsed, sqlglot.exp.Grant | sqlglot.exp.Create), line
     blocks = [at for at, line in enumerate(lines) if line.startswith("begin ")]
@@ -109,7 +109,39 @@ def test_grants_script_for_rds_goes_through_rdsadmin(kind: DatabaseKind) -> None
 def test_grants_script_for_autonomous_names_the_role_and_grants_it_not() -> None:
     text = grants_script("LATCHSCOPE", "autonomous")
     assert "-- them, and the whole dictionary" in text and "SELECT_CATALOG_ROLE" in text
-    assert "grant select on sys.v_$latch to LATCHSCOPE;" in text
+    assert "grant read on sys.v_$latch to LATCHSCOPE;" in text and "write select for read" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "release", "granted"),
+    [
+        ("cdb", None, "read"),
+        ("cdb", "19c", "read"),
+        ("cdb", "12.2", "read"),
+        ("cdb", "12.1.0.2", "read"),
+        ("cdb", "12.1.0.1", "select"),
+        ("cdb", "12.1", "select"),
+        ("pdb", None, "read"),
+        ("standby", None, "read"),
+        ("autonomous", None, "read"),
+        ("11.2", None, "select"),
+        ("11.2", "11.2.0.4", "select"),
+        ("11.2", "19.3.0.0.0", "read"),
+        ("rds", "19.3.0.0.0", "select"),
+    ],
+)
+def test_script_grants_read_from_the_release_that_has_it(kind: DatabaseKind, release: str | None, granted: str) -> None:
+    text = grants_script("LATCHSCOPE", kind, release=release)
+    other = {"read": "select", "select": "read"}[granted]
+    assert privilege(kind, release) == granted and not re.search(rf"^grant {other} ", text, re.MULTILINE)
+    assert (kind == "rds") or f"grant {granted} on sys.v_$latch to " in text
+    assert f"It grants {granted.upper()}" in text
+
+
+@each
+def test_script_says_what_grants_do_to_cursors_and_when_to_run_them(kind: DatabaseKind) -> None:
+    head = grants_script("LATCHSCOPE", kind).partition("create profile")[0]
+    assert "invalidates the cursors" in head and "in a quiet hour, never during an incident" in head
 
 
 @each
@@ -139,10 +171,10 @@ def test_grants_script_replaces_no_view_of_anybody(kind: DatabaseKind) -> None:
 def test_grant_lines_take_any_object_of_sys() -> None:
     asked = ["v$sqlstats", "dba_tables", "sys.v_$latch", "CDB_USERS"]
     assert list(grant_lines(asked, "cdb", "C##L")) == [
-        "grant select on sys.v_$sqlstats to C##L;",
-        "grant select on sys.dba_tables to C##L;",
-        "grant select on sys.v_$latch to C##L;",
-        "grant select on sys.cdb_users to C##L;",
+        "grant read on sys.v_$sqlstats to C##L;",
+        "grant read on sys.dba_tables to C##L;",
+        "grant read on sys.v_$latch to C##L;",
+        "grant read on sys.cdb_users to C##L;",
     ]
     assert list(grant_lines(["v$sqlstats"], "rds-cdb", "lscope")) == [
         "begin rdsadmin.rdsadmin_util.grant_sys_object('V_$SQLSTATS', 'LSCOPE', 'SELECT'); end;\n/"

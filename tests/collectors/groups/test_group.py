@@ -52,14 +52,24 @@ def test_every_part_has_a_cell_for_every_column_and_texts_apart_from_numbers(nam
 def test_group_is_there_for_every_release_we_poll(group: str) -> None:
     texts = {release: groups()[group].text(f"{release}.0.0") for release in RELEASES}
     assert all(texts.values()) and groups()[group].text("10.2.0.4.0") is None
-    assert "con_id" not in (texts["11.2"] or parsed("", "")).sql and "con_id" in (texts["12.1"] or parsed("", "")).sql
+    columns = {release: {view: dict(text.views[view]) for view in text.views} for release, text in texts.items() if text}
+    of_containers = {view for view, found in columns["12.1"].items() if {"con_id", "fastgets"} & found.keys()}
+    assert of_containers and not any({"con_id", "fastgets"} & columns["11.2"][view].keys() for view in of_containers)
 
 
 def test_no_view_of_its_own_waits_for_one_of_a_group() -> None:
     grouped = {view for group in groups().values() for view in group.views}
     for collector in collectors().values():
         assert not (grouped & set(collector.after)), f"{collector.view} would be asked before what it needs"
-    assert not any(collectors()[view].once or collectors()[view].every_seconds for view in grouped)
+    assert not any(collectors()[view].once for view in grouped)
+
+
+def test_what_is_due_once_a_minute_is_asked_with_all_that_every_poll_asks() -> None:
+    """So that it costs no round trip of its own."""
+    every_poll, sometimes = groups()["counters"].views, groups()["counters_and_levels"].views
+    assert every_poll < sometimes and not any(collectors()[view].every_seconds for view in every_poll)
+    assert {collectors()[view].every_seconds for view in sometimes - every_poll} == {60.0}
+    assert sometimes - every_poll == {"v$undostat", "v$sgastat", "v$sga_resize_ops"}
 
 
 ROWS: Mapping[str, list[dict[str, Value]]] = {

@@ -87,7 +87,7 @@ def test_look_asks_for_a_session_of_another_instance_by_its_name_and_for_two_at_
 
 @pytest.mark.parametrize(
     ("error", "cure"),
-    [(ViewRefused("ORA-00942"), "grant select on sys.gv_$session to <user>;"), (Cancelled("DPY-4024"), "DPY-4024")],
+    [(ViewRefused("ORA-00942"), "grant read on sys.gv_$session to <user>;"), (Cancelled("DPY-4024"), "DPY-4024")],
 )
 def test_look_that_may_not_ask_other_instances_keeps_what_it_found_and_says_so(error: Exception, cure: str) -> None:
     asked = Cluster()
