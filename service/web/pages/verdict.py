@@ -154,7 +154,7 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         do_not = NOT_CURED
     elif finding:
         title, lede, do_not = finding.title, finding.lede, finding.do_not
-    elif _some_waited(diagnosis):
+    elif (cost := diagnosis.impact) is not None and (cost.waiting_sessions or cost.share_of_db_time):
         title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:
         title, lede, do_not = NOTHING_TO_DO, NO_SESSION, NOTHING_TO_TUNE
@@ -176,11 +176,6 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         sure=sureness(finding) if finding else "",
         act=False,
     )
-
-
-def _some_waited(diagnosis: Diagnosis) -> bool:
-    impact = diagnosis.impact
-    return impact is not None and bool(impact.waiting_sessions or impact.share_of_db_time)
 
 
 def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime | None) -> VerdictCard:
