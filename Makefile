@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs check format docs site sbom pictures screenshots bench bench-model soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs check format docs site sbom screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -62,9 +62,6 @@ sbom: .venv/.ready  ## what a release is made of, with licences: dist/latchscope
 	@mkdir -p dist
 	@$(UV) export --frozen --no-dev --all-extras --format cyclonedx1.5 --quiet | $(RUN) python -m docs.licences > dist/latchscope.cdx.json
 	@echo "dist/latchscope.cdx.json"
-
-pictures: .venv/.ready  ## draw the dashboards from live answers into docs/images
-	$(RUN) python -m docs.pictures
 
 screenshots: .venv/.ready  ## take pictures of the pages and of the terminal view into docs/images
 	$(RUN) python -m docs.page_pictures

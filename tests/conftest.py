@@ -42,7 +42,7 @@ WAITING = (
     "tests/service/test_end_to_end.py",
     "tests/service/config/test_secrets_stay_hidden.py",
     "tests/repo/test_prometheus.py",
-    "tests/repo/test_grafana.py",
+    "tests/repo/grafana/test_live.py",
     "tests/service/test_demo_wire.py",
     "tests/service/store/test_writer.py",
     "tests/service/store/queries/test_topics.py",

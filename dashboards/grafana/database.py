@@ -2,13 +2,14 @@
 
 from details import details
 from panels import (
+    BY_AGE,
     BY_SESSIONS,
     BY_SEVERITY,
     BY_SHARE,
     SEVERITIES,
-    SEVERITY_WORDS,
     Json,
     annotation,
+    column,
     dashboard,
     link,
     override,
@@ -20,7 +21,26 @@ from panels import (
     timeseries,
     web_link,
 )
-from shared import IMPACT, PAGE, SESSIONS, S, chosen, largest, recorded, to_page
+from shared import (
+    IMPACT,
+    MEAN,
+    PAGE,
+    SESSIONS,
+    WRAPPED,
+    S,
+    chosen,
+    firing,
+    largest,
+    recorded,
+    severity_cells,
+    to_page,
+)
+
+STORM = "DB time lost over time"
+"""The graph on the first screen."""
+BY_EVENT = f"Waiting by event, {MEAN}"
+LOOKUPS = f"Look-ups by cache, {MEAN}"
+SPENT = f"DB time and waits, {MEAN}"
 
 
 def database(address: str) -> Json:
@@ -29,7 +49,7 @@ def database(address: str) -> Json:
         "latchscope-database",
         "latchscope / Database",
         "One database: what is wrong, since when, and what to do now. Below: where the time goes.",
-        chosen(several=False, address=address),
+        chosen(several=False, pages=address),
         [*_figures(), _verdict(), *_over_time(), *_where(), *details()],
         annotations=_annotations(),
         links=[
@@ -41,12 +61,20 @@ def database(address: str) -> Json:
 def _annotations() -> list[Json]:
     troubled = f'latchscope_finding{{{S},severity=~"notice|warning|critical"}}'
     mark, start = "latchscope_change_mark_timestamp_seconds", "latchscope_instance_start_timestamp_seconds"
-    fired = f'ALERTS{{{S},alertstate="firing"}}'
+    shown = f"max by (cause, cache) ({troubled})"
+    fired = firing("alertname", 'alertname!="LatchscopeFindingActive"')
     return [
-        annotation("Episodes", "orange", troubled, "{{cause}}", "{{cache}} ({{severity}})", "cause,severity"),
-        annotation("Change marks", "purple", f"{mark}{{{S}}} * 1000", "Change mark", "{{db}}", "db", moment=True),
-        annotation("Restarts", "blue", f"{start}{{{S}}} * 1000", "Instance started", "{{db}}", "db", moment=True),
-        annotation("Alerts", "red", fired, "{{alertname}}", "{{severity}}", "alertname,severity"),
+        annotation(
+            "Episodes", "orange", shown, "{{cause}}", "{{cache}}", "cause", on=[STORM, SPENT, BY_EVENT, LOOKUPS]
+        ),
+        annotation(
+            "Change marks", "purple", f"{mark}{{{S}}} * 1000", "Change mark", "{{db}}", "db", moment=True, switch=False
+        ),
+        annotation(
+            "Restarts", "blue", f"{start}{{{S}}} * 1000", "Instance started", "{{db}}", "db", moment=True, switch=False
+        ),
+        # Each alert adds a tint, and a few of them hide the graph, so somebody must ask for them.
+        annotation("Alerts", "red", fired, "{{alertname}}", "", "alertname", off=True, on=[STORM]),
     ]
 
 
@@ -59,28 +87,33 @@ def _figures() -> list[Json]:
             f"max(latchscope_severity{{{S}}})",
             BY_SEVERITY,
             words=SEVERITIES,
-            none="No data",
+            h=3,
         ),
         stat(
-            "DB time lost",
-            "Share of DB time that the waits of the surfaces in trouble cost in the last interval, as on the page.",
+            "Time lost",
+            "Share of DB time that the waits of the surfaces in trouble cost in the last poll's interval, as on the page.",
             "percentunit",
             f"max({IMPACT}{{{S}}})",
             BY_SHARE,
+            h=3,
         ),
         stat(
-            "Sessions waiting",
-            "Sessions that waited on the surfaces in trouble, on average. Waits that have not ended count too.",
+            "Waiting",
+            "Sessions that waited on the surfaces in trouble, on average over the last poll's interval. Open waits count too.",
             "short",
             f"max({SESSIONS}{{{S}}})",
             BY_SESSIONS,
+            h=3,
         ),
-        stat("Data age", "Time since the last good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
         stat(
-            "Instance up for",
+            "Data age", "Time since the last good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})", BY_AGE, h=3
+        ),
+        stat(
+            "Up for",
             "Time since the instance started; its counters began then.",
-            "s",
+            "dtdhms",
             f"time() - max(latchscope_instance_start_timestamp_seconds{{{S}}})",
+            h=3,
         ),
         stat(
             "Release",
@@ -89,41 +122,40 @@ def _figures() -> list[Json]:
             f"latchscope_info{{{S}}}",
             legend="{{release}} ({{mechanism}})",
             text="name",
+            h=3,
         ),
     ]
 
 
 def _verdict() -> Json:
-    shown = f"max by (severity, title, cache, action, check, cause, db) (latchscope_verdict_info{{{S}}})"
+    said = "severity, title, cache, action, check, do_not, cause, db"
+    shown = f"max by ({said}) (latchscope_verdict_info{{{S}}})"
     since = f"max by (cause, cache, db) (latchscope_trouble_since_timestamp_seconds{{{S}}}) * 1000"
-    coloured = {
-        "mappings": [{"type": "value", "options": SEVERITY_WORDS}],
-        "custom.cellOptions": {"type": "color-background"},
-        "custom.width": 110,
-    }
-    wrapped = {"custom.cellOptions": {"type": "auto", "wrapText": True}}
     about = link("What this cause is", f"{PAGE}/causes/${{__data.fields.cause}}")
     there = link("In latchscope, at this time", to_page("${__data.fields.db}"))
+    named = {"severity": "Severity", "title": "Cause", "action": "Do now", "check": "Check first", "do_not": "Do not"}
     return table(
         "Verdict",
-        "What is wrong, since when, what to do now and what to check first, in the page's words. The page has the evidence.",
+        "What is wrong, since when, what to do now, what to check first and what not to do, in the page's words. "
+        "The page has the evidence.",
         ("Found", "none", shown),
-        ("Since", "dateTimeAsLocal", since),
+        ("Since", "dateTimeFromNow", since),
         hide=["Value #A"],
-        rename={"severity": "Severity", "title": "Cause", "cache": "Cache", "action": "Do now", "check": "Check first"},
-        order=["severity", "title", "cache", "Value #B", "action", "check", "cause", "db"],
+        rename={**named, "cache": "Cache"},
+        order=["severity", "Value #B", "title", "action", "check", "do_not", "cache", "cause", "db"],
         overrides=[
-            override("Severity", coloured),
-            override("Cause", {"links": [about], **wrapped}),
-            override("Cache", {"custom.width": 170}),
-            override("Since", {"custom.width": 160}),
-            override("Do now", {"links": [there], **wrapped}),
-            override("Check first", wrapped),
+            override("Severity", severity_cells(words=True)),
+            override("Since", column(130)),
+            override("Cause", {"links": [about], **WRAPPED}),
+            override("Do now", {"links": [there], **WRAPPED}),
+            override("Check first", WRAPPED),
+            override("Do not", WRAPPED),
+            override("Cache", column(160)),
             override("cause", {"custom.hidden": True}),
             override("db", {"custom.hidden": True}),
         ],
         w=24,
-        h=5,
+        h=8,
     )
 
 
@@ -135,14 +167,18 @@ def severity_by(by: str) -> str:
 
 
 def _over_time() -> list[Json]:
+    surfaces = f"max by (surface) (latchscope_surface_impact_ratio{{{S}}})"
     return [
         timeseries(
-            "DB time lost over time",
-            "What the waits cost, in total and by surface. 0.5 % is a notice, 2 % a warning, 10 % critical.",
+            STORM,
+            "What the waits cost, poll by poll, and by surface while several are in trouble. "
+            "0.5 % is a notice, 2 % a warning, 10 % critical.",
             "percentunit",
             query(f"max by (db) ({IMPACT}{{{S}}})", "surfaces in trouble"),
-            query(f"max by (surface) (latchscope_surface_impact_ratio{{{S}}})", "{{surface}}"),
+            query(f"{surfaces} and on () (count({surfaces} > 0) > 1)", "{{surface}}"),
             steps=BY_SHARE,
+            short_legend=True,
+            h=6,
         ),
         states(
             "Verdict over time",
@@ -150,6 +186,7 @@ def _over_time() -> list[Json]:
             SEVERITIES,
             query(f"max by (db) (latchscope_severity{{{S}}})", "severity"),
             query(severity_by("cause, cache"), "{{cause}} {{cache}}"),
+            h=6,
         ),
     ]
 
@@ -162,8 +199,8 @@ def _where() -> list[Json]:
     return [
         row("Where the time goes"),
         timeseries(
-            "DB time, CPU and waits",
-            "In sessions: seconds spent per second, averaged over five minutes.",
+            SPENT,
+            "In sessions: seconds of DB time, of CPU and of waits per second, averaged over five minutes.",
             "short",
             query(recorded("db:latchscope_db_time_seconds:rate5m"), "DB time"),
             query(recorded("db:latchscope_db_cpu_seconds:rate5m"), "DB CPU"),
@@ -171,27 +208,28 @@ def _where() -> list[Json]:
             w=8,
         ),
         timeseries(
-            "Sessions waiting by event",
-            "Row cache events beside parsing events. The row cache is often only a victim of parsing.",
+            BY_EVENT,
+            "Sessions in row cache events beside parsing events. Over five minutes, while the verdict is about the last poll. "
+            "The row cache is often only a victim of parsing.",
             "short",
             *largest("db_event:latchscope_wait_event_seconds:rate5m", "event", "{{event}}"),
             w=8,
         ),
         timeseries(
-            "Look-ups by cache",
+            LOOKUPS,
             "Requests to each dictionary cache. They include the fast requests, which gets do not count.",
             "ops",
             *largest("db_cache:latchscope_rowcache_lookups:rate5m", "cache", "{{cache}}"),
             w=8,
         ),
         timeseries(
-            "Where sessions collide",
+            f"Where sessions collide, {MEAN}",
             "Sleeps by code location, of the latch's holder or of the mutex. The location points to the cause.",
             "cps",
             query(f"topk({8}, {recorded(latches, 'location')} or {recorded(mutexes, 'location')})", "{{location}}"),
         ),
         timeseries(
-            "Changed entries by cache",
+            f"Changed entries by cache, {MEAN}",
             "Usual reasons: sequences without cache, DDL, undo segments that come and go.",
             "ops",
             *largest("db_cache:latchscope_rowcache_modifications:rate5m", "cache", "{{cache}}"),

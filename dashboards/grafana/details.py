@@ -5,6 +5,9 @@ from shared import LATCH, RESULT_CACHE, S, largest, per_second, quotient, record
 
 CHILD = "{{child}} · {{cache}}"
 BY_CHILD = "child, cache"
+OLD = "No data: only instances up to 12.1 have this latch"
+NEW = "No data: only instances from 12.2 on have these mutexes"
+CALM = "No data: nobody waits, or nothing is known"
 
 
 def details() -> list[Json]:
@@ -31,54 +34,64 @@ def _latch() -> Json:
             f"sort_desc(topk(8, {share} > 0))",
             CHILD,
             limits={"max": 1},
+            none=OLD,
         ),
         timeseries(
             "Sleeps by child",
-            "Sleeps on each child latch. The name is that of the parent cache that the child guards.",
+            "Sleeps on each child latch. The name is that of the parent cache that the child guards. A 5 min mean.",
             "cps",
             *largest(sleeps, BY_CHILD, CHILD),
+            none=OLD,
         ),
         timeseries(
             "Sleeps per get by child",
-            "How often a get ends in sleep. A child far above the median of the other busy children is held too long.",
+            "How often a get ends in sleep. A child far above the median of other busy children is held too long. 5 min mean.",
             "percentunit",
             of(sleeps, gets),
             w=8,
+            none=OLD,
+            decimals=3,
         ),
         timeseries(
             "Misses per get by child",
-            "How often somebody else held the latch at the first try. Many misses without sleeps are harmless.",
+            "How often somebody else held the latch at the first try. Many misses without sleeps are harmless. A 5 min mean.",
             "percentunit",
             of(misses, gets),
             w=8,
+            none=OLD,
+            decimals=3,
         ),
         timeseries(
             "Misses that spinning absorbed",
-            "Share of misses that got the latch by spinning, without a sleep.",
+            "Share of misses that got the latch by spinning, without a sleep. A 5 min mean.",
             "percentunit",
             of(spins, misses),
             w=8,
+            none=OLD,
         ),
         timeseries(
             "Sessions asleep by child",
-            "Sessions asleep on each child latch, on average: seconds slept per second.",
+            "Sessions asleep on each child latch, on average: seconds slept per second. A 5 min mean.",
             "short",
             *largest("db_child_cache:latchscope_latch_wait_seconds:rate5m", BY_CHILD, CHILD),
             w=8,
+            none=OLD,
         ),
         timeseries(
             "Gets by child",
-            "Gets of each child latch. A look-up in the cache takes about three.",
+            "Gets of each child latch. A look-up in the cache takes about three. A 5 min mean.",
             "ops",
             *largest(gets, BY_CHILD, CHILD),
             w=8,
+            none=OLD,
         ),
         timeseries(
-            "Sleeps by location of the waiter",
+            "Sleeps by waiter's location",
             "Code location of the sessions that had to sleep. These are the victims.",
             "cps",
             query(f"topk(6, {waiters})", "{{location}}"),
             w=8,
+            none=OLD,
         ),
     )
 
@@ -88,15 +101,17 @@ def _mutex() -> Json:
         "Mutexes, from 12.2: in which code do sessions collide?",
         timeseries(
             "Mutex sleeps by location",
-            "The number in brackets differs by release. Look at the function's name.",
+            "The number in brackets differs by release. Look at the function's name. A 5 min mean.",
             "cps",
             *largest("db_location:latchscope_mutex_sleeps:rate5m", "location", "{{location}}"),
+            none=NEW,
         ),
         timeseries(
             "Sessions waiting for a mutex by location",
-            "Sessions that wait for row cache mutexes at each location, on average: seconds waited per second.",
+            "Sessions that wait for row cache mutexes at each location, on average: seconds waited per second. A 5 min mean.",
             "short",
             *largest("db_location:latchscope_mutex_wait_seconds:rate5m", "location", "{{location}}"),
+            none=NEW,
         ),
     )
 
@@ -106,11 +121,12 @@ def _lock() -> Json:
     return folded(
         "Row cache lock, and waits without an end",
         timeseries(
-            "Sessions waiting for row cache lock",
-            "In every release a session that changes an entry holds a lock on it. Compare the changed entries above.",
+            "Waiting for row cache lock",
+            "In every release a session that changes an entry holds a lock on it. Compare the changed entries above. 5 min mean.",
             "short",
             query(waited, "row cache lock"),
             w=8,
+            none=CALM,
         ),
         timeseries(
             "Sessions that hang",
@@ -118,6 +134,8 @@ def _lock() -> Json:
             "short",
             query(f"sum by (event, cache) (latchscope_hanging_sessions{{{S}}})", "{{cache}} · {{event}}"),
             w=8,
+            none=CALM,
+            decimals=0,
         ),
         timeseries(
             "Longest wait",
@@ -125,6 +143,7 @@ def _lock() -> Json:
             "s",
             query(f"max by (event, cache) (latchscope_longest_wait_seconds{{{S}}})", "{{cache}} · {{event}}"),
             w=8,
+            none=CALM,
         ),
     )
 
@@ -134,13 +153,14 @@ def _result_cache() -> Json:
         "Result cache",
         timeseries(
             "Sessions asleep on the result cache latch",
-            "Seconds slept per second. The latch has no event of its own; its waits are part of latch free.",
+            "Seconds slept per second. The latch has no event of its own; its waits are part of latch free. A 5 min mean.",
             "short",
             query(recorded("db:latchscope_result_cache_latch_wait_seconds:rate5m"), "Result Cache: RC Latch"),
+            none=CALM,
         ),
         timeseries(
             "Result cache latch: misses and sleeps",
-            "Misses without sleeps need no action, because spinning absorbs them.",
+            "Misses without sleeps need no action, because spinning absorbs them. A 5 min mean.",
             "cps",
             query(per_second("latchscope_latch_misses_total", "db", RESULT_CACHE), "misses"),
             query(recorded("db:latchscope_result_cache_latch_sleeps:rate5m"), "sleeps"),
@@ -156,17 +176,18 @@ def _caches() -> Json:
         "Caches and waits in detail",
         timeseries(
             "Look-ups that loaded the entry",
-            "Share of look-ups that did not find the entry and had to read it from the dictionary.",
+            "Share of look-ups that did not find the entry and had to read it from the dictionary. A 5 min mean.",
             "percentunit",
             query(f"topk(6, {quotient(loads, lookups, 'cache')})", "{{cache}}"),
             w=8,
         ),
         timeseries(
-            "Undo segments known to the cache",
+            "Undo segments in the cache",
             "Entries of dc_rollback_segments in use. Thousands make each look-up walk a long list.",
             "short",
             query(f'sum by (db) ({entries}{{{S},cache="dc_rollback_segments"}})', "undo segments"),
             w=8,
+            decimals=0,
         ),
         timeseries(
             "Entries in use by cache",
@@ -174,11 +195,17 @@ def _caches() -> Json:
             "short",
             query(f"topk(6, sum by (cache) ({entries}{{{S}}}))", "{{cache}}"),
             w=8,
+            decimals=0,
         ),
-        timeseries("Waits by event", "Waits that ended in each second.", "cps", *largest(events, "event", "{{event}}")),
+        timeseries(
+            "Waits by event",
+            "Waits that ended in each second. A 5 min mean.",
+            "cps",
+            *largest(events, "event", "{{event}}"),
+        ),
         timeseries(
             "Average wait by event",
-            "Time waited per wait. Sessions and statements are never labels; latchscope's own page has them.",
+            "Time waited per wait. Sessions and statements are never labels; latchscope's own page has them. A 5 min mean.",
             "s",
             query(f"topk(6, {quotient(seconds, events, 'event')})", "{{event}}"),
         ),
@@ -195,12 +222,14 @@ def _who() -> Json:
             "Waiting sessions, averaged over the looks of an interval. There is no data while the waits cost nothing.",
             "short",
             query(f"sum by (event, cache) ({sampled})", named),
+            none=CALM,
         ),
         timeseries(
             "Share of the sampled waiters by cache",
             "No statistic counts mutex or lock waits by cache, but each waiter names its cache. The page shows who waits.",
             "percentunit",
             query(f"sum by (event, cache) ({sampled}) / scalar(sum({sampled}))", named),
+            none=CALM,
         ),
     )
 
@@ -210,7 +239,7 @@ def _own() -> Json:
     return folded(
         "What latchscope costs this database",
         timeseries(
-            "Share of the interval that a poll takes",
+            "Interval spent polling",
             "Time of the last poll, divided by the current interval. If it exceeds the budget, the interval grows.",
             "percentunit",
             query(f"max by (db) ({duration}{{{S}}}) / max by (db) ({interval}{{{S}}})", "share"),
@@ -229,5 +258,6 @@ def _own() -> Json:
             "short",
             query(f"sum by (db) (1 - latchscope_collector_success{{{S}}})", "views"),
             w=8,
+            decimals=0,
         ),
     )

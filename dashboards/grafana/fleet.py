@@ -2,14 +2,14 @@
 
 from panels import (
     ALARM,
+    BY_AGE,
     BY_SESSIONS,
-    BY_SEVERITY,
     BY_SHARE,
     SEVERITIES,
-    SEVERITY_WORDS,
     Json,
     annotation,
     bars,
+    column,
     dashboard,
     folded,
     override,
@@ -20,34 +20,59 @@ from panels import (
     timeseries,
     web_link,
 )
-from shared import IMPACT, PAGE, SESSIONS, S, chosen, finding_links, largest, to_database
+from shared import (
+    ANSWERS,
+    DOWN,
+    IMPACT,
+    PAGE,
+    SESSIONS,
+    UP,
+    WRAPPED,
+    S,
+    chosen,
+    finding_links,
+    firing,
+    largest,
+    severity_cells,
+    to_database,
+)
 
 
 def fleet(address: str) -> Json:
     """Which database has a problem, and how large is it?"""
-    fired = f'ALERTS{{{S},alertstate="firing"}}'
+    fired = firing("alertname, db")
     return dashboard(
         "latchscope-fleet",
         "latchscope / Fleet",
         "Which Oracle databases wait for their dictionary cache, and what that costs. The costliest comes first.",
-        chosen(several=True, address=address),
+        chosen(several=True, pages=address),
         [*_figures(), _databases(), _verdicts(), *_over_time(), _for_managers()],
         annotations=[
-            annotation("Alerts", "red", fired, "{{alertname}} {{db}}", "{{severity}}", "alertname,severity"),
+            # Bands of many databases lie upon each other until the graph is solid red, so somebody must ask for them.
+            annotation(
+                "Alerts",
+                "red",
+                fired,
+                "{{alertname}} {{db}}",
+                "",
+                "alertname,db",
+                off=True,
+                on=["DB time lost over time"],
+            ),
         ],
         links=[web_link("latchscope", f"{PAGE}/", "latchscope's own pages")],
     )
 
 
 def _figures() -> list[Json]:
-    troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}})) or vector(0)'
+    troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}})) or 0 * count({UP})'
     return [
-        stat("Answering", "Databases whose last poll succeeded and is recent.", "none", f"sum(latchscope_up{{{S}}})"),
+        stat("Answering", "Databases whose last poll succeeded and is recent.", "none", f"sum({UP})"),
         stat(
-            "Not answering",
-            "Databases without data. The health dashboard says why.",
+            "Down",
+            "Databases without data, also because their latchscope is gone. The health dashboard says why.",
             "none",
-            f"sum(1 - latchscope_up{{{S}}})",
+            DOWN,
             ALARM,
         ),
         stat(
@@ -58,32 +83,29 @@ def _figures() -> list[Json]:
             ALARM,
         ),
         stat(
-            "Largest share lost",
+            "Worst loss",
             "The largest share of DB time that a database loses now.",
             "percentunit",
             f"max({IMPACT}{{{S}}})",
             BY_SHARE,
         ),
         stat(
-            "Sessions waiting",
-            "Sessions that wait on the surfaces in trouble, on average, in the whole fleet.",
+            "Waiting",
+            "Sessions that wait on the surfaces in trouble in the whole fleet, on average over the last poll's interval.",
             "short",
             f"sum({SESSIONS}{{{S}}})",
             BY_SESSIONS,
         ),
-        stat("Oldest data", "The longest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})"),
+        stat("Oldest", "The longest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})", BY_AGE),
     ]
 
 
 def _databases() -> Json:
-    severity = {
-        "mappings": [{"type": "value", "options": SEVERITIES}],
-        "thresholds": {
-            "mode": "absolute",
-            "steps": [{"value": value, "color": color} for value, color in BY_SEVERITY],
-        },
-        "custom.cellOptions": {"type": "color-background"},
-        "custom.width": 110,
+    up = {
+        "mappings": [
+            {"type": "value", "options": {"0": {"text": "No", "color": "red"}, "1": {"text": "Yes", "color": "green"}}}
+        ],
+        "custom.cellOptions": {"type": "color-text"},
     }
     return table(
         "Databases",
@@ -92,9 +114,17 @@ def _databases() -> Json:
         ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
         ("Sessions waiting", "short", f"max by (rac, db) ({SESSIONS}{{{S}}})"),
         ("Data age", "s", f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})"),
-        ("Up", "bool_yes_no", f"max by (rac, db) (latchscope_up{{{S}}})"),
+        ("Up", "none", ANSWERS),
         order=["db", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "rac"],
-        overrides=[override("db", {"links": [to_database()]}), override("Severity", severity)],
+        rename={"db": "Database", "rac": "RAC"},
+        overrides=[
+            override("Database", column(260, links=[to_database()])),
+            override("Severity", severity_cells(words=False)),
+            override("DB time lost", column(120)),
+            override("Sessions waiting", column(140)),
+            override("Data age", column(110)),
+            override("Up", column(60, **up)),
+        ],
         sort=[{"displayName": "DB time lost", "desc": True}],
         w=24,
         h=9,
@@ -102,11 +132,6 @@ def _databases() -> Json:
 
 
 def _verdicts() -> Json:
-    coloured = {
-        "mappings": [{"type": "value", "options": SEVERITY_WORDS}],
-        "custom.cellOptions": {"type": "color-background"},
-        "custom.width": 110,
-    }
     active = f"max by (rac, db, title, cache, severity, action, cause) (latchscope_verdict_info{{{S}}})"
     return table(
         "Verdicts",
@@ -114,13 +139,16 @@ def _verdicts() -> Json:
         ("Found", "none", active),
         ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
         hide=["Value #A", "rac"],
-        rename={"title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
+        rename={"db": "Database", "title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
         order=["db", "severity", "Value #B", "title", "cache", "action", "cause"],
         overrides=[
             *finding_links("Cause"),
-            override("Severity", coloured),
-            override("DB time lost", {"custom.width": 110}),
-            override("Do now", {"custom.cellOptions": {"type": "auto", "wrapText": True}}),
+            override("Database", column(190)),
+            override("Severity", severity_cells(words=True)),
+            override("DB time lost", column(110)),
+            override("Cause", WRAPPED),
+            override("Cache", column(170)),
+            override("Do now", WRAPPED),
             override("cause", {"custom.hidden": True}),
         ],
         sort=[{"displayName": "DB time lost", "desc": True}],
@@ -148,7 +176,7 @@ def _over_time() -> list[Json]:
         ),
         timeseries(
             "DB time",
-            "Sessions that work or wait in each database: the largest, and all others as one line.",
+            "Sessions that work or wait in each database, 5 min mean: the largest, and all others as one line.",
             "short",
             *largest("db:latchscope_db_time_seconds:rate5m", "db", "{{db}}"),
         ),
@@ -164,9 +192,10 @@ def _for_managers() -> Json:
         "Costs: per day, by cause, and until the remedy",
         timeseries(
             "DB time lost per day",
-            "Time that sessions lost in the last 24 hours, by database. Choose a range of weeks.",
-            "s",
-            query(f"topk(6, max by (rac, db) ({lost}) * 86400)", "{{db}}"),
+            "Hours that sessions lost in the last 24 hours, by database. Choose a range of weeks.",
+            "suffix: h",
+            query(f"topk(6, max by (rac, db) ({lost}) * 24)", "{{db}}"),
+            decimals=0,
             w=8,
         ),
         bars(
@@ -175,12 +204,13 @@ def _for_managers() -> Json:
             "short",
             f"sort_desc(sum by (cause) ({begun} + 1))",
             "{{cause}}",
+            decimals=0,
             w=8,
         ),
         table(
             "Mean time to a verified remedy",
             "Time from the begin of a trouble until a change ended it, as verified against the figures before.",
-            ("Remedies", "short", remedies),
+            ("Remedies", "none", f"round({remedies})"),
             ("Mean time", "s", f"{seconds} / ({remedies} > 0)"),
             w=8,
         ),

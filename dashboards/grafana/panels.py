@@ -1,6 +1,7 @@
 """The few kinds of panel that our dashboards are made of, as the JSON that Grafana reads (schema version 42)."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 Json = dict[str, Any]
@@ -10,8 +11,23 @@ WIDTH = 24
 # The severities of the diagnosis, by the share of DB time lost; docs/dashboards.md says more.
 BY_SHARE = ((None, "green"), (0.005, "blue"), (0.02, "orange"), (0.10, "red"))
 BY_SESSIONS = ((None, "green"), (0.05, "blue"), (0.5, "orange"), (5, "red"))
+BY_AGE = ((None, "text"), (180, "orange"), (600, "red"))
+"""The age of data: three intervals of a minute, the longest at which rates over five minutes work; then the alert's limit."""
 PLAIN = ((None, "text"),)
 ALARM = ((None, "green"), (1, "red"))
+NO_DATA = "no data"
+ABSENT: Json = {
+    "type": "special",
+    "options": {"match": "null+nan", "result": {"text": NO_DATA, "color": "text", "index": 9}},
+}
+"""Absent is not zero: without it Grafana gives a missing figure the colour of the lowest threshold, which is green."""
+ABSENT_CELL: Json = {
+    **ABSENT,
+    "options": {"match": "null+nan", "result": {"text": NO_DATA, "color": "transparent", "index": 9}},
+}
+"""The same behind a cell."""
+DECIMALS = {"percentunit": 1, "short": 2}
+"""Digits after the point where nothing else is said: one of a share, two of a number of sessions."""
 SEVERITIES = {
     "0": {"text": "Fine", "color": "green", "index": 0},
     "1": {"text": "Notice", "color": "blue", "index": 1},
@@ -40,7 +56,9 @@ def query(expr: str, legend: str = "", *, instant: bool = False, table: bool = F
 def panel(kind: str, title: str, description: str, unit: str, queries: Sequence[Json], **more: Any) -> Json:
     """What every panel has: a title, a description, a unit and queries."""
     size = {"w": more.pop("w", 12), "h": more.pop("h", 8)}
-    defaults = {"unit": unit, **more.pop("defaults", {})}
+    defaults = {"unit": unit, **digits(unit, more.pop("decimals", None)), **more.pop("defaults", {})}
+    if none := more.pop("none", None):
+        defaults["noValue"] = none
     return {
         "type": kind,
         "title": title,
@@ -53,19 +71,35 @@ def panel(kind: str, title: str, description: str, unit: str, queries: Sequence[
     }
 
 
+def digits(unit: str, decimals: int | None = None) -> Json:
+    """How many digits Grafana shows after the point, unless it is left to Grafana."""
+    shown = DECIMALS.get(unit) if decimals is None else decimals
+    return {} if shown is None else {"decimals": shown}
+
+
 def timeseries(title: str, description: str, unit: str, *queries: Json, **more: Any) -> Json:
-    """Lines over time, the largest first in the legend and in the tooltip."""
-    legend = {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull", "max"]}
+    """Lines over time, the largest first in the legend and in the tooltip. `short_legend`: names in one line, no figures.
+
+    A line's colour only tells it from the others; it goes with the name, so a database keeps its own.
+    """
+    legend: Json = {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull", "max"]}
+    legend |= {"sortBy": "Max", "sortDesc": True}
+    if more.pop("short_legend", False):
+        legend = {**legend, "displayMode": "list", "calcs": []}
     options = {
-        "legend": {**legend, "sortBy": "Max", "sortDesc": True},
+        "legend": legend,
         "tooltip": {"mode": "multi", "sort": "desc", "hideZeros": True},
     }
-    custom = {"drawStyle": "line", "lineWidth": 1, "fillOpacity": 8, "showPoints": "never", "spanNulls": False}
-    defaults = {"custom": custom, "color": {"mode": "palette-classic"}, "min": 0}
+    custom: Json = {"drawStyle": "line", "lineWidth": 2, "fillOpacity": 0, "showPoints": "never", "spanNulls": False}
+    if unit in ("short", "cps", "ops"):
+        custom["axisSoftMax"] = 1  # otherwise the axis of a graph of zeros goes to 100
+    defaults: Json = {"custom": custom, "color": {"mode": "palette-classic-by-name"}, "min": 0}
     if steps := more.pop("steps", None):
         custom["thresholdsStyle"] = {"mode": "line"}
         defaults["thresholds"] = thresholds(steps)
-    return panel("timeseries", title, description, unit, queries, options=options, defaults=defaults, **more)
+    return panel(
+        "timeseries", title, description, unit, queries, options=options, defaults=defaults, **{"h": 9, **more}
+    )
 
 
 def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any] = PLAIN, **more: Any) -> Json:
@@ -82,9 +116,9 @@ def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any
         "textMode": more.pop("text", "auto"),
         "wideLayout": True,
     }
-    defaults = {"thresholds": thresholds(steps), "color": {"mode": "thresholds"}, "noValue": more.pop("none", "–")}
-    if words := more.pop("words", None):
-        defaults["mappings"] = [{"type": "value", "options": words}]
+    defaults = {"thresholds": thresholds(steps), "color": {"mode": "thresholds"}, "noValue": NO_DATA}
+    words = more.pop("words", None)
+    defaults["mappings"] = [*([{"type": "value", "options": words}] if words else []), ABSENT]
     size = {"w": 4, "h": 4, **more}
     return panel("stat", title, description, unit, [asked], options=options, defaults=defaults, **size)
 
@@ -104,13 +138,16 @@ def bars(title: str, description: str, unit: str, expr: str, legend: str, **more
         "sizing": "auto",
         "valueMode": "text",
     }
-    defaults = {"min": 0, "color": {"mode": "palette-classic"}, **more.pop("limits", {})}
+    defaults = {"min": 0, "color": {"mode": "palette-classic-by-name"}, "noValue": NO_DATA, **more.pop("limits", {})}
     asked = [query(expr, legend, instant=True)]
     return panel("bargauge", title, description, unit, asked, options=options, defaults=defaults, **more)
 
 
 def states(title: str, description: str, words: Json, *queries: Json, **more: Any) -> Json:
-    """A coloured band per series; `words` maps values to a text and a colour."""
+    """A coloured band per series; `words` maps values to a text and a colour.
+
+    Never coloured by thresholds: Grafana then puts the range of a threshold in the place of each value, and no mapping is used.
+    """
     options = {
         "alignValue": "left",
         "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False, "calcs": []},
@@ -120,7 +157,7 @@ def states(title: str, description: str, words: Json, *queries: Json, **more: An
         "tooltip": {"mode": "single", "sort": "none"},
     }
     mapped = [{"type": "value", "options": words}]
-    defaults = {"custom": {"fillOpacity": 80, "lineWidth": 0}, "mappings": mapped, "color": {"mode": "thresholds"}}
+    defaults = {"custom": {"fillOpacity": 80, "lineWidth": 0}, "mappings": mapped, "color": {"mode": "palette-classic"}}
     return panel("state-timeline", title, description, "none", queries, options=options, defaults=defaults, **more)
 
 
@@ -137,9 +174,10 @@ def table(title: str, description: str, *columns: tuple[str, str, str], hide: It
         {"id": "merge", "options": {}},
         {"id": "organize", "options": {"excludeByName": dropped, "renameByName": named, "indexByName": order}},
     ]
-    units = [override(name, {"unit": unit}) for name, unit, _ in columns]
+    units = [override(name, {"unit": unit, **digits(unit)}) for name, unit, _ in columns]
     options = {"cellHeight": "sm", "frameIndex": 0, "showHeader": True, "sortBy": more.pop("sort", [])}
-    defaults = {"custom": {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False, "inspect": False}}
+    plain = {"align": "left", "cellOptions": {"type": "auto"}, "filterable": False, "inspect": False}
+    defaults = {"custom": plain, "noValue": more.pop("none", NO_DATA)}
     asked = [query(expr, table=True) for _, _, expr in columns]
     overrides = units + more.pop("overrides", [])
     shared = {"options": options, "defaults": defaults, "overrides": overrides, "transformations": transformations}
@@ -152,6 +190,11 @@ def override(column: str, properties: Json) -> Json:
         "matcher": {"id": "byName", "options": column},
         "properties": [{"id": name, "value": value} for name, value in properties.items()],
     }
+
+
+def column(width: int, **more: Any) -> Json:
+    """A column of so many pixels."""
+    return {"custom.width": width, **more}
 
 
 def link(title: str, url: str) -> Json:
@@ -227,10 +270,11 @@ def source() -> Json:
     }
 
 
-def label(name: str, text: str, metric: str, *, every: str = "") -> Json:
-    """A variable over the values of a label; with `every`, several may be chosen and `every` matches them all."""
+def label(name: str, text: str, metric: str, *, several: bool = False, every: str = "") -> Json:
+    """A variable over the values of a label. `several` may be chosen: All is their list, or what `every` matches."""
     asked = f"label_values({metric},{name})"
-    chosen = {"text": ["All"], "value": ["$__all"]} if every else {"text": "", "value": ""}
+    several = several or bool(every)
+    chosen = {"text": ["All"], "value": ["$__all"]} if several else {"text": "", "value": ""}
     return {
         "type": "query",
         "name": name,
@@ -239,8 +283,8 @@ def label(name: str, text: str, metric: str, *, every: str = "") -> Json:
         "query": asked,
         "current": chosen,
         "hide": 0,
-        "includeAll": bool(every),
-        "multi": bool(every),
+        "includeAll": several,
+        "multi": several,
         "options": [],
         "refresh": 2,
         "regex": "",
@@ -249,8 +293,8 @@ def label(name: str, text: str, metric: str, *, every: str = "") -> Json:
     }
 
 
-def textbox(name: str, text: str, description: str, value: str) -> Json:
-    """A variable that a person types."""
+def address(name: str, text: str, description: str, value: str) -> Json:
+    """An address for the links. It shows no box: a link may set it, as build.py does, and nobody types it during an incident."""
     chosen = {"text": value, "value": value}
     return {
         "type": "textbox",
@@ -259,41 +303,62 @@ def textbox(name: str, text: str, description: str, value: str) -> Json:
         "description": description,
         "query": value,
         "current": chosen,
-        "hide": 0,
+        "hide": 2,
         "options": [{**chosen, "selected": True}],
     }
 
 
-def annotation(name: str, color: str, expr: str, title: str, text: str, tags: str, *, moment: bool = False) -> Json:
-    """Bands over the graphs while the query gives a positive value; `moment`: lines at the times that are its values."""
+def annotation(name: str, color: str, expr: str, title: str, text: str, tags: str, **more: Any) -> Json:
+    """Bands over the graphs while the query gives a positive value.
+
+    `moment`: lines at the times that are its values. `on`: the titles of the panels that show it, all of them otherwise.
+    `off`: only once somebody switches it on. `switch`: whether its switch shows at the head of the dashboard.
+    """
     return {
         "name": name,
         "datasource": SOURCE,
-        "enable": True,
-        "hide": False,
+        "enable": not more.get("off", False),
+        "hide": not more.get("switch", True),
         "iconColor": color,
         "target": {"refId": "Anno", "expr": expr, "interval": ""},
         "titleFormat": title,
         "textFormat": text,
         "tagKeys": tags,
-        **({"useValueForTime": True} if moment else {}),
+        **({"filter": {"exclude": False, "ids": more["on"]}} if "on" in more else {}),
+        **({"useValueForTime": True} if more.get("moment") else {}),
     }
 
 
 def web_link(title: str, url: str, tooltip: str) -> Json:
-    """A link at the head of a dashboard."""
-    shared = {"asDropdown": False, "icon": "external link", "includeVars": True, "keepTime": True, "tags": []}
+    """A link at the head of a dashboard to a page of ours, whose address says all that it needs."""
+    shared = {"asDropdown": False, "icon": "external link", "includeVars": False, "keepTime": False, "tags": []}
     return {**shared, "type": "link", "title": title, "url": url, "tooltip": tooltip, "targetBlank": True}
 
 
-def siblings() -> Json:
-    """Links to our other dashboards, with the time range and the variables kept."""
-    shared = {"asDropdown": False, "icon": "dashboard", "includeVars": True, "keepTime": True, "targetBlank": False}
-    return {**shared, "type": "dashboards", "title": "latchscope", "tooltip": "", "tags": ["latchscope"]}
+DASHBOARDS = {"fleet": "Fleet", "database": "Database", "health": "Health"}
+
+
+def siblings(uid: str) -> list[Json]:
+    """Links to our other dashboards, with the time range, the data source and the address of our pages.
+
+    No other variable: `db` of Fleet is many databases, that of Database is one.
+    """
+    shared = {"asDropdown": False, "icon": "dashboard", "includeVars": False, "keepTime": True, "targetBlank": False}
+    kept = "${datasource:queryparam}&${latchscope:queryparam}"
+    return [
+        {**shared, "type": "link", "title": title, "url": f"/d/latchscope-{name}?{kept}", "tooltip": "", "tags": []}
+        for name, title in DASHBOARDS.items()
+        if uid != f"latchscope-{name}"
+    ]
 
 
 def dashboard(uid: str, title: str, description: str, variables: list[Json], panels: list[Json], **more: Any) -> Json:
     """A whole dashboard, not editable, over the last hour, refreshed every 30 seconds."""
+    laid = placed(panels)
+    ids = {one["title"]: one["id"] for outer in laid for one in (outer, *outer.get("panels", []))}
+    annotations = deepcopy(more.get("annotations", []))
+    for shown in (one["filter"] for one in annotations if "filter" in one):
+        shown["ids"] = [ids[title] for title in shown["ids"]]
     return {
         "uid": uid,
         "title": title,
@@ -307,8 +372,8 @@ def dashboard(uid: str, title: str, description: str, variables: list[Json], pan
         "time": {"from": "now-1h", "to": "now"},
         "refresh": "30s",
         "timepicker": {"refresh_intervals": ["10s", "30s", "1m", "5m", "15m"]},
-        "links": [siblings(), *more.get("links", [])],
-        "annotations": {"list": more.get("annotations", [])},
+        "links": [*siblings(uid), *more.get("links", [])],
+        "annotations": {"list": annotations},
         "templating": {"list": [source(), *variables]},
-        "panels": placed(panels),
+        "panels": laid,
     }

@@ -1,6 +1,19 @@
 """What the dashboards share: the labels every query is narrowed by, rates and ratios, variables and links."""
 
-from panels import Json, label, link, override, query, textbox
+from panels import (
+    ABSENT_CELL,
+    BY_SEVERITY,
+    SEVERITIES,
+    SEVERITY_WORDS,
+    Json,
+    address,
+    column,
+    label,
+    link,
+    override,
+    query,
+    thresholds,
+)
 
 S = 'rac=~"$rac",db=~"$db"'
 """What every query of a database is narrowed by."""
@@ -11,6 +24,16 @@ RESULT_CACHE = 'latch="Result Cache: RC Latch"'
 PAGE = "${latchscope:raw}"
 IMPACT = "db:latchscope_impact:ratio"
 SESSIONS = "db:latchscope_impact:sessions"
+UP = f"latchscope_up{{{S}}}"
+ANSWERS = f"max by (rac, db) ({UP}) or 0 * max by (rac, db) (last_over_time({UP}[15m]))"
+"""1 for a database that answers, 0 for one that does not. A database whose latchscope is gone does not answer; after 15 minutes
+nothing is known of it, because it may have left the configuration."""
+DOWN = f"count(({ANSWERS}) == 0) or 0 * count({UP})"
+"""How many databases do not answer. Nothing, and never zero, if nothing at all is known."""
+MEAN = "5 min mean"
+"""What the recorded rates are. A title or a description must say so, because the verdict is about the last interval."""
+OUR_ALERTS = 'alertname=~"Latchscope.+|RowCache.+|ResultCache.+|UndoSegments.+"'
+"""Foreign alerts may have a label `db` too."""
 SHOWN = 6
 """Lines of a graph that could have many; the rest is summed."""
 
@@ -34,19 +57,24 @@ def largest(rule: str, by: str, legend: str, *narrower: str, most: int = SHOWN) 
     return query(f"{every} and on ({by}) {chosen}", legend), query(rest, "all others")
 
 
+def firing(by: str, *narrower: str) -> str:
+    """Our alerts that fire."""
+    return f'max by ({by}) (ALERTS{{{",".join([S, OUR_ALERTS, *narrower])},alertstate="firing"}})'
+
+
 def quotient(above: str, below: str, by: str, *narrower: str) -> str:
     """One recording rule over another."""
     return f"{recorded(above, by, *narrower)} / ({recorded(below, by, *narrower)} > 0)"
 
 
-def chosen(*, several: bool, address: str) -> list[Json]:
+def chosen(*, several: bool, pages: str) -> list[Json]:
     """The variables of a dashboard over databases."""
     every = {"every": ".+"} if several else {}
     return [
         # `rac` is only there where the configuration names one, so `all` must match its absence too.
         label("rac", "RAC", "latchscope_up", every=".*"),
         label("db", "Database", 'latchscope_up{rac=~"$rac"}', **every),
-        textbox("latchscope", "latchscope", "address of latchscope's own pages", address),
+        address("latchscope", "latchscope", "address of latchscope's own pages", pages),
     ]
 
 
@@ -65,4 +93,18 @@ def finding_links(cause: str = "cause") -> list[Json]:
     """Clicks from a table of findings to the evidence and to the cause."""
     evidence = link("Evidence and remedy in latchscope", f"{PAGE}/db/${{__data.fields.db}}")
     about = link("What this cause is", f"{PAGE}/causes/${{__data.fields.cause}}")
-    return [override("db", {"links": [evidence]}), override(cause, {"links": [about]})]
+    return [override("Database", {"links": [evidence]}), override(cause, {"links": [about]})]
+
+
+def severity_cells(*, words: bool, width: int = 90) -> Json:
+    """A column with the severity on its colour, from the label in `words` or from the number."""
+    return column(
+        width,
+        mappings=[{"type": "value", "options": SEVERITY_WORDS if words else SEVERITIES}, ABSENT_CELL],
+        thresholds=thresholds(BY_SEVERITY),
+        **{"custom.cellOptions": {"type": "color-background"}},
+    )
+
+
+WRAPPED: Json = {"custom.cellOptions": {"type": "auto", "wrapText": True}}
+"""A column of sentences."""

@@ -13,6 +13,11 @@ from service.state.episodes import Episode
 from service.state.summary import (
     GOES_ON,
     LOOK,
+    NOT_BLINDLY,
+    NOT_CURED,
+    NOT_MORE,
+    NOT_TO_TUNE,
+    NOT_YET,
     NOTHING_TO_DO,
     NOTHING_TOLD,
     UNEXPLAINED,
@@ -76,9 +81,11 @@ def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) ->
     """An episode. It is easing if a poll with figures no longer shows it, with the severity of the waits that it left."""
     easing = easing_of(diagnosis, (episode,))
     if easing is not None and (finding is None or finding.severity is Severity.INFO):
-        severity, action = (episode.severity, WAIT_AND_SEE) if episode.waits else (Severity.INFO, GOES_ON)
+        severity, action, do_not = episode.severity, WAIT_AND_SEE, NOT_MORE
+        if not episode.waits:
+            severity, action, do_not = Severity.INFO, GOES_ON, NOT_CURED
         easing = easing.model_copy(update={"waits": episode.waits})
-        return _words(episode.cause, eased_title(easing), episode.cache, severity, action)
+        return _words(episode.cause, eased_title(easing), episode.cache, severity, action, do_not=do_not)
     known = catalogue().get(episode.cause)
     if known is None:
         return _words(episode.cause, episode.title, episode.cache, episode.severity, "")
@@ -91,26 +98,31 @@ def _of_the_poll(diagnosis: Diagnosis) -> Labels:
     if finding is not None and (known := catalogue().get(finding.cause)):
         return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
     if diagnosis.basis is None:
-        return _words("", NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.")
+        return _words("", NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.", do_not=NOT_YET)
     if diagnosis.severity is Severity.INFO:
-        return _words("", NOTHING_TO_DO, None, diagnosis.severity, GOES_ON)
-    return _words("", UNEXPLAINED, None, diagnosis.severity, LOOK)
+        return _words("", NOTHING_TO_DO, None, diagnosis.severity, GOES_ON, do_not=NOT_TO_TUNE)
+    return _words("", UNEXPLAINED, None, diagnosis.severity, LOOK, do_not=NOT_BLINDLY)
 
 
 def _sentences(
     known: Cause, finding: Finding | None, cache: str | None, severity: Severity
-) -> tuple[str, str | None, Severity, str, str]:
-    """Title, cache, severity, action and check, as sure as the finding. Without figures, because they would start new series."""
+) -> tuple[str, str | None, Severity, str, str, str]:
+    """Title, cache, severity, action, check and what not to do, as sure as the finding.
+
+    Without figures, because they would start new series.
+    """
     title, action, check = known.title, known.do_now, known.check_first or ""
     if finding is not None:
         against = speaks_against(finding)
         title = hedged(known.title, known.hedge_after, finding.confidence, against is not None)
         if against or finding.confidence is Confidence.LOW:
             action = f"Look first: {action}"
-    return title, cache, severity, action, check
+    return title, cache, severity, action, check, known.do_not
 
 
-def _words(cause: str, title: str, cache: str | None, severity: Severity, action: str, check: str = "") -> Labels:
+def _words(
+    cause: str, title: str, cache: str | None, severity: Severity, action: str, check: str = "", do_not: str = ""
+) -> Labels:
     return {
         "cause": cause,
         "title": title,
@@ -118,4 +130,5 @@ def _words(cause: str, title: str, cache: str | None, severity: Severity, action
         "severity": severity,
         "action": action,
         "check": check,
+        "do_not": do_not,
     }

@@ -61,11 +61,11 @@ SEVERITY = _diagnosis(
 VERDICT = _diagnosis(
     "latchscope_verdict_info",
     help="What is wrong and what to do now; always 1.",
-    labels=("cause", "title", "cache", "severity", "action", "check"),
+    labels=("cause", "title", "cache", "severity", "action", "check", "do_not"),
     series="one per open episode; else one",
-    note="`title`, `action` (do now) and `check` (check first) are the page's words without its figures; `cause` is empty if "
-    "nothing is wrong or no known cause explains it; `severity` of an easing episode is that of the waits it left, `info` if "
-    "they are gone",
+    note="`title`, `action` (do now), `check` (check first) and `do_not` are the page's words without its figures; `cause` is "
+    "empty if nothing is wrong or no known cause explains it; `severity` of an easing episode is that of the waits it left, "
+    "`info` if they are gone",
 )
 EPISODE_BEGIN = _diagnosis(
     "latchscope_episode_begin_timestamp_seconds",

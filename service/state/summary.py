@@ -20,6 +20,11 @@ UNEXPLAINED = "Sessions wait, and no known cause explains it"
 LOOK = "Look at who waits, and at what could not be judged."
 WAIT_AND_SEE = "Wait for the next polls before you change anything else, and see whether the waits fall."
 NOTHING_TOLD = "Nothing is known yet"
+NOT_TO_TUNE = "Do not tune the row cache."
+NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
+NOT_MORE = "Do not change anything else yet. After two changes nobody knows which one helped."
+NOT_BLINDLY = "Do not change settings while the cause is unknown."
+NOT_YET = "Do not judge by one poll. A rate needs two."
 """The words of page, metrics and dashboards without a named cause."""
 
 

@@ -11,7 +11,20 @@ from rules.hangs import HANGING_SECONDS
 from rules.lasting import Easing
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.state.outages import CORRECT_PASSWORD, NOT_UNTIL_RIGHT
-from service.state.summary import GOES_ON, LOOK, NOTHING_TO_DO, NOTHING_TOLD, UNEXPLAINED, WAIT_AND_SEE, eased_title
+from service.state.summary import (
+    GOES_ON,
+    LOOK,
+    NOT_BLINDLY,
+    NOT_CURED,
+    NOT_MORE,
+    NOT_TO_TUNE,
+    NOT_YET,
+    NOTHING_TO_DO,
+    NOTHING_TOLD,
+    UNEXPLAINED,
+    WAIT_AND_SEE,
+    eased_title,
+)
 from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
 from service.web.pages.sureness import sureness
@@ -23,15 +36,11 @@ COUNTERS_ANEW = "Its counters started again, so there is no rate before the seco
 NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
 NO_SESSION = "No session waits for a dictionary cache."
 HARDLY_ANY = "Hardly any session waits for a dictionary cache."
-NOTHING_TO_TUNE = "Do not tune the row cache. No session waits for it."
-HARDLY_TO_TUNE = "Do not tune the row cache. Hardly any session waits for it."
-NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
-NOT_MORE = "Do not change anything else yet. After two changes nobody knows which one helped."
-NOT_BLINDLY = "Do not change settings while the cause is unknown."
+NOTHING_TO_TUNE = f"{NOT_TO_TUNE} No session waits for it."
+HARDLY_TO_TUNE = f"{NOT_TO_TUNE} Hardly any session waits for it."
 NOT_HEALTHY = "Do not take silence for health. Nothing is known until a poll succeeds."
 NOT_FINE = "Do not take it for healthy. Nothing of it could be judged."
 NOTHING_JUDGED = "Nothing could be judged"
-NOT_YET = "Do not judge by one poll. A rate needs two."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +154,7 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         do_not = NOT_CURED
     elif finding:
         title, lede, do_not = finding.title, finding.lede, finding.do_not
-    elif _some_waited(diagnosis):
+    elif (cost := diagnosis.impact) is not None and (cost.waiting_sessions or cost.share_of_db_time):
         title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:
         title, lede, do_not = NOTHING_TO_DO, NO_SESSION, NOTHING_TO_TUNE
@@ -167,11 +176,6 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         sure=sureness(finding) if finding else "",
         act=False,
     )
-
-
-def _some_waited(diagnosis: Diagnosis) -> bool:
-    impact = diagnosis.impact
-    return impact is not None and bool(impact.waiting_sessions or impact.share_of_db_time)
 
 
 def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime | None) -> VerdictCard:

@@ -31,7 +31,7 @@ ERP = DatabaseSettings(name="erp1", dsn="demo:undo-storm", cluster="erp")
 LABELS: Mapping[str, Set[str]] = {
     "latchscope_surface_impact_ratio": {"surface"},
     "latchscope_surface_impact_sessions": {"surface"},
-    "latchscope_verdict_info": {"cause", "title", "cache", "severity", "action", "check"},
+    "latchscope_verdict_info": {"cause", "title", "cache", "severity", "action", "check", "do_not"},
     "latchscope_episode_begin_timestamp_seconds": {"cause", "cache"},
     "latchscope_trouble_since_timestamp_seconds": {"cause", "cache"},
     "latchscope_info": {"release", "mechanism"},

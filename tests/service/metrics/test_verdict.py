@@ -36,6 +36,7 @@ def test_trouble_says_cause_since_when_and_what_to_do(stage: Stage) -> None:
     assert 'title="Too many undo segments make every transaction queue"' in said and 'severity="critical"' in said
     assert 'action="Switch to a new undo tablespace.' in said
     assert 'check="Make sure that free undo segment numbers remain, or transactions fail with ORA-01552."' in said
+    assert 'do_not="Do not drop the old undo tablespace right after the switch. Long readers get ORA-01555."' in said
 
 
 def test_trouble_that_the_last_poll_does_not_show_is_easing(stage: Stage) -> None:
@@ -46,6 +47,7 @@ def test_trouble_that_the_last_poll_does_not_show_is_easing(stage: Stage) -> Non
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
     assert 'title="Easing: too many undo segments"' in said and 'severity="info"' in said
     assert 'action="latchscope keeps watching."' in said
+    assert 'do_not="Do not call it cured yet. A few more polls must show that it is over."' in said
 
 
 def test_calm_says_nothing_to_do(stage: Stage) -> None:
@@ -55,6 +57,7 @@ def test_calm_says_nothing_to_do(stage: Stage) -> None:
     assert told['latchscope_severity{db="healthy-19c"}'] == "0"
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
     assert 'title="Nothing to do"' in said and 'action="latchscope keeps watching."' in said
+    assert 'do_not="Do not tune the row cache."' in said
     assert not [name for name in told if name.startswith("latchscope_episode_begin")]
 
 
@@ -80,3 +83,4 @@ def test_unsure_finding_says_so_and_to_look_first(stage: Stage) -> None:
     assert words["action"].startswith("Look first: Switch to a new undo tablespace.")
     words = said_of(sure.model_copy(update={"findings": ()}))
     assert words["title"] == "Sessions wait, and no known cause explains it"
+    assert words["do_not"] == "Do not change settings while the cause is unknown."
