@@ -8,6 +8,7 @@ from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepar
 from collectors.poll import Connection
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
+from rules.bill import texts
 from service.config.secrets import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
@@ -33,7 +34,7 @@ class Connector:
             statement=self._oracle.statement_timeout,
             blocker_look=self._defaults.blocker_look_timeout,
         )
-        return OracleConnection(database.name, target_of(database), deadlines)
+        return OracleConnection(database.name, target_of(database), deadlines, texts())
 
     def credential(self, watched: MonitoredDatabase) -> str:
         """A fingerprint of the current password, to notice a change. Raises SetupError."""
