@@ -1,10 +1,11 @@
 """The bill of SQL, as far as this floor sends it: every text of the collectors, the groups and `collectors.ondemand`.
 
 Nothing is listed here by hand. A collector brings its own texts, a group has its files, and a module of
-`collectors.ondemand` declares what else it sends as `STATEMENTS`. `rules.bill` adds the confirming queries of causes.
+`collectors.ondemand` declares what else it sends as `STATEMENTS`. `service.bill` adds the confirming queries of causes.
 """
 
 import importlib
+import itertools
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -43,7 +44,7 @@ def accepted(listed: Iterable[Statement]) -> frozenset[str]:
 def spans(floors: Iterable[str]) -> Mapping[str, str]:
     """Lowest release of a text → the releases it goes to, in words, given the lowest release of every text."""
     ordered = sorted(floors, key=parts)
-    words = [f"{floor} to below {after}" for floor, after in zip(ordered, ordered[1:], strict=False)]
+    words = [f"{floor} to below {after}" for floor, after in itertools.pairwise(ordered)]
     return dict(zip(ordered, [*words, *(f"{floor} and later" for floor in ordered[-1:])], strict=True))
 
 
@@ -55,7 +56,7 @@ def _of_groups() -> Iterator[Statement]:
                 kind="group",
                 name=group.name,
                 text=text.sql,
-                why=f"reads {len(text.views)} views in one round trip instead of {len(text.views)}",
+                why=f"{len(text.views)} views in one round trip, with the rows of {', '.join(text.views)}",
                 when="a poll, unless oracle.statements is single or the group is set aside for an hour",
                 how_often=POLL,
                 releases=releases[floor],
@@ -89,7 +90,11 @@ def _of_collectors() -> Iterator[Statement]:
 def _schedule(collector: Collector, *, grouped: bool) -> tuple[Kind, str, str]:
     """The kind of a collector's statements, when they run, and how often."""
     if collector.sampled:
-        return "burst", "between polls, while the row cache costs something", f"once a second, {LONGEST_BURST} times at most"
+        return (
+            "burst",
+            "between polls, while the row cache costs something",
+            f"once a second, {LONGEST_BURST} times at most",
+        )
     if collector.on_request:
         return "look", "sessions hang, or `latchscope check` asks", PER_LOOK
     if grouped:

@@ -12,7 +12,9 @@ Kind = Literal["login", "poll", "group", "burst", "look", "holders", "check", "c
 HASH_LENGTH = 12
 """Hex digits of a hash as it is shown: with a few hundred texts two of them never agree by chance."""
 
-_TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_][\w$#]*(?:\.[\w$#]+)*|:\w+|[\d.]+|<=|\S", re.DOTALL)
+_TOKEN = re.compile(
+    r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_][\w$#]*(?:\.[\w$#]+)*|:\w+|[\d.]+|<=|\S", re.DOTALL
+)
 _END_OF_FROM = frozenset({"where", "group", "order", "having", "connect", "start", "union", "minus", "intersect", "on"})
 _SQL_ID = "0123456789abcdfghjkmnpqrstuvwxyz"
 
@@ -80,7 +82,11 @@ def words(text: str) -> list[str]:
 
 def _read(listed: list[str]) -> Iterator[str]:
     """What stands where SQL names a view: behind `from`, `join`, and each comma of a `from`."""
-    own = {name for name, after, bracket in zip(listed, listed[1:], listed[2:], strict=False) if (after, bracket) == ("as", "(")}
+    own = {
+        name
+        for name, after, bracket in zip(listed, listed[1:], listed[2:], strict=False)
+        if (after, bracket) == ("as", "(")
+    }
     depths, expected = [False], False
     for word in listed:
         if word == "(":

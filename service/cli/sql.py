@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from collectors.statement import HASH_LENGTH, Statement
-from rules.bill import statements
+from service.bill import statements
 from service.cli.messages import fail
 from service.cli.terminal import show
 from service.render import bill
 
-sql_cli = typer.Typer(no_args_is_help=True, help="The bill of SQL: every statement that latchscope can send to a database.")
+sql_cli = typer.Typer(
+    no_args_is_help=True, help="The bill of SQL: every statement that latchscope can send to a database."
+)
 
 
 class Format(StrEnum):
@@ -45,7 +47,9 @@ def list_statements(
 def show_statement(
     hash: Annotated[
         str,
-        typer.Argument(metavar="HASH", help="hash of a statement or its first digits, or its SQL_ID", autocompletion=_hashes),
+        typer.Argument(
+            metavar="HASH", help="hash of a statement or its first digits, or its SQL_ID", autocompletion=_hashes
+        ),
     ],
 ) -> None:
     """One statement with its exact text, as v$sql has it."""
@@ -61,3 +65,4 @@ def _named(word: str) -> Statement:
         fail(f"{len(found)} statements have a hash that begins with {word}: {', '.join(one.hash for one in found[:5])}")
     (nearest,) = get_close_matches(word[:HASH_LENGTH], _hashes(), n=1, cutoff=0.0)
     fail(f"no statement has the hash {word!r}; the nearest is {nearest}; `latchscope sql list` prints all of them")
+    return None

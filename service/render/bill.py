@@ -26,7 +26,9 @@ def as_text(listed: Sequence[Statement]) -> str:
         of_kind = [one for one in listed if one.kind == kind]
         lines += ["", f"{what} ({len(of_kind)})"]
         for one in of_kind:
-            lines.append(f"{one.hash}  {one.name}, {one.releases}; reads {_read(one)}; {_rows(one)}, {_deadline(one)} at most")
+            lines.append(
+                f"{one.hash}  {one.name}, {one.releases}; reads {_read(one)}; {_rows(one)}, {_deadline(one)} at most"
+            )
             lines.append(f"{' ' * len(one.hash)}  why: {one.why}; when: {one.when}; how often: {one.how_often}")
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepar
 from collectors.poll import Connection
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
-from rules.bill import texts
+from service.bill import texts
 from service.config.secrets import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase

@@ -17,7 +17,8 @@ from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.query import CONTAINERS_SINCE, Query
 
-ASKED = "a person asks: the button of the page, the REST action or an assistant"
+ASKED = "a person asks"
+BEGUN = "a person asks, or a trouble begins and defaults.confirm is once_per_episode"
 LOGIN = Statement(
     kind="login",
     name="the driver",
@@ -56,7 +57,7 @@ def _confirming(cause: Cause, query: Query) -> Iterator[Statement]:
     """The texts of a cause's confirming query as they are sent: another release may bring another text, or containers."""
     for text, releases in _sent(cause, query, _number).items():
         why = f"the number that settles {cause.name}"
-        yield Statement("confirm", cause.id, text, why, ASKED, "once per request", releases)
+        yield Statement("confirm", cause.id, text, why, BEGUN, "once per request or episode", releases)
     for text, releases in _sent(cause, query, _names).items():
         why, when = f"names what the number of {cause.name} counts", f"{ASKED}, and the number is above zero"
         yield Statement("confirm", cause.id, text, why, when, "once per request", releases)
