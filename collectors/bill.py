@@ -97,13 +97,12 @@ def _schedule(collector: Collector, *, grouped: bool) -> tuple[Kind, str, str]:
         )
     if collector.on_request:
         return "look", "sessions hang, or `latchscope check` asks", PER_LOOK
-    if grouped:
-        return "poll", "a poll in which its group is set aside, or with oracle.statements: single", POLL
+    when = "a poll in which its group is set aside, or with oracle.statements: single" if grouped else "a poll"
     if collector.once:
-        return "poll", "a poll", "once per start of the instance"
+        return "poll", when, "once per start of the instance"
     if collector.every_seconds:
-        return "poll", "a poll", f"every {collector.every_seconds:g} s at most"
-    return "poll", "a poll", POLL
+        return "poll", when, f"every {collector.every_seconds / 60:g} min at most"
+    return "poll", when, POLL
 
 
 def _on_demand() -> Iterator[Statement]:
