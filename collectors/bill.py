@@ -18,7 +18,7 @@ from collectors.ondemand.blockers import of_look
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.registry import collectors, under_older_name
 from collectors.release import as_sent, parts
-from collectors.statement import Kind, Statement
+from collectors.statement import Statement, StatementKind
 
 POLL = "every poll"
 PER_LOOK = "once per look; a look comes at most once a minute while sessions hang"
@@ -87,7 +87,7 @@ def _of_collectors() -> Iterator[Statement]:
                 )
 
 
-def _schedule(collector: Collector, *, grouped: bool) -> tuple[Kind, str, str]:
+def _schedule(collector: Collector, *, grouped: bool) -> tuple[StatementKind, str, str]:
     """The kind of a collector's statements, when they run, and how often."""
     if collector.sampled:
         return (

@@ -8,7 +8,7 @@ from typing import Literal
 
 from collectors.deadline import STATEMENT_SECONDS
 
-Kind = Literal["login", "poll", "group", "burst", "look", "holders", "check", "confirm"]
+StatementKind = Literal["login", "poll", "group", "burst", "look", "holders", "check", "confirm"]
 HASH_LENGTH = 12
 """Hex digits of a hash as it is shown: with a few hundred texts two of them never agree by chance."""
 
@@ -23,7 +23,7 @@ _SQL_ID = "0123456789abcdfghjkmnpqrstuvwxyz"
 class Statement:
     """One text of the bill. The comment that marks it is part of the text."""
 
-    kind: Kind
+    kind: StatementKind
     name: str
     """The view, group or cause it is for."""
     text: str

@@ -18,7 +18,7 @@ sql_cli = typer.Typer(
 )
 
 
-class Format(StrEnum):
+class ListFormat(StrEnum):
     """How the list is printed."""
 
     TEXT = "text"
@@ -32,12 +32,12 @@ def _hashes() -> list[str]:
 
 @sql_cli.command("list")
 def list_statements(
-    form: Annotated[Format, typer.Option("--format", help="json has the texts too")] = Format.TEXT,
+    form: Annotated[ListFormat, typer.Option("--format", help="json has the texts too")] = ListFormat.TEXT,
 ) -> None:
     """Every statement: what it reads, why and when, how often, its row limit and its deadline."""
-    if form is Format.JSON:
+    if form is ListFormat.JSON:
         typer.echo(json.dumps(bill.as_objects(statements()), indent=2))
-    elif form is Format.MARKDOWN:
+    elif form is ListFormat.MARKDOWN:
         typer.echo(bill.as_markdown(statements()))
     else:
         show(bill.as_text(statements()))

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from collectors.statement import Kind, Statement
+from collectors.statement import Statement, StatementKind
 from service.render.markdown import row
 
-KINDS: Mapping[Kind, str] = {
+KINDS: Mapping[StatementKind, str] = {
     "login": "the driver's own, within a login",
     "group": "polls: views read together",
     "poll": "polls: one view each",
@@ -15,7 +15,7 @@ KINDS: Mapping[Kind, str] = {
     "check": "kind of database",
     "confirm": "confirming queries of causes",
 }
-"""Kind → what it is, in the order of the list."""
+"""StatementKind → what it is, in the order of the list."""
 HEADS = ("hash", "SQL_ID", "for", "releases", "reads", "why", "when", "how often", "rows at most", "deadline")
 
 
