@@ -10,7 +10,14 @@ from typing import Literal, TypeVar
 import oracledb
 
 from collectors.bill import texts
-from collectors.deadline import LOOK_SECONDS, MOST_LEFT_BEHIND, STATEMENT_SECONDS, SessionCalls, left_behind
+from collectors.deadline import (
+    CONNECT_SECONDS,
+    LOOK_SECONDS,
+    MOST_LEFT_BEHIND,
+    STATEMENT_SECONDS,
+    SessionCalls,
+    left_behind,
+)
 from collectors.errors import (
     CollectError,
     CredentialError,
@@ -51,7 +58,7 @@ class ConnectTarget:
 class Deadlines:
     """The most seconds that each step may take."""
 
-    connect: float = 15.0
+    connect: float = CONNECT_SECONDS
     statement: float = STATEMENT_SECONDS
     """The driver's call_timeout. A slow statement is cancelled; its session is kept if it answers a ping."""
     blocker_look: float = LOOK_SECONDS

@@ -10,6 +10,7 @@ from itertools import groupby
 
 from collectors.bill import accepted
 from collectors.bill import statements as of_collectors
+from collectors.deadline import CONNECT_SECONDS
 from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.release import OLDEST, parts
 from collectors.statement import Statement
@@ -26,6 +27,7 @@ LOGIN = Statement(
     why="python-oracledb in thin mode sends it within the login, so that times come in the time zone of its host",
     when="a login; a text sent through the session is never this one",
     how_often="once per session; +00:00 stands for the host's offset from UTC, or for ORA_SDTZ if that is set",
+    deadline_seconds=CONNECT_SECONDS,
 )
 """Not of ours. The driver's ping, its marks and its goodbye are calls without a text. What Oracle Client sends in thick
 mode is not known here."""

@@ -21,7 +21,7 @@ HEADS = ("hash", "SQL_ID", "for", "releases", "reads", "why", "when", "how often
 
 def as_text(listed: Sequence[Statement]) -> str:
     """Every statement in two lines, by kind."""
-    lines = [f"{len(listed)} statements, and no other, can latchscope send. `latchscope sql show HASH` prints one."]
+    lines = [f"latchscope can send these {len(listed)} statements and no other. `latchscope sql show HASH` prints one."]
     for kind, what in KINDS.items():
         of_kind = [one for one in listed if one.kind == kind]
         lines += ["", f"{what} ({len(of_kind)})"]

@@ -25,7 +25,7 @@ def test_list_has_every_statement_once_with_what_a_dba_asks() -> None:
         assert listed.count(f"\n{one.hash}  ") == 1
         for fact in (one.name, one.releases, one.why, one.when, one.how_often, *one.reads):
             assert fact in listed, one.name
-    assert listed.startswith(f"{len(statements())} statements") and all(
+    assert listed.startswith(f"latchscope can send these {len(statements())} statements") and all(
         f"\n{what} (" in listed for what in KINDS.values()
     )
 
