@@ -23,6 +23,8 @@ MOST_LEFT_BEHIND = 2
 """Calls per database that may hang in the driver at one time. At this number latchscope opens no new session."""
 SPARE_THREADS = 16
 """Threads kept for the next jobs. Any further thread ends with its job."""
+CONNECT_SECONDS, STATEMENT_SECONDS, LOOK_SECONDS = 15.0, 5.0, 3.0
+"""The most seconds of a login, of a statement, and of one on an instance that hangs, where nothing else is configured."""
 SILENCE_SECONDS = 0.5
 """After this time without an answer, a call may never get one."""
 

@@ -13,6 +13,10 @@ class ViewRefused(StatementError):
     """The user may not read the view (ORA-00942, ORA-01031, ORA-02030). A grant cures it."""
 
 
+class UnlistedStatement(StatementError):
+    """The text is not on the bill of SQL, so it was not sent. Only latchscope itself can send texts: this is a defect of it."""
+
+
 class NotApplicable(StatementError):
     """The thing asked for does not exist on this instance. Nothing is wrong, and nothing cures it."""
 

@@ -9,8 +9,24 @@ from typing import Literal, TypeAlias, TypeVar
 
 import oracledb
 
-from collectors.deadline import MOST_LEFT_BEHIND, SessionCalls, left_behind
-from collectors.errors import CollectError, CredentialError, SessionError, SessionKept, SetupError, StatementError
+from collectors.bill import texts
+from collectors.deadline import (
+    CONNECT_SECONDS,
+    LOOK_SECONDS,
+    MOST_LEFT_BEHIND,
+    STATEMENT_SECONDS,
+    SessionCalls,
+    left_behind,
+)
+from collectors.errors import (
+    CollectError,
+    CredentialError,
+    SessionError,
+    SessionKept,
+    SetupError,
+    StatementError,
+    UnlistedStatement,
+)
 from collectors.model import Binds
 from collectors.ondemand.blockers import of_look
 from collectors.oracle_errors import Cancelled, brief, classified
@@ -44,10 +60,10 @@ class ConnectTarget:
 class Deadlines:
     """The most seconds that each step may take."""
 
-    connect: float = 15.0
-    statement: float = 5.0
+    connect: float = CONNECT_SECONDS
+    statement: float = STATEMENT_SECONDS
     """The driver's call_timeout. A slow statement is cancelled; its session is kept if it answers a ping."""
-    blocker_look: float = 3.0
+    blocker_look: float = LOOK_SECONDS
     """The same for a statement of the look for blockers, which runs on an instance that hangs."""
     ping: float = 2.0
     close: float = 2.0
@@ -87,18 +103,23 @@ def prepare(mode: Literal["thin", "thick"], client: Path | None = None) -> None:
 
 
 class OracleConnection:
-    """One session on a real database; see Connection. Every call has a deadline."""
+    """One session on a real database; see Connection. Every call has a deadline.
+
+    It sends the texts in `accepted` and no other: by default those of `collectors.bill`, which has no confirming queries.
+    """
 
     def __init__(
         self,
         name: str,
         target: ConnectTarget,
         deadlines: Deadlines | None = None,
+        accepted: frozenset[str] | None = None,
         replacing: Callable[[LogIn], Opened] = lambda log_in: log_in(),
     ) -> None:
         """Logs in. `replacing` decides about each later login, in place of a session that does not answer."""
         self._name = f"session {name}"
         self._target = target
+        self._accepted = texts() if accepted is None else accepted
         self._deadlines = deadlines or Deadlines()
         self._replacing = replacing
         self._cancelled = False
@@ -143,9 +164,12 @@ class OracleConnection:
         return version
 
     def query(self, sql: str, binds: Binds) -> Answer:
-        """Run one of our queries; see Connection."""
-        if not sql.lstrip().lower().startswith(("select", "with")):
-            raise StatementError("latchscope runs queries only")
+        """Run a statement of the bill; see Connection. Raises UnlistedStatement for any other text, which is not sent."""
+        if sql not in self._accepted:
+            raise UnlistedStatement(
+                "not sent, for it is not on the bill of SQL (`latchscope sql list` prints it); please report this text: "
+                f"{' '.join(sql.split())[:100]!r}"
+            )
         if self._in_doubt and not self._answers():
             raise SessionError("the session failed a second ping and is given up")
         self._in_doubt = False

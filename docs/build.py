@@ -29,12 +29,14 @@ from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling_row
 from rules.studies.table import StudyColumn
 from service.app import create_app
+from service.bill import statements
 from service.config.notifications import NotificationSettings
 from service.config.settings import DatabaseSettings, Settings
 from service.config.units import seconds, size
 from service.config.webhooks import WebhookSettings
 from service.metrics.families import FAMILIES
 from service.metrics.family import Family
+from service.render import bill
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("*.md", "docs/*.md", "rules/causes/*.md")
@@ -291,6 +293,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "what is read": read,
     "kinds": kinds,
     "confirmations": confirmations,
+    "bill": lambda: bill.as_markdown(statements()),
+    "bill texts": lambda: bill.texts_as_markdown(statements()),
     "grant of x-kqrst": partial(granted, "x$kqrst"),
     "settings": settings,
     "defaults": defaults,

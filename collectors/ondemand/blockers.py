@@ -6,6 +6,7 @@ of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits
 
 from collections.abc import Mapping, Sequence
 
+from collectors.deadline import LOOK_SECONDS
 from collectors.errors import StatementError, ViewRefused
 from collectors.granting.script import ANYBODY, grant, privilege
 from collectors.model import Missing, Reading, Row, Rows
@@ -13,6 +14,7 @@ from collectors.oracle_errors import Cancelled
 from collectors.poll import Connection
 from collectors.registry import collectors, view_of
 from collectors.release import text_for
+from collectors.statement import Statement
 
 VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
@@ -31,6 +33,17 @@ select /* latchscope gv$session */
    and rownum <= 1"""
 """One session of another instance. v$session of this instance does not show its serial number. The query starts a parallel
 process on each instance, so it runs only for a blocker that the waiting sessions name."""
+STATEMENTS = (
+    Statement(
+        kind="look",
+        name="gv$session",
+        text=ELSEWHERE,
+        why="serial number and program of a blocker on another instance, which v$session does not show",
+        when="a look for blockers, if the waiting sessions name such a blocker",
+        how_often=f"{MOST_ELSEWHERE} times a look at most; a look comes at most once a minute while sessions hang",
+        deadline_seconds=LOOK_SECONDS,
+    ),
+)
 
 
 def of_look(sql: str) -> bool:

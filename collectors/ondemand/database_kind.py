@@ -4,6 +4,7 @@ from collectors.errors import StatementError
 from collectors.granting.detection import FoundKind, detected
 from collectors.model import Row, Snapshot
 from collectors.poll import Connection
+from collectors.statement import Statement
 
 SURROUNDINGS = """\
 select /* latchscope kind */ sys_context('userenv', 'database_role') as database_role,
@@ -13,6 +14,25 @@ CLOUD = """\
 select /* latchscope kind */ sys_context('userenv', 'cloud_service') as cloud_service
   from dual"""
 """A statement of its own, because a release that does not know the name answers ORA-02003."""
+STATEMENTS = (
+    Statement(
+        kind="check",
+        name="kind",
+        text=SURROUNDINGS,
+        why="whether the database is a standby, or one of Amazon RDS: its grants differ",
+        when="a person asks: `latchscope check` or `latchscope init`",
+        how_often="once per command",
+    ),
+    Statement(
+        kind="check",
+        name="kind",
+        text=CLOUD,
+        why="whether the PDB is of an Autonomous Database: its grants differ",
+        when="a person asks: `latchscope check` or `latchscope init`, inside a PDB",
+        how_often="once per command",
+        releases="12.1 and later",
+    ),
+)
 
 
 def ask_for_kind(connection: Connection, snapshot: Snapshot) -> FoundKind:

@@ -15,6 +15,7 @@ from collectors.mechanism import mechanism_in
 from collectors.model import Reading, Row, Value, number, text
 from collectors.poll import Connection, read_view
 from collectors.registry import collectors
+from collectors.statement import Statement
 
 MOST_SECONDS = 4.0
 """Less than the time after which a statement is cancelled."""
@@ -41,6 +42,16 @@ select /* latchscope v$latchholder */
        v$session s
  where s.sid (+) = h.sid
  order by h.met desc"""
+STATEMENTS = (
+    Statement(
+        kind="holders",
+        name="v$latchholder",
+        text=STATEMENT,
+        why="who holds the row cache latch, and for how long",
+        when="a person asks: `latchscope holders` or the REST action",
+        how_often=f"twice per request, for at most {MOST_SECONDS:g} s or {MOST_LOOKS:,} looks; one processor is busy meanwhile",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

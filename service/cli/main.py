@@ -27,6 +27,7 @@ class LatchscopeGroup(LazyGroup):
         "mcp": "service.cli.mcp:mcp",
         "holders": "service.cli.capture:holders",
         "causes": "service.cli.causes:causes_cli",
+        "sql": "service.cli.sql:sql_cli",
         "config": "service.cli.config:config_cli",
         "dashboards": "service.cli.dashboards:dashboards_cli",
         "store": "service.cli.store:store_cli",

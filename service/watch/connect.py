@@ -10,6 +10,7 @@ from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepar
 from collectors.poll import Connection
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
+from service.bill import texts
 from service.config.secrets import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
@@ -68,7 +69,7 @@ class Connector:
         )
         target = target_of(database)
         replace = partial(watched.login.replace, fingerprint(target.user, target.password))
-        return OracleConnection(database.name, target, deadlines, replace)
+        return OracleConnection(database.name, target, deadlines, texts(), replace)
 
     def credential(self, watched: MonitoredDatabase) -> str:
         """A fingerprint of the current password, to notice a change. Raises SetupError."""

@@ -120,7 +120,8 @@ def conversation(number: int, service: Service, port: int) -> str:
     with proxy(port, Damage(chance, FROM_SERVER), to_server) as dsn:
 
         def talk() -> str:
-            connection = OracleConnection(f"fuzz {number % AT_ONCE}", ConnectTarget(dsn, USER, PASSWORD), IMPATIENT)
+            target, accepted = ConnectTarget(dsn, USER, PASSWORD), frozenset({SQL})
+            connection = OracleConnection(f"fuzz {number % AT_ONCE}", target, IMPATIENT, accepted)
             try:
                 return f"answered {len(connection.query(SQL, {}).rows) // 100 * 100} rows or more"
             finally:

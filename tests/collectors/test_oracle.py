@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from collectors.bill import texts
 from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, left_behind
-from collectors.errors import CredentialError, SessionError, SetupError, StatementError, ViewRefused
+from collectors.errors import CredentialError, SessionError, SetupError, UnlistedStatement, ViewRefused
 from collectors.oracle import ROOM, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
 from collectors.oracle_errors import Cancelled
 from collectors.poll import poll
@@ -33,6 +34,8 @@ QUICK = Deadlines(connect=4.0, statement=1.0, ping=1.0, close=0.5)
 HASTY = replace(QUICK, connect=0.4)
 """For logins without an answer. Others may take their time on a busy machine."""
 ONE, MANY, SLOW = "select one from standin", "select many from standin", "select slow from standin"
+ACCEPTED = texts() | {ONE, MANY, SLOW}
+"""The bill, and the statements of these tests."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -56,9 +59,15 @@ def orcl(listener: Listener) -> Service:
     return listener.services["orcl"]
 
 
-def session(listener: Listener, deadlines: Deadlines = QUICK, dsn: str = "", **given: object) -> OracleConnection:
+def session(
+    listener: Listener,
+    deadlines: Deadlines = QUICK,
+    dsn: str = "",
+    accepted: frozenset[str] = ACCEPTED,
+    **given: object,
+) -> OracleConnection:
     target = ConnectTarget(dsn or listener.dsn("orcl"), USER, PASSWORD, **given)  # type: ignore[arg-type]
-    return within(LIMIT, lambda: OracleConnection("orcl", target, deadlines))
+    return within(LIMIT, lambda: OracleConnection("orcl", target, deadlines, accepted))
 
 
 def ask(connection: OracleConnection, sql: str = ONE) -> list[tuple[object, ...]]:
@@ -124,17 +133,23 @@ def test_session_is_marked(listener: Listener) -> None:
     connection.close()
 
 
-def test_session_runs_queries_only(listener: Listener) -> None:
-    connection = session(listener)
+def test_session_sends_texts_of_the_bill_only(listener: Listener) -> None:
+    target = ConnectTarget(listener.dsn("orcl"), USER, PASSWORD)
+    connection = within(LIMIT, lambda: OracleConnection("orcl", target, QUICK))
+    before = orcl(listener).counters.round_trips
     for sql in (
+        ONE,
+        "select name from v$latch for update",
+        "with function f return number is begin return 1; end; select f from dual",
         "delete from t",
         "begin null; end;",
         "alter system flush shared_pool",
         "/* select */ update t set a = 1",
+        "",
     ):
-        with pytest.raises(StatementError, match="queries only"):
+        with pytest.raises(UnlistedStatement, match=r"not on the bill of SQL .*latchscope sql list"):
             connection.query(sql, {})
-    assert orcl(listener).counters.statements == 0
+    assert orcl(listener).counters.statements == 0 and orcl(listener).counters.round_trips == before
 
 
 def test_refused_view_leaves_the_session_alone(listener: Listener) -> None:
@@ -279,7 +294,7 @@ def test_statement_cache_holds_all_that_a_session_asks(listener: Listener) -> No
     backend = orcl(listener).backend
     assert isinstance(backend, DictBackend)
     backend.scripts |= dict.fromkeys(asked, Answer([ResultColumn("ONE")], [(1,)]))
-    connection = session(listener)
+    connection = session(listener, accepted=frozenset(asked))
     for _ in range(3):
         assert [ask(connection, sql) for sql in asked] == [[(1,)]] * len(asked)
     assert orcl(listener).counters.parses == 2 * len(asked), "the first answer shows how much room to keep"

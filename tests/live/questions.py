@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from collectors.ondemand.confirm import limited
 from rules.signals.instance import PARSING_WAITS
+from service.bill import texts
 
 EVENTS = (
     *PARSING_WAITS,
@@ -89,3 +91,6 @@ QUESTIONS: Mapping[str, Question] = {
     ),
 }
 """Id of a statement in docs/unproven.md → the query that settles it."""
+
+ACCEPTED = texts() | {limited(question.sql) for question in QUESTIONS.values()}
+"""What a session of these tests sends: the bill, and these questions, which the product never asks."""

@@ -28,6 +28,7 @@ from collectors.poll import poll
 from collectors.registry import collectors
 from rules.catalogue import catalogue
 from rules.engine import diagnose
+from tests.live.questions import ACCEPTED
 
 pytestmark = pytest.mark.oracle
 
@@ -44,7 +45,7 @@ def given(name: str, otherwise: str | None = None) -> str:
 def connect(user: str, password: str) -> OracleConnection:
     mode: Literal["thin", "thick"] = "thick" if given("MODE", "thin") == "thick" else "thin"
     prepare(mode)
-    return OracleConnection("live", ConnectTarget(given("DSN"), user, password))
+    return OracleConnection("live", ConnectTarget(given("DSN"), user, password), accepted=ACCEPTED)
 
 
 @pytest.fixture(scope="module")

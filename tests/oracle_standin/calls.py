@@ -143,6 +143,7 @@ class Session:
 
     def _parse(self, sql: str) -> Cursor:
         self._service.counters.add("parses")
+        self._service.texts.add(sql)
         return Cursor(next(self._numbers), sql)
 
     def _reexecute(self, request: Reader) -> Reply:

@@ -88,6 +88,8 @@ class Service:
         self.profile = profile
         self.faults = Faults()
         self.counters = Counters()
+        self.texts: set[str] = set()
+        """Every text of SQL that a client sent, within a login or after it."""
         self.sessions: deque[SessionRecord] = deque(maxlen=_REMEMBERED)
         self.session_ids = count(1)
         self._lock = Lock()

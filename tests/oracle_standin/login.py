@@ -63,6 +63,8 @@ def log_in(link: Link, service: Service, greeting: Greeting) -> SessionRecord | 
     challenge = Challenge.to(service.accounts.verifier(user))
     send_reply(link, service, dialect, greeting.owed + challenge.message() + status())
     user, proof = _read_round(link.request(), _ROUND_TWO, has_token=dialect.has_tokens)
+    if text := proof.get("AUTH_ALTER_SESSION", "").rstrip("\0"):
+        service.texts.add(text)
     try:
         _refuse_by_fault(service)  # not in round one, where driver 3.4 overlooks the error of a fast login
         record, session_key = _authenticate(service, challenge, user, client | proof)

@@ -33,7 +33,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "store",
         "state",
         "config | periodic",
-        "characters | client | extras | garbage | threads",
+        "bill | characters | client | extras | garbage | threads",
     ),
     "service.store": (
         "build",

@@ -1,5 +1,6 @@
 """Databases behind one listener, each with a real Worker through the real driver: what the stand-in tests share."""
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
@@ -12,6 +13,7 @@ from collectors.groups.group import views_of
 from collectors.model import Snapshot
 from collectors.scenarios import scenarios
 from rules.model import Diagnosis
+from service.bill import statements
 from service.config.settings import DatabaseSettings, OracleSettings
 from service.state.board import Board, MonitoredDatabase
 from service.watch.connect import Connector
@@ -29,6 +31,14 @@ from tests.oracle_standin.server import Listener
 QUICK = OracleSettings(connect_timeout=2.0, statement_timeout=1.0)
 """Short where nobody answers, and long enough for a busy machine that does."""
 SCRIPT = "busy-but-fine"
+
+
+def unlisted(services: Mapping[str, Service]) -> set[str]:
+    """The texts that these databases were sent and that are not on the bill of SQL, whatever the time zone of this machine."""
+    sent = {text for service in services.values() for text in service.texts}
+    return {re.sub(r"(?<=TIME_ZONE=')[+-]\d\d:\d\d(?='$)", "+00:00", text) for text in sent} - {
+        one.text for one in statements()
+    }
 
 
 class IdleBackend(ScriptedBackend):

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from rules.catalogue import catalogue
 from rules.cause import Cause
+from service.bill import texts
 from service.cli.main import cli
 from service.state.confirmations import ConfirmationRefused, run
 from tests.collectors.shipped_sql import VERSIONS
@@ -54,7 +55,8 @@ def backend() -> GrantedBackend:
 def connection(backend: GrantedBackend):  # type: ignore[no-untyped-def]
     prepare("thin")
     with Listener({"erp": Service(backend, {"LATCHSCOPE": Account("secret")})}) as listener:
-        opened = OracleConnection("erp", ConnectTarget(listener.dsn("erp"), "LATCHSCOPE", "secret"))
+        target = ConnectTarget(listener.dsn("erp"), "LATCHSCOPE", "secret")
+        opened = OracleConnection("erp", target, accepted=texts())
         yield opened
         opened.close()
 

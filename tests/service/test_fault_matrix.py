@@ -15,7 +15,7 @@ import pytest
 from service.config.settings import OracleSettings
 from tests.oracle_standin.deadline import HANGS, within
 from tests.service.faults import FAULTS, Fault, Patient
-from tests.service.standin import QUICK, Fleet, becomes, idle
+from tests.service.standin import QUICK, Fleet, becomes, idle, unlisted
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,8 @@ def matrix(folder: Path, pace: Pace, *, running: bool) -> list[Outcome]:
         becomes(lambda: all(len(fleet.polled[name]) > polls[name] > 2 for name in others), "the others are polled on")
     strangers = [problem for problem in fleet.listener.problems if problem.service in others]
     assert not strangers
+    assert all("latchscope v$instance" in str(services[name].texts) for name in others)
+    assert unlisted(services) == set(), "texts that are not on the bill of SQL"
     return outcomes
 
 

@@ -25,7 +25,7 @@ from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
 from tests.service.noting import COUNTED
 from tests.service.running import ASK, Running, serve
-from tests.service.standin import SCRIPT, IdleBackend, becomes
+from tests.service.standin import SCRIPT, IdleBackend, becomes, unlisted
 
 MINUTES = float(os.environ.get("LATCHSCOPE_TEST_MINUTES", "30"))
 DATABASES = 20
@@ -106,6 +106,8 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(tmp_path: Pa
         grown = objects(running, tmp_path) - early
         logins = sum(each.counters.logins for each in listener.services.values())
         running.stop()
+    assert all("latchscope v$instance" in str(each.texts) for each in services.values())
+    assert unlisted(services) == set(), "texts that are not on the bill of SQL"
     assert logins > DATABASES * 2 and len(taken) > 10
     moments, *figures = zip(*taken, strict=True)
     told = [

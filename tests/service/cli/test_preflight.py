@@ -26,7 +26,7 @@ from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
-from tests.service.standin import QUICK, idle
+from tests.service.standin import QUICK, idle, unlisted
 
 GRANTED = {view: one.granted_on for view, one in collectors().items() if one.granted_on}
 _SQL = re.compile(r"^    grant select on (\S+) to (\S+);$", re.MULTILINE)
@@ -66,6 +66,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
     with Listener({"erp": idle("undo-storm")}) as listener:
         yield Site(listener, tmp_path)
+        assert unlisted(listener.services) == set(), "texts that are not on the bill of SQL"
 
 
 def test_standin_check_is_green_with_every_grant(site: Site) -> None:

@@ -33,6 +33,7 @@ from tests.oracle_standin.profiles import ORACLE_19C
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 from tests.service.stage import BEGAN, Kept, Stage
+from tests.service.standin import unlisted
 
 DDL_HANG = scenarios()["ddl-hang"]
 
@@ -225,6 +226,7 @@ def test_look_that_hangs_ends_at_its_own_deadline_and_the_polls_go_on(tmp_path: 
     lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
     assert [line["action"] for line in lines] == ["look for blockers"] and "deadline" in lines[0]["outcome"]
     assert service.counters.logins == 1, "the session answered a ping and was kept"
+    assert unlisted({"hang": service}) == set() and any(VIEW in text for text in service.texts)
     assert not listener.problems
 
 

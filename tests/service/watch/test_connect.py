@@ -7,6 +7,7 @@ import pytest
 from collectors.errors import SetupError
 from collectors.poll import poll
 from collectors.scenarios import scenarios
+from service.bill import texts
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector, target_of
@@ -38,7 +39,8 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
     Connector(OracleSettings(connect_timeout=4, statement_timeout=3)).open(MonitoredDatabase(database, 15.0))
     given = Defaults(blocker_look_timeout=2)
     Connector(OracleSettings(), given).open(MonitoredDatabase(database, 15.0))
-    (name, _, deadlines, _), (_, _, others, _) = seen
+    (name, _, deadlines, accepted, _), (_, _, others, _, _) = seen
+    assert accepted == texts(), "the bill of SQL with the confirming queries"
     assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 8.0)
     assert (deadlines.blocker_look, others.blocker_look) == (3.0, 2.0)
 
