@@ -158,7 +158,7 @@ def lines(panel: Json, live: Live, db: str, w: int, h: int) -> str:
 
 def bands(panel: Json, live: Live, db: str, w: int, h: int) -> str:
     """A coloured band per series."""
-    words, drawn = words_of(panel["fieldConfig"]["defaults"]), []
+    words, drawn = words_of(panel["fieldConfig"]["defaults"]), list[str]()
     series = [
         (legend(t, one["metric"]), one["values"])
         for t in panel["targets"]
@@ -198,7 +198,7 @@ def rows(panel: Json, live: Live, db: str) -> str:
     columns = [(key, organised["renameByName"].get(key, key)) for key in names if key not in organised["excludeByName"]]
     columns = [one for one in columns if not overrides.get(one[1], {}).get("custom.hidden")]
     for sort in panel["options"].get("sortBy", []):
-        key = next((key for key, name in columns if name == sort["displayName"]), None)
+        key = next((key for key, name in columns if name == sort["displayName"]), "")
         merged.sort(key=lambda row: -float(row.get(key, 0)))
     body = []
     for row in merged:

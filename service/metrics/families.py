@@ -1,4 +1,4 @@
-"""The metric families of databases and replicas: each with its name, type and labels. `make docs` writes docs/metrics.md from them.
+"""The metric families of databases and replicas, each with name, type and labels. `make docs` writes docs/metrics.md from them.
 
 Parts of the service that count their own work name those metrics themselves: spool, threads, webhooks, notifications, telemetry.
 

@@ -11,7 +11,8 @@ from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
-from service.config.settings import AuthSettings, DatabaseSettings, Settings
+from service.config.groups import AuthSettings
+from service.config.settings import DatabaseSettings, Settings
 from service.state.board import MonitoredDatabase
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.test_access import LOOPBACK, READ, bearer, digest
