@@ -1,34 +1,46 @@
 """Runs the named benchmarks, or all.
 
-Each module below `bench` has `figures()`, which returns tables. Options after a single name belong to that benchmark.
+Each module below `bench` has `figures()`, which returns tables. Options after a single name belong to that benchmark;
+`NAME --help` lists them.
 """
 
 import argparse
 import importlib
-import inspect
 import pkgutil
+import sys
+from collections.abc import Sequence
 
 from rich.console import Console
 
 import bench
 
 
-def main() -> None:
+def names() -> list[str]:
+    """Every benchmark."""
+    return [module.name for module in pkgutil.iter_modules(bench.__path__) if not module.name.startswith("_")]
+
+
+def main(arguments: Sequence[str]) -> None:
     """Print one table per benchmark."""
-    names = [module.name for module in pkgutil.iter_modules(bench.__path__) if not module.name.startswith("_")]
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(names)}")
-    asked, options = parser.parse_known_args()
-    chosen = asked.names or names
-    if unknown := [name for name in chosen if name not in names]:
-        parser.error(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(names)}")
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, add_help=False)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(names())}")
+    parser.add_argument(
+        "--tiny", action="store_true", help="the smallest form: shows that it runs, and measures nothing"
+    )
+    asked, options = parser.parse_known_args(arguments)
+    if not asked.names and {"-h", "--help"} & {*options}:
+        parser.print_help()
+        return
+    chosen = asked.names or names()
+    if unknown := [name for name in chosen if name not in names()]:
+        parser.error(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(names())}")
+    if options and len(chosen) > 1:
+        parser.error(f"{' '.join(options)}: options belong to one benchmark; name it")
     console = Console(width=110)
     for name in chosen:
-        figures = importlib.import_module(f"bench.{name}").figures
-        if options and (len(chosen) > 1 or not inspect.signature(figures).parameters):
-            parser.error(f"{name} takes no {' '.join(options)}")
-        console.print(figures(options) if options else figures())
+        module = importlib.import_module(f"bench.{name}")
+        console.print(module.figures([*(module.TINY.split() if asked.tiny else ()), *options]))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

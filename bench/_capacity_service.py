@@ -200,7 +200,10 @@ def serving(
         str(folder / "latchscope.yaml"),
     ]
     given = os.environ | {"BENCH_PASSWORD": PASSWORD, "PYTHONPATH": str(tree)}
-    with subprocess.Popen(command, cwd=tree, env=given, stderr=(folder / "log").open("wb")) as process:
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(command, cwd=tree, env=given, stderr=log) as process,
+    ):
         try:
             _await_start(process, own, folder / "log")
             yield process, own

@@ -23,13 +23,13 @@ from tests.oracle_standin.backend import Answer, ResultColumn
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.profiles import ORACLE_12_1
+from tests.oracle_standin.results import rows as encode
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 
 FRAMES = 240
 """After this many polls a database restarts. Such a poll takes longer."""
 STEP = 15.0
-_encode = calls.rows
 
 
 class Page(list[Any]):
@@ -44,9 +44,9 @@ class Page(list[Any]):
 
 def encoded_once(columns: Sequence[ResultColumn], values: Any) -> bytes:
     if not isinstance(values, Page):
-        return _encode(columns, values)
+        return encode(columns, values)
     if values.encoded is None:
-        values.encoded = _encode(columns, values)
+        values.encoded = encode(columns, values)
     return values.encoded
 
 
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.0, help="seconds to each statement: the network")
     parser.add_argument("--alike", action="store_true", help="all the others play healthy-19c, none busy-but-fine")
     given = parser.parse_args()
-    calls.rows = encoded_once
+    calls.rows = encoded_once  # type: ignore[attr-defined]  # the name that calls has for it
     films = {name: Film(steady(name)) for name in ("undo-storm", "healthy-19c", "busy-but-fine")}
     account: dict[str, Account] = {USER: Account(PASSWORD)}
     services = {

@@ -1,4 +1,4 @@
-"""How a diagnosis compares with the truth of its instance; two processes score all of them."""
+"""How a diagnosis compares with the truth of its instance; two processes score them if there are many."""
 
 import os
 from collections.abc import Iterable
@@ -15,6 +15,8 @@ from tests.truth.plan import setting_of
 from tests.truth.truth import Trouble, Truth
 
 WORKERS = 2
+FEW = 24
+"""Seeds that are not worth a process."""
 Verdict = Literal["found", "ruled out", "cannot tell"]
 NOTHING = "(nothing)"
 
@@ -65,8 +67,11 @@ class Score:
 
 def scores(seeds: Iterable[int]) -> list[Score]:
     """The scores of these seeds, in their order."""
+    chosen = list(seeds)
+    if len(chosen) <= FEW:
+        return list(map(score, chosen))
     with ProcessPoolExecutor(min(WORKERS, os.cpu_count() or 1)) as pool:
-        return list(pool.map(score, seeds, chunksize=8))
+        return list(pool.map(score, chosen, chunksize=8))
 
 
 def diagnosed(generated: Case) -> Diagnosis:

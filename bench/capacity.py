@@ -23,7 +23,7 @@ T = TypeVar("T")
 BEST = Run("at its best", 1000, 1 / 3, interval=10.0, warm=75.0)
 TWICE = Run("twice overloaded", 2000, 1 / 3, interval=10.0, warm=100.0, seconds=90.0)
 """As many databases as one core can poll (100 polls a second when this was written), and twice as many."""
-RUNS = (
+RUNS: tuple[Run, ...] = (
     Run("12 ms of network", 10, 0.0, delay=0.012, warm=70.0),
     Run("whole service", 100, 1 / 3, warm=25.0, seconds=35.0),
     Run("whole service", 150, 1 / 3, warm=25.0, seconds=35.0),
@@ -33,7 +33,9 @@ RUNS = (
     BEST,
     TWICE,
 )
-CLOSED = (("storm", 1.0), ("healthy", 0.0))
+TINY = "--closed 1 --closed-seconds 1 --loads storm --tables steps open --open 1:1 --warm 1 --seconds 0.1"
+TABLES = ("closed", "steps", "open")
+CLOSED = {"storm": 1.0, "healthy": 0.0}
 OPEN_HEADS = (
     "polls/s of",
     "gap p50, p99 s",
@@ -71,13 +73,22 @@ def figures(options: Sequence[str] = ()) -> Group:
             for count, _, share in asked
         )
     runs = tuple(_lasting(run, given.warm, given.seconds) for run in runs)
-    tables = [_closed_table(counts, seconds), _steps_table(counts, seconds)] if counts else []
-    return Group(*tables, *([_open_table(runs, given.tree)] if runs else []))
+    tables = {
+        "closed": lambda: _closed_table(counts, seconds, given.loads),
+        "steps": lambda: _steps_table(counts, seconds, given.loads),
+        "open": lambda: _open_table(runs, given.tree),
+    }
+    empty = {name for name, load in (("closed", counts), ("steps", counts), ("open", runs)) if not load}
+    return Group(*(make() for name, make in tables.items() if name in given.tables and name not in empty))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench capacity", description=__doc__)
     parser.add_argument("--closed", default="1,100", help="databases, several by commas; empty for none")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help="of the closed and the open loop")
+    parser.add_argument(
+        "--loads", nargs="+", choices=tuple(CLOSED), default=tuple(CLOSED), help="of the closed loop, else both"
+    )
     parser.add_argument(
         "--open",
         default="1,100,150,300,1000",
@@ -135,10 +146,10 @@ def _attempt(table: Table, what: str, measure: Callable[[], T], row: Callable[[T
     return found
 
 
-def _closed_table(counts: Sequence[int], seconds: float) -> Table:
+def _closed_table(counts: Sequence[int], seconds: float, loads: Sequence[str] = tuple(CLOSED)) -> Table:
     heads = ("polls", "polls per cpu second", f"÷ {counts[0]}", "polls a second", "threads")
     table = _table("closed loop", *heads)
-    for kind, troubled in CLOSED:
+    for kind, troubled in ((load, CLOSED[load]) for load in loads):
         first = partial(_closed_cells, counts[0], counts[0])
         found = _attempt(table, f"{kind}, {counts[0]}", partial(closed, counts, troubled, seconds), first)
         for count in counts[1:] if found else ():
@@ -158,10 +169,10 @@ def _closed_cells(count: int, first: int, found: Mapping[int, Sequence[Window]])
     )
 
 
-def _steps_table(counts: Sequence[int], seconds: float) -> Table:
+def _steps_table(counts: Sequence[int], seconds: float, loads: Sequence[str] = tuple(CLOSED)) -> Table:
     table = _table("closed loop", "cpu ms per poll, by step")
     table.columns[-1].no_wrap = False
-    for kind, troubled in CLOSED:
+    for kind, troubled in ((load, CLOSED[load]) for load in loads):
         first = partial(_step_cells, counts[0])
         found = _attempt(table, f"{kind}, {counts[0]}", partial(closed, counts, troubled, seconds, "--steps"), first)
         for count in counts[1:] if found else ():
@@ -175,7 +186,7 @@ def _step_cells(count: int, found: Mapping[int, Sequence[Window]]) -> Sequence[s
     processor = total(windows, "processor")
     spent["driver, hand-over, the rest"] = processor - sum(spent.values())
     spent["all"] = processor
-    polls = total(windows, "polls")
+    polls = max(total(windows, "polls"), 1.0)
     return [", ".join(f"{step} {1000 * seconds / polls:.2f}" for step, seconds in spent.items())]
 
 

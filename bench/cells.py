@@ -8,28 +8,36 @@ out.
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 from rich.table import Table
 
+from bench._options import parser
 from service.cells.engine import Engine
 from service.cells.overview import overview
 from service.config.settings import FleetSettings
 from tests.service.cells.engines import RULES, WithoutRules, engine, vmalert
 
-SIZES = {"victoria-metrics": 100_000, "prometheus": 10_000}
-ROUNDS = 10
+TINY = "--victoria-metrics 1000 --prometheus 1000 --rounds 1"
+NEEDED = {"victoria-metrics": ("victoria-metrics", "vmalert"), "prometheus": ("prometheus",)}
+"""Programs of an engine that runs rules."""
 CAUSES = ("undo-segments", "hard-parse-storm", "sequence-nocache")
 
 
-def figures() -> Table:
+def figures(options: Sequence[str] = ()) -> Table:
     """Processor and clock of one overview, each a median, on each engine that is installed."""
+    asked = parser("cells", __doc__)
+    asked.add_argument("--victoria-metrics", type=int, default=100_000, help="databases, in twenty cells")
+    asked.add_argument("--prometheus", type=int, default=10_000, help="databases, in cells of a thousand")
+    asked.add_argument("--rounds", type=int, default=10, help="times each overview is made")
+    given = asked.parse_args(options)
+    sizes = {"victoria-metrics": given.victoria_metrics, "prometheus": given.prometheus}
     columns = ("engine", "databases", "rules", "processor ms", "clock ms: median · longest", "listed")
     table = Table(*columns, title="All cells in one view")
-    for program, databases in SIZES.items():
-        if shutil.which(program) is None:
+    for program, databases in sizes.items():
+        if not all(map(shutil.which, NEEDED[program])):
             table.add_row(program, f"{databases:,}", "not installed", "", "", "")
             continue
         with tempfile.TemporaryDirectory(prefix="latchscope-bench-") as name:
@@ -41,13 +49,13 @@ def figures() -> Table:
                 if program == "prometheus":
                     rows = [("yes", Engine), ("no", WithoutRules)]
                     for said, kind in rows:
-                        table.add_row(program, f"{databases:,}", said, *_asked(kind, url, databases))
+                        table.add_row(program, f"{databases:,}", said, *_asked(kind, url, databases, given.rounds))
                     continue
                 _import(url, databases)
-                table.add_row(program, f"{databases:,}", "no", *_asked(Engine, url, databases))
+                table.add_row(program, f"{databases:,}", "no", *_asked(Engine, url, databases, given.rounds))
                 with vmalert(url, RULES, folder):
                     _counted(url, databases)
-                    table.add_row(program, f"{databases:,}", "yes", *_asked(Engine, url, databases))
+                    table.add_row(program, f"{databases:,}", "yes", *_asked(Engine, url, databases, given.rounds))
     return table
 
 
@@ -83,13 +91,13 @@ def _import(url: str, databases: int) -> None:
     urlopen(f"{url}/internal/force_flush", timeout=60).close()
 
 
-def _asked(kind: type[Engine], url: str, databases: int) -> tuple[str, str, str]:
+def _asked(kind: type[Engine], url: str, databases: int, rounds: int) -> tuple[str, str, str]:
     source = kind(FleetSettings(prometheus=url))
     taken: list[tuple[float, float]] = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         began = time.process_time(), time.perf_counter()
         found = overview(source, 60.0)
         taken.append((1000 * (time.process_time() - began[0]), 1000 * (time.perf_counter() - began[1])))
     assert found.databases >= 0.99 * databases and len(found.worst) == 50, f"{found.databases} of {databases} are there"
-    processor, clock = (sorted(each)[ROUNDS // 2] for each in zip(*taken, strict=True))
+    processor, clock = (sorted(each)[rounds // 2] for each in zip(*taken, strict=True))
     return f"{processor:.0f}", f"{clock:.0f} · {max(each[1] for each in taken):.0f}", str(len(found.worst))

@@ -4,17 +4,16 @@ little on a busy machine. `bench poll` measures a poll, `bench history` a write,
 """
 
 import statistics
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from rich.table import Table
 
+from bench._options import counts, parser
 from bench._processor import spent
+from bench._stores import store_place
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
@@ -25,10 +24,10 @@ from service.store.fleet_status import FleetStatusTable
 from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place
 
 NAME = "undo-storm"
-FLEETS = (1000, 5000)
+TINY = "--databases 5 --times 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,12 @@ class _Bench:
 
     table: Table
     server: int
+    most: int
+    """Times a call is made at most."""
 
     def row(self, what: str, times: int, call: Callable[[], object]) -> None:
         """Call this many times. Adds the means of processor and the median of the clock."""
+        times = min(times, self.most)
         server, here, clock = self._served(), time.process_time(), []
         for _ in range(times):
             began = time.perf_counter()
@@ -55,11 +57,16 @@ class _Bench:
         return spent(self.server) - spent(None)
 
 
-def figures() -> Table:
+def figures(options: Sequence[str] = ()) -> Table:
     """All of them."""
+    asked = parser("fleet", __doc__)
+    asked.add_argument("--databases", type=counts, default="1000,5000", help="of the fleet, several by commas")
+    asked.add_argument("--times", type=int, default=200, help="times a call is made at most")
+    given = asked.parse_args(options)
     table = Table("what", "here, ms", "server, ms", "clock, ms", title="One replica of several, on one PostgreSQL")
-    with _postgresql() as (location, server):
-        bench = _Bench(table, server)
+    with store_place("postgresql") as (location, server):
+        assert server is not None
+        bench = _Bench(table, server, given.times)
         store = Repository(location.url)
         watched = _polled(store)
         bench.row(
@@ -68,7 +75,7 @@ def figures() -> Table:
             lambda: publication(store.latest(NAME, 2), {}, 0.0),
         )
         bench.row("  of which reading two snapshots", 50, lambda: store.latest(NAME, 2))
-        for databases in FLEETS:
+        for databases in given.databases:
             _shared(bench, location, store, watched, databases)
         store.close()
     return table
@@ -95,14 +102,3 @@ def _shared(bench: _Bench, location: Place, store: Repository, watched: Monitore
     bench.row(f"tell how {databases:,} databases stand", 5, lambda: status_table.put(statuses))
     bench.row(f"hear how {databases:,} databases stand", 5, status_table.all)
     leases.close()
-
-
-@contextmanager
-def _postgresql() -> Iterator[tuple[Place, int]]:
-    """An empty store, and the first process of its server."""
-    server = Postgres()
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            yield Place("postgresql", Path(folder), server), server.pid
-        finally:
-            server.stop()

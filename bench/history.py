@@ -1,22 +1,18 @@
 """The history store on both engines:
 
-what a write costs, what figures weigh, and what a page's questions cost. LATCHSCOPE_BENCH_FIGURES sets the figures of polls
-(20,000,000 by default): databases that never rest, polled every 15 s over two days, as many as that number needs. Each
-figure has its own size over seven orders of magnitude. They are packed and written as `Repository.write` does, without their
-snapshots. The product rolls up five minutes for the databases that questions are about; hours of 90 days are packed
-directly. A write counts processor time of client and server, a question that of the client.
+what a write costs, what figures weigh, and what a page's questions cost. The figures are of polls of databases that never
+rest, over two days, of as many databases as `--figures` needs. Each figure has its own size over seven orders of magnitude.
+They are packed and written as `Repository.write` does, without their snapshots. The product rolls up five minutes for the
+databases that questions are about; hours of 90 days are packed directly. A write counts processor time of client and server,
+a question that of the client.
 """
 
-import os
 import random
 import statistics
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,7 +20,9 @@ import numpy as np
 from rich.table import Table
 from sqlalchemy import text
 
+from bench._options import parser
 from bench._processor import spent
+from bench._stores import store_place
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.config.settings import DatabaseSettings
@@ -39,20 +37,14 @@ from service.store.schema.history_tables import StoredBucket, StoredFigures, Sto
 from service.store.upkeep.rollup import put_rolled, roll_up
 from service.watch.pipeline import run_poll
 
-FIGURES = int(os.environ.get("LATCHSCOPE_BENCH_FIGURES", "20000000"))
+TINY = "--figures 1 --interval 3600 --asked 1 --questions 1 --batches 1 --batch 2 --storm 2"
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
-INTERVAL = 15
 DAYS = 2
-POLLS = DAYS * 86400 // INTERVAL
 END = BEGAN + timedelta(days=DAYS)
-ASKED = 3
-"""Databases that the questions are about."""
-QUESTIONS = 40
 BODIES = 500
 """Distinct polls of a database, which the fill repeats."""
-REAL = 60
-"""Polls of a scripted storm, one after the other."""
-BATCH, BATCHES = 100, 12
+STORM_INTERVAL = 15
+"""Seconds between the polls of a scripted storm."""
 EVERY_CHILD = [SeriesSelector("v$latch_children", name) for name in ("gets", "misses", "sleeps", "spin_gets")]
 GOALS = {
     "figures alone, per processor second": "≥ 800,000 · 450,000",
@@ -63,9 +55,30 @@ GOALS = {
 
 
 @dataclass(frozen=True, slots=True)
+class _Size:
+    """How much is stored and asked."""
+
+    figures: int
+    interval: int
+    """Seconds between polls."""
+    asked: int
+    """Databases that the questions are about."""
+    questions: int
+    batches: int
+    batch: int
+    storm: int
+
+    @property
+    def polls(self) -> int:
+        """Of each database."""
+        return DAYS * 86400 // self.interval
+
+
+@dataclass(frozen=True, slots=True)
 class _Bench:
     """A store at work, and the first process of its server."""
 
+    size: _Size
     store: Repository
     server: int | None
 
@@ -73,26 +86,36 @@ class _Bench:
         return spent(self.server)
 
 
-def figures() -> Table:
+def figures(options: Sequence[str] = ()) -> Table:
     """The table of both engines."""
-    table = Table(title=f"history store, {FIGURES:,} figures of polls every {INTERVAL} s")
+    wanted = parser("history", __doc__)
+    wanted.add_argument("--figures", type=int, default=20_000_000, help="of polls, in all")
+    wanted.add_argument("--interval", type=int, default=15, help="seconds between polls")
+    wanted.add_argument("--asked", type=int, default=3, help="databases that the questions are about")
+    wanted.add_argument("--questions", type=int, default=40, help="of each kind")
+    wanted.add_argument("--batches", type=int, default=12, help="writes that are measured, after two that are not")
+    wanted.add_argument("--batch", type=int, default=100, help="databases that a write has a poll of")
+    wanted.add_argument("--storm", type=int, default=60, help="polls of a scripted storm, which the writes repeat")
+    size = _Size(**vars(wanted.parse_args(options)))
+    table = Table(title=f"history store, {size.figures:,} figures of polls every {size.interval} s")
     for name in ("figure", "sqlite", "postgresql", "goal"):
         table.add_column(name, justify="left" if name == "figure" else "right")
-    measured = [_run(kind) for kind in ("sqlite", "postgresql")]
+    polls = _polls(size.storm)
+    measured = [_run(kind, size, polls) for kind in ("sqlite", "postgresql")]
     for name in measured[0]:
         table.add_row(name, *(each[name] for each in measured), GOALS.get(name, ""))
     return table
 
 
-def _run(kind: str) -> dict[str, str]:
+def _run(kind: str, size: _Size, polls: Sequence[IngestRecord]) -> dict[str, str]:
     """The figures of one engine."""
-    with _opened(kind) as bench:
-        polls = _polls()
+    with store_place(kind) as (place, server):
+        bench = _Bench(size, Repository(place.url), server)
         found = _writes(bench, polls)
-        databases, per_poll = _fill(bench.store)
-        found["databases × polls × figures"] = f"{len(databases)} × {POLLS:,} × {per_poll}"
-        found["bytes per figure of a poll"] = f"{_size(bench.store) / (len(databases) * POLLS * per_poll):.2f}"
-        asked = databases[:ASKED]
+        databases, per_poll = _fill(bench)
+        found["databases × polls × figures"] = f"{len(databases)} × {size.polls:,} × {per_poll}"
+        found["bytes per figure of a poll"] = f"{_size(bench.store) / (len(databases) * size.polls * per_poll):.2f}"
+        asked = databases[: size.asked]
         found["roll-up, ms of processor per bucket"] = _rolled_up(bench, asked)
         _hours(bench.store, asked)
         with bench.store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -103,32 +126,33 @@ def _run(kind: str) -> dict[str, str]:
             ("24 h of 5 minutes, every child", "5m", timedelta(hours=24), EVERY_CHILD),
             ("90 days of hours, one child", "1h", timedelta(days=90), one),
         ):
-            found[f"{name}: ms of processor, median"] = _question(bench.store, resolution, span, selectors)  # type: ignore[arg-type]
+            found[f"{name}: ms of processor, median"] = _question(bench, resolution, span, selectors)  # type: ignore[arg-type]
+        bench.store.close()
         return found
 
 
-def _polls() -> list[IngestRecord]:
+def _polls(count: int) -> list[IngestRecord]:
     """Polls of the undo storm, each with its snapshot, figures, verdict and episodes."""
     turns: list[Any] = []
-    watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), INTERVAL)
+    watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), STORM_INTERVAL)
     clock = [40.0]
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0], ())
     keeper = SimpleNamespace(keep=lambda *poll: turns.append(poll))
-    for _ in range(REAL + 1):
+    for _ in range(count + 1):
         run_poll(watched, database, keeper, lambda: 0.0)
-        clock[0] += INTERVAL
+        clock[0] += STORM_INTERVAL
     return [record for turn in turns[1:] if (record := record_of(*turn)) is not None]
 
 
 def _writes(bench: _Bench, polls: Sequence[IngestRecord]) -> dict[str, str]:
-    """Whole writes of the polls of a hundred databases at a time, as a busy writer has them, and writes of figures alone."""
-    whole, alone, figures = [], [], 0
-    for turn in range(2 + BATCHES):
-        at = BEGAN - timedelta(days=1) + timedelta(seconds=INTERVAL * turn)
-        records = [_of_database(polls[(turn + n) % len(polls)], f"write{n}", at) for n in range(BATCH)]
+    """Whole writes of the polls of many databases at a time, as a busy writer has them, and writes of figures alone."""
+    whole, alone, figures, batch = [], [], 0, bench.size.batch
+    for turn in range(2 + bench.size.batches):
+        at = BEGAN - timedelta(days=1) + timedelta(seconds=STORM_INTERVAL * turn)
+        records = [_of_database(polls[(turn + n) % len(polls)], f"write{n}", at) for n in range(batch)]
         began = bench.spent()
         bench.store.write(records)
-        whole.append((bench.spent() - began) / BATCH)
+        whole.append((bench.spent() - began) / batch)
         began = bench.spent()
         _figures_alone(bench.store, records, turn)
         alone.append(bench.spent() - began)
@@ -161,13 +185,14 @@ def _figures_alone(store: Repository, records: Sequence[IngestRecord], turn: int
         insert_raw(connection, table_of(StoredFigures), rows)
 
 
-def _fill(store: Repository) -> tuple[list[int], int]:
-    """Fill empty tables with FIGURES figures of polls. Returns the numbers of the databases and the figures per poll."""
+def _fill(bench: _Bench) -> tuple[list[int], int]:
+    """Fill empty tables with the figures of polls. Returns the numbers of the databases and the figures per poll."""
+    store, size = bench.store, bench.size
     with store.engine.begin() as connection:
         for table in ("figures", "polls", "unrolled"):
             connection.execute(text(f"delete from {table}"))
     counters = _counters(store)
-    databases = max(ASKED, round(FIGURES / (POLLS * len(counters))))
+    databases = max(size.asked, round(size.figures / (size.polls * len(counters))))
     numbers = sorted(store.names.databases(f"db{n:04}" for n in range(databases)).values())
     days = [millis(BEGAN + timedelta(days=day)) for day in range(-1, DAYS + 1)]
     for table in ("polls", "figures"):
@@ -177,10 +202,10 @@ def _fill(store: Repository) -> tuple[list[int], int]:
     chance = np.random.default_rng(16)
     scale = 10 ** chance.uniform(0, 7, len(counters))
     bodies = [pack(counters, np.rint(scale * chance.uniform(0.5, 1.5, len(counters))) + 1) for _ in range(BODIES)]
-    times = [millis(BEGAN) + n * INTERVAL * 1000 for n in range(POLLS)]
+    times = [millis(BEGAN) + n * size.interval * 1000 for n in range(size.polls)]
     for number in numbers:
         with store.engine.begin() as connection:
-            polls = [(number, at, INTERVAL, "critical", 0.3, 12.0, "[]", None, None, None) for at in times]
+            polls = [(number, at, size.interval, "critical", 0.3, 12.0, "[]", None, None, None) for at in times]
             insert_raw(connection, table_of(StoredPoll), polls)
             rows = [(number, at, bodies[n % BODIES]) for n, at in enumerate(times)]
             insert_raw(connection, table_of(StoredFigures), rows)
@@ -230,14 +255,14 @@ def _hours(store: Repository, databases: Sequence[int]) -> None:
             insert_new(connection, table_of(StoredBucket), buckets)
 
 
-def _question(store: Repository, resolution: Resolution, span: timedelta, selectors: list[SeriesSelector]) -> str:
+def _question(bench: _Bench, resolution: Resolution, span: timedelta, selectors: list[SeriesSelector]) -> str:
     chance = random.Random(span.total_seconds())
     taken, series = [], 0
-    for _ in range(QUESTIONS):
-        name = f"db{chance.randrange(ASKED):04}"
+    for _ in range(bench.size.questions):
+        name = f"db{chance.randrange(bench.size.asked):04}"
         last = END - timedelta(minutes=chance.randrange(60 if resolution == "1h" else 600))
         began = time.process_time()
-        points = store.history.points(name, selectors, last - span, last, resolution)
+        points = bench.store.history.points(name, selectors, last - span, last, resolution)
         taken.append(1000 * (time.process_time() - began))
         series = len(points.series)
         assert points.spans and series, f"{name} {last} {resolution}: nothing found measures nothing"
@@ -251,20 +276,3 @@ def _size(store: Repository) -> int:
             return int(connection.scalar(text("select sum(pgsize) from dbstat where name = 'figures'")) or 0)
         query = "select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = 'figures'::regclass"
         return int(connection.scalar(text(query)) or 0)
-
-
-@contextmanager
-def _opened(kind: str) -> Iterator[_Bench]:
-    """An empty store of this kind."""
-    from tests.service.stores import Place, Postgres
-
-    with tempfile.TemporaryDirectory(prefix="latchscope-bench-") as folder:
-        server = Postgres() if kind == "postgresql" else None
-        place = Place(kind, Path(folder), server)
-        try:
-            store = Repository(place.url)
-            yield _Bench(store, None if server is None else server.pid)
-            store.close()
-        finally:
-            if server is not None:
-                server.stop()

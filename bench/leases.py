@@ -4,7 +4,6 @@ Each worker is a process with the product's own `FleetCoordinator` and `SharedLe
 polls: it asks the server whether its lease holds, as a worker does before each poll, and notes that it does. So what is
 measured is who may poll what, at an interval of 15 s.
 
-    python -m bench leases [--databases 5000] [--interval 15]
 """
 
 import argparse
@@ -13,7 +12,6 @@ import multiprocessing
 import os
 import signal
 import statistics
-import tempfile
 import threading
 import time
 from collections import defaultdict
@@ -23,14 +21,15 @@ from pathlib import Path
 
 from rich.table import Table
 
+from bench._options import parser
+from bench._stores import store_place
 from service.config.settings import DatabaseSettings
 from service.fleet.coordinator import FleetCoordinator
 from service.state.board import Board, MonitoredDatabase
 from service.state.leases import Lease
 from service.store.queries.leases import SharedLeases
-from tests.service.stores import Place, Postgres
 
-WORKERS = 3
+TINY = "--databases 6 --interval 0.5 --workers 2"
 SETTLED_SECONDS = 240.0
 TAKEN_SECONDS = 120.0
 """Seconds to wait at most until the workers hold all leases, and hold them again."""
@@ -40,29 +39,24 @@ Note = tuple[float, str, str]
 
 def figures(options: Sequence[str] = ()) -> Table:
     """Kill one of three workers, and read their notes."""
-    parser = argparse.ArgumentParser(prog="python -m bench leases", description=__doc__)
-    parser.add_argument("--databases", type=int, default=5000)
-    parser.add_argument("--interval", type=float, default=15.0)
-    given = parser.parse_args(options)
-    server = Postgres()
-    with tempfile.TemporaryDirectory(prefix="latchscope-bench-") as folder:
-        place = Place("postgresql", Path(folder), server)
-        try:
-            return _measured(place, given.databases, given.interval)
-        finally:
-            server.stop()
+    asked = parser("leases", __doc__)
+    asked.add_argument("--databases", type=int, default=5000, help="leases")
+    asked.add_argument("--interval", type=float, default=15.0, help="seconds between polls")
+    asked.add_argument("--workers", type=int, default=3, help="one of them is killed")
+    given = asked.parse_args(options)
+    with store_place("postgresql") as (place, _):
+        return _measured(place.url, place.folder, given)
 
 
-def _measured(place: Place, databases: int, interval: float) -> Table:
+def _measured(url: str, folder: Path, given: argparse.Namespace) -> Table:
+    databases, interval = given.databases, given.interval
     context = multiprocessing.get_context("spawn")
-    files = [place.folder / f"worker{number}" for number in range(WORKERS)]
-    workers = [
-        context.Process(target=_work, args=(place.url, str(file), databases, interval), daemon=True) for file in files
-    ]
+    files = [folder / f"worker{number}" for number in range(given.workers)]
+    workers = [context.Process(target=_work, args=(url, str(file), databases, interval), daemon=True) for file in files]
     for worker in workers:
         worker.start()
     try:
-        _until(files, databases, databases // WORKERS - 1, SETTLED_SECONDS)
+        _until(files, databases, databases // given.workers - 1, SETTLED_SECONDS)
         settled = [len(_held(file)) for file in files]
         killed = time.monotonic()
         assert workers[0].pid is not None
@@ -79,7 +73,9 @@ def _measured(place: Place, databases: int, interval: float) -> Table:
     taken = sorted(
         at - killed for told in notes[1:] for at, word, name in told if word == "got" and name in lost and at > killed
     )
-    table = Table("figure", "measured", "goal", title=f"{databases:,} leases, {WORKERS} workers, every {interval:g} s")
+    table = Table(
+        "figure", "measured", "goal", title=f"{databases:,} leases, {given.workers} workers, every {interval:g} s"
+    )
     table.add_row("held by each before", " · ".join(f"{count:,}" for count in settled), "")
     table.add_row("held by the one that was killed, taken by others", f"{len(lost):,} · {len(taken):,}", "all")
     spans = (statistics.median(taken), taken[-1])

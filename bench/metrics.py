@@ -4,13 +4,12 @@ Real polls of the scripted databases appear under other names. Each run scrapes 
 another process, then serves the same samples as counters and gauges of prometheus_client.
 """
 
-import http.client
 import multiprocessing
 import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,6 +19,8 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics, generate_latest
 from rich.table import Table
 
+from bench._options import parser
+from bench._scraper import ask, timed
 from collectors.model import Snapshot
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
@@ -28,13 +29,12 @@ from service.config.settings import DatabaseSettings
 from service.metrics.exposition import exposition, own_registry, render
 from service.metrics.families import FAMILIES
 from service.state.board import Board, MonitoredDatabase, Published
+from service.state.readiness import Readiness
 from service.watch.pipeline import run_poll
 from service.web.access import Access
-from service.web.api.databases import outside
+from service.web.api.monitoring import monitoring
 
-FLEETS = ((10, 200), (100, 200), (1000, 200), (1000, None))
-"""Databases, and the samples of each; None means the samples that the scripted databases give."""
-SCRAPES = 100
+TINY = "--fleets 2:50 --scrapes 2"
 OF_LIVENESS = 5
 """Samples per database that a scrape adds to those of its last poll."""
 LONG_AGO = 3600.0
@@ -103,16 +103,6 @@ def fleet(databases: int, most: int | None, published: Sequence[Published]) -> t
     return Board(watched), spent / databases
 
 
-def timed(times: int, work: Callable[[], object]) -> list[float]:
-    """Seconds of each run."""
-    taken = []
-    for _ in range(times):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return taken
-
-
 def stock(page: str) -> CollectorRegistry:
     """Our samples as children of prometheus_client's own metrics."""
     samples = [match for match in map(SAMPLE.match, page.splitlines()) if match]
@@ -133,50 +123,35 @@ def stock(page: str) -> CollectorRegistry:
     return registry
 
 
-def ask(port: int, times: int) -> list[float]:
-    """Seconds from request to last byte, for scrapes one after another on one connection. Runs in another process."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-
-    def once() -> None:
-        connection.request("GET", "/metrics")
-        answer = connection.getresponse()
-        buffer = bytearray(1 << 20)
-        while answer.readinto(buffer):
-            pass
-
-    timed(3, once)
-    return timed(times, once)
-
-
-def over_http(board: Board) -> list[float]:
+def over_http(board: Board, scrapes: int) -> list[float]:
     """Scrapes of the real route on a real socket."""
     app = FastAPI()
-    app.include_router(outside(board, own_registry(), lambda: None, Access(None)))
+    app.router.routes.extend(monitoring(board, own_registry(), lambda: Readiness(True, "ok"), Access(None)).routes)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as other:
-            return other.submit(ask, listener.getsockname()[1], SCRAPES).result()
+            return other.submit(ask, listener.getsockname()[1], scrapes).result()
     finally:
         server.should_exit = True
         thread.join()
         listener.close()
 
 
-def measure(databases: int, most: int | None, published: Sequence[Published]) -> Figure:
+def measure(databases: int, most: int | None, published: Sequence[Published], scrapes: int) -> Figure:
     """One fleet, ours and stock."""
     board, rendered = fleet(databases, most, published)
     own = own_registry()
     page = exposition(board, own)[0]
-    joined = timed(SCRAPES, lambda: exposition(board, own))
-    asked = over_http(board)
-    disable_created_metrics()
+    joined = timed(scrapes, lambda: exposition(board, own))
+    asked = over_http(board, scrapes)
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = stock(exposition(board, None)[0].decode())
     series, expected = count(generate_latest(registry)), count(page)
     assert series == expected, f"{series} samples through prometheus_client, {expected} through ours"
-    others = timed(max(3, 300 // databases), lambda: generate_latest(registry))
+    others = timed(min(scrapes, max(3, 300 // databases)), lambda: generate_latest(registry))
     return Figure(databases, series, len(page), joined, asked, others, rendered)
 
 
@@ -195,17 +170,25 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:,.2f}" if seconds < 0.1 else f"{seconds * 1000:,.0f}"
 
 
-def figures() -> Table:
+def figures(options: Sequence[str] = ()) -> Table:
     """A row per size of the fleet; times in milliseconds."""
+    asked = parser("metrics", __doc__)
+    asked.add_argument(
+        "--fleets",
+        default="10:200,100:200,1000:200,1000",
+        help="databases, and the samples of each; without these as many as the scripted databases give",
+    )
+    asked.add_argument("--scrapes", type=int, default=100, help="of each fleet")
+    given = asked.parse_args(options)
     table = Table(
-        title="/metrics: one scrape, in ms", caption=f"p99 of {SCRAPES} scrapes; render is paid once per poll"
+        title="/metrics: one scrape, in ms", caption=f"p99 of {given.scrapes} scrapes; render is paid once per poll"
     )
     heads = ("databases", "series", "MB", "p50", "p99", "HTTP p50", "HTTP p99", "stock p50", "ratio", "render/db")
     for head in heads:
         table.add_column(head, justify="right")
     published = prototypes()
-    for databases, most in FLEETS:
-        measured = measure(databases, most, published)
+    for databases, _, most in (fleet.partition(":") for fleet in given.fleets.split(",")):
+        measured = measure(int(databases), int(most) if most else None, published, given.scrapes)
         ours, theirs = quantile(measured.joined, 0.5), quantile(measured.stock, 0.5)
         times = (
             ours,
@@ -215,7 +198,7 @@ def figures() -> Table:
             theirs,
         )
         table.add_row(
-            f"{databases:,}",
+            f"{measured.databases:,}",
             f"{measured.series:,}",
             f"{measured.size / 1e6:,.1f}",
             *(milliseconds(each) for each in times),

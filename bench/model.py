@@ -1,13 +1,15 @@
 """The contention model and its acceptance table: published tables, and a latch emulated on 16 real cores."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 
+from bench._options import parser
 from tests.rules.contention import acceptance
 from tests.rules.contention.acceptance import Judged
 
+TINY = "--first 1"
 EVERY_FIGURE: tuple[Callable[[], Iterable[Judged]], ...] = (
     acceptance.result_cache_throughput,
     lambda: acceptance.result_cache_misses(1),
@@ -30,10 +32,13 @@ EVERY_FIGURE: tuple[Callable[[], Iterable[Judged]], ...] = (
 )
 
 
-def figures() -> RenderableType:
+def figures(options: Sequence[str] = ()) -> RenderableType:
     """Each figure beside its bound."""
+    asked = parser("model", __doc__)
+    asked.add_argument("--first", type=int, default=len(EVERY_FIGURE), help="only so many tests, in their order")
+    given = asked.parse_args(options)
     table = Table("test", "figure", "measured", "bound", "cases", "")
-    for each in EVERY_FIGURE:
+    for each in EVERY_FIGURE[: given.first]:
         for judged in each():
             sign = "≥" if judged.at_least else "≤"
             verdict = "holds" if judged.holds else "MISSED"

@@ -7,6 +7,7 @@ is real polls of the scripted databases. The time before repeats one poll, with 
 import gzip
 import tempfile
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from rich.table import Table
 
+from bench._options import parser
 from collectors.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.store.figures.codec import Items, pack
@@ -24,58 +26,64 @@ from service.store.schema.history_tables import StoredBucket, StoredFigures, Sto
 from service.store.upkeep.rollup import put_rolled
 from tests.service.stage import BEGAN, Client, Stage
 
-DATABASES = 1000
-TIMES = 10
+TINY = "--databases 1 --times 1 --filled 1 --minutes 1 --days 0.1"
 INTERVAL = 15
-POLLS = range(40, 3640, INTERVAL)
-"""An hour of polls for the databases whose pages the bench asks for."""
-FILLED = 10
 ASKED = ("undo-storm", "busy-but-fine")
 """The databases whose pages the bench asks for. They are among those with a month in the store."""
-DAYS = {"poll": 2, "5m": 14, "1h": 30}
-"""Seconds of each resolution in the store. The default retention keeps hours longer."""
+SHARES = {"poll": 1 / 15, "5m": 7 / 15, "1h": 1.0}
+"""How much of the time in the store each resolution covers: of 30 days two, fourteen, and all."""
 PAGES = ("/", "/?state=critical", "/db/undo-storm", "/db/busy-but-fine", "/db/undo-storm/history", "/causes")
 
 
-def figures() -> Table:
+def figures(options: Sequence[str] = ()) -> Table:
     """Each page, several times after a first request."""
-    table = Table("page", "processor ms", "KB", "KB compressed", title=f"Pages with {DATABASES:,} databases")
+    asked = parser("pages", __doc__)
+    asked.add_argument("--databases", type=int, default=1000, help="on the board; at least the scripted ones")
+    asked.add_argument("--times", type=int, default=10, help="requests of each page")
+    asked.add_argument("--filled", type=int, default=10, help="databases with a past in the store")
+    asked.add_argument(
+        "--minutes", type=int, default=60, help="of real polls of the databases whose pages are requested"
+    )
+    asked.add_argument("--days", type=float, default=30.0, help="of the past before these")
+    given = asked.parse_args(options)
+    names = list(scenarios())
+    databases, polls = max(given.databases, len(names)), range(40, 40 + 60 * given.minutes, INTERVAL)
+    table = Table("page", "processor ms", "KB", "KB compressed", title=f"Pages with {databases:,} databases")
     with tempfile.TemporaryDirectory() as folder:
         patch = pytest.MonkeyPatch()
         stage = Stage(patch, Path(folder))
-        names = list(scenarios())
-        more = [f"{names[number % len(names)]}-{number}" for number in range(DATABASES - len(names))]
+        more = [f"{names[number % len(names)]}-{number}" for number in range(databases - len(names))]
         settings = [DatabaseSettings(name=name, dsn=f"demo:{name}", interval=INTERVAL) for name in names]
         settings += [
             DatabaseSettings(name=name, dsn=f"demo:{name.rpartition('-')[0]}", interval=INTERVAL) for name in more
         ]
         stage.watch(*settings)
         for name in ASKED:
-            for at in POLLS:
+            for at in polls:
                 stage.poll(name, at)
-        stage.poll_all(POLLS[-2], POLLS[-1])
+        stage.poll_all(polls[-2], polls[-1])
         url = f"sqlite:///{folder}/store.db"
         stage.keeper.write(url)
         store = Repository(url)
         for number in store.names.databases(
-            list(dict.fromkeys((*ASKED, *(each.name for each in settings))))[:FILLED]
+            list(dict.fromkeys((*ASKED, *(each.name for each in settings))))[: given.filled]
         ).values():
-            _month(store, number)
+            _past(store, number, given.days)
         store.close()
         app = stage.app(url)
         for path in PAGES:
-            table.add_row(path, *_cost(app, path))
+            table.add_row(path, *_cost(app, path, given.times))
         stage.close()
         patch.undo()
     return table
 
 
-def _month(store: Repository, number: int) -> None:
+def _past(store: Repository, number: int, days: float) -> None:
     """Fill the store of one database with the time before the polls of the bench."""
     counters: Items = np.array([id for id, item in store.names.named(range(1, 2000)).items() if not item[3]], np.int64)
     chance, end = np.random.default_rng(number), millis(BEGAN)
     body = pack(counters, np.rint(10 ** chance.uniform(0, 7, len(counters))))
-    times = range(millis(BEGAN - timedelta(days=DAYS["poll"])), end, INTERVAL * 1000)
+    times = range(millis(BEGAN - timedelta(days=days * SHARES["poll"])), end, INTERVAL * 1000)
     for table in ("polls", "figures"):
         store.partitions.ensure(table, times[:: 86_400 // INTERVAL])
     with store.engine.begin() as connection:
@@ -84,7 +92,7 @@ def _month(store: Repository, number: int) -> None:
         insert_raw(connection, table_of(StoredFigures), [(number, at, body) for at in times])
     for resolution in ("5m", "1h"):
         tier = ROLLED[resolution]
-        begins = np.arange(end - DAYS[resolution] * 86_400_000, end, tier.bucket, dtype=np.int64)
+        begins = np.arange(end - int(days * SHARES[resolution] * 86_400_000), end, tier.bucket, dtype=np.int64)
         store.partitions.ensure(tier.table.__tablename__, begins[:: 86_400_000 // tier.bucket].tolist())
         totals = np.rint(10 ** chance.uniform(0, 7, len(counters) * len(begins)))
         at, items = np.tile(begins, len(counters)), np.repeat(counters, len(begins))
@@ -101,10 +109,10 @@ def _month(store: Repository, number: int) -> None:
             insert_new(connection, table_of(StoredBucket), buckets)
 
 
-def _cost(app: Client, path: str) -> tuple[str, str, str]:
+def _cost(app: Client, path: str, times: int) -> tuple[str, str, str]:
     body = app.get(path).content
     began = time.process_time()
-    for _ in range(TIMES):
+    for _ in range(times):
         app.get(path)
-    spent = (time.process_time() - began) / TIMES
+    spent = (time.process_time() - began) / times
     return f"{1000 * spent:.1f}", f"{len(body) / 1024:.0f}", f"{len(gzip.compress(body, 4)) / 1024:.1f}"

@@ -11,14 +11,14 @@ from pathlib import Path
 from lxml import html
 from rich.table import Table
 
+from bench._options import parser
 from collectors.model import Delta
 from collectors.reports.read import read
 from rules.engine import diagnose
 from tests.conftest import found_reports
 from tests.paths import REPORTS, ROOT
 
-SECONDS = 2.0
-"""Seconds for which each way repeats."""
+TINY = "--seconds 0.001 --files 2"
 PEAK = """
 import sys
 from pathlib import Path
@@ -36,27 +36,33 @@ print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.st
 """
 
 
-def figures() -> Table:
+def figures(options: Sequence[str] = ()) -> Table:
     """One table: reports per second by format, the ratio to the bare minimum, and the memory of a process that reads all."""
+    asked = parser("reports", __doc__)
+    asked.add_argument("--seconds", type=float, default=2.0, help="for which each way repeats")
+    asked.add_argument("--files", type=int, help="only so many of each format")
+    given = asked.parse_args(options)
     anonymised = found_reports()
     folder, which = (anonymised, "the anonymised set") if anonymised else (REPORTS, "the synthetic set")
     table = Table(title=f"reading reports: {which}", title_justify="left")
     for heading in ("what", "HTML", "text"):
         table.add_column(heading, justify="left" if heading == "what" else "right")
-    columns = [sorted(folder.glob(f"*.{kind}")) for kind in ("html", "txt")]
-    for row in zip(
-        *(_column(files, minimum) for files, minimum in zip(columns, (_parsed, _split), strict=True)), strict=True
-    ):
+    ways = {"html": _parsed, "txt": _split}
+    columns = [
+        _column(sorted(folder.glob(f"*.{kind}"))[: given.files], minimum, given.seconds)
+        for kind, minimum in ways.items()
+    ]
+    for row in zip(*columns, strict=True):
         table.add_row(row[0][0], *(cell for _, cell in row))
     return table
 
 
-def _column(files: Sequence[Path], minimum: Callable[[bytes], object]) -> list[tuple[str, str]]:
+def _column(files: Sequence[Path], minimum: Callable[[bytes], object], seconds: float) -> list[tuple[str, str]]:
     contents = [path.read_bytes() for path in files]
     size = sum(len(data) for data in contents)
-    ours = _per_second(contents, lambda data: read(data, "bench"))
-    rates = _per_second(contents, _diagnosed)
-    least = _per_second(contents, minimum)
+    ours = _per_second(contents, lambda data: read(data, "bench"), seconds)
+    rates = _per_second(contents, _diagnosed, seconds)
+    least = _per_second(contents, minimum, seconds)
     is_html = files[0].suffix == ".html"
     return [
         ("files", f"{len(files)}"),
@@ -72,10 +78,10 @@ def _column(files: Sequence[Path], minimum: Callable[[bytes], object]) -> list[t
     ]
 
 
-def _per_second(contents: Sequence[bytes], work: Callable[[bytes], object]) -> float:
+def _per_second(contents: Sequence[bytes], work: Callable[[bytes], object], seconds: float) -> float:
     """Reports per second. It reads all of them in turn until the time is over."""
     done, began = 0, time.perf_counter()
-    while (spent := time.perf_counter() - began) < SECONDS:
+    while (spent := time.perf_counter() - began) < seconds:
         for data in contents:
             work(data)
         done += len(contents)

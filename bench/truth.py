@@ -16,6 +16,7 @@ from tests.truth.generate import case
 from tests.truth.plan import seeds, setting_of
 from tests.truth.registry import MECHANISMS
 
+TINY = "--first 6"
 MOST_NAMED = 3
 """Wrong names shown per cause."""
 Test = Callable[[Score], bool]
@@ -26,6 +27,7 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
     parser = argparse.ArgumentParser(prog="python -m bench truth", description=__doc__)
     parser.add_argument("--only", metavar="CAUSE", help="seeds in which this cause is staged")
     parser.add_argument("--show", metavar="SEED", type=int, help="the truth of one seed beside its diagnosis")
+    parser.add_argument("--first", metavar="COUNT", type=int, help="only so many of the seeds")
     asked = parser.parse_args(arguments)
     if asked.show is not None:
         if asked.show not in seeds():
@@ -33,7 +35,7 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
         return _shown(asked.show)
     if asked.only and asked.only not in MECHANISMS:
         parser.error(f"no mechanism of {asked.only}; there are {', '.join(sorted(MECHANISMS))}")
-    chosen = [seed for seed in seeds() if not asked.only or asked.only in setting_of(seed).causes]
+    chosen = [seed for seed in seeds() if not asked.only or asked.only in setting_of(seed).causes][: asked.first]
     found = scores(chosen)
     tables = [_summary(found), _groups(found), _causes(found), _confusion(found)]
     return Group(*tables, *([_each(found)] if asked.only else []))

@@ -21,6 +21,6 @@ class ConfirmationResult:
     unnamed: str | None = None
     """Why the rows of names are missing."""
     refused: tuple[str, ...] = ()
+    """Views that the user may not read, so the query gave no number."""
     at: float | None = None
     """When the query ran, as Unix time. None if that was not kept."""
-    """Views that the user may not read, so the query gave none."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from textwrap import indent
 
 import sqlglot
+from sqlglot import exp
 
 from collectors.registry import collectors
 from collectors.release import parts, text_for
@@ -62,7 +63,7 @@ def _statement(group: str, texts: Mapping[str, str]) -> str:
 
 
 def _columns(text: str) -> list[str]:
-    return [one.alias_or_name.lower() for one in sqlglot.parse_one(text, read="oracle").selects]
+    return [one.alias_or_name.lower() for one in sqlglot.parse_one(text, read="oracle").assert_is(exp.Query).selects]
 
 
 def _cells(view: str, names: list[str], slots: list[str], *, first: bool) -> str:

@@ -1,4 +1,4 @@
-"""`latchscope check`: what the user can read on each database. Also how commands name kinds and databases."""
+"""`latchscope check`: what the user can read on each database, and whether the store and the receivers of notifications work."""
 
 from typing import Annotated
 

@@ -17,7 +17,7 @@ SHORTEST_SILENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class FleetBackend:
-    """How this process shares its databases. `words` and `archive` are None if no other process shares them."""
+    """How this process shares its databases. `status_table` and `reader` are None if no other process shares them."""
 
     leases: Leases
     status_table: FleetStatusTable | None

@@ -1,4 +1,6 @@
-"""Every metric family of a database, and the only place of its name. `make docs` writes docs/metrics.md from it.
+"""The metric families of databases and replicas, each with name, type and labels. `make docs` writes docs/metrics.md from them.
+
+Parts of the service that count their own work name those metrics themselves: spool, threads, webhooks, notifications, telemetry.
 
 Names, types and labels are a contract with dashboards and alerts.
 """

@@ -74,7 +74,7 @@ class Channel(ReceiverThread):
         self._public_url = public_url
 
     def step(self) -> float:
-        """Send what is due as one message. Returns the seconds until there is something to do. Raises StoreTrouble."""
+        """Send what is due as one message. Returns the seconds until there is something to do. Raises StoreUnavailable."""
         now = datetime.now(UTC)
         waiting = self.deliveries.open_of(self.name, MOST_AT_ONCE)
         released = [each for each in waiting if self._released(each) <= now]

@@ -68,7 +68,7 @@ class EpisodeFeed:
 
     @contextmanager
     def listening(self, wake: Wake) -> Iterator[None]:
-        """Call `wake`, from another thread, at every change. Raises Full."""
+        """Call `wake`, from another thread, at every change. Raises TooManyListeners."""
         with self._lock:
             if len(self._listeners) >= self._most:
                 raise TooManyListeners
@@ -80,7 +80,7 @@ class EpisodeFeed:
                 self._listeners.discard(wake)
 
     def newest(self) -> int:
-        """The number of the newest change. Raises StoreTrouble."""
+        """The number of the newest change. Raises StoreUnavailable."""
         return self._log.newest()
 
     def remembered(self, seq: int) -> list[LoggedChange] | None:
@@ -91,7 +91,7 @@ class EpisodeFeed:
             return [change for change in self._recent if change.seq > seq]
 
     def read(self, seq: int) -> list[LoggedChange]:
-        """The next changes after that number, from the store. Raises StoreTrouble."""
+        """The next changes after that number, from the store. Raises StoreUnavailable."""
         return self._log.since(seq, PAGE)
 
     def _run(self) -> None:
@@ -108,7 +108,7 @@ class EpisodeFeed:
             self._news.wait(LOOK_SECONDS)
 
     def look(self) -> bool:
-        """Read new changes. Returns whether to wake listeners. Raises StoreTrouble."""
+        """Read new changes. Returns whether to wake listeners. Raises StoreUnavailable."""
         if self._floor is None:
             self._position = self._log.newest()
             self._floor = self._position

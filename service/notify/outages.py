@@ -21,7 +21,7 @@ class OutageWatch:
         self._answers_since: dict[str, datetime] = {}
 
     def do(self, now: datetime) -> None:
-        """Log what is new. Raises StoreTrouble."""
+        """Log what is new. Raises StoreUnavailable."""
         told = self._log.open_outages()
         before, self._answers_since = self._answers_since, {}
         changes = []

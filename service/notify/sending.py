@@ -65,7 +65,7 @@ class ReceiverThread:
         self._news = threading.Event()
 
     def step(self) -> float:
-        """Send what is due. Returns the seconds until there is something to do. Raises StoreTrouble."""
+        """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
         raise NotImplementedError
 
     def start(self) -> None:

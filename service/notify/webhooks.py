@@ -81,7 +81,7 @@ class Sender(ReceiverThread):
         self._public_url = public_url
 
     def step(self) -> float:
-        """Send what is due. Returns the seconds until there is something to do. Raises StoreTrouble."""
+        """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
         sent = 0
         pause = self.pace.look
         for delivery in self.deliveries.next_of(self.name):

@@ -11,7 +11,7 @@ from tests.service.running import Running, demo
 
 if TYPE_CHECKING:
     # Every test worker imports this file, and one of them runs it: 0.6 s of processor that the others need not spend.
-    from playwright.sync_api import (
+    from playwright.sync_api import (  # type: ignore[attr-defined]  # LocatorAssertions is not in its __all__
         Browser,
         BrowserContext,
         ConsoleMessage,

@@ -130,7 +130,7 @@ def _wrong_columns(sql: str, select: exp.Select, release: str) -> Iterator[str]:
 @cache
 def _unknown_column(sql: str, columns: frozenset[tuple[str, frozenset[str]]]) -> str:
     """Columns that a text reads and its views do not have. Releases with the same views share one answer."""
-    (statement,) = _parsed(sql)
+    statement = _parsed(sql)[0]
     assert isinstance(statement, exp.Select)
     bare = statement.copy()
     for table in bare.find_all(exp.Table):

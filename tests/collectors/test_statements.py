@@ -50,11 +50,11 @@ def test_confirming_queries_fit_the_releases_of_their_cause(cause: str) -> None:
         assert sql is not None, release
         assert mistakes(sql, release, polled=False) == [], release
         assert mistakes(limited(sql, release), release, polled=False) == [], f"{release}, as it is sent"
-        assert len(parsed(sql).selects) == 1, "a confirming query returns one number"
+        assert len(parsed(sql).assert_is(sqlglot.exp.Query).selects) == 1, "a confirming query returns one number"
         if naming is not None:
             assert mistakes(naming, release, polled=False) == [], release
             assert mistakes(limited(naming, rows=MOST_NAMES), release, polled=False) == [], f"{release}, as it is sent"
-            assert 1 < len(parsed(naming).selects) <= 6
+            assert 1 < len(parsed(naming).assert_is(sqlglot.exp.Query).selects) <= 6
             assert " order by " in naming, "the first five of what?"
 
 
@@ -111,7 +111,9 @@ def test_statements_name_the_declared_columns(collector: Collector) -> None:
 
 
 def _names(sql: str) -> list[str]:
-    return [one.alias_or_name.lower() for one in sqlglot.parse_one(sql, read="oracle").selects]
+    return [
+        one.alias_or_name.lower() for one in sqlglot.parse_one(sql, read="oracle").assert_is(sqlglot.exp.Query).selects
+    ]
 
 
 READ_FROM = {

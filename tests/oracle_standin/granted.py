@@ -48,7 +48,7 @@ def read_by(sql: str) -> tuple[frozenset[str], int]:
         return frozenset({locked[1].lower().removeprefix("sys.")}), 1
     select = sqlglot.parse_one(sql, read="oracle")
     inner = select.find(exp.Subquery)
-    asked = inner.this.selects if inner else select.selects
+    asked = inner.this.selects if inner else select.assert_is(exp.Query).selects
     return frozenset(table.name.lower() for table in select.find_all(exp.Table)), len(asked)
 
 

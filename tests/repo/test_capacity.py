@@ -8,7 +8,7 @@ from rich.console import Console
 
 from bench import capacity
 from bench._capacity_closed import TURNS, Window
-from bench._capacity_service import Run, Watch
+from bench._capacity_service import HOME, Run, Watch
 
 
 def test_row_that_fails_is_named_and_the_others_are_measured(
@@ -20,7 +20,7 @@ def test_row_that_fails_is_named_and_the_others_are_measured(
         return Watch(run.databases, seconds=10.0, polls=run.databases, polled=run.databases, processor=5.0)
 
     monkeypatch.setattr(capacity, "opened", opened)
-    table = capacity._open_table(capacity.RUNS, capacity.HOME)
+    table = capacity._open_table(capacity.RUNS, HOME)
     with (console := Console(width=200)).capture() as captured:
         console.print(table)
     lines = captured.get().splitlines()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlglot
+from sqlglot import exp
 
 from rules.catalogue import catalogue
 from tests.each import each
@@ -69,7 +70,7 @@ def test_question_is_asked_by_a_statement_of_its_name() -> None:
 @each("name", QUESTIONS)
 def test_question_reads_one_value_and_needs_no_licence(name: str) -> None:
     parsed = sqlglot.parse_one(QUESTIONS[name].sql, read="oracle")
-    assert parsed.key == "select" and len(parsed.selects) == 1
+    assert parsed.key == "select" and len(parsed.assert_is(exp.Query).selects) == 1
     assert not re.search(r"active_session_history|dba_hist_|dba_addm", QUESTIONS[name].sql)
 
 

@@ -3,8 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from rules.cause import AnyOf, Condition, Query
+from rules.cause import AnyOf, Condition
 from rules.model import Diagnosis
+from rules.query import Query
 from tests.each import each
 
 
@@ -13,7 +14,7 @@ def test_condition_and_query_refuse_other_comparisons(needs: str) -> None:
     with pytest.raises(ValidationError):
         Condition(signal="x", needs=needs, because="so")
     with pytest.raises(ValidationError):
-        Query(sql="select 1 from dual", reading="so", needs=needs)
+        Query(sql="select 1 from dual", reads=("dual",), reading="so", needs=needs)
 
 
 def test_condition_is_frozen_and_refuses_unknown_members() -> None:

@@ -64,7 +64,7 @@ def test_no_query_scans_the_library_cache_or_an_audit_trail(cause: str) -> None:
 def test_names_never_give_the_text_of_a_statement(cause: str) -> None:
     named = QUERIES[cause].names
     for text in [] if named is None else [named] if isinstance(named, str) else named.values():
-        selects = sqlglot.parse_one(text, read="oracle").selects
+        selects = sqlglot.parse_one(text, read="oracle").assert_is(exp.Query).selects
         assert not {"sql_text", "sql_fulltext"} & {one.name for given in selects for one in given.find_all(exp.Column)}
 
 
@@ -73,7 +73,9 @@ def test_names_of_dictionary_objects_carry_their_container(cause: str) -> None:
     for release in HERE[cause]:
         naming = QUERIES[cause].naming(release)
         if naming is not None and any(view.startswith("cdb_") for view in QUERIES[cause].views(release)):
-            columns = [column.alias_or_name for column in sqlglot.parse_one(naming, read="oracle").selects]
+            columns = [
+                column.alias_or_name for column in sqlglot.parse_one(naming, read="oracle").assert_is(exp.Query).selects
+            ]
             assert columns[0] == "con_id" and len(columns) > 2, release
 
 

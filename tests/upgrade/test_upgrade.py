@@ -35,10 +35,10 @@ from service.config.secrets import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
 from service.notify.http import document
 from service.notify.webhooks import Webhooks
-from service.state.board import MonitoredDatabase
+from service.state.board import MonitoredDatabase, PollRecord
 from service.store.fleet_status import FleetStatusTable
 from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import PollRecord, from_bytes, record_of, snapshot_of
+from service.store.ingest.record import from_bytes, record_of, snapshot_of
 from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
 from service.store.transfer import read_history, write_history

@@ -29,7 +29,7 @@ class Delivery:
 
 
 class Deliveries:
-    """Every query of the deliveries. Raises StoreTrouble."""
+    """Every query of the deliveries. Raises StoreUnavailable."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

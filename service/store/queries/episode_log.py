@@ -45,7 +45,7 @@ def logged(row: Any) -> LoggedChange:
 
 
 class EpisodeLog:
-    """Every query of the log. Reading raises StoreTrouble."""
+    """Every query of the log. Reading raises StoreUnavailable."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -30,7 +30,9 @@ def test_group_holds_the_statement_of_each_view_for_its_release(name: str) -> No
         own = text_for(collectors()[view].statements, release)
         assert own is not None and lines(own) in lines(text.sql), f"{view} has changed; run make docs"
         assert marker(view) in text.sql
-        given = {one.alias_or_name.lower() for one in sqlglot.parse_one(own, read="oracle").selects}
+        given = {
+            one.alias_or_name.lower() for one in sqlglot.parse_one(own, read="oracle").assert_is(exp.Query).selects
+        }
         assert {column for column, _ in text.views[view]} == given
 
 

@@ -270,7 +270,7 @@ class SqlPlus:
             if re.search(rf"\b{column}\b", sql):
                 raise InvalidIdentifier(column.upper())
         answer = self._rewrite(view[1], self._database.query(fitting, {}))
-        asked_for = parsed(fitting).selects
+        asked_for = parsed(fitting).assert_is(exp.Query).selects
         return [
             {one.alias_or_name.lower(): row.get(one.alias_or_name.lower()) for one in asked_for}
             for row in _as_rows(answer)

@@ -131,7 +131,9 @@ def test_switches_are_all_used_and_defined() -> None:
 @each("collector", collectors().values())
 def test_records_hold_the_columns_of_the_statement(collector: Collector) -> None:
     for text in collector.statements.values():
-        names = [one.alias_or_name.lower() for one in sqlglot.parse_one(text, read="oracle").selects]
+        names = [
+            one.alias_or_name.lower() for one in sqlglot.parse_one(text, read="oracle").assert_is(exp.Query).selects
+        ]
         section = module._Section("1", collector.view, collector.statements)
         assert sorted(module._columns(section, as_sent(text))) == sorted(names)
 

@@ -15,11 +15,11 @@ import pytest
 from collectors.capture import LIMIT_BYTES
 from collectors.errors import InputError
 from service.intake import inputs
-from service.intake.archives import Limits
+from service.intake.archives import MIB, Limits
 from service.intake.inputs import InputResults
 from tests.collectors.sqlplus.test_parser import spooled
 from tests.paths import REPORTS, ROOT
-from tests.service.intake.test_archives import MIB, encrypted, tar, zipped
+from tests.service.intake.test_archives import encrypted, tar, zipped
 
 REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
 FIRST = {"taken_at": "2026-03-01T12:00:00Z", "views": {}}
@@ -270,7 +270,7 @@ def test_directory_without_read_permission_is_an_error(tmp_path: Path, monkeypat
     def refuse(_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(inputs.os, "scandir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
     assert "cannot be read: Permission denied" in str(told(tmp_path).errors[0])
 
 

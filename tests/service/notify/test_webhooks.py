@@ -14,7 +14,8 @@ from prometheus_client import CollectorRegistry
 
 from service.config.settings import DatabaseSettings, Settings
 from service.config.webhooks import WebhookSettings
-from service.notify.webhooks import DeliverySchedule, Webhooks, wants
+from service.notify.sending import DeliverySchedule
+from service.notify.webhooks import Webhooks, wants
 from service.store.queries.deliveries import Delivery
 from service.store.repository import Repository
 from tests.service.receiver import Receiver, receiver

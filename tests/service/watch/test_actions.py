@@ -12,7 +12,8 @@ from collectors.errors import CredentialError, SessionError, StatementError, Vie
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
-from service.config.settings import AuthSettings, DatabaseSettings, Settings
+from service.config.groups import AuthSettings
+from service.config.settings import DatabaseSettings, Settings
 from service.state.board import Failure, MonitoredDatabase
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.test_access import LOOPBACK, READ, bearer, digest

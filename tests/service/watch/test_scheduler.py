@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from collectors.deadline import SessionCalls, TooLate
+from collectors.deadline import THREADS, SessionCalls, TooLate
 from service.state.readiness import readiness
 from service.watch import scheduler as module
 from service.watch.right_of_way import RightOfWay
@@ -205,14 +205,14 @@ def test_scheduler_outlives_a_system_without_threads(
 ) -> None:
     monkeypatch.setattr("service.threads.FIRST_PAUSE", 0.01)
     refusals = [RuntimeError("can't start new thread")]
-    run = module.THREADS.run
+    run = THREADS.run
 
     def refused(job: Callable[[], None]) -> None:
         if refusals:
             raise refusals.pop()
         run(job)
 
-    monkeypatch.setattr(module.THREADS, "run", refused)
+    monkeypatch.setattr(THREADS, "run", refused)
     schedulers.append(one := PollScheduler())
     task = Task()
     one.add(task, 0.0)

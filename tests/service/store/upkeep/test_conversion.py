@@ -1,6 +1,7 @@
 """A store of an older release: read in place, moved in slices, and nothing lost whenever the process is killed."""
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -231,7 +232,7 @@ def test_polls_have_the_store_between_two_slices_as_long_as_a_slice_took(
 
     monkeypatch.setattr(conversion, "ITEMS", 7)
     monkeypatch.setattr(maintenance, "convert_slice", slow)
-    monkeypatch.setattr(maintenance.time, "monotonic", lambda: pauses.clock)
+    monkeypatch.setattr(time, "monotonic", lambda: pauses.clock)
     rows = old_rows(filled)[2]
     Maintenance(filled, cast(Event, pauses)).convert()
     monkeypatch.undo()

@@ -17,7 +17,8 @@ import pytest
 
 from rules.model import Diagnosis
 from service.app import create_app
-from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
+from service.config.groups import AuthSettings, ReportSettings
+from service.config.settings import DatabaseSettings, Settings
 from service.intake.archives import label
 from service.intake.inputs import diagnose_data
 from service.intake.uploads import MOST_FILES

@@ -17,7 +17,8 @@ from starlette.requests import ClientDisconnect
 
 from collectors.scenarios import scenarios
 from service.app import create_app
-from service.config.settings import AuthSettings, DatabaseSettings, Settings
+from service.config.groups import AuthSettings
+from service.config.settings import DatabaseSettings, Settings
 from service.notify.feed import EpisodeFeed
 from service.state.board import Board
 from service.store.repository import Repository

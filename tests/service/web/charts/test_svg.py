@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from service.web.charts.svg import BOTTOM, HAIRLINE, HEIGHT, LEFT, NAMES, WIDTH, ChartSpan, bars, label, round_up, spans
+from service.web.charts.panels import label, round_up
+from service.web.charts.svg import BOTTOM, HAIRLINE, HEIGHT, LEFT, NAMES, WIDTH, ChartSpan, bars, spans
 from tests.each import each
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -1,8 +1,9 @@
 """The timeline as SVG: lanes, names beside small episodes, links that zoom, text that stays text."""
 
+from service.state.window import Window
 from service.web.charts.overview import Gap
 from service.web.charts.timeline import LANE, Event, events
-from tests.service.web.charts.drawings import AXIS, HOSTILE, Window, at, drawn, x
+from tests.service.web.charts.drawings import AXIS, HOSTILE, at, drawn, x
 
 
 def test_overlapping_episodes_have_lanes_and_marks_the_topmost() -> None:

@@ -85,9 +85,9 @@ def test_html_of_one_report_is_complete(incident: Path) -> None:
         "Dictionary cache gets", "sleeps by the location that held it",
     ):  # fmt: skip
         assert word in text, word
-    for one in (*told.ruled_out, *told.undetermined):
-        if getattr(one, "signal", "") not in ("release", "mechanism"):
-            assert catalogue()[one.cause].name.split("'")[0] in text, one.cause
+    judged = [one.cause for one in told.ruled_out if one.signal not in ("release", "mechanism")]
+    for cause in (*judged, *(one.cause for one in told.undetermined)):
+        assert catalogue()[cause].name.split("'")[0] in text, cause
     assert not re.search(r">\s*(None|nan|Undefined)\s*<", text)
 
 

@@ -35,7 +35,7 @@ def test_a_past_moment_counts_from_the_start_of_the_longest_wait() -> None:
     hang = diagnosed("ddl-hang", SICK_AT["ddl-hang"])
     assert hang.basis is not None and hang.basis.end is not None
     longest = max(group.longest_seconds for group in hang.waiting)
-    begun = LastingTrouble.model_construct(begin=hang.basis.end - timedelta(seconds=5))
+    begun = LastingTrouble.model_construct(begin=hang.basis.end - timedelta(seconds=5))  # type: ignore[call-arg]
     card = verdict.verdict(hang.model_copy(update={"episodes": (begun,)}), NOW)
     assert card.since == hang.basis.end - timedelta(seconds=longest)
     assert words.lasted(longest) in [number.value for number in card.numbers]

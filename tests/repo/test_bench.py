@@ -1,0 +1,137 @@
+"""Every benchmark runs, in its tiny form, and its tables have their columns, their rows, and figures. No speed is asserted."""
+
+import importlib
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from rich.console import Group
+from rich.table import Table
+
+from bench import __main__ as bench
+from bench import _stores, cells
+from bench._capacity_loop import STEPS
+from service.watch import pipeline
+from tests.service.stores import Postgres
+
+FIGURE = re.compile(r"\d|^–$")
+WRONG = re.compile(r"\b(?:nan|inf|None|failed)\b")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A table: its column heads, its number of rows, and the columns that hold figures in every row."""
+
+    heads: str
+    rows: int
+    figures: tuple[int, ...]
+
+
+ENGINES = sum(2 if all(map(shutil.which, programs)) else 1 for programs in cells.NEEDED.values())
+"""Rows: with and without rules, or that the engine is not installed."""
+OPEN = "open loop|polls/s of|gap p50, p99 s|cores|cpu ms a poll|SQL|/metrics s|queue s|RSS MB|threads|files"
+SHAPES: Mapping[str, tuple[Shape, ...]] = {
+    "capacity": (Shape("closed loop|cpu ms per poll, by step", 1, (1,)), Shape(OPEN, 1, tuple(range(1, 11)))),
+    "cells": (Shape("engine|databases|rules|processor ms|clock ms: median · longest|listed", ENGINES, (1,)),),
+    "fleet": (Shape("what|here, ms|server, ms|clock, ms", 7, (1, 2, 3)),),
+    "history": (Shape("figure|sqlite|postgresql|goal", 9, (1, 2)),),
+    "leases": (Shape("figure|measured|goal", 5, (1,)),),
+    "metrics": (
+        Shape(
+            "databases|series|MB|p50|p99|HTTP p50|HTTP p99|stock p50|ratio|render/db", 1, (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+        ),
+    ),
+    "model": (Shape("test|figure|measured|bound|cases|", 2, (2, 3, 4)),),
+    "pages": (Shape("page|processor ms|KB|KB compressed", 6, (1, 2, 3)),),
+    "poll": (Shape("what|first poll|later polls", 13, (1, 2)),),
+    "reports": (Shape("what|HTML|text", 10, (1, 2)),),
+    "truth": (
+        Shape("what|even seeds|held back", 25, (1, 2)),
+        Shape("group|strength|top, even|top, held back|anywhere, even|anywhere, held back", 4, (2, 3, 4, 5)),
+        Shape("cause|n|top even/back|anywhere even/back|cache|ruled out|by, or missing (even seeds)", 1, (1, 2, 3, 5)),
+        Shape("staged|n|first|named first instead|untrue at warning or above", 1, (1, 2)),
+    ),
+}
+
+
+def tables(drawn: object) -> Iterator[Table]:
+    """The tables that `figures()` returned."""
+    for part in drawn.renderables if isinstance(drawn, Group) else [drawn]:
+        assert isinstance(part, Table)
+        yield part
+
+
+def wrong(table: Table, shape: Shape) -> Iterator[str]:
+    """What is wrong about a table, one line each."""
+    if (heads := "|".join(str(column.header) for column in table.columns)) != shape.heads:
+        yield f"heads are {heads}"
+    if table.row_count != shape.rows:
+        yield f"{table.row_count} rows, not {shape.rows}"
+    for place, column in enumerate(table.columns):
+        for cell in map(str, column.cells):
+            if WRONG.search(cell) or (place in shape.figures and not FIGURE.search(cell)):
+                yield f"{column.header}: {cell!r} is not a figure"
+
+
+@pytest.fixture
+def _shared_postgresql(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A benchmark uses the server of the tests instead of its own."""
+
+    @contextmanager
+    def server() -> Iterator[Postgres]:
+        yield request.getfixturevalue("postgres")
+
+    monkeypatch.setattr(_stores, "server", server)
+
+
+@pytest.mark.usefixtures("_shared_postgresql")
+@pytest.mark.parametrize("name", bench.names())
+def test_tiny_form_runs_and_its_tables_have_their_shape(name: str) -> None:
+    module = importlib.import_module(f"bench.{name}")
+    drawn = list(tables(module.figures(module.TINY.split())))
+    assert len(drawn) == len(SHAPES[name])
+    found = [line for table, shape in zip(drawn, SHAPES[name], strict=True) for line in wrong(table, shape)]
+    assert found == []
+    assert all(str(cell) for table in drawn for cell in table.columns[0].cells)
+
+
+def test_table_of_another_shape_is_noticed() -> None:
+    table = Table("what", "ms")
+    table.add_row("one", "1.5")
+    assert list(wrong(table, Shape("what|ms", 1, (1,)))) == []
+    assert list(wrong(table, Shape("what|seconds", 2, (1,)))) == ["heads are what|ms", "1 rows, not 2"]
+    table.add_row("two", "failed")
+    table.add_row("three", "")
+    assert list(wrong(table, Shape("what|ms", 3, (1,)))) == [
+        "ms: 'failed' is not a figure",
+        "ms: '' is not a figure",
+    ]
+
+
+def test_poll_sends_as_many_statements_as_the_service() -> None:
+    poll = importlib.import_module("bench.poll")
+    for way, first, later in (("grouped", "8", "3"), ("single", "19", "14")):
+        table = poll.figures(["--polls", "2", "--statements", way])
+        rows = list(zip(*(column.cells for column in table.columns), strict=True))
+        assert [row[1:] for row in rows[:3]] == [(first, later)] * 3, way
+
+
+def test_steps_of_the_closed_loop_are_functions_of_the_pipeline() -> None:
+    assert [step for step in STEPS if not callable(getattr(pipeline, step, None))] == []
+
+
+def test_every_benchmark_says_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in bench.names():
+        with pytest.raises(SystemExit):
+            bench.main([name, "--help"])
+        assert f"python -m bench {name}" in capsys.readouterr().out
+
+
+def test_unknown_benchmark_and_option_without_a_benchmark_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in ((["nothing"], "no benchmark named nothing"), (["--polls=2"], "belong to one benchmark")):
+        with pytest.raises(SystemExit):
+            bench.main(words)
+        assert said in capsys.readouterr().err
