@@ -69,11 +69,10 @@ def quotient(above: str, below: str, by: str, *narrower: str) -> str:
 
 def chosen(*, several: bool, pages: str) -> list[Json]:
     """The variables of a dashboard over databases."""
-    every = {"every": ".+"} if several else {}
     return [
         # `rac` is only there where the configuration names one, so `all` must match its absence too.
         label("rac", "RAC", "latchscope_up", every=".*"),
-        label("db", "Database", 'latchscope_up{rac=~"$rac"}', **every),
+        label("db", "Database", 'latchscope_up{rac=~"$rac"}', every=".+" if several else ""),
         address("latchscope", "latchscope", "address of latchscope's own pages", pages),
     ]
 

@@ -48,6 +48,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     ),
     "service.web": (
         "build | server",
+        "admission",
         "pages",
         "api | patience",
         "access | bulkhead | charts | fleet_rows | presenters | query_params",
