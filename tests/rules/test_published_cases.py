@@ -18,7 +18,7 @@ from rules.formatting import percent
 from rules.model import Diagnosis, Severity
 from tests.paths import DATA
 from tests.rules.contexts import INTERVAL
-from tests.rules.published import compared, delta_from, delta_of
+from tests.rules.published import compared, delta_from, delta_of, later_delta
 
 
 @dataclass(frozen=True)
@@ -211,3 +211,15 @@ def table_line(case: Mapping[str, Any], answer: Answer, got: Diagnosis) -> str:
         f"{case['id']} | {case['row_cache_role']}, {case['cache'] or '-'} | {got.severity}, {said} | {caches} | {cost} "
         f"| {answer.why}"
     )
+
+
+def test_later_cases_conclude_only_what_their_numbers_support() -> None:
+    """The numbers of most of them are words; these two have figures of views, and name no cache that a view would list."""
+    later = {case["id"]: case for case in json.loads((DATA / "cases-3.json").read_text(encoding="utf-8"))}
+    assert sorted(later) == [f"N{number}" for number in range(1, 9)]
+    assert all(case["right"] and case["numbers"] and case["url"] for case in later.values())
+    costly, one_wait = diagnose(later_delta(later["N3"], "10.2")), diagnose(later_delta(later["N4"], "19"))
+    assert costly.severity is Severity.CRITICAL and costly.findings == ()
+    assert "71.8 % of DB time" in costly.headline and "cache id 13" in costly.headline
+    assert "capture v$rowcache as well" in costly.headline
+    assert one_wait.severity is Severity.INFO and one_wait.findings == ()
