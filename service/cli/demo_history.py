@@ -1,13 +1,20 @@
 """The history behind the demo: polls of its scripted databases, one a minute, played into its own store at the start."""
 
+import gc
+import multiprocessing
+import signal
+import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from collectors.groups.grouping import Grouping
 from collectors.model import Snapshot
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
+from rules.catalogue import catalogue
 from rules.model import Diagnosis
-from service.config.settings import Settings
+from service.config.settings import DatabaseSettings, Settings
 from service.history.demo_marks import WHO
 from service.history.verifier import Verifier
 from service.state.board import MonitoredDatabase, PollRecord
@@ -33,7 +40,7 @@ class _Kept:
             self.records.append(record)
 
 
-def play(settings: Settings, began: datetime, minutes: int = 60) -> Episode | None:
+def play(settings: Settings, began: datetime, minutes: int = 60, processes: int = 1) -> Episode | None:
     """Poll the scripted databases once a minute of the time before their loops `began`, and once now; store polls and marks.
 
     Every poll takes the service's own path, on state that is then thrown away: the service goes on from the store, as after a
@@ -42,12 +49,9 @@ def play(settings: Settings, began: datetime, minutes: int = 60) -> Episode | No
     since = began - minutes * EVERY
     store = Repository(settings.store, settings.history)
     try:
-        kept = _Kept()
-        for database in settings.databases:
-            _poll(MonitoredDatabase(database, EVERY.total_seconds()), since, began, kept)
-        kept.records.sort(key=lambda record: record.at)
-        for first in range(0, len(kept.records), AT_ONCE):
-            store.write(kept.records[first : first + AT_ONCE])
+        records = sorted(_polled(settings.databases, since, began, processes), key=lambda record: record.at)
+        for first in range(0, len(records), AT_ONCE):
+            store.write(records[first : first + AT_ONCE])
         for database in settings.databases:
             for seconds, text in scenarios()[database.scripted or ""].past_marks:
                 at = began - timedelta(seconds=seconds)
@@ -61,15 +65,37 @@ def play(settings: Settings, began: datetime, minutes: int = 60) -> Episode | No
         store.close()
 
 
-def _poll(watched: MonitoredDatabase, since: datetime, began: datetime, kept: _Kept) -> None:
+def _polled(
+    databases: Sequence[DatabaseSettings], since: datetime, began: datetime, processes: int
+) -> list[IngestRecord]:
+    """The polls of all databases. They keep a core busy for seconds and need nothing of each other, so processes share them."""
+    poll = partial(_polls_of, since=since, began=began)
+    if processes == 1:
+        return [record for database in databases for record in poll(database)]
+    catalogue()  # read once, not in each process
+    fork = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
+    with fork.Pool(min(processes, len(databases)), _begin_process) as pool:
+        return [record for records in pool.map(poll, databases, chunksize=1) for record in records]
+
+
+def _begin_process() -> None:
+    """Signals are for the parent, which ends us. There is little garbage, and it goes when we end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.disable()
+
+
+def _polls_of(database: DatabaseSettings, since: datetime, began: datetime) -> list[IngestRecord]:
     """The polls of one database. The last is made now, so that the first poll of the service is a short while after it."""
-    now = [0.0]
-    connection = ScriptedDatabase(scenarios()[watched.settings.scripted or ""], began, lambda: now[0])
+    watched, kept = MonitoredDatabase(database, EVERY.total_seconds()), _Kept()
+    now = 0.0
+    connection = ScriptedDatabase(scenarios()[database.scripted or ""], began, lambda: now)
     grouping = Grouping(watched.name)
     at = since
     while at < began:
-        now[0] = (at - began).total_seconds()
-        run_poll(watched, connection, kept, grouping=grouping)
+        now = (at - began).total_seconds()
+        run_poll(watched, connection, kept, grouping=grouping, rendered=False)
         at += EVERY
-    now[0] = (datetime.now(UTC) - began).total_seconds()
-    run_poll(watched, connection, kept, grouping=grouping)
+    now = (datetime.now(UTC) - began).total_seconds()
+    run_poll(watched, connection, kept, grouping=grouping, rendered=False)
+    return kept.records

@@ -52,7 +52,7 @@ def demo(
 
 def _with_history(chosen: Settings, minutes: int, began: datetime) -> str:
     """Play the history of the demo. Returns the line of the greeting that links to the storm in it."""
-    storm = play(chosen, began, minutes)
+    storm = play(chosen, began, minutes, os.cpu_count() or 1)
     if storm is None:
         return ""
     moment = storm.peak_at + timedelta(seconds=1)  # a whole second, easier to read, at which that poll was the last

@@ -45,11 +45,13 @@ def run_poll(
     blockers: Mapping[str, Reading] | None = None,
     holds: Callable[[], bool] = lambda: True,
     grouping: Grouping | None = None,
+    rendered: bool = True,
 ) -> Published:
     """One poll of one database, from Oracle's rows to every output. Raises SessionError if the session is lost.
 
     `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on. Raises LeasesLost
-    if the database is no longer ours (`holds`) at the diagnosis. Then nothing is shown or kept.
+    if the database is no longer ours (`holds`) at the diagnosis. Then nothing is shown or kept. A poll that nobody scrapes
+    needs no metrics (`rendered`).
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
@@ -60,7 +62,7 @@ def run_poll(
     judged = published_from(snapshot, change, watched.usual, last=watched.published, following=following)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
-    published = publish(watched, judged, seconds)
+    published = publish(watched, judged, seconds, rendered=rendered)
     keeper.keep(snapshot, published.diagnosis, poll_record(watched, published, change, previous))
     watched.take(published)
     return published
@@ -148,11 +150,12 @@ def _weighed_lately(last: Published, snapshot: Snapshot) -> bool:
     return timedelta(0) < snapshot.taken_at - last.weighed_at < WEIGH_EVERY
 
 
-def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
-    """The outcome of a poll with its changes of episodes, and its metrics rendered once."""
+def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float, *, rendered: bool = True) -> Published:
+    """The outcome of a poll with its changes of episodes, and its metrics rendered once, unless nobody scrapes it."""
     changes = tuple(watched.episodes.update(judged.diagnosis))
     labels = _labels(watched.published, judged.snapshot, judged.map)
-    blocks = render(watched.settings, judged.snapshot, labels, judged.diagnosis, watched.episodes.open)
+    lasting = watched.episodes.open
+    blocks = render(watched.settings, judged.snapshot, labels, judged.diagnosis, lasting) if rendered else {}
     return replace(judged, labels=labels, blocks=blocks, episode_changes=changes, poll_seconds=poll_seconds)
 
 
