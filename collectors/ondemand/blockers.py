@@ -20,6 +20,7 @@ VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
 VIEWS = (VIEW, LIBRARY_CACHE)
 LATER = "latchscope looks again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
+COLD = ", cold: it had not run before, so the database may have had to parse it, which needs the dictionary cache"
 
 MOST_ELSEWHERE = 2
 """The most sessions of other instances that one look reads."""
@@ -52,20 +53,20 @@ def of_look(sql: str) -> bool:
 
 
 def look_for_blockers(
-    connection: Connection, release: str | None, elsewhere: Sequence[tuple[int, int]] = ()
+    connection: Connection, release: str | None, elsewhere: Sequence[tuple[int, int]] = (), *, cold: bool = False
 ) -> Mapping[str, Reading]:
     """Look once. Raises SessionError if the session is lost. A view that fails is Missing and is not read again soon.
 
-    `elsewhere`: instance and SID of blockers on other instances.
+    `elsewhere`: instance and SID of blockers on other instances. `cold`: no look has run on this session before.
     """
-    held = _read(connection, VIEW, release)
+    held = _read(connection, VIEW, release, cold)
     if isinstance(held, Rows) and elsewhere:
         found, notes = _elsewhere(connection, release, elsewhere[:MOST_ELSEWHERE])
         held = Rows(VIEW, (*held.rows, *found), notes)
-    return {VIEW: held, LIBRARY_CACHE: _read(connection, LIBRARY_CACHE, release)}
+    return {VIEW: held, LIBRARY_CACHE: _read(connection, LIBRARY_CACHE, release, cold)}
 
 
-def _read(connection: Connection, view: str, release: str | None) -> Reading:
+def _read(connection: Connection, view: str, release: str | None, cold: bool) -> Reading:
     statement = text_for(collectors()[view].statements, release)
     if statement is None:
         return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
@@ -74,7 +75,8 @@ def _read(connection: Connection, view: str, release: str | None) -> Reading:
     except ViewRefused as error:
         return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
     except Cancelled as error:
-        return Missing(view, "failed", f"{view}: the look hit its deadline and was ended: {error}", LATER)
+        why = f"{view}: the look hit its deadline and was ended{COLD * cold}: {error}"
+        return Missing(view, "failed", why, LATER)
     except StatementError as error:
         return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
     return Rows(view, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))

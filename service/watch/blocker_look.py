@@ -1,14 +1,22 @@
-"""When to look for blockers: once per hang, at most once a minute. Every look is in the audit log."""
+"""When to look for blockers: once per hang, at most once a minute. Every look is in the audit log.
 
+The looks run once when a session begins, and again after an hour, so that a hang does not meet them unparsed.
+"""
+
+import logging
 import time
 from collections.abc import Mapping
 
 from collectors.errors import SessionError
-from collectors.model import Missing, Reading, Rows
-from collectors.ondemand.blockers import LATER, VIEW, look_for_blockers
+from collectors.model import Missing, Reading, Rows, Snapshot, number
+from collectors.ondemand.blockers import LATER, VIEW, look_for_blockers, not_looked
+from collectors.ondemand.warm import AGAIN_SECONDS, warm_up
 from collectors.poll import Connection
+from rules.hangs import HANGING_SECONDS
 from rules.model import Diagnosis
 from service.config.audit import Audit
+
+log = logging.getLogger("latchscope.loop")
 
 PAUSE_SECONDS = 60.0
 CALLER = "latchscope"
@@ -23,11 +31,30 @@ class BlockerLook:
         self._enabled = enabled
         self._found: Mapping[str, Reading] | None = None
         self._looked_at: float | None = None
+        self._cold: Mapping[str, Missing] = {}
+        self._warmed: Connection | None = None
+        self._warmed_at = 0.0
 
     @property
     def found(self) -> Mapping[str, Reading] | None:
-        """The result of this hang's look. None without one."""
+        """The result of this hang's look, else the looks that are cold. None without either."""
+        if self._found is None and self._cold:
+            return {**not_looked(), **self._cold}
         return self._found
+
+    def warm(self, snapshot: Snapshot, connection: Connection, now: float | None = None) -> None:
+        """Run the looks once on this session, and again after an hour, if no session hangs. Raises SessionError.
+
+        Not while it is unknown who waits: then the looks may not be read either.
+        """
+        now = time.monotonic() if now is None else now
+        fresh = connection is self._warmed and now - self._warmed_at < AGAIN_SECONDS
+        if not self._enabled or fresh or _may_hang(snapshot):
+            return
+        self._warmed, self._warmed_at = connection, now
+        self._cold = warm_up(connection, snapshot)
+        for view, reading in self._cold.items():
+            log.warning("%s: %s: %s", snapshot.database, view, reading.why)
 
     def after(
         self, diagnosis: Diagnosis, connection: Connection, now: float | None = None, *, instance: float | None = None
@@ -47,13 +74,25 @@ class BlockerLook:
             return
         self._looked_at = now
         try:
-            self._found = look_for_blockers(connection, diagnosis.release, _elsewhere(diagnosis, instance))
+            cold = connection is not self._warmed
+            self._found = look_for_blockers(
+                connection, diagnosis.release, _elsewhere(diagnosis, instance), cold=cold
+            )
         except SessionError as error:
             lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
             self._found = {VIEW: lost}
             self._audit.record(CALLER, ACTION, diagnosis.database, lost.why)
             raise
         self._audit.record(CALLER, ACTION, diagnosis.database, _outcome(self._found[VIEW]))
+
+
+def _may_hang(snapshot: Snapshot) -> bool:
+    """Whether a session hangs on the row cache at this poll, or nobody knows."""
+    waiting = snapshot.read("waiting_sessions")
+    if isinstance(waiting, Missing):
+        return True
+    waits = (number(row.get("wait_time_micro")) for row in waiting.rows if row.get("event") != "latch free")
+    return any(wait is None or wait >= HANGING_SECONDS * 1e6 for wait in waits)
 
 
 def _outcome(held: Reading) -> str:

@@ -216,6 +216,7 @@ class Worker:
         try:
             instance = number(published.snapshot.instance.get("instance_number"))
             self._blockers.after(published.diagnosis, self._connection, instance=instance)
+            self._blockers.warm(published.snapshot, self._connection)
         except SessionError as error:
             log.warning("%s: who holds what sessions hang on was not found: %s", self.watched.name, error)
             self._drop_unless_kept(error)

@@ -97,7 +97,7 @@ def test_nothing_stands_in_the_way_where_nothing_is_known() -> None:
 def test_obstacle_of_a_refusal_names_the_view_and_the_grant() -> None:
     given = {"sequence-nocache": ConfirmationResult(None, refused=("cdb_sequences",))}
     told = of(asked_in(*ROOT, given))
-    assert told.obstacle == "needs select on cdb_sequences; `latchscope grants --confirm` prints the grant"
+    assert told.obstacle == "needs read or select on cdb_sequences; `latchscope grants --confirm` prints the grant"
     assert (told.result, told.seen, told.confirms) == (None, None, None)
     assert confirmed(SEQUENCES, asked_in(*ROOT, given)) is None
 
@@ -115,7 +115,7 @@ def test_refusal_of_one_of_several_views_closes_none_of_them_to_others() -> None
 
 def test_view_that_the_polls_may_not_read_is_an_obstacle() -> None:
     told = of(asked_in(*ROOT, view="v$osstat"), "starved-host")
-    assert told.obstacle == "needs select on v$osstat; `latchscope grants --confirm` prints the grant"
+    assert told.obstacle == "needs read or select on v$osstat; `latchscope grants --confirm` prints the grant"
 
 
 def test_number_that_came_leaves_no_obstacle() -> None:

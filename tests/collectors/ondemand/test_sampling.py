@@ -161,7 +161,7 @@ def test_burst_ends_at_a_refused_view_and_names_its_grant() -> None:
         VIEW,
         "refused",
         "v$session: ORA-00942: table or view does not exist",
-        "grant select on sys.v_$session to <user>;",
+        "grant read on sys.v_$session to <user>;",
     )
 
 

@@ -147,7 +147,7 @@ def test_action_is_refused_after_a_refused_login_until_an_operator_resumes(
 def test_refused_confirmation_is_an_obstacle_in_the_next_diagnosis(site: Site) -> None:
     site.fault = ViewRefused("ORA-00942: table or view does not exist")
     told = site.post("confirmations", UNDO)
-    grant = "needs select on dba_rollback_segs; `latchscope grants --confirm` prints the grant"
+    grant = "needs read or select on dba_rollback_segs; `latchscope grants --confirm` prints the grant"
     assert told.status_code == 502 and told.json()["detail"] == f"undo-storm: {site.fault}; {grant}"
     site.stage.poll_all(44)
     query = site.app.get(f"{DB}/diagnosis").json()["findings"][0]["confirm"]

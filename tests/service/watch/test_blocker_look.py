@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from collectors.errors import SessionError, SessionKept, StatementError
-from collectors.model import Binds, Rows
+from collectors.granting.capabilities import capabilities
+from collectors.model import Binds, Missing, Rows
 from collectors.ondemand.blockers import ELSEWHERE, VIEW
+from collectors.ondemand.warm import AGAIN_SECONDS, looks
 from collectors.oracle import prepare
+from collectors.oracle_errors import Cancelled
 from collectors.poll import Answer
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
@@ -122,7 +125,71 @@ def test_hang_is_critical_in_half_a_minute_names_all_of_it_and_its_episode_ends_
 def test_blockers_of_a_healthy_instance_are_never_looked_for() -> None:
     site = Site(BlockerLook(Audit()), at=10)
     assert site.poll(10).blockers is None
+    assert site.looks == 1, "once after the first poll, so that the database has it parsed"
+
+
+def test_looks_of_a_hang_run_after_the_first_poll_and_again_after_an_hour() -> None:
+    look = BlockerLook(Audit())
+    site = Site(look, at=10)
+    first = site.poll(1)
+    assert site.looks == 1 and first.database == "ddl-hang"
+    assert site.worker.watched.published is not None
+    snapshot = site.worker.watched.published.snapshot
+    assert VIEW not in snapshot.costs, "it is no part of a poll"
+    began = look._warmed_at
+    look.warm(snapshot, site, began + AGAIN_SECONDS - 1.0)
+    assert site.looks == 1
+    look.warm(snapshot, site, began + AGAIN_SECONDS)
+    assert site.looks == 2
+    look.warm(snapshot, Site(look), began + AGAIN_SECONDS)
+    assert site.looks == 2, "a new session is warmed by itself"
+
+
+def test_looks_are_not_warmed_while_sessions_hang_or_nobody_knows() -> None:
+    site = Site(BlockerLook(Audit()))
+    site.poll(1)
+    assert site.looks == 0, "the first poll of an instance that hangs"
+    assert site.worker.watched.published is not None
+    snapshot = site.worker.watched.published.snapshot
+    refused = Missing("waiting_sessions", "refused", "ORA-00942", "grant")
+    BlockerLook(Audit()).warm(replace(snapshot, readings={**snapshot.readings, "waiting_sessions": refused}), site)
     assert site.looks == 0
+
+
+def test_look_that_is_cold_is_told_in_the_diagnosis() -> None:
+    site = Site(BlockerLook(Audit()), at=10)
+    site.error = Cancelled("DPY-4024: call timeout of 3000 ms exceeded")
+    site.poll(3)
+    assert site.looks == 1, "not again before an hour is over"
+    assert site.worker.watched.published is not None
+    snapshot = site.worker.watched.published.snapshot
+    told = snapshot.read(VIEW)
+    assert isinstance(told, Missing) and "cold: its first run, while nobody waited, hit its deadline" in told.why
+    assert any("cold: its first run" in note for note in site.worker.watched.published.whole.notes)
+    (view,) = [view for view in capabilities(snapshot, "U").views if view.view == VIEW]
+    assert view.status == "failed" and "cold" in view.why
+
+
+def test_deadline_of_a_look_that_never_ran_before_is_told_as_such() -> None:
+    site = Site(BlockerLook(Audit()))
+    site.error = Cancelled("DPY-4024: call timeout of 3000 ms exceeded")
+    site.poll(5)
+    assert site.worker.watched.published is not None
+    told = site.worker.watched.published.snapshot.read(VIEW)
+    assert isinstance(told, Missing) and "cold: it had not run before" in told.why
+
+
+def test_look_whose_view_is_refused_is_not_warmed_and_another_instance_is_asked_for_nobody() -> None:
+    site = Site(BlockerLook(Audit()), at=10)
+    site.poll(1)
+    assert site.worker.watched.published is not None
+    snapshot = site.worker.watched.published.snapshot
+    assert [view for view, _, _ in looks(snapshot)] == [VIEW, "library_cache_waiters", "v$session"]
+    row = {**snapshot.instance, "parallel": "YES"}
+    closed = Missing("waiting_sessions", "refused", "ORA-00942", "grant")
+    readings = {**snapshot.readings, "waiting_sessions": closed, "v$instance": Rows("v$instance", (row,))}
+    asked = [(view, binds) for view, _, binds in looks(replace(snapshot, readings=readings))]
+    assert asked == [(VIEW, {}), ("gv$session", {"instance": 0, "sid": 0})]
 
 
 def test_blockers_are_left_alone_where_the_setting_says_off() -> None:

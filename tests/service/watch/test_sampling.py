@@ -11,8 +11,10 @@ from collectors.poll import Answer
 from collectors.registry import view_of
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
+from service.config.audit import Audit
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, Published
+from service.watch.blocker_look import BlockerLook
 from service.watch.worker import Worker
 from tests.service.stage import BEGAN, Kept
 
@@ -24,7 +26,7 @@ class Site:
         self.at, self.looks = 40.0, 0
         self._script = ScriptedDatabase(scenarios()[name], BEGAN, lambda: self.at, refused)
         watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 2.0)
-        self.worker = Worker(watched, self, Kept([]), 1.0)
+        self.worker = Worker(watched, self, Kept([]), 1.0, blockers=BlockerLook(Audit(), enabled=False))
 
     def query(self, sql: str, binds: Binds) -> Answer:
         view = view_of(sql)

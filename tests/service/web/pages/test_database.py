@@ -118,7 +118,7 @@ def test_page_says_that_a_number_too_small_proves_nothing_where_others_were_not_
 def test_page_says_what_keeps_a_confirming_query_from_running(stage: Stage) -> None:
     stage.poll_all(40, 42)
     page = shown_after(stage, "parse-storm", "hard-parse-storm", ConfirmationResult(None, refused=("v$sqlstats",)))
-    told = page.partition("It cannot run here: needs select on v$sqlstats; ")[2]
+    told = page.partition("It cannot run here: needs read or select on v$sqlstats; ")[2]
     assert "latchscope grants --confirm" in told[:60]
 
 
