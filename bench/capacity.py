@@ -73,7 +73,7 @@ def figures(options: Sequence[str] = ()) -> Group:
             for count, _, share in asked
         )
     runs = tuple(_lasting(run, given.warm, given.seconds) for run in runs)
-    tables = {
+    tables: dict[str, Callable[[], Table]] = {
         "closed": lambda: _closed_table(counts, seconds, given.loads),
         "steps": lambda: _steps_table(counts, seconds, given.loads),
         "open": lambda: _open_table(runs, given.tree),

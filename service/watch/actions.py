@@ -58,7 +58,7 @@ class OperatorActions:
     def confirm(self, watched: MonitoredDatabase, cause: Cause, *, names: bool = False) -> Confirmed:
         """Run a cause's confirming query. Its result, or its refusal, counts in the next diagnoses.
 
-        Raises Busy, NotPassedOn, StatementError, SessionError.
+        Raises ActionRunning, OwnerUnreachable, StatementError, SessionError.
         """
         snapshot = watched.published.snapshot if watched.published else None
         started, release = (snapshot.startup_time, snapshot.release) if snapshot else (None, None)
@@ -77,12 +77,12 @@ class OperatorActions:
             self._pass_on(OwnerRequest(database=watched.name, do="confirmed", confirmed=result))
 
     def profile(self, watched: MonitoredDatabase, seconds: float, looks: int) -> HolderProfile:
-        """Profile who holds the row cache latch. Raises Busy, NotApplicable, StatementError, SessionError."""
+        """Profile who holds the row cache latch. Raises ActionRunning, NotApplicable, StatementError, SessionError."""
         with self._session(watched) as connection:
             return profile(connection, ROW_CACHE_LATCH, seconds, looks)
 
     def sample(self, watched: MonitoredDatabase) -> None:
-        """Sample waiting sessions after the next poll. Raises NotPassedOn."""
+        """Sample waiting sessions after the next poll. Raises OwnerUnreachable."""
         worker = self._worker(watched.name)
         if worker is not None:
             worker.ask_for_samples()
@@ -90,7 +90,7 @@ class OperatorActions:
             self._pass_on(OwnerRequest(database=watched.name, do="samples"))
 
     def resume_login(self, watched: MonitoredDatabase) -> bool:
-        """Try the same password once more. False if login was not stopped. Raises NotPassedOn."""
+        """Try the same password once more. False if login was not stopped. Raises OwnerUnreachable."""
         worker = self._worker(watched.name)
         if worker is not None:
             return worker.resume_login()

@@ -50,7 +50,7 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "reports": (Shape("what|HTML|text", 10, (1, 2)),),
     "truth": (
         Shape("what|even seeds|held back", 25, (1, 2)),
-        Shape("group|strength|top, even|top, held back|anywhere, even|anywhere, held back", 4, (2, 3, 4, 5)),
+        Shape("group|strength|top, even|top, held back|anywhere, even|anywhere, held back", 3, (2, 3, 4, 5)),
         Shape("cause|n|top even/back|anywhere even/back|cache|ruled out|by, or missing (even seeds)", 1, (1, 2, 3, 5)),
         Shape("staged|n|first|named first instead|untrue at warning or above", 1, (1, 2)),
     ),
