@@ -49,7 +49,7 @@ class UploadRefused(Exception):
 
 
 async def receive(request: Request, max_bytes: int) -> Sequence[File]:
-    """The files of the request, none larger than `max_bytes`. Raises Refused."""
+    """The files of the request, none larger than `max_bytes`. Raises UploadRefused."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MEDIA:
         raise UploadRefused(415, f"send {MEDIA} with parts named {PART}, such as curl -F {PART}=@awr.html")
     form = await _form(request, MOST_FILES * (max_bytes + 4096))
