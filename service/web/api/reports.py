@@ -31,7 +31,7 @@ STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description":
 
 
 def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) -> list[Upload]:
-    """Diagnose and keep files, and record the sender and the result. Raises Refused."""
+    """Diagnose and keep files, and record the sender and the result. Raises UploadRefused."""
     names = ", ".join(label(file.name) for file in files)
     try:
         taken = uploads.take(files, caller.name)
