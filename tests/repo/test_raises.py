@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -32,30 +33,34 @@ def raised(text: str) -> Iterator[str]:
 def unknown(source: str) -> list[str]:
     """The classes that a file's docstrings say are raised, and that are none, each with its line."""
     tree = ast.parse(source)
-    packages = set(_packages(tree))
+    imported = set(_imported(tree))
     return [
         f"{node.lineno}: {name}"
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         for name in raised(node.value.value)
-        if not (name in _ours() or hasattr(builtins, name) or _installed(name, packages))
+        if not (name in _ours() or hasattr(builtins, name) or _installed(name, imported))
     ]
 
 
-def _packages(tree: ast.Module) -> Iterator[str]:
+def _imported(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            yield node.module
 
 
-def _installed(name: str, packages: set[str]) -> bool:
-    """Whether one of these packages has that class, in a module that is loaded."""
-    package, _, last = name.rpartition(".")
-    for each in {package} & packages if package else packages - {*FOLDERS}:
-        importlib.import_module(each)
-        inside = [module for key, module in list(sys.modules.items()) if key == each or key.startswith(f"{each}.")]
+def _installed(name: str, imported: set[str]) -> bool:
+    """Whether one of the packages of these modules has that class, in a module that is loaded."""
+    place, _, last = name.rpartition(".")
+    for each in sorted(imported):
+        package = each.partition(".")[0]
+        if package in FOLDERS or (place and place != each):
+            continue
+        with suppress(ImportError):
+            importlib.import_module(each)
+        inside = [module for key, module in list(sys.modules.items()) if f"{key}.".startswith(f"{package}.")]
         if any(isinstance(vars(module).get(last), type) for module in inside if module is not None):
             return True
     return False
