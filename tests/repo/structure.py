@@ -49,7 +49,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "service.web": (
         "build | server",
         "pages",
-        "api | patience",
+        "admission | api | patience",
         "access | bulkhead | charts | fleet_rows | presenters | query_params",
         "fleet_schemas | schemas",
     ),
