@@ -1,6 +1,6 @@
 """Whether a login may be tried: after a refused one no other, until the password changes or an operator resumes.
 
-Each database has one gate in this process, and whoever opens a session goes through it. A profile locks an account after
+Each database has one gate in this process, and every login goes through it. A profile locks an account after
 a few wrong passwords, wherever they come from.
 """
 
@@ -75,7 +75,7 @@ class LoginGate:
 
     @property
     def stopped(self) -> LoginStopped | None:
-        """The answer to whoever needs a session while the last login is a refused one."""
+        """The error for a caller who needs a session while the last login is a refused one."""
         refusal = self._refusal
         return refusal.stopped() if refusal else None
 

@@ -1,7 +1,7 @@
 """Who is let in, and with how much: decided in one place, by the head of a request, before anything of its body is read.
 
 A route declares its rule as a dependency (`Access.reader`, `Access.operator`, `Access.own_page`) and its limit, if it takes
-more than a small form, as `max_body_size`. The framework heeds neither before it has read and parsed a body.
+more than a small form, as `max_body_size`. The framework applies neither before it has read and parsed a body.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence

@@ -14,6 +14,7 @@ from service.notify.feed import EpisodeFeed
 from service.state.board import Board
 from service.state.readiness import Readiness
 from service.store.build import Store
+from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web.access import Access, read_tokens
 from service.web.admission import Admission
@@ -65,8 +66,6 @@ def build_web(
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
     cells = CellsView(settings.fleet) if settings.fleet.prometheus else None
-    as_page = error_pages(board)
-    problems.install(app, as_page)
     routers = (
         api(board, repository, access),
         streams(board, feed, access),
@@ -98,6 +97,12 @@ def build_web(
         app.router.routes.extend(router.routes)
     app.mount("/static", static, name="static")
     app.mount("/docs", Documentation(), name="docs")
+    _admitting(app, access, repository, error_pages(board))
+
+
+def _admitting(app: FastAPI, access: Access, repository: Repository, as_page: problems.ErrorPage) -> None:
+    """Admit requests by their head, let none wait long for a store that hangs, answer HEAD, and answer errors."""
+    problems.install(app, as_page)
     # The last one added is the first that a request meets.
     away, refused = partial(problems.store_away, as_page), partial(problems.error_answer, as_page)
     app.add_middleware(AnswersInTime, reachable=repository.reachable, refused=away)

@@ -50,7 +50,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "build | server",
         "admission",
         "pages",
-        "api | patience",
+        "admission | api | patience",
         "access | bulkhead | charts | fleet_rows | presenters | query_params",
         "fleet_schemas | schemas",
     ),
