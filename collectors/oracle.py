@@ -191,7 +191,9 @@ class OracleConnection:
         self._session.call_timeout = int(seconds * 1000)
         began = perf_counter()
         with self._session.cursor() as cursor:
-            look = of_look(sql)  # it gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.warm`)
+            look = of_look(
+                sql
+            )  # it gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.warm`)
             cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, LEAST_ROOM if look else ROOM)
             cursor.prepare(sql, cache_statement=look or sql in self._room)
             cursor.execute(None, dict(binds))

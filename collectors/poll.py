@@ -243,7 +243,9 @@ def read_view(
     except ViewRefused as error:
         if collector.unneeded and (unneeded := collector.unneeded(readings)):
             return unneeded, None
-        return Missing(collector.view, "refused", f"{collector.view}: {error}", grant(collector, ANYBODY, release=release)), None
+        return Missing(
+            collector.view, "refused", f"{collector.view}: {error}", grant(collector, ANYBODY, release=release)
+        ), None
     except StatementError as error:
         return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None
     for name in answer.columns:

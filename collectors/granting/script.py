@@ -42,7 +42,7 @@ QUIET_HOUR = """\
 
 
 def privilege(kind: DatabaseKind, release: str | None = None) -> Literal["read", "select"]:
-    """The least privilege that opens a view. Without a release, the one that every release of the kind knows, but for 12.1.0.1."""
+    """The least privilege that opens a view. Without a release, what every release of the kind knows but 12.1.0.1."""
     if kind in RDSADMIN or (release is None and kind == "11.2"):
         return "select"
     return "read" if release is None or at_least(release, READ_SINCE) else "select"
@@ -131,9 +131,7 @@ def granted_for_polls(view: str) -> bool:
     return owned_by_sys(view) in {owned_by_sys(name) for name in polled if name}
 
 
-def _serving(
-    views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str, release: str | None
-) -> Iterator[str]:
+def _serving(views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     for view, causes in views.items():
         if not granted_for_polls(view):
             yield from wrap(
@@ -172,8 +170,8 @@ def _privilege(kind: DatabaseKind, release: str | None) -> Iterator[str]:
     elif privilege(kind, release) == "select":
         yield f"-- It grants SELECT, for releases before {READ_SINCE}. From there on write read for select: READ allows no locks."
     else:
-        yield f"-- It grants READ, which allows queries and no locks. Before {READ_SINCE} it ends with ORA-00990, and where you may not"
-        yield "-- pass it on with ORA-01031: write select for read there."
+        yield f"-- It grants READ, which allows queries and no locks. Before {READ_SINCE} it ends with ORA-00990, and where you"
+        yield "-- may not pass it on with ORA-01031: write select for read there."
 
 
 def _asking(user: str) -> Iterator[str]:

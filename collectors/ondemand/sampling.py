@@ -59,7 +59,9 @@ class Burst:
         try:
             answer = connection.query(self._statement, {})
         except ViewRefused as error:
-            self._missing = Missing(VIEW, "refused", f"{VIEW}: {error}", grant(collectors()[VIEW], ANYBODY, release=self._release))
+            self._missing = Missing(
+                VIEW, "refused", f"{VIEW}: {error}", grant(collectors()[VIEW], ANYBODY, release=self._release)
+            )
             return
         except StatementError as error:
             self._missing = Missing(VIEW, "failed", f"{VIEW}: {error}", "see the error; the polls go on")

@@ -54,4 +54,6 @@ def looks(snapshot: Snapshot) -> Iterator[tuple[str, str, Binds]]:
 def cold(view: str, error: Exception) -> Missing:
     """The reading of a look that hit its deadline while nobody waited."""
     why = f"{view}: cold: its first run, while nobody waited, hit its deadline, so it may do so in a hang: {error}"
-    return Missing(view, "failed", why, "latchscope runs it again within an hour; by hand, see docs/emergency.md, part 3")
+    return Missing(
+        view, "failed", why, "latchscope runs it again within an hour; by hand, see docs/emergency.md, part 3"
+    )

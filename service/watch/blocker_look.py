@@ -75,9 +75,7 @@ class BlockerLook:
         self._looked_at = now
         try:
             cold = connection is not self._warmed
-            self._found = look_for_blockers(
-                connection, diagnosis.release, _elsewhere(diagnosis, instance), cold=cold
-            )
+            self._found = look_for_blockers(connection, diagnosis.release, _elsewhere(diagnosis, instance), cold=cold)
         except SessionError as error:
             lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
             self._found = {VIEW: lost}

@@ -31,7 +31,10 @@ def test_uptime_is_unknown_where_a_parameter_moves_the_clock_of_sql(row: Mapping
     assert moved.taken_at is not None, "intervals are measured in UTC"
 
 
-@each("row", [{**ZONE, "value": "OFF"}, {**ZONE, "value": None}, {**ZONE, "con_id": 7}, {**ZONE, "name": "undo_retention"}])
+@each(
+    "row",
+    [{**ZONE, "value": "OFF"}, {**ZONE, "value": None}, {**ZONE, "con_id": 7}, {**ZONE, "name": "undo_retention"}],
+)
 def test_uptime_stays_where_nothing_moves_it(row: Mapping[str, Any]) -> None:
     assert with_setting(row).uptime_seconds == poll_at("users-mutex", 30.0).uptime_seconds is not None
 

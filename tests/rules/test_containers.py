@@ -21,11 +21,21 @@ def views(con_id: int | None, **more: Any) -> Mapping[str, Sequence[Row]]:
     return {
         "sys_context": place,
         "v$event_name": [{"name": "row cache mutex"}, {"name": "row cache lock"}],
-        "v$sys_time_model": [{"stat_name": "DB time", "value": 90e6}, {"stat_name": "parse time elapsed", "value": 9e6}],
-        "v$system_event": [
-            {"event": "row cache mutex", "total_waits": 6e4, "time_waited_micro": waited, "time_waited_micro_fg": waited},
+        "v$sys_time_model": [
+            {"stat_name": "DB time", "value": 90e6},
+            {"stat_name": "parse time elapsed", "value": 9e6},
         ],
-        "v$mutex_sleep": [{"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 9e5, "wait_time": more.get("slept", 6e7)}],
+        "v$system_event": [
+            {
+                "event": "row cache mutex",
+                "total_waits": 6e4,
+                "time_waited_micro": waited,
+                "time_waited_micro_fg": waited,
+            },
+        ],
+        "v$mutex_sleep": [
+            {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 9e5, "wait_time": more.get("slept", 6e7)}
+        ],
         "v$latch": [{"name": "Result Cache: RC Latch", "wait_time": 3e4, "gets": 9, "misses": 9, "sleeps": 900}],
         "v$latchname": [{"latch#": 461, "name": "Result Cache: RC Latch"}],
     }

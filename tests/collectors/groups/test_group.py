@@ -52,7 +52,9 @@ def test_every_part_has_a_cell_for_every_column_and_texts_apart_from_numbers(nam
 def test_group_is_there_for_every_release_we_poll(group: str) -> None:
     texts = {release: groups()[group].text(f"{release}.0.0") for release in RELEASES}
     assert all(texts.values()) and groups()[group].text("10.2.0.4.0") is None
-    columns = {release: {view: dict(text.views[view]) for view in text.views} for release, text in texts.items() if text}
+    columns = {
+        release: {view: dict(text.views[view]) for view in text.views} for release, text in texts.items() if text
+    }
     of_containers = {view for view, found in columns["12.1"].items() if {"con_id", "fastgets"} & found.keys()}
     assert of_containers and not any({"con_id", "fastgets"} & columns["11.2"][view].keys() for view in of_containers)
 

@@ -1,5 +1,9 @@
 -- latchscope on a container database, 12.1 and later.
 -- Run it as SYS in CDB$ROOT, in SQL*Plus. It makes C##LATCHSCOPE, who can only read.
+-- Run it in a quiet hour, never during an incident. A direct grant or revoke invalidates the cursors that depend on the
+-- object, so every statement over these views is parsed again, and a hard parse needs the dictionary cache.
+-- It grants READ, which allows queries and no locks. Before 12.1.0.2 it ends with ORA-00990, and where you
+-- may not pass it on with ORA-01031: write select for read there.
 alter session set container = CDB$ROOT;
 -- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:
 -- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,
@@ -11,29 +15,29 @@ create user C##LATCHSCOPE identified by "&latchscope_password" profile C##LATCHS
 undefine latchscope_password
 grant create session to C##LATCHSCOPE;
 alter user C##LATCHSCOPE set container_data = all container = current;
-grant select on sys.v_$instance to C##LATCHSCOPE;
-grant select on sys.v_$session to C##LATCHSCOPE;
-grant select on sys.v_$rowcache_parent to C##LATCHSCOPE;
-grant select on sys.v_$event_name to C##LATCHSCOPE;
-grant select on sys.v_$latch to C##LATCHSCOPE;
-grant select on sys.v_$latch_misses to C##LATCHSCOPE;
-grant select on sys.v_$latchname to C##LATCHSCOPE;
-grant select on sys.v_$mutex_sleep to C##LATCHSCOPE;
-grant select on sys.v_$osstat to C##LATCHSCOPE;
-grant select on sys.v_$system_parameter to C##LATCHSCOPE;
-grant select on sys.v_$rowcache to C##LATCHSCOPE;
-grant select on sys.v_$sga_resize_ops to C##LATCHSCOPE;
-grant select on sys.v_$sgastat to C##LATCHSCOPE;
-grant select on sys.v_$sys_time_model to C##LATCHSCOPE;
-grant select on sys.v_$sysstat to C##LATCHSCOPE;
-grant select on sys.v_$system_event to C##LATCHSCOPE;
-grant select on sys.v_$undostat to C##LATCHSCOPE;
+grant read on sys.v_$instance to C##LATCHSCOPE;
+grant read on sys.v_$session to C##LATCHSCOPE;
+grant read on sys.v_$rowcache_parent to C##LATCHSCOPE;
+grant read on sys.v_$event_name to C##LATCHSCOPE;
+grant read on sys.v_$latch to C##LATCHSCOPE;
+grant read on sys.v_$latch_misses to C##LATCHSCOPE;
+grant read on sys.v_$latchname to C##LATCHSCOPE;
+grant read on sys.v_$mutex_sleep to C##LATCHSCOPE;
+grant read on sys.v_$osstat to C##LATCHSCOPE;
+grant read on sys.v_$system_parameter to C##LATCHSCOPE;
+grant read on sys.v_$rowcache to C##LATCHSCOPE;
+grant read on sys.v_$sga_resize_ops to C##LATCHSCOPE;
+grant read on sys.v_$sgastat to C##LATCHSCOPE;
+grant read on sys.v_$sys_time_model to C##LATCHSCOPE;
+grant read on sys.v_$sysstat to C##LATCHSCOPE;
+grant read on sys.v_$system_event to C##LATCHSCOPE;
+grant read on sys.v_$undostat to C##LATCHSCOPE;
 -- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there.
 -- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
 create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
-grant select on sys.latchscope_kqrst to C##LATCHSCOPE;
-grant select on sys.v_$latch_children to C##LATCHSCOPE;
-grant select on sys.v_$latchholder to C##LATCHSCOPE;
-grant select on sys.gv_$session to C##LATCHSCOPE;
+grant read on sys.latchscope_kqrst to C##LATCHSCOPE;
+grant read on sys.v_$latch_children to C##LATCHSCOPE;
+grant read on sys.v_$latchholder to C##LATCHSCOPE;
+grant read on sys.gv_$session to C##LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

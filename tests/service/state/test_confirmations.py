@@ -163,7 +163,9 @@ def test_names_that_fail_leave_the_number() -> None:
 
 def test_refused_confirmation_is_a_result_that_names_the_views() -> None:
     closed = Root(fails=lambda sql: ViewRefused("ORA-00942: table or view does not exist"))
-    with pytest.raises(confirmations.ConfirmationRefused, match=r"ORA-00942.*needs read or select on cdb_sequences") as caught:
+    with pytest.raises(
+        confirmations.ConfirmationRefused, match=r"ORA-00942.*needs read or select on cdb_sequences"
+    ) as caught:
         confirmations.run(SEQUENCES, closed, None, "19.0.0.0.0")
     assert (caught.value.result.value, caught.value.result.refused) == (None, ("cdb_sequences",))
 
