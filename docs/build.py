@@ -109,7 +109,8 @@ def read() -> str:
             else "every poll"
         )
         if one.every_seconds:
-            how_often = f"every {one.every_seconds / 60:g} minutes"
+            minutes = one.every_seconds / 60
+            how_often = "once a minute" if minutes == 1 else f"every {minutes:g} minutes"
         return (
             f"`{one.view}`",
             f"`{one.granted_on}`" if one.granted_on else "nothing",

@@ -42,9 +42,8 @@ def _others(delta: Delta) -> tuple[str, ...]:
     if not seconds or total / seconds < OTHERS_WAIT or total < 2 * waited / 1e6:
         return ()
     return (
-        f"sessions of the whole CDB slept {total:,.1f} s on row cache mutexes, and those of this PDB waited "
-        f"{waited / 1e6:,.1f} s: the trouble may be in another container, so a small cost here does not show that "
-        "the row cache is fine",
+        f"sessions of the whole CDB slept {total:,.1f} s on row cache mutexes, those of this PDB waited {waited / 1e6:,.1f} s: "
+        "the trouble may be in another container, so a small cost here does not show that the row cache is fine",
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from collectors.durations import lasting
 from collectors.mechanism import Mechanism, mechanism_of
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, Value, number, text
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
@@ -282,17 +281,6 @@ class SignalContext:
 
     def _micro(self, view: str, key: str, name: str, column: str) -> float | None:
         return None if (micro := self.delta.cell(view, key, name, column)) is None else micro / 1e6
-
-    def age_of(self, view: str) -> float:
-        """How many seconds before the end of the interval a view was read. 0 if that poll read it itself."""
-        reading, end = self.delta.read(view), self.delta.basis.end
-        read_at = None if isinstance(reading, Missing) else reading.read_at
-        return 0.0 if read_at is None or end is None else max(0.0, (end - read_at).total_seconds())
-
-    def aged(self, view: str, derivation: str) -> str:
-        """The derivation of a figure, with the age of the view's rows if an earlier poll read them."""
-        age = self.age_of(view)
-        return f"{derivation}{', ' if derivation else ''}read {lasting(age)} before the end" if age else derivation
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column. None if any row lacks it or there is no row."""

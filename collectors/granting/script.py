@@ -42,7 +42,7 @@ QUIET_HOUR = """\
 
 
 def privilege(kind: DatabaseKind, release: str | None = None) -> Literal["read", "select"]:
-    """The least privilege that opens a view. Without a release, one that the kind's releases know, 12.1.0.1 apart."""
+    """The least privilege that opens a view. Without a release, what every release of the kind knows but 12.1.0.1."""
     if kind in RDSADMIN or (release is None and kind == "11.2"):
         return "select"
     return "read" if release is None or at_least(release, READ_SINCE) else "select"
@@ -168,8 +168,7 @@ def _privilege(kind: DatabaseKind, release: str | None) -> Iterator[str]:
     if kind in RDSADMIN:
         yield "-- It grants SELECT: rdsadmin passes on what the master user has. READ would allow queries and no locks."
     elif privilege(kind, release) == "select":
-        yield f"-- It grants SELECT, for releases before {READ_SINCE}. From there on write read for select: READ allows no"
-        yield "-- locks."
+        yield f"-- It grants SELECT, for releases before {READ_SINCE}. From there on write read for select: READ allows no locks."
     else:
         yield f"-- It grants READ, which allows queries and no locks. Before {READ_SINCE} it ends with ORA-00990, and where you"
         yield "-- may not pass it on with ORA-01031: write select for read there."

@@ -1,4 +1,4 @@
-"""Runs the looks of a hang once while nobody waits, so that the database has them parsed when they are needed.
+"""Runs the looks of a hang once while no session hangs, so that the database has them parsed when they are needed.
 
 A hard parse reads the dictionary cache, and in a hang that is what stands still. A look that was never run, or so long ago that
 its cursor is gone, might wait with everybody else.
@@ -52,8 +52,8 @@ def looks(snapshot: Snapshot) -> Iterator[tuple[str, str, Binds]]:
 
 
 def cold(view: str, error: Exception) -> Missing:
-    """The reading of a look that hit its deadline while nobody waited."""
-    why = f"{view}: cold: its first run, while nobody waited, hit its deadline, so it may do so in a hang: {error}"
+    """The reading of a look that hit its deadline when no session hung."""
+    why = f"{view}: cold: its first run, when no session hung, hit its deadline, so it may do so in a hang: {error}"
     return Missing(
         view, "failed", why, "latchscope runs it again within an hour; by hand, see docs/emergency.md, part 3"
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from collectors.clock import other_time_zone
 from collectors.model import Missing, Row, number
+from rules.ages import aged
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.signals import Subject, signal
@@ -17,7 +18,7 @@ def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
     total = context.sum_of(rows, "bytes")
     if total is None:
         return context.why_unknown("v$sgastat", "bytes")
-    return Known(total, context.aged("v$sgastat", f"{total / 2**20:,.0f} MiB"))
+    return Known(total, aged(context.delta, "v$sgastat", f"{total / 2**20:,.0f} MiB"))
 
 
 def _no_window(context: SignalContext) -> Unknown | None:
@@ -46,7 +47,7 @@ def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue
         return context.why_unknown("v$sga_resize_ops", "initial_size")
     rows = [row for row in pool if (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)]
     moments = ", ".join(sorted({str(row.get("start_time")) for row in rows}))
-    return Known(float(len(rows)), context.aged("v$sga_resize_ops", moments))
+    return Known(float(len(rows)), aged(context.delta, "v$sga_resize_ops", moments))
 
 
 @signal(unit="ratio", of="v$sga_resize_ops")
@@ -60,10 +61,10 @@ def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> Signal
     sizes = [(number(row.get("initial_size")), number(row.get("final_size"))) for row in rows]
     shrinks = [(before, after) for before, after in sizes if before and after is not None and after < before]
     if not shrinks:
-        return Known(0.0, context.aged("v$sga_resize_ops", "no shrink"))
+        return Known(0.0, aged(context.delta, "v$sga_resize_ops", "no shrink"))
     largest, smallest = max(before for before, _ in shrinks), min(after for _, after in shrinks)
     shrunk = f"from {largest / 2**20:,.0f} to {smallest / 2**20:,.0f} MiB"
-    return Known(1 - smallest / largest, context.aged("v$sga_resize_ops", shrunk))
+    return Known(1 - smallest / largest, aged(context.delta, "v$sga_resize_ops", shrunk))
 
 
 @signal(unit="ratio", of="v$rowcache", share_of="look-ups")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from collectors.model import SCRIPT, Missing, Row, number
+from rules.ages import aged
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.signals import Subject, signal
 from rules.signals.caches import cache_sum
@@ -99,7 +100,9 @@ def tuned_retention_ratio(context: SignalContext, subject: Subject) -> SignalVal
             return context.why_unknown("v$undostat", "tuned_undoretention")
         if not retention:
             return context.why_unknown("v$parameter", "undo_retention")
-        derivation = context.aged("v$undostat", f"{tuned:,.0f} s tuned{_of(row, rows)}, {retention:,.0f} s asked for")
+        derivation = aged(
+            context.delta, "v$undostat", f"{tuned:,.0f} s tuned{_of(row, rows)}, {retention:,.0f} s asked for"
+        )
         ratios.append(Known(tuned / retention, derivation))
     most = max(ratios, key=lambda ratio: ratio.value, default=None)
     return context.why_unknown("v$undostat", "tuned_undoretention") if most is None else most
@@ -116,7 +119,7 @@ def unexpired_share_of_undo(context: SignalContext, subject: Subject) -> SignalV
             return context.why_unknown("v$undostat", "unexpiredblks")
         if blocks := unexpired + expired:
             derivation = f"{unexpired:,.0f} of {blocks:,.0f} blocks{_of(row, rows)}"
-            shares.append(Known(unexpired / blocks, context.aged("v$undostat", derivation)))
+            shares.append(Known(unexpired / blocks, aged(context.delta, "v$undostat", derivation)))
     most = max(shares, key=lambda share: share.value, default=None)
     return context.why_unknown("v$undostat", "unexpiredblks") if most is None else most
 
@@ -130,5 +133,5 @@ def undo_segments_per_transaction(context: SignalContext, subject: Subject) -> S
         return segments
     if not most:
         return context.why_unknown("v$undostat", "maxconcurrency")
-    derivation = context.aged("v$undostat", f"{segments.value:,.0f} entries, {most:,.0f} transactions at most")
+    derivation = aged(context.delta, "v$undostat", f"{segments.value:,.0f} entries, {most:,.0f} transactions at most")
     return Known(segments.value / most, derivation, segments.value, most)

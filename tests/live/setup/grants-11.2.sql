@@ -2,8 +2,7 @@
 -- Run it as SYS, in SQL*Plus. It makes LATCHSCOPE, who can only read.
 -- Run it in a quiet hour, never during an incident. A direct grant or revoke invalidates the cursors that depend on the
 -- object, so every statement over these views is parsed again, and a hard parse needs the dictionary cache.
--- It grants SELECT, for releases before 12.1.0.2. From there on write read for select: READ allows no
--- locks.
+-- It grants SELECT, for releases before 12.1.0.2. From there on write read for select: READ allows no locks.
 -- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:
 -- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,
 -- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,

@@ -29,7 +29,7 @@ from tests.oracle_standin.server import Listener
 from tests.service.standin import QUICK, idle, unlisted
 
 GRANTED = {view: one.granted_on for view, one in collectors().items() if one.granted_on}
-_SQL = re.compile(r"^    grant select on (\S+) to (\S+);$", re.MULTILINE)
+_SQL = re.compile(r"^    grant (?:read|select) on (\S+) to (\S+);$", re.MULTILINE)
 
 
 @dataclass
@@ -107,7 +107,7 @@ CONTAINERS: Mapping[str, tuple[Value, ...]] = {
     "rds-cdb": (3, "SALES", "RDSCDB"),
     "autonomous": (3, "SALES", "ERP"),
 }
-_OPENED = re.compile(r"^    (?:grant select on sys\.(\S+) to|begin .*grant_sys_object\('(\S+)',)", re.MULTILINE)
+_OPENED = re.compile(r"^    (?:grant (?:read|select) on sys\.(\S+) to|begin .*grant_sys_object\('(\S+)',)", re.MULTILINE)
 
 
 def make_it(backend: ScriptedBackend, kind: DatabaseKind) -> None:

@@ -12,7 +12,7 @@ from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.granting.capabilities import capabilities
 from collectors.model import Binds, Missing, Rows
 from collectors.ondemand.blockers import ELSEWHERE, VIEW
-from collectors.ondemand.warm import AGAIN_SECONDS, looks
+from collectors.ondemand.warm import AGAIN_SECONDS
 from collectors.oracle import prepare
 from collectors.oracle_errors import Cancelled
 from collectors.poll import Answer
@@ -164,7 +164,7 @@ def test_look_that_is_cold_is_told_in_the_diagnosis() -> None:
     assert site.worker.watched.published is not None
     snapshot = site.worker.watched.published.snapshot
     told = snapshot.read(VIEW)
-    assert isinstance(told, Missing) and "cold: its first run, while nobody waited, hit its deadline" in told.why
+    assert isinstance(told, Missing) and "cold: its first run, when no session hung, hit its deadline" in told.why
     assert any("cold: its first run" in note for note in site.worker.watched.published.whole.notes)
     (view,) = [view for view in capabilities(snapshot, "U").views if view.view == VIEW]
     assert view.status == "failed" and "cold" in view.why
@@ -177,19 +177,6 @@ def test_deadline_of_a_look_that_never_ran_before_is_told_as_such() -> None:
     assert site.worker.watched.published is not None
     told = site.worker.watched.published.snapshot.read(VIEW)
     assert isinstance(told, Missing) and "cold: it had not run before" in told.why
-
-
-def test_look_whose_view_is_refused_is_not_warmed_and_another_instance_is_asked_for_nobody() -> None:
-    site = Site(BlockerLook(Audit()), at=10)
-    site.poll(1)
-    assert site.worker.watched.published is not None
-    snapshot = site.worker.watched.published.snapshot
-    assert [view for view, _, _ in looks(snapshot)] == [VIEW, "library_cache_waiters", "v$session"]
-    row = {**snapshot.instance, "parallel": "YES"}
-    closed = Missing("waiting_sessions", "refused", "ORA-00942", "grant")
-    readings = {**snapshot.readings, "waiting_sessions": closed, "v$instance": Rows("v$instance", (row,))}
-    asked = [(view, binds) for view, _, binds in looks(replace(snapshot, readings=readings))]
-    assert asked == [(VIEW, {}), ("gv$session", {"instance": 0, "sid": 0})]
 
 
 def test_blockers_are_left_alone_where_the_setting_says_off() -> None:
