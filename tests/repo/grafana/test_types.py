@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.repo.grafana.dashboards import DASHBOARDS, HOME, Json, first, panels
 from tests.repo.processes import need
 
@@ -66,8 +67,9 @@ def test_dashboards_match_grafanas_types_and_a_wrong_type_is_noticed(typecheck: 
     assert told == set(WRONG), said
 
 
-def test_lock_file_names_no_registry() -> None:
-    lock = json.loads((HOME / "typecheck" / "package-lock.json").read_text("utf-8"))
+@each(("folder", "package"), [("typecheck", "schema"), ("display", "data")])
+def test_lock_file_names_no_registry(folder: str, package: str) -> None:
+    lock = json.loads((HOME / folder / "package-lock.json").read_text("utf-8"))
     assert [name for name, one in lock["packages"].items() if "resolved" in one] == []
     assert all("integrity" in one for name, one in lock["packages"].items() if name)
-    assert lock["packages"]["node_modules/@grafana/schema"]["version"] == "13.2.3"
+    assert lock["packages"][f"node_modules/@grafana/{package}"]["version"] == "13.2.3"
