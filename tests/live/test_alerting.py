@@ -61,6 +61,7 @@ QUIET_HERE = {
     "RowCacheHang-critical": "as RowCacheHang-warning",
     "LatchscopeDatabasesUnowned-critical": "a single process polls every database it is given",
     "LatchscopePollsLost-warning": "the store of this test answers",
+    "LatchscopeSpoolFilling-warning": "as LatchscopePollsLost-warning",
     "LatchscopeThreadDown-warning": "no thread of this test dies",
     "LatchscopeWebhookGaveUp-warning": "this test configures no webhook of latchscope's own",
     "LatchscopePollsQueue-warning": "a handful of scripted databases never wait for each other",

@@ -48,7 +48,6 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     ),
     "service.web": (
         "build | server",
-        "admission",
         "pages",
         "admission | api | patience",
         "access | bulkhead | charts | fleet_rows | presenters | query_params",
