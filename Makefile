@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs check format docs site sbom pictures screenshots bench bench-model soak clean
+.PHONY: help demo demo-wire test test-live test-live-needs compose-test check format docs site sbom pictures screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -39,6 +39,9 @@ test-live-needs:
 
 test-live: test-live-needs .venv/.ready  ## every statement on a real database: DSN=host:port/service, ONLY=a test or an id
 	LATCHSCOPE_TEST_DSN="$(DSN)" $(RUN) pytest -q -s -m oracle tests/live $(if $(ONLY),-k "$(ONLY)")
+
+compose-test:  ## docker-compose.yml on a Docker engine with compose 2.20 or newer; takes everything down again
+	@$(PYTHON) -m tests.live.stack
 
 check: .venv/.ready  ## format, lint, types, import contracts, tests
 	$(RUN) ruff format --check .

@@ -31,7 +31,15 @@ from service.store.queries.intervals import IntervalDeltas
 from service.store.queries.marks import Marks
 from service.store.queries.recent import RecentRows
 from service.store.queries.reports import Reports
-from service.store.schema.engine import StoreError, brief, close_to_others, make_engine, masked, sqlite_file
+from service.store.schema.engine import (
+    StoreError,
+    brief,
+    close_to_others,
+    make_engine,
+    masked,
+    passfile_trouble,
+    sqlite_file,
+)
 from service.store.schema.history_tables import StoredFigures, StoredPoll, millis
 from service.store.schema.migrate import UnknownSchema, upgrade
 from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
@@ -205,7 +213,9 @@ def _opened(url: str) -> Engine:
     except MissingExtra as error:
         refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
     except (SQLAlchemyError, ModuleNotFoundError) as error:
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {brief(error)}; set `store` in latchscope.yaml")
+        unread = passfile_trouble(url) if "password" in str(error) else None
+        why = unread or f"{brief(error)}; set `store` in latchscope.yaml"
+        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
     if engine is not None:
         engine.dispose()
     raise refusal

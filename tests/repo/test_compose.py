@@ -179,3 +179,24 @@ def test_health_checks_use_a_port_the_service_has() -> None:
     for name in ("prometheus", "alertmanager", "grafana"):
         (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)", " ".join(SERVICES[name]["healthcheck"]["test"]))
         assert int(port) in published(name)
+
+
+@each("name", SERVICES)
+def test_services_have_limits_and_their_logs_end(name: str) -> None:
+    service = SERVICES[name]
+    assert re.fullmatch(r"\d+[mg]", service["mem_limit"]) and service["pids_limit"] > 0
+    assert service["logging"] == {"driver": "json-file", "options": {"max-size": "10m", "max-file": "3"}}
+
+
+def test_one_service_builds_the_image_that_two_use() -> None:
+    own = SERVICES["latchscope"]["image"]
+    assert [name for name, service in SERVICES.items() if service["image"] == own] == ["secrets", "latchscope"]
+    assert [name for name, service in SERVICES.items() if "build" in service] == ["latchscope"]
+
+
+def test_latchscope_waits_for_postgres_where_it_is_started_and_keeps_its_name() -> None:
+    assert SERVICES["latchscope"]["depends_on"] == {
+        "secrets": {"condition": "service_completed_successfully"},
+        "postgres": {"condition": "service_healthy", "required": False},
+    }
+    assert SERVICES["latchscope"]["hostname"] == "latchscope"

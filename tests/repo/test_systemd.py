@@ -9,7 +9,8 @@ import typer
 from service.cli.main import cli
 from tests.repo.processes import need
 
-UNIT = (Path(__file__).resolve().parents[2] / "dashboards/systemd/latchscope.service").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+UNIT = (ROOT / "dashboards/systemd/latchscope.service").read_text(encoding="utf-8")
 
 
 def test_unit_starts_commands_that_exist_with_options_they_have() -> None:
@@ -40,3 +41,10 @@ def test_unit_runs_without_rights_it_does_not_need() -> None:
     lines = UNIT.splitlines()
     assert "User=latchscope" in lines and "ProtectSystem=strict" in lines and "CapabilityBoundingSet=" in lines
     assert "StateDirectory=latchscope" in lines and not any(line.startswith("ReadWritePaths") for line in lines)
+
+
+def test_unit_tries_for_ever_and_the_page_says_so() -> None:
+    """A store that is late by any time is waited for, so a mistake in the configuration has no limit either."""
+    head = UNIT.partition("[Service]")[0]
+    assert "StartLimitIntervalSec=0" in head.splitlines() and "Restart=on-failure" in UNIT.splitlines()
+    assert "`StartLimitIntervalSec=0`" in (ROOT / "docs" / "deploy.md").read_text("utf-8")

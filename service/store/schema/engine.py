@@ -1,6 +1,7 @@
 """One SQLAlchemy engine per store: durable SQLite, or PostgreSQL; and the errors of a store in trouble."""
 
 import logging
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,6 +96,28 @@ def out_of_order(error: Exception) -> bool:
     if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
         return False
     return isinstance(error, STORE_ERRORS)
+
+
+def passfile_trouble(url: str) -> str | None:
+    """Why PostgreSQL's client takes no password from the `passfile` of this URL. None if it can, or if there is none.
+
+    The client itself goes on without a password, and the server then says that none was supplied.
+    """
+    named = make_url(url).query.get("passfile")
+    if not isinstance(named, str):
+        return None
+    file = Path(named)
+    try:
+        with file.open("rb"):
+            mode = stat.S_IMODE(file.stat().st_mode)
+    except OSError as error:
+        way = f"; give it to uid {os.getuid()}, with mode 0400" if isinstance(error, PermissionError) else ""
+        return f"the password file {file} cannot be read: {error.strerror}{way}"
+    if mode & 0o077:
+        return (
+            f"the password file {file} has mode {mode:04o}, so others may read it and it does not count; make that 0400"
+        )
+    return None
 
 
 def masked(url: str) -> str:
