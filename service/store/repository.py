@@ -213,8 +213,8 @@ def _opened(url: str) -> Engine:
     except MissingExtra as error:
         refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
     except (SQLAlchemyError, ModuleNotFoundError) as error:
-        why = passfile_trouble(url) if "password" in str(error) else None
-        why = why or f"{brief(error)}; set `store` in latchscope.yaml"
+        unread = passfile_trouble(url) if "password" in str(error) else None
+        why = unread or f"{brief(error)}; set `store` in latchscope.yaml"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
     if engine is not None:
         engine.dispose()

@@ -35,6 +35,12 @@ class Failed(Exception):
     """A check failed: what was expected and what was found."""
 
 
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def expect(found: object, wanted: object, what: str) -> None:
     """Raises Failed if they differ."""
     if found != wanted:
@@ -71,7 +77,7 @@ def why_not() -> str | None:
 
 def answer(url: str, login: str | None = None, bearer: str | None = None) -> tuple[int, str]:
     """Status and body of a GET; `login` is NAME:PASSWORD. Status 0 while nobody answers."""
-    request = urllib.request.Request(url)  # noqa: S310  an address of this file
+    request = urllib.request.Request(url)
     if login is not None:
         request.add_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
     if bearer is not None:
@@ -241,29 +247,29 @@ def failures() -> Iterator[str]:
                 become(check, seconds)
             except Failed as error:
                 yield f"{name}: {error}"
-                print(f"FAILED {name}: {error}", flush=True)
+                say(f"FAILED {name}: {error}")
             else:
-                print(f"ok     {name}", flush=True)
+                say(f"ok     {name}")
     except Failed as error:
         yield str(error)
-        print(f"FAILED the start: {error}", flush=True)
+        say(f"FAILED the start: {error}")
     finally:
         down_leaves_nothing()
-    print("ok     down --volumes leaves nothing", flush=True)
+    say("ok     down --volumes leaves nothing")
 
 
 def main() -> int:
     """The exit code: 0 if every check passed or none can run here."""
     missing = why_not()
     if missing is not None:
-        print(f"compose-test: skipped: {missing}")
+        say(f"compose-test: skipped: {missing}")
         return 0
     try:
         failed = list(failures())
     except Failed as error:
         failed = [str(error)]
-        print(f"FAILED the end: {error}")
-    print(f"compose-test: {len(failed)} failed" if failed else "compose-test: passed")
+        say(f"FAILED the end: {error}")
+    say(f"compose-test: {len(failed)} failed" if failed else "compose-test: passed")
     return 1 if failed else 0
 
 

@@ -176,7 +176,8 @@ def test_alert_has_every_label_timing_and_annotation(rule: Rule) -> None:
     assert notes["runbook_url"] == f"http://127.0.0.1:8000/runbooks/{rule['alert']}"
     assert notes["page"].startswith("http://127.0.0.1:8000/")
     assert notes["summary"].endswith(".") and notes["description"].rstrip("{ -end}").endswith(".")
-    of_ours = {"Missing", "DatabasesUnowned", "PollsQueue", "PollsLost", "ThreadDown", "WebhookGaveUp"}
+    of_ours = {"Missing", "ReplicaDown", "DatabasesUnowned", "PollsQueue"}
+    of_ours |= {"SpoolFilling", "PollsLost", "ThreadDown", "WebhookGaveUp"}
     if rule["alert"].removeprefix("Latchscope") not in of_ours:  # those are about no single database
         assert "{{ $labels.db }}" in notes["summary"] and "{{ $labels.db }}" in notes["description"]
         assert re.search(r"\d minutes|\bvalue\b", notes["description"], re.IGNORECASE), "no figure, no interval"

@@ -9,7 +9,8 @@ import typer
 from service.cli.main import cli
 from tests.repo.processes import need
 
-UNIT = (Path(__file__).resolve().parents[2] / "dashboards/systemd/latchscope.service").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+UNIT = (ROOT / "dashboards/systemd/latchscope.service").read_text(encoding="utf-8")
 
 
 def test_unit_starts_commands_that_exist_with_options_they_have() -> None:
