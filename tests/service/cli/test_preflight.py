@@ -106,7 +106,9 @@ CONTAINERS: Mapping[str, tuple[Value, ...]] = {
     "rds-cdb": (3, "SALES", "RDSCDB"),
     "autonomous": (3, "SALES", "ERP"),
 }
-_OPENED = re.compile(r"^    (?:grant (?:read|select) on sys\.(\S+) to|begin .*grant_sys_object\('(\S+)',)", re.MULTILINE)
+_OPENED = re.compile(
+    r"^    (?:grant (?:read|select) on sys\.(\S+) to|begin .*grant_sys_object\('(\S+)',)", re.MULTILINE
+)
 
 
 def make_it(backend: ScriptedBackend, kind: DatabaseKind) -> None:
