@@ -8,7 +8,7 @@ from typing import Literal
 from collectors.granting.kinds import TRAITS, DatabaseKind, grantee
 from collectors.model import Collector
 from collectors.registry import collectors
-from collectors.release import at_least
+from collectors.release import parts
 
 KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 """The columns latchscope reads of x$kqrst. The view that SYS owns has no others."""
@@ -45,7 +45,8 @@ def privilege(kind: DatabaseKind, release: str | None = None) -> Literal["read",
     """The least privilege that opens a view. Without a release, what every release of the kind knows but 12.1.0.1."""
     if kind in RDSADMIN or (release is None and kind == "11.2"):
         return "select"
-    return "read" if release is None or at_least(release, READ_SINCE) else "select"
+    given = parts(release or READ_SINCE)
+    return "read" if given >= parts(READ_SINCE)[: len(given)] else "select"  # 12c may be 12.1.0.2
 
 
 def grants_either(collector: Collector) -> tuple[str, ...]:

@@ -333,7 +333,7 @@ def test_grants_confirm_adds_the_views_of_confirming_queries_with_the_causes_the
     polls, whole = run("grants", "--for", "cdb"), run("grants", "--for", "cdb", "--confirm")
     assert (whole.exit_code, whole.stderr) == (0, "")
     assert whole.stdout.startswith(polls.stdout) and "cdb_" not in polls.stdout
-    assert "-- cdb_tab_privs: object-grants\ngrant select on sys.cdb_tab_privs to C##LATCHSCOPE;\n" in whole.stdout
+    assert "-- cdb_tab_privs: object-grants\ngrant read on sys.cdb_tab_privs to C##LATCHSCOPE;\n" in whole.stdout
 
 
 def test_grants_takes_a_release_for_a_kind_and_names_the_kinds_otherwise() -> None:
