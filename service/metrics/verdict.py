@@ -9,23 +9,8 @@ from rules.model import Confidence, Diagnosis, Finding, Severity
 from rules.wording import hedged
 from service.metrics import verdicts
 from service.metrics.family import FamilySample, Labels
+from service.state import summary
 from service.state.episodes import Episode
-from service.state.summary import (
-    GOES_ON,
-    LOOK,
-    NOT_BLINDLY,
-    NOT_CURED,
-    NOT_MORE,
-    NOT_TO_TUNE,
-    NOT_YET,
-    NOTHING_TO_DO,
-    NOTHING_TOLD,
-    UNEXPLAINED,
-    WAIT_AND_SEE,
-    eased_title,
-    easing_of,
-    since_when,
-)
 
 
 def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
@@ -64,14 +49,14 @@ def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
 
 def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
     """The first line of a dashboard, in the words of the page: every open episode, else the last poll."""
-    yield verdicts.SEVERITY, diagnosis.severity.rank, {}
+    yield verdicts.SEVERITY, diagnosis.severity.rank if diagnosis.basis else None, {}
     shown = {finding.cause: finding for finding in diagnosis.findings}
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
         yield verdicts.VERDICT, 1, _lasting(episode, shown.get(episode.cause), diagnosis)
         about = {"cause": episode.cause, "cache": episode.cache or ""}
         yield verdicts.EPISODE_BEGIN, episode.begin.timestamp(), about
         taken_at = diagnosis.basis.end if diagnosis.basis else None
-        began = since_when(episode, shown.get(episode.cause), diagnosis.waiting, taken_at)
+        began = summary.since_when(episode, shown.get(episode.cause), diagnosis.waiting, taken_at)
         yield verdicts.TROUBLE_SINCE, round(began.timestamp()), about
     if not episodes:
         yield verdicts.VERDICT, 1, _of_the_poll(diagnosis)
@@ -79,13 +64,13 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
 
 def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) -> Labels:
     """An episode. It is easing if a poll with figures no longer shows it, with the severity of the waits that it left."""
-    easing = easing_of(diagnosis, (episode,))
+    easing = summary.easing_of(diagnosis, (episode,))
     if easing is not None and (finding is None or finding.severity is Severity.INFO):
-        severity, action, do_not = episode.severity, WAIT_AND_SEE, NOT_MORE
+        severity, action, do_not = episode.severity, summary.WAIT_AND_SEE, summary.NOT_MORE
         if not episode.waits:
-            severity, action, do_not = Severity.INFO, GOES_ON, NOT_CURED
+            severity, action, do_not = Severity.INFO, summary.GOES_ON, summary.NOT_CURED
         easing = easing.model_copy(update={"waits": episode.waits})
-        return _words(episode.cause, eased_title(easing), episode.cache, severity, action, do_not=do_not)
+        return _words(episode.cause, summary.eased_title(easing), episode.cache, severity, action, do_not=do_not)
     known = catalogue().get(episode.cause)
     if known is None:
         return _words(episode.cause, episode.title, episode.cache, episode.severity, "")
@@ -98,10 +83,12 @@ def _of_the_poll(diagnosis: Diagnosis) -> Labels:
     if finding is not None and (known := catalogue().get(finding.cause)):
         return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
     if diagnosis.basis is None:
-        return _words("", NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.", do_not=NOT_YET)
+        return _words(
+            "", summary.NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.", do_not=summary.NOT_YET
+        )
     if diagnosis.severity is Severity.INFO:
-        return _words("", NOTHING_TO_DO, None, diagnosis.severity, GOES_ON, do_not=NOT_TO_TUNE)
-    return _words("", UNEXPLAINED, None, diagnosis.severity, LOOK, do_not=NOT_BLINDLY)
+        return _words("", summary.NOTHING_TO_DO, None, diagnosis.severity, summary.GOES_ON, do_not=summary.NOT_TO_TUNE)
+    return _words("", summary.UNEXPLAINED, None, diagnosis.severity, summary.LOOK, do_not=summary.NOT_BLINDLY)
 
 
 def _sentences(

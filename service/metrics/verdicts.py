@@ -57,6 +57,7 @@ SURFACE_SESSIONS = _diagnosis(
 SEVERITY = _diagnosis(
     "latchscope_severity",
     help="Severity of the diagnosis: 0 fine, 1 notice, 2 warning, 3 critical.",
+    note="no sample before the second poll: nothing is known then, which is not fine",
 )
 VERDICT = _diagnosis(
     "latchscope_verdict_info",

@@ -61,6 +61,15 @@ def test_calm_says_nothing_to_do(stage: Stage) -> None:
     assert not [name for name in told if name.startswith("latchscope_episode_begin")]
 
 
+def test_nothing_known_yet_is_no_severity(stage: Stage) -> None:
+    """A dashboard would show it as fine, in green."""
+    stage.poll("undo-storm", 45.0)
+    told = verdict_of(stage, "undo-storm")
+    assert not [name for name in told if name.startswith("latchscope_severity")]
+    (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
+    assert 'title="Nothing is known yet"' in said and 'do_not="Do not judge by one poll. A rate needs two."' in said
+
+
 def test_trouble_of_one_poll_is_named_before_its_episode_begins(stage: Stage) -> None:
     stage.poll("undo-storm", 30.0)
     stage.poll("undo-storm", 60.0)
