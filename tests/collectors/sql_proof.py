@@ -17,7 +17,20 @@ from tests.collectors.shipped_sql import LICENSED, RELEASES, columns_of
 
 FUNCTIONS = frozenset(
     (
-        *("chr", "count", "decode", "lower", "max", "min", "nvl", "rawtohex", "regexp_substr", "replace", "round"),
+        *(
+            "cast",
+            "chr",
+            "count",
+            "decode",
+            "lower",
+            "max",
+            "min",
+            "nvl",
+            "rawtohex",
+            "regexp_substr",
+            "replace",
+            "round",
+        ),
         *("row_number", "sum", "sys_context", "sys_extract_utc", "to_char", "to_number", "trim", "upper"),
     )
 )
@@ -58,7 +71,7 @@ KEYWORDS = frozenset(
             "else",
             "end",
         ),
-        *("as", "on", "join", "left", "union", "all", "connect", "over", "partition"),
+        *("as", "date", "on", "join", "left", "union", "all", "connect", "over", "partition"),
     )
 )
 """Words of the language that a query may have. `for`, `into`, `with`, `function` and all that begins a change are not here."""
@@ -95,6 +108,7 @@ NODES = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe, exp.Exists, exp.Case, exp.If, exp.DecodeCase, exp.Coalesce),
     *(exp.Count, exp.Sum, exp.Max, exp.Min, exp.Round, exp.RowNumber, exp.ToChar, exp.ToNumber, exp.Lower, exp.Upper),
     *(exp.Trim, exp.Replace, exp.Chr, exp.RegexpSubstr, exp.CurrentTimestamp, exp.Systimestamp),
+    *(exp.Cast, exp.DataType),
 )
 """What a tree may consist of, besides calls by name of what is in FUNCTIONS and, in hints, HINTS."""
 
