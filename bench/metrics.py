@@ -16,7 +16,14 @@ from datetime import UTC, datetime
 
 import uvicorn
 from fastapi import FastAPI
-from prometheus_client import CollectorRegistry, Counter, Gauge, disable_created_metrics, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    disable_created_metrics,
+    enable_created_metrics,
+    generate_latest,
+)
 from rich.table import Table
 
 from bench._options import parser
@@ -148,10 +155,13 @@ def measure(databases: int, most: int | None, published: Sequence[Published], sc
     joined = timed(scrapes, lambda: exposition(board, own))
     asked = over_http(board, scrapes)
     disable_created_metrics()  # type: ignore[no-untyped-call]
-    registry = stock(exposition(board, None)[0].decode())
-    series, expected = count(generate_latest(registry)), count(page)
-    assert series == expected, f"{series} samples through prometheus_client, {expected} through ours"
-    others = timed(min(scrapes, max(3, 300 // databases)), lambda: generate_latest(registry))
+    try:
+        registry = stock(exposition(board, None)[0].decode())
+        series, expected = count(generate_latest(registry)), count(page)
+        assert series == expected, f"{series} samples through prometheus_client, {expected} through ours"
+        others = timed(min(scrapes, max(3, 300 // databases)), lambda: generate_latest(registry))
+    finally:
+        enable_created_metrics()  # type: ignore[no-untyped-call]  # it counts for the whole process, which may be that of the tests
     return Figure(databases, series, len(page), joined, asked, others, rendered)
 
 
