@@ -7,24 +7,24 @@ of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits
 from collections.abc import Mapping, Sequence
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.granting.script import ANYBODY, grant
+from collectors.granting.script import ANYBODY
 from collectors.model import Missing, Reading, Row, Rows
-from collectors.oracle_errors import Cancelled
+from collectors.ondemand import chains
+from collectors.ondemand.chains import LATER as LATER
+from collectors.ondemand.chains import look_at_chains, read
 from collectors.poll import Connection
-from collectors.registry import collectors, view_of
-from collectors.release import text_for
+from collectors.registry import view_of
 
 VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
 VIEWS = (VIEW, LIBRARY_CACHE)
-LATER = "latchscope looks again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
 
 MOST_ELSEWHERE = 2
 """The most sessions of other instances that one look reads."""
 ELSEWHERE = """\
 select /* latchscope gv$session */
        inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event,
-       wait_time_micro, last_call_et
+       wait_time_micro, last_call_et, blocking_instance, blocking_session, final_blocking_instance, final_blocking_session
   from gv$session
  where inst_id = :instance
    and sid = :sid
@@ -35,36 +35,27 @@ process on each instance, so it runs only for a blocker that the waiting session
 
 def of_look(sql: str) -> bool:
     """Whether a statement belongs to a look, which has a deadline of its own."""
-    return sql == ELSEWHERE or view_of(sql) in VIEWS
+    return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS)
 
 
 def look_for_blockers(
-    connection: Connection, release: str | None, elsewhere: Sequence[tuple[int, int]] = ()
+    connection: Connection,
+    release: str | None,
+    elsewhere: Sequence[tuple[int, int]] = (),
+    *,
+    wait_chains: bool = False,
 ) -> Mapping[str, Reading]:
     """Look once. Raises SessionError if the session is lost. A view that fails is Missing and is not read again soon.
 
-    `elsewhere`: instance and SID of blockers on other instances.
+    `elsewhere`: instance and SID of blockers on other instances; `wait_chains`: whether Oracle's own analysis is read too.
     """
-    held = _read(connection, VIEW, release)
+    held = read(connection, VIEW, release)
     if isinstance(held, Rows) and elsewhere:
         found, notes = _elsewhere(connection, elsewhere[:MOST_ELSEWHERE])
         held = Rows(VIEW, (*held.rows, *found), notes)
-    return {VIEW: held, LIBRARY_CACHE: _read(connection, LIBRARY_CACHE, release)}
-
-
-def _read(connection: Connection, view: str, release: str | None) -> Reading:
-    statement = text_for(collectors()[view].statements, release)
-    if statement is None:
-        return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
-    try:
-        answer = connection.query(statement, {})
-    except ViewRefused as error:
-        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY))
-    except Cancelled as error:
-        return Missing(view, "failed", f"{view}: the look hit its deadline and was ended: {error}", LATER)
-    except StatementError as error:
-        return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
-    return Rows(view, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))
+    beside = read(connection, LIBRARY_CACHE, release)
+    holders = held.rows if isinstance(held, Rows) else ()
+    return {VIEW: held, LIBRARY_CACHE: beside, **look_at_chains(connection, release, holders, wait_chains=wait_chains)}
 
 
 def _elsewhere(connection: Connection, sessions: Sequence[tuple[int, int]]) -> tuple[list[Row], tuple[str, ...]]:
@@ -88,4 +79,7 @@ def not_looked() -> Mapping[str, Reading]:
         VIEW: "who holds what was not looked for: nothing called for it",
         LIBRARY_CACHE: "who waits in the library cache was not looked for: nothing called for it",
     }
-    return {view: Missing(view, "not_asked", why[view], "wait for a hang") for view in VIEWS}
+    return {
+        **{view: Missing(view, "not_asked", why[view], "wait for a hang") for view in VIEWS},
+        **chains.not_looked(),
+    }
