@@ -1,7 +1,7 @@
 """Generated hangs of which the truth is known: who holds what in which mode, who waits for whom, and what views show of it.
 
 Nothing here uses the code under test, except for the type that holds the rows. A view leaves out facts at random, and one
-source may name a stranger.
+source may name a stranger, show a holder that has released the entry, or show a session whose number was used again.
 """
 
 from dataclasses import dataclass, field, replace
@@ -151,7 +151,7 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
         made.known &= there
         return there
 
-    lie = not complete and random.random() < 0.25
+    lie = "" if complete or random.random() > 0.3 else random.choice(["blocker", "final", "stale", "serial"])
     made.known &= not lie
     stranger = {"session": sids.pop(), "instance": random.choice([1, 2]) if clustered else 1}
     ahead = dict(zip(range(len(made.path) - 1), range(1, len(made.path)), strict=True))
@@ -184,12 +184,12 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
         return row
 
     first, end = made.path[0], made.end
-    names = shown(0.6)
+    names = shown(0.6) or lie == "stale"
     blocking = (first.instance, first.sid) if names else (None, None)
     final = (end.instance, end.sid) if names and not made.cycle else (None, None)
-    if lie and random.random() < 0.6:
+    if lie == "blocker":
         blocking = final = (stranger["instance"], stranger["session"])
-    elif lie:
+    elif lie == "final":
         final = (stranger["instance"], stranger["session"])
     waiting: list[Row] = [
         {
@@ -214,6 +214,18 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
         row = person_row(0) if shown() else {"instance": OWN, "sid": first.sid}
         mode = 5 if made.mode == "exclusive" else 3
         entry: Row = {"cache#": CACHE_ID, "cache_name": CACHE, "key": "AA", "lock_mode": mode, "waiters": made.waiters}
+        if lie == "stale":  # the look is older than the poll: that session has released the entry
+            row = {
+                "instance": OWN,
+                "sid": stranger["session"],
+                "serial#": 99,
+                "type": "USER",
+                "program": "JDBC Thin Client",
+                "state": "WAITED KNOWN TIME",
+                "blocking_instance": None,
+                "blocking_session": None,
+            }
+            entry["lock_mode"] = 5
         holders.append({**row, **entry})
         if made.mode == "share" and random.random() < 0.6:
             holders.append(
@@ -255,7 +267,10 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
                     {"sid": after.sid, "type": before.waits, "id1": before.ids[0], "id2": before.ids[1], "lmode": lmode}
                 )
     chains: list[Row] = []
-    if random.random() < 0.4:
+    told = {row["sid"] for row in (*holders, *sessions) if row.get("serial#")}
+    again = told if lie == "serial" else set()
+    """Sessions whose number another session has by now, as only one of two views shows."""
+    if lie == "serial" or random.random() < 0.4:
         for place, person in enumerate(made.path):
             after = made.path[ahead[place]] if place in ahead else None
             event, _ = EVENTS.get(person.waits or "", (None, 0))
@@ -264,12 +279,12 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
                     "chain_id": 1,
                     "instance": person.instance,
                     "sid": person.sid,
-                    "sess_serial#": person.serial,
+                    "sess_serial#": person.serial + (person.sid in again),
                     "chain_is_cycle": "TRUE" if made.cycle else "FALSE",
                     "blocker_is_valid": "TRUE" if after or made.beyond and place == len(made.path) - 1 else "FALSE",
                     "blocker_instance": after.instance if after else None,
                     "blocker_sid": after.sid if after else None,
-                    "blocker_sess_serial#": after.serial if after else None,
+                    "blocker_sess_serial#": after.serial + (after.sid in again) if after else None,
                     "in_wait": "TRUE" if person.waits else "FALSE",
                     "wait_event_text": event,
                 }
