@@ -27,7 +27,7 @@ CIRCLE = (
     "the sessions wait for each other in a circle; Oracle ends one of the waits itself with ORA-00060, and ending another one "
     "may be the wrong choice"
 )
-SHARED = "it holds in share mode, as other sessions may at the same time, and how long it has held is unknown: ending it may free nothing"
+SHARED = "it holds in share mode, as other sessions may at the same time, and since when is unknown: ending it may free nothing"
 AUTONOMOUS = (
     "Autonomous Database restricts SQL commands, and no page that we know says which command ends a session there; use its "
     "console, or ask Oracle Support"

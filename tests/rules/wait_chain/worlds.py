@@ -281,7 +281,7 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
                     "sid": person.sid,
                     "sess_serial#": person.serial + (person.sid in again),
                     "chain_is_cycle": "TRUE" if made.cycle else "FALSE",
-                    "blocker_is_valid": "TRUE" if after or made.beyond and place == len(made.path) - 1 else "FALSE",
+                    "blocker_is_valid": "TRUE" if after or (made.beyond and place == len(made.path) - 1) else "FALSE",
                     "blocker_instance": after.instance if after else None,
                     "blocker_sid": after.sid if after else None,
                     "blocker_sess_serial#": after.serial + (after.sid in again) if after else None,
