@@ -8,7 +8,8 @@ CLOUD_SERVICE = Collector(
     columns=(Column("cloud_service", ColumnKind.KEY, "", "such as OLTP or DWCS on Autonomous; null elsewhere"),),
     statements={
         "18": """
-            select /* latchscope cloud_service */ sys_context('userenv', 'cloud_service') as cloud_service
+            select /* latchscope cloud_service */
+                   sys_context('userenv', 'cloud_service') as cloud_service
               from dual""",
     },
     without="whether the database is Autonomous",

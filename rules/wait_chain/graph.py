@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, number, text
 from rules.wait_chain.looks import ChainLooks, Key, at, whole
 from rules.wait_chain.model import ChainSource, Holding
+from rules.waiters import unlisted
 
 HANGS_AFTER_MICRO = 10_000_000.0
 MODES: dict[int, Holding] = {3: "share", 5: "exclusive"}
@@ -222,9 +223,7 @@ class ChainGraph:
 
     def _holders_of(self, cache: str | None) -> set[Key]:
         """Sessions that v$rowcache_parent shows as holders of entries of a cache that others ask for."""
-        return {
-            key for key, facts in self.facts.items() if any(entry.get("cache_name") == cache for entry in facts.entries)
-        }
+        return {key for key, facts in self.facts.items() if any(_cache(entry) == cache for entry in facts.entries)}
 
     def _join(self, edges: list[Edge], row: Row, ahead: Key, source: ChainSource) -> None:
         """One more edge, or one more source of an edge that is there."""
@@ -239,7 +238,7 @@ class ChainGraph:
         event = text(row.get("event")) or ""
         if event == ROW_CACHE_LOCK_EVENT:
             cache = self.looks.cache_of(row)
-            entries = [entry for entry in self.facts[ahead].entries if entry.get("cache_name") == cache]
+            entries = [entry for entry in self.facts[ahead].entries if _cache(entry) == cache]
             return _agreed({MODES.get(whole(entry.get("lock_mode")) or 0, "unknown") for entry in entries})
         if event.startswith("enq: ") and ahead[0] == self.looks.own:
             return _agreed(set(self._enqueue_modes(row, ahead)))
@@ -332,7 +331,7 @@ class ChainGraph:
             for entry in facts.entries:
                 if key in reached or not (whole(entry.get("waiters")) or 0):
                     continue
-                cache = text(entry.get("cache_name")) or "unknown"
+                cache = _cache(entry)
                 mode = MODES.get(whole(entry.get("lock_mode")) or 0, "unknown")
                 group = WaiterRows((), ROW_CACHE_LOCK_EVENT, cache, whole(entry.get("waiters")) or 0)
                 group.edges.append(Edge(key, ("v$rowcache_parent",), True, mode))
@@ -384,6 +383,11 @@ class ChainGraph:
         )
         if said not in self.disagreements:
             self.disagreements.append(said)
+
+
+def _cache(entry: Row) -> str:
+    """The cache of an entry, as waiting sessions name it."""
+    return text(entry.get("cache_name")) or unlisted(number(entry.get("cache#")))
 
 
 def _who(group: WaiterRows) -> str:
