@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from collectors.model import Missing, Row, number, text
+from rules.chain_tree import ChainSession, WaitChain
 from rules.context import ROW_CACHE_SURFACES, SignalContext
+from rules.hang_chains import chains_of
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting, hanging
 from rules.row_cache_keys import read_key
-from rules.wait_chain.context import chains_of
 from rules.wait_chain.kinds import process as process
-from rules.wait_chain.model import ChainSession, WaitChain
 from rules.waiters import unlisted
 
 VIEW = "row_cache_blockers"

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
+from rules.chain_tree import WaitChain
 from rules.frozen import Frozen
-from rules.wait_chain.model import WaitChain
 
 
 class WaitingGroup(Frozen):

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from collectors.durations import spoken
 from rules.blockers import named_session
+from rules.chain_tree import ChainSession, HangVerdict, MissingFact, WaitChain
 from rules.formatting import count
 from rules.frozen import Frozen
 from rules.hang_model import Blocker, Blockers
-from rules.wait_chain.model import ChainSession, HangVerdict, MissingFact, WaitChain
 from rules.waiters import within
 
 NO_COMMAND = "No command to end a session"

@@ -70,7 +70,7 @@ def average_finished_lock_wait(context: SignalContext, subject: Subject) -> Sign
         for column in ("total_waits", "time_waited_micro")
     )
     if waits is None or micro is None:
-        return context.why_unknown("v$system_event")
+        return Unknown("v$system_event", "waits that ended are not known", "capture v$system_event twice", blocks=False)
     return Known(micro / waits / 1e6 if waits else 0.0, f"{waits:.0f} waits ended")
 
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 
 from collectors.model import Row, text
+from rules.chain_tree import ChainAction, ChainSession, MissingFact, WaitChain
 from rules.formatting import count
 from rules.wait_chain.graph import ChainGraph, SessionFacts
 from rules.wait_chain.kinds import kind_of, left_alone, process_name
 from rules.wait_chain.looks import first, whole
-from rules.wait_chain.model import ChainAction, ChainSession, MissingFact, WaitChain
 
 ABOUT = "select sid, serial#, type, program, username, state, event, blocking_instance, blocking_session from v$session"
 HOLDERS = (
@@ -74,7 +74,7 @@ def _nobody(graph: ChainGraph) -> MissingFact:
 
 
 def _missing(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> Iterator[MissingFact]:
-    """Each fact for want of which no command is given."""
+    """Each fact without which no command is given."""
     assert end.sid is not None
     key = (end.instance, end.sid)
     about = f"{ABOUT} where sid = {end.sid}"

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from collectors.model import number, text
+from rules.chain_tree import ChainSession, HangVerdict, WaitChain
 from rules.wait_chain.action import decided
 from rules.wait_chain.graph import ChainGraph, Edge, WaiterRows
 from rules.wait_chain.kinds import kind_of, process_name
-from rules.wait_chain.looks import ChainLooks, Key, at, first, whole
-from rules.wait_chain.model import ChainSession, HangVerdict, WaitChain
+from rules.wait_chain.looks import ChainLooks, SessionKey, at, first, whole
 
 MOST_TREES = 10
 MOST_LISTED = 20
@@ -44,18 +44,18 @@ def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:
         given |= tree.action is not None
 
 
-def _ends(graph: ChainGraph) -> list[Key]:
+def _ends(graph: ChainGraph) -> list[SessionKey]:
     return sorted((key for key in graph.reached if not graph.ahead.get(key)), key=str)
 
 
-def _circles(graph: ChainGraph) -> list[frozenset[Key]]:
+def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
     """Sessions that wait for each other, where no way leads to an end."""
     open_ = {key for key in graph.reached if all(graph.ahead.get(other) for other in graph.reach(key))}
     groups = {frozenset(other for other in graph.reach(key) if key in graph.reach(other)) for key in open_}
     return sorted((group for group in groups if len(group) > 1), key=lambda group: sorted(map(str, group)))
 
 
-def _tree(graph: ChainGraph, end: Key) -> WaitChain:
+def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
     members = {key for key in graph.reached if end in graph.reach(key)}
     listed, waiting, left_out = _drawn(graph, [end])
     return WaitChain(
@@ -69,7 +69,7 @@ def _tree(graph: ChainGraph, end: Key) -> WaitChain:
     )
 
 
-def _circle(graph: ChainGraph, members: frozenset[Key]) -> WaitChain:
+def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
     start = min(members, key=str)
     listed, waiting, left_out = _drawn(graph, [start])
     inside = _session(graph, start, _into(graph, start), depth=1, behind=_first_ahead(graph, start))
@@ -97,11 +97,11 @@ def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
         )
 
 
-def _drawn(graph: ChainGraph, starts: list[Key]) -> tuple[list[ChainSession], int, int]:
+def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSession], int, int]:
     """The sessions behind a session, depth first and nearest first; how many there are; how many are not listed."""
     found: list[ChainSession] = []
     seen, waiting = set(starts), 0
-    stack: list[tuple[Key, int]] = [(key, 0) for key in starts]
+    stack: list[tuple[SessionKey, int]] = [(key, 0) for key in starts]
     while stack:
         key, depth = stack.pop()
         for group, edge in _groups(graph, key):
@@ -143,15 +143,15 @@ def _name(session: ChainSession) -> str:
     return "" if session.sid is None or session.alike > 1 else at((session.instance, session.sid))
 
 
-def _groups(graph: ChainGraph, ahead: Key) -> list[tuple[WaiterRows, Edge]]:
+def _groups(graph: ChainGraph, ahead: SessionKey) -> list[tuple[WaiterRows, Edge]]:
     return [(group, edge) for group in graph.groups for edge in group.edges if edge.ahead == ahead]
 
 
-def _into(graph: ChainGraph, key: Key) -> list[Edge]:
+def _into(graph: ChainGraph, key: SessionKey) -> list[Edge]:
     return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in _groups(graph, key))]
 
 
-def _first_ahead(graph: ChainGraph, key: Key) -> str | None:
+def _first_ahead(graph: ChainGraph, key: SessionKey) -> str | None:
     edges = graph.ahead.get(key, ())
     return at(edges[0].ahead) if edges else None
 
@@ -182,7 +182,7 @@ def _waiters(group: WaiterRows, edge: Edge | None, depth: int, own: int | None) 
 
 
 def _session(
-    graph: ChainGraph, key: Key, into: list[Edge], depth: int, behind: str | None, *, certain: bool = True
+    graph: ChainGraph, key: SessionKey, into: list[Edge], depth: int, behind: str | None, *, certain: bool = True
 ) -> ChainSession:
     facts, looks = graph.facts[key], graph.looks
     row = facts.row
@@ -233,7 +233,7 @@ def _coordinator(slave: object) -> str | None:
     return f"{sid}{'' if serial is None else f',{serial}'}{where}"
 
 
-def _disagreements(graph: ChainGraph, members: Iterable[Key]) -> tuple[str, ...]:
+def _disagreements(graph: ChainGraph, members: Iterable[SessionKey]) -> tuple[str, ...]:
     inside = set(members)
     said = [words for words, keys in graph.disagreements if keys & inside]
     for key in sorted(inside, key=str):
@@ -244,7 +244,7 @@ def _disagreements(graph: ChainGraph, members: Iterable[Key]) -> tuple[str, ...]
     return tuple(said)
 
 
-def _verdict(graph: ChainGraph, members: Iterable[Key]) -> HangVerdict | None:
+def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | None:
     """What Oracle says of the hang that one of these sessions belongs to."""
     inside, looks = set(members), graph.looks
     ids = {

@@ -1,6 +1,6 @@
 """Who names whom: the sessions of a hang and the edges between them, with the view that each edge is from.
 
-v$wait_chains, v$session and v$rowcache_parent may name different sessions. All are kept, and the disagreement is said.
+v$wait_chains, v$session and v$rowcache_parent may name different sessions. All are kept, and a disagreement becomes a sentence.
 """
 
 from collections import defaultdict
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, number, text
-from rules.wait_chain.looks import ChainLooks, Key, at, whole
-from rules.wait_chain.model import ChainSource, Holding
+from rules.chain_tree import ChainSource, Holding
+from rules.wait_chain.looks import ChainLooks, SessionKey, at, whole
 from rules.waiters import unlisted
 
 HANGS_AFTER_MICRO = 10_000_000.0
@@ -37,7 +37,7 @@ IDLE_OR_IO = ("SQL*Net message from client", "db file", "direct path", "control 
 class Edge:
     """A session waits behind another one. `direct`: nobody is between them; `mode`: in which that one holds it."""
 
-    ahead: Key
+    ahead: SessionKey
     sources: tuple[ChainSource, ...]
     direct: bool = True
     mode: Holding = "unknown"
@@ -99,10 +99,10 @@ class ChainGraph:
 
     def __init__(self, looks: ChainLooks) -> None:
         self.looks = looks
-        self.facts: dict[Key, SessionFacts] = defaultdict(SessionFacts)
-        self.ahead: dict[Key, list[Edge]] = defaultdict(list)
-        self.disagreements: list[tuple[str, frozenset[Key]]] = []
-        self._chained: dict[Key, Key] = {}
+        self.facts: dict[SessionKey, SessionFacts] = defaultdict(SessionFacts)
+        self.ahead: dict[SessionKey, list[Edge]] = defaultdict(list)
+        self.disagreements: list[tuple[str, frozenset[SessionKey]]] = []
+        self._chained: dict[SessionKey, SessionKey] = {}
         """Session → its blocker according to v$wait_chains."""
         self._gather()
         waiting = self._hanging()
@@ -118,7 +118,7 @@ class ChainGraph:
         self.groups = [group for group in self.groups if group.count]
         self._holders_alone()
         self.reached = {key for group in self.groups for edge in group.edges for key in self.reach(edge.ahead)}
-        self.behind: dict[Key, list[tuple[Key, Edge]]] = defaultdict(list)
+        self.behind: dict[SessionKey, list[tuple[SessionKey, Edge]]] = defaultdict(list)
         """Session → those that others wait for and that wait directly behind it."""
         for key in sorted(self.reached, key=str):
             for edge in self.ahead.get(key, ()):
@@ -144,7 +144,7 @@ class ChainGraph:
             if victim is not None and (serial := whole(row.get("victim_serial#"))) is not None:
                 self.facts[victim].serials.add(serial)
 
-    def _learn(self, key: Key, row: Row, *, told: bool, fresh: bool = False) -> None:
+    def _learn(self, key: SessionKey, row: Row, *, told: bool, fresh: bool = False) -> None:
         """What one row says. `fresh`: it is of this poll, and the other looks may be a minute old."""
         facts = self.facts[key]
         known = {name: cell for name, cell in facts.row.items() if cell is not None}
@@ -188,7 +188,7 @@ class ChainGraph:
         }
         return [row for row, cache in known if (row.get("event"), cache) in stuck]
 
-    def _named(self, waiting: Iterable[Row]) -> set[Key]:
+    def _named(self, waiting: Iterable[Row]) -> set[SessionKey]:
         """Sessions that others wait for, by any source."""
         rows = [*waiting, *self.looks.sessions, *self.looks.holders]
         named = {key for row in rows for kind in ("blocking", "final_blocking") if (key := self.looks.named(row, kind))}
@@ -197,7 +197,7 @@ class ChainGraph:
 
     # Edges
 
-    def _lead(self, key: Key) -> None:
+    def _lead(self, key: SessionKey) -> None:
         """The edges of a session that others wait for."""
         facts = self.facts[key]
         row = {**facts.row, "event": facts.event}
@@ -211,7 +211,7 @@ class ChainGraph:
         if direct is not None and chained is not None and direct != chained:
             self._disagree(f"session {at(key)} waits", {"v$session": {direct}, "v$wait_chains": {chained}})
 
-    def _say(self, edges: list[Edge], row: Row, key: Key | None) -> tuple[Key | None, Key | None]:
+    def _say(self, edges: list[Edge], row: Row, key: SessionKey | None) -> tuple[SessionKey | None, SessionKey | None]:
         """The sessions that v$session and v$wait_chains name as blocker of a session, joined to its edges."""
         direct = self.looks.named(row, "blocking")
         chained = None if key is None else self._chained.get(key)
@@ -221,11 +221,11 @@ class ChainGraph:
             self._join(edges, row, chained, "v$wait_chains")
         return direct, chained
 
-    def _holders_of(self, cache: str | None) -> set[Key]:
+    def _holders_of(self, cache: str | None) -> set[SessionKey]:
         """Sessions that v$rowcache_parent shows as holders of entries of a cache that others ask for."""
         return {key for key, facts in self.facts.items() if any(_cache(entry) == cache for entry in facts.entries)}
 
-    def _join(self, edges: list[Edge], row: Row, ahead: Key, source: ChainSource) -> None:
+    def _join(self, edges: list[Edge], row: Row, ahead: SessionKey, source: ChainSource) -> None:
         """One more edge, or one more source of an edge that is there."""
         for place, edge in enumerate(edges):
             if edge.ahead == ahead and edge.direct:
@@ -233,7 +233,7 @@ class ChainGraph:
                 return
         edges.append(Edge(ahead, (source,), True, self._mode(row, ahead)))
 
-    def _mode(self, row: Row, ahead: Key) -> Holding:
+    def _mode(self, row: Row, ahead: SessionKey) -> Holding:
         """The mode in which a session holds what a row waits for."""
         event = text(row.get("event")) or ""
         if event == ROW_CACHE_LOCK_EVENT:
@@ -244,7 +244,7 @@ class ChainGraph:
             return _agreed(set(self._enqueue_modes(row, ahead)))
         return "unknown"
 
-    def _enqueue_modes(self, row: Row, ahead: Key) -> Iterator[Holding]:
+    def _enqueue_modes(self, row: Row, ahead: SessionKey) -> Iterator[Holding]:
         packed = whole(row.get("p1"))
         if packed is None or row.get("p2") is None or row.get("p3") is None:
             return
@@ -274,7 +274,7 @@ class ChainGraph:
             yield WaiterRows(same, str(event), str(cache), len(same))
 
     def _attach(self, group: WaiterRows) -> None:
-        """The edges of sessions that wait alike: to whom v$session and v$wait_chains name, else to who holds the entry."""
+        """The edges of sessions that wait alike: to the blocker that a view names, else to the holder of the entry."""
         row = group.rows[0]
         direct, chained = self._say(group.edges, row, self.looks.here(row))
         if direct is not None and chained is not None and not self._meet({direct}, {chained}):
@@ -297,14 +297,14 @@ class ChainGraph:
         if named and not meets:
             self._join_all(group, holders, set())
 
-    def _join_all(self, group: WaiterRows, holders: set[Key], named: set[Key]) -> None:
+    def _join_all(self, group: WaiterRows, holders: set[SessionKey], named: set[SessionKey]) -> None:
         """Edges to the holders of the entry. `named`: those that v$session names as final blocker as well."""
         for holder in sorted(holders, key=str):
             self._join(group.edges, group.rows[0], holder, "v$rowcache_parent")
             if holder in named:
                 self._join(group.edges, group.rows[0], holder, "v$session")
 
-    def _attach_final(self, group: WaiterRows, final: Key) -> None:
+    def _attach_final(self, group: WaiterRows, final: SessionKey) -> None:
         """The final blocker: behind the last one known, unless that one is at the end itself."""
         named = {edge.ahead for edge in group.edges}
         if not named:
@@ -339,7 +339,7 @@ class ChainGraph:
 
     # Questions
 
-    def reach(self, start: Key) -> set[Key]:
+    def reach(self, start: SessionKey) -> set[SessionKey]:
         """The session and all that it waits behind."""
         seen, waiting = {start}, [start]
         while waiting:
@@ -348,12 +348,12 @@ class ChainGraph:
             waiting.extend(new)
         return seen
 
-    def serial(self, key: Key) -> int | None:
+    def serial(self, key: SessionKey) -> int | None:
         """Its serial number. None if unknown, or if the looks saw two sessions with that SID."""
         serials = self.facts[key].serials if key in self.facts else set()
         return next(iter(serials)) if len(serials) == 1 else None
 
-    def fatal(self, key: Key) -> bool | None:
+    def fatal(self, key: SessionKey) -> bool | None:
         """Whether Oracle calls it a critical background process. None if Oracle does not say."""
         looks = self.looks
         said = [
@@ -368,11 +368,11 @@ class ChainGraph:
         ]
         return any(said) if said else None
 
-    def _meet(self, some: set[Key], others: set[Key]) -> bool:
+    def _meet(self, some: set[SessionKey], others: set[SessionKey]) -> bool:
         """Whether any of some waits behind any of the others, or is one of them, or the other way round."""
         return any(other in self.reach(key) or key in self.reach(other) for key in some for other in others)
 
-    def _disagree(self, what: str, named: dict[str, set[Key]]) -> None:
+    def _disagree(self, what: str, named: dict[str, set[SessionKey]]) -> None:
         parts = [
             f"{source} names {' and '.join(f'session {at(key)}' for key in sorted(keys, key=str))}"
             for source, keys in named.items()

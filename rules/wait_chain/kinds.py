@@ -3,7 +3,7 @@
 import re
 
 from collectors.model import Row, text
-from rules.wait_chain.model import SessionKind
+from rules.chain_tree import SessionKind
 
 PROCESS = re.compile(r"\(([A-Z][A-Z0-9]{2,4})\)\s*$")
 SLAVE = re.compile(r"P[A-Z0-9]{3}")

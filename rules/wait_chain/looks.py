@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from collectors.model import Row, Value, number
 
-Key = tuple[int | None, int]
+SessionKey = tuple[int | None, int]
 """A session: number of its instance, None if unknown, and SID."""
 
 
@@ -39,7 +39,7 @@ class ChainLooks:
     read: frozenset[str] = field(default_factory=frozenset)
     """The views that were read."""
 
-    def key(self, instance: Value, sid: Value) -> Key | None:
+    def key(self, instance: Value, sid: Value) -> SessionKey | None:
         """A session by what a row says. Outside a cluster every session is of the polled instance."""
         of = whole(sid)
         if of is None:
@@ -47,11 +47,11 @@ class ChainLooks:
         at = whole(instance)
         return (self.own if at is None and self.clustered is False else at, of)
 
-    def named(self, row: Row, kind: str) -> Key | None:
+    def named(self, row: Row, kind: str) -> SessionKey | None:
         """The session that a row of v$session names as `blocking` or `final_blocking`."""
         return self.key(row.get(f"{kind}_instance"), row.get(f"{kind}_session"))
 
-    def here(self, row: Row) -> Key | None:
+    def here(self, row: Row) -> SessionKey | None:
         """The session of a row without an instance, which is of the polled instance."""
         return self.key(row.get("instance", self.own), row.get("sid"))
 
@@ -62,7 +62,7 @@ def whole(value: Value) -> int | None:
     return None if known is None else int(known)
 
 
-def at(key: Key) -> str:
+def at(key: SessionKey) -> str:
     """`312@1`, or `312` if the instance is unknown."""
     instance, sid = key
     return f"{sid}" if instance is None else f"{sid}@{instance}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from collectors.emergency import EMERGENCY_NOTICE
+from rules.chain_tree import WaitChain
 from rules.explanation.blockers import LEFT_ALONE, entry_words
 from rules.explanation.wait_chain import (
     ACTION,
@@ -16,7 +17,6 @@ from rules.explanation.wait_chain import (
     why_no_command,
 )
 from rules.hang_model import Blockers
-from rules.wait_chain.model import WaitChain
 from service.render.markdown import inline
 from service.render.parts import wrapped
 

@@ -1,11 +1,11 @@
 """The wait chains of a Delta: the looks of its poll, and the place that they were taken on."""
 
 from collectors.model import Delta, Missing, text
+from rules.chain_tree import WaitChain
 from rules.context import SignalContext
 from rules.remembered import remembered
 from rules.wait_chain.forest import wait_chains
 from rules.wait_chain.looks import ChainLooks, whole
-from rules.wait_chain.model import WaitChain
 from rules.waiters import cache_namer
 
 WAITERS, HOLDERS, SESSIONS = "waiting_sessions", "row_cache_blockers", "chain_sessions"

@@ -41,7 +41,7 @@ class ChainSession(Frozen):
 
 
 class MissingFact(Frozen):
-    """A fact for want of which no command is given, and the query that finds it."""
+    """A fact without which no command is given, and the query that finds it."""
 
     fact: str
     query: str | None = None
@@ -81,5 +81,5 @@ class WaitChain(Frozen):
     disagreements: tuple[str, ...] = Field((), description="where the sources name different sessions; all are kept")
     oracle: HangVerdict | None = None
     action: ChainAction | None = None
-    no_action: str | None = Field(None, description="why there is no command, if not for want of a fact")
-    missing: tuple[MissingFact, ...] = Field((), description="facts for want of which there is no command")
+    no_action: str | None = Field(None, description="why there is no command, if no fact is missing")
+    missing: tuple[MissingFact, ...] = Field((), description="facts without which there is no command")
