@@ -132,7 +132,12 @@ def why_no_command(chain: WaitChain) -> str:
 def to_find(missing: MissingFact) -> str:
     """Where to run the query that finds a fact."""
     where = "" if missing.instance is None else f" on instance {missing.instance}"
-    return f"To find out {missing.fact}, run{where}"
+    return f"To find out, run{where}"
+
+
+def queries(chain: WaitChain) -> tuple[MissingFact, ...]:
+    """The queries that find what is missing, each once."""
+    return tuple({missing.query: missing for missing in chain.missing if missing.query}.values())
 
 
 def entry_of(chain: WaitChain, found: Blockers) -> Blocker | None:
@@ -150,8 +155,8 @@ def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
     who = f" {tree(chain, held)[0].text}." if chain.end else ""
     said = " ".join((f"{first[0].upper()}{first[1:]}{who[:2].upper()}{who[2:]}", *remarks(chain)))
     if chain.action is None:
-        queries = " ".join(f"{to_find(each)}: {each.query}." for each in chain.missing if each.query)
-        return " ".join(filter(None, (said, why_no_command(chain), queries)))
+        lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
+        return " ".join(filter(None, (said, why_no_command(chain), lookups)))
     return f"{said} {ACTION}: {chain.action.command}; risk: {chain.action.risk}."
 
 

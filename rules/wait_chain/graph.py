@@ -285,7 +285,12 @@ class ChainGraph:
         named = {edge.ahead for edge in group.edges}
         meets = self._meet(named, holders)
         if holders and not meets and named:
-            self._disagree(f"{_who(group)} waits", {"v$session": named, "v$rowcache_parent": holders})
+            by_source = {
+                source: {edge.ahead for edge in group.edges if source in edge.sources}
+                for source in ("v$session", "v$wait_chains")
+            }
+            said = {source: keys for source, keys in by_source.items() if keys}
+            self._disagree(f"{_who(group)} waits", {**said, "v$rowcache_parent": holders})
         elif holders and not named and len(holders) > 1:
             group.count = 0  # who waits for which entry is not known; v$rowcache_parent counts the waiters of each
         elif holders and not any(edge.direct for edge in group.edges):

@@ -10,6 +10,7 @@ from rules.explanation.wait_chain import (
     MOST_TREES,
     entry_of,
     heading,
+    queries,
     remarks,
     shown_first,
     to_find,
@@ -40,9 +41,8 @@ def tree_lines(found: Blockers) -> Iterator[str]:
 def _ending(chain: WaitChain) -> Iterator[str]:
     if chain.action is None:
         yield from wrapped(why_no_command(chain), "  ")
-        for missing in chain.missing:
-            if missing.query:
-                yield from wrapped(f"{to_find(missing)}: {missing.query}", "    ")
+        for missing in queries(chain):
+            yield from wrapped(f"{to_find(missing)}: {missing.query}", "    ")
         return
     yield from wrapped(f"{ACTION}:", "  ")
     yield from wrapped(chain.action.command, "      ")
@@ -74,7 +74,6 @@ def tree_as_markdown(found: Blockers) -> Iterator[str]:
             yield f"- **Risk**: {inline(chain.action.risk)}."
         else:
             yield f"\n**{inline(why_no_command(chain))}**"
-            for missing in chain.missing:
-                if missing.query:
-                    yield f"\n{inline(to_find(missing))}:\n\n```sql\n{missing.query}\n```"
+            for missing in queries(chain):
+                yield f"\n{inline(to_find(missing))}:\n\n```sql\n{missing.query}\n```"
     yield f"\n{inline(f'{LEFT_ALONE} {EMERGENCY_NOTICE}')}\n"

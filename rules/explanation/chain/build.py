@@ -28,6 +28,7 @@ TOLD = (
     "hottest_cache_share_of_mutex_waiters",
     "share_of_lookups",
     "share_of_holders",
+    "average_finished_lock_wait",
     "share_of_mutex_sleeps",
     "share_of_result_cache_holders",
     "row_cache_share_of_db_time",

@@ -16,7 +16,17 @@ from starlette.responses import Response
 
 from collectors.release import text_for
 from rules.explanation.confirmation import number_of
-from rules.explanation.wait_chain import ACTION, entry_of, heading, remarks, shown_first, to_find, tree, why_no_command
+from rules.explanation.wait_chain import (
+    ACTION,
+    entry_of,
+    heading,
+    queries,
+    remarks,
+    shown_first,
+    to_find,
+    tree,
+    why_no_command,
+)
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Figure
@@ -128,7 +138,13 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "state_key": words.state_word,
 }
 templates.env.filters |= FILTERS
-templates.env.filters |= {"tree": tree, "entry_of": entry_of, "remarks": remarks, "shown_chains": shown_first}
+templates.env.filters |= {
+    "tree": tree,
+    "entry_of": entry_of,
+    "remarks": remarks,
+    "queries": queries,
+    "shown_chains": shown_first,
+}
 templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
