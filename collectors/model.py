@@ -108,6 +108,10 @@ class Collector:
     formerly: str = ""  # the name that older releases of latchscope granted; tried once per start
     sampled: bool = False  # read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`
     on_request: bool = False  # read when something calls for it (`collectors.ondemand.blockers`) and by the script
+    optional: bool = (
+        False  # read on request where it is granted; the diagnosis says less without it, and nothing is lacking
+    )
+    setting: str = ""  # the setting that is off unless somebody turns it on, without which the view is not read
     momentary: bool = False  # describes the moment of the poll only; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from rules.chain_tree import WaitChain
 from rules.frozen import Frozen
 
 
@@ -16,9 +17,9 @@ class WaitingGroup(Frozen):
 
 
 class Blocker(Frozen):
-    """A session that holds what others hang on. An unknown value is null."""
+    """A session that holds what others hang on, or is at the end of their chain. An unknown value is null."""
 
-    cache: str | None
+    cache: str | None = Field(description="null for a session that is only known to be at the end of the chain")
     key: str | None = Field(None, description="the entry as Oracle keeps it, in hex")
     key_text: str | None = Field(None, description="printable characters in the key, most likely a name")
     object: str | None = Field(None, description="the meaning of the key; null if no published layout fits it")
@@ -28,7 +29,9 @@ class Blocker(Frozen):
     object_query: str | None = Field(None, description="the bounded query that checks the reading")
     mode: str | None = None
     waiters: int | None = None
-    held_at_least_seconds: float | None = Field(None, description="the longest of the waits for it that have not ended")
+    held_at_least_seconds: float | None = Field(
+        None, description="the longest of the waits for it that have not ended; null unless it holds exclusively"
+    )
     instance: int | None = None
     sid: int | None = None
     serial: int | None = None
@@ -63,6 +66,9 @@ class Blockers(Frozen):
     """Who holds what sessions hang on. `unknown` says what is not known, and why."""
 
     blockers: tuple[Blocker, ...] = ()
+    chains: tuple[WaitChain, ...] = Field(
+        (), description="who waits behind whom, as trees, the largest first; at most one has an action"
+    )
     unknown: str | None = None
     library_cache: tuple[LibraryCacheWait, ...] = Field(
         (), description="who waits for library cache lock or pin meanwhile, which are not the row cache"

@@ -20,7 +20,7 @@ class Readable:
     """
 
     view: str
-    status: Literal["read", "refused", "closed", "failed", "not_asked"]
+    status: Literal["read", "refused", "closed", "failed", "not_asked", "optional"]
     why: str
     without: str
     sql: str | None
@@ -98,6 +98,8 @@ def _readable(collector: Collector, snapshot: Snapshot, user: str, kind: Databas
     if reading.kind == "refused" and collector.view.startswith("x$") and not TRAITS[kind].opens_x_tables:
         why = f"{reading.why}; on {TRAITS[kind].where} nobody can open it"
         return Readable(collector.view, "closed", why, collector.without, None)
+    if collector.optional and reading.kind in ("refused", "failed"):
+        return Readable(collector.view, "optional", reading.why, collector.without, None)
     status = reading.kind if reading.kind in ("refused", "failed") else "not_asked"
     sql = _opening(reading, user, kind, snapshot.release) if status == "refused" else None
     return Readable(collector.view, status, reading.why, collector.without, sql)

@@ -198,7 +198,7 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
 
 
 def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> Iterator[str]:
-    granted = {collector.granted_on: collector for collector in collectors().values() if collector.granted_on}
+    granted = {each.granted_on: each for each in collectors().values() if each.granted_on and not each.optional}
     for collector in granted.values():  # one for each object: two collectors may read the same view
         if not collector.view.startswith("x$"):
             yield grant(collector, user, kind, release)
@@ -207,6 +207,33 @@ def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> 
             yield f"-- {NOTHING_IS_REPLACED}."
             yield grant(collector, user, kind, release)
     yield from grant_lines(ON_REQUEST, kind, user, release)
+    yield from _optional(kind, user, release)
+
+
+def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
+    """Grants that only a hang needs. Those behind a setting that is off are there as comments."""
+    wanted = [each for each in collectors().values() if each.optional and each.granted_on]
+    yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
+    yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
+    for each in wanted:
+        if not each.setting:
+            yield from grant_lines(_objects(each, kind), kind, user, release)
+    yield "-- Only for defaults.wait_chains: on, which reads Oracle's own analysis of a hang (ask for your licence first):"
+    for each in wanted:
+        if each.setting:
+            yield from (
+                f"-- {line}" for text in grant_lines([each.granted_on], kind, user, release) for line in text.splitlines()
+            )
+
+
+def _objects(collector: Collector, kind: DatabaseKind) -> list[str]:
+    """The object that a collector reads on that kind of database: a DBA_ view, with containers its CDB_ view."""
+    if not collector.granted_on.startswith("sys.dba_"):
+        return [collector.granted_on]
+    with_containers = collector.granted_on.replace("sys.dba_", "sys.cdb_")
+    if kind in ("cdb", "pdb", "rds-cdb", "autonomous", "standby"):
+        return [with_containers]
+    return [collector.granted_on]
 
 
 def _afterwards(kind: DatabaseKind, latch: bool) -> Iterator[str]:

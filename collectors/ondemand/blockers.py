@@ -8,26 +8,25 @@ from collections.abc import Mapping, Sequence
 
 from collectors.deadline import LOOK_SECONDS
 from collectors.errors import StatementError, ViewRefused
-from collectors.granting.script import ANYBODY, grant, privilege
+from collectors.granting.script import ANYBODY, privilege
 from collectors.model import Missing, Reading, Row, Rows
-from collectors.oracle_errors import Cancelled
+from collectors.ondemand import chains
+from collectors.ondemand.chains import LATER as LATER
+from collectors.ondemand.chains import look_at_chains, read
 from collectors.poll import Connection
-from collectors.registry import collectors, view_of
-from collectors.release import text_for
+from collectors.registry import view_of
 from collectors.statement import Statement
 
 VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
 VIEWS = (VIEW, LIBRARY_CACHE)
-LATER = "latchscope looks again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
-COLD = ", cold: it had not run before, so the database may have had to parse it, which needs the dictionary cache"
 
 MOST_ELSEWHERE = 2
 """The most sessions of other instances that one look reads."""
 ELSEWHERE = """\
 select /* latchscope gv$session */
        inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event,
-       wait_time_micro, last_call_et
+       wait_time_micro, last_call_et, blocking_instance, blocking_session, final_blocking_instance, final_blocking_session
   from gv$session
  where inst_id = :instance
    and sid = :sid
@@ -44,42 +43,36 @@ STATEMENTS = (
         how_often=f"{MOST_ELSEWHERE} times a look at most; a look comes at most once a minute while sessions hang",
         deadline_seconds=LOOK_SECONDS,
     ),
+    *chains.STATEMENTS,
 )
 
 
 def of_look(sql: str) -> bool:
     """Whether a statement belongs to a look, which has a deadline of its own."""
-    return sql == ELSEWHERE or view_of(sql) in VIEWS
+    return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS)
 
 
 def look_for_blockers(
-    connection: Connection, release: str | None, elsewhere: Sequence[tuple[int, int]] = (), *, cold: bool = False
+    connection: Connection,
+    release: str | None,
+    elsewhere: Sequence[tuple[int, int]] = (),
+    *,
+    cold: bool = False,
+    wait_chains: bool = False,
 ) -> Mapping[str, Reading]:
     """Look once. Raises SessionError if the session is lost. A view that fails is Missing and is not read again soon.
 
     `elsewhere`: instance and SID of blockers on other instances. `cold`: no look has run on this session before.
+    `wait_chains`: whether Oracle's own analysis is read too.
     """
-    held = _read(connection, VIEW, release, cold)
+    held = read(connection, VIEW, release, cold=cold)
     if isinstance(held, Rows) and elsewhere:
         found, notes = _elsewhere(connection, release, elsewhere[:MOST_ELSEWHERE])
         held = Rows(VIEW, (*held.rows, *found), notes)
-    return {VIEW: held, LIBRARY_CACHE: _read(connection, LIBRARY_CACHE, release, cold)}
-
-
-def _read(connection: Connection, view: str, release: str | None, cold: bool) -> Reading:
-    statement = text_for(collectors()[view].statements, release)
-    if statement is None:
-        return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
-    try:
-        answer = connection.query(statement, {})
-    except ViewRefused as error:
-        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
-    except Cancelled as error:
-        why = f"{view}: the look hit its deadline and was ended{COLD * cold}: {error}"
-        return Missing(view, "failed", why, LATER)
-    except StatementError as error:
-        return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
-    return Rows(view, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))
+    beside = read(connection, LIBRARY_CACHE, release, cold=cold)
+    holders = held.rows if isinstance(held, Rows) else ()
+    tree = look_at_chains(connection, release, holders, cold=cold, wait_chains=wait_chains)
+    return {VIEW: held, LIBRARY_CACHE: beside, **tree}
 
 
 def _elsewhere(
@@ -106,4 +99,7 @@ def not_looked() -> Mapping[str, Reading]:
         VIEW: "who holds what was not looked for: nothing called for it",
         LIBRARY_CACHE: "who waits in the library cache was not looked for: nothing called for it",
     }
-    return {view: Missing(view, "not_asked", why[view], "wait for a hang") for view in VIEWS}
+    return {
+        **{view: Missing(view, "not_asked", why[view], "wait for a hang") for view in VIEWS},
+        **chains.not_looked(),
+    }

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from collectors.errors import StatementError, ViewRefused
 from collectors.groups.group import group_text_of, views_of
 from collectors.model import Binds, Row, Value, number
-from collectors.ondemand import blockers, database_kind, holders
+from collectors.ondemand import blockers, chains, database_kind, holders
 from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.poll import Answer
 from collectors.registry import collectors
@@ -69,6 +69,8 @@ class ScriptedDatabase:
         if sql == blockers.ELSEWHERE:
             rows = hangs.elsewhere(now, binds.get("instance"), binds.get("sid"))
             return Answer(tuple(rows[0]) if rows else ("instance", "sid"), [tuple(row.values()) for row in rows])
+        if sql == chains.COORDINATOR:
+            return Answer(("sid",), [])
         columns, (cells,) = table(self.scenario, "sys_context", now.at, self._began, ())
         place = dict(zip(columns, cells, strict=True))
         container_columns = {name: place[name] for name in ("con_name", "con_id") if name in place}

@@ -66,6 +66,31 @@ def blockers(now: ScenarioState) -> list[Row]:
     ]
 
 
+def chain_sessions(now: ScenarioState) -> list[Row]:
+    """The holders of the current hangs that are sessions of this instance, none of which waits for another session."""
+    stuck = hanging(now)
+    return [
+        {
+            "instance": now.scenario.instance,
+            "sid": hang.holder.sid,
+            "serial#": hang.holder.serial,
+            **_session_of(now, hang),
+            **blocked_by(now, None),
+        }
+        for hang in now.scenario.hangs
+        if hang.holder.instance is None and any(other is hang for other, _, _ in stuck)
+    ]
+
+
+def transactions(now: ScenarioState) -> list[Row]:
+    """Undo blocks of the holders of the current hangs."""
+    serials = {hang.holder.sid: hang.holder for hang in now.scenario.hangs}
+    return [
+        {"sid": row["sid"], "serial#": row["serial#"], "used_ublk": serials[int(str(row["sid"]))].undo_blocks}
+        for row in chain_sessions(now)
+    ]
+
+
 def _session_of(now: ScenarioState, hang: ScriptedHang) -> Row:
     """The holder as v$session shows it, on its own instance."""
     return {

@@ -52,6 +52,7 @@ class ScriptedBlocker:
     """Number of its instance, if that is another one."""
     waits_for: str = "db file sequential read"
     waits_micro: int = 4100
+    undo_blocks: int = 3
 
 
 @dataclass(frozen=True, slots=True)

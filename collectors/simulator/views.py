@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from collectors.model import ROW_CACHE_LATCH, Row, Value
 from collectors.release import at_least
-from collectors.simulator.hangs import blockers, database_seconds, library_cache_waiters
+from collectors.simulator.hangs import blockers, chain_sessions, database_seconds, library_cache_waiters, transactions
 from collectors.simulator.latches import latch, latch_children, latch_misses, system_event
 from collectors.simulator.scenario import Cache, Scenario, ScenarioState, ScriptedLoad, share
 from collectors.simulator.waits import mutex_sleep, session, waiting_sessions
@@ -196,6 +196,8 @@ VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$session": session,
     "waiting_sessions": waiting_sessions,
     "row_cache_blockers": blockers,
+    "chain_sessions": chain_sessions,
+    "v$transaction": transactions,
     "library_cache_waiters": library_cache_waiters,
     "sys_context": _sys_context,
     "v$sys_time_model": _sys_time_model,

@@ -44,7 +44,7 @@ def load(data: bytes, name: str) -> Capture:
     once = {
         view: _reading(collector, found, "once", "sys", "old")
         for view, collector in collectors().items()
-        if _alone(view, found)
+        if _alone(view, found) and not collector.optional
     }
     earlier, later = (_bound(_snapshot(found, part, once)) for part in "12")
     for view in once:  # read after the second snapshot, so it is not in the first
@@ -86,7 +86,7 @@ def _snapshot(found: Sections, part: str, once: Mapping[str, Reading]) -> dict[s
     return {
         view: once[view] if view in once else _reading(collector, found, part)
         for view, collector in collectors().items()
-        if not collector.sampled
+        if not (collector.sampled or collector.optional)  # the script leaves optional views out
     }
 
 

@@ -110,7 +110,7 @@ def sqlplus_script(
         SECONDS=str(seconds),
         LOOKS=str(looks),
         FORMAT=str(FORMAT),
-        VIEWS=_listed([collector.view for collector in collectors().values()], bool(confirming)),
+        VIEWS=_listed([view for view, collector in collectors().items() if not collector.optional], bool(confirming)),
         STATEMENTS=str(len(before) + len(after) + looks + OTHERS),
         PARSED=str(parsed),
         CONFIRMING=CONFIRMING.replace("@MANY@", str(many)) if many else "",
@@ -159,7 +159,7 @@ def _counts(collector: Collector) -> bool:
 def _once() -> Iterator[_Section]:
     """What is read once, after both snapshots: levels, settings, the map. X$ through our view, as SYS, and by its older name."""
     for collector in collectors().values():
-        if _counts(collector) or collector.sampled:
+        if _counts(collector) or collector.sampled or collector.optional:
             continue
         yield _Section(
             "once", collector.view, {floor: _bound(collector, text) for floor, text in collector.statements.items()}

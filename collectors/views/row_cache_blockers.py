@@ -5,6 +5,7 @@ look runs once per episode (`collectors.ondemand.blockers`), and in the script. 
 """
 
 from collectors.model import Collector, Column, ColumnKind
+from collectors.views.session import BLOCKER_COLUMNS
 
 MOST_ROWS = 20
 
@@ -32,16 +33,19 @@ ROW_CACHE_BLOCKERS = Collector(
         Column("event", ColumnKind.TEXT, "", "what it waits for itself"),
         Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited for that"),
         Column("last_call_et", ColumnKind.GAUGE, "s", "time its present call has lasted"),
+        *BLOCKER_COLUMNS,
     ),
     statements={
         "11.2": f"""
             select /* latchscope row_cache_blockers */
                    cache#, cache_name, key, lock_request, waiters, lock_mode, instance, sid, serial#, type, program,
-                   username, machine, module, sql_id, status, state, event, wait_time_micro, last_call_et
+                   username, machine, module, sql_id, status, state, event, wait_time_micro, last_call_et,
+                   blocking_instance, blocking_session, final_blocking_instance, final_blocking_session
               from (select w.cache#, w.cache_name, rawtohex(w.key) as key, w.lock_request, w.waiters, h.lock_mode,
                            to_number(sys_context('userenv', 'instance')) as instance, s.sid, s.serial#, s.type,
                            s.program, s.username, s.machine, s.module, s.sql_id, s.status, s.state, s.event,
-                           s.wait_time_micro, s.last_call_et
+                           s.wait_time_micro, s.last_call_et, s.blocking_instance, s.blocking_session,
+                           s.final_blocking_instance, s.final_blocking_session
                       from (select address, cache#, cache_name, key, max(lock_request) as lock_request,
                                    count(*) as waiters
                               from v$rowcache_parent

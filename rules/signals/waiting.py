@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from math import inf
 
+from collectors.model import ROW_CACHE_LOCK_EVENT
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.hangs import HANGING_SECONDS, VIEW, StillWaiting, hanging
@@ -57,6 +58,20 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
         return waiting
     least = max((waiter.seconds for waiter in waiting.sessions), default=0.0)
     return _told(context, subject, least, inf if waiting.perhaps else least)
+
+
+@signal(unit="s", of="v$system_event", surface="lock", called="average wait for the lock that ended meanwhile")
+def average_finished_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average of the waits for row cache lock that ended in the interval, 0 if none ended. In a hang no long wait ends."""
+    if context.delta.basis.kind != "interval":
+        return Unknown("v$system_event", "there is no interval in which waits could end", "take a second snapshot")
+    waits, micro = (
+        context.delta.cell("v$system_event", "event", ROW_CACHE_LOCK_EVENT, column)
+        for column in ("total_waits", "time_waited_micro")
+    )
+    if waits is None or micro is None:
+        return Unknown("v$system_event", "waits that ended are not known", "capture v$system_event twice", blocks=False)
+    return Known(micro / waits / 1e6 if waits else 0.0, f"{waits:.0f} waits ended")
 
 
 @signal(unit="ratio", of=VIEW, called="sessions that wait for the same session", share_of="sessions that hang")

@@ -49,7 +49,9 @@ def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | N
             snapshot = poll(database.name, connection)
             look = Burst(snapshot.release, looks=1)
             look.look(connection)
-            seen = with_samples(snapshot, look.taken(), look_for_blockers(connection, snapshot.release))
+            wanted = settings.defaults.wait_chains == "on"
+            looked = look_for_blockers(connection, snapshot.release, wait_chains=wanted)
+            seen = with_samples(snapshot, look.taken(), looked)
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))
         finally:
@@ -69,18 +71,19 @@ def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> C
             seen = _watch(connection, snapshots[0], seconds)
             snapshots.append(with_samples(poll(database.name, connection, snapshots[0]), seen))
         if settings.defaults.look_for_blocker == "on":
-            snapshots[-1] = _with_blockers(snapshots[-1], connection)
+            snapshots[-1] = _with_blockers(snapshots[-1], connection, settings.defaults.wait_chains == "on")
     finally:
         connection.close()
     return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
 
 
-def _with_blockers(last: Snapshot, connection: Connection) -> Snapshot:
+def _with_blockers(last: Snapshot, connection: Connection, wait_chains: bool) -> Snapshot:
     """The last snapshot, with who holds what sessions hang on. Unchanged if no session hangs."""
     waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
     if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
         return last
-    return replace(last, readings={**last.readings, **look_for_blockers(connection, last.release)})
+    looked = look_for_blockers(connection, last.release, wait_chains=wait_chains)
+    return replace(last, readings={**last.readings, **looked})
 
 
 def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
@@ -146,4 +149,11 @@ def _lines(preflight: Preflight) -> Iterator[str]:
         yield "  everything that can be opened here can be read" if closed else "  everything needed can be read"
 
 
-_MARKS = {"read": "ok     ", "refused": "REFUSED", "closed": "CLOSED ", "failed": "FAILED ", "not_asked": "no need"}
+_MARKS = {
+    "read": "ok     ",
+    "refused": "REFUSED",
+    "closed": "CLOSED ",
+    "failed": "FAILED ",
+    "not_asked": "no need",
+    "optional": "optional",
+}

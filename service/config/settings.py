@@ -56,6 +56,9 @@ class Defaults(Strict):
     look_for_blocker: Switch = "on"
     """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
     at most once a minute, with an entry in the audit log. latchscope never kills a session."""
+    wait_chains: Switch = "off"
+    """Whether that look reads Oracle's own analysis too: v$wait_chains, v$hang_info, v$hang_session_info. No page that we
+    found says whether they need a licensed pack, so it is off. Ask for your licence before you turn it on."""
     blocker_look_timeout: Seconds = Field(3.0, gt=0)
     """Deadline of each statement of that look. It is shorter than that of a poll, because the look reads what hangs. A statement
     that takes longer is cancelled, the diagnosis says so, and the polls go on over the same session."""

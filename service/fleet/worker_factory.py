@@ -90,7 +90,11 @@ class WorkerFactory:
             self._keeper,
             1.0 if watched.settings.scripted else settings.defaults.budget,
             settings.defaults.confirm == "once_per_episode",
-            blockers=BlockerLook(self._audit, settings.defaults.look_for_blocker == "on"),
+            blockers=BlockerLook(
+                self._audit,
+                settings.defaults.look_for_blocker == "on",
+                wait_chains=settings.defaults.wait_chains == "on",
+            ),
             holds=lease.held,
             first=time.monotonic() + wait,
             scheduler=self._scheduler,

@@ -27,6 +27,7 @@ from service.render.parts import (
     wrapped,
 )
 from service.render.remedy import step_lines
+from service.render.wait_chain import tree_lines
 
 QUIET_WORDS, TROUBLE_WORDS = 120, 700
 """Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
@@ -67,7 +68,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     quiet = diagnosis.severity is Severity.INFO
     for step in hang_steps(diagnosis):
         if step.step == BLOCKER:
-            yield Part(_step(diagnosis, step), needed=True)
+            yield Part(_blockers(diagnosis, step), needed=True)
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
         short = wrapped(
@@ -105,6 +106,12 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
     for name, words in after_the_steps(finding, diagnosed.diagnosis.prediction):
         if name != EFFECT:
             yield from wrapped(f"{name}: {words}", "  ")
+
+
+def _blockers(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
+    """The wait chains as trees; a diagnosis of an older release has only the prose."""
+    found = diagnosis.blockers
+    return list(tree_lines(found)) if found and found.chains else _step(diagnosis, step)
 
 
 def _step(diagnosis: Diagnosis, step: Step) -> Sequence[str]:

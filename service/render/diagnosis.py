@@ -10,7 +10,7 @@ from rules.model import Diagnosis, Finding
 from rules.query import Texts
 from service.characters import visible
 from service.intake.inputs import DiagnosedInput
-from service.render.brief import brief
+from service.render.brief import BLOCKER, brief
 from service.render.markdown import inline, row
 from service.render.parts import (
     DO_NOT,
@@ -42,6 +42,7 @@ from service.render.several import (
     unjudged,
 )
 from service.render.summary import HEADINGS, groups, lines, short_names, worst_first
+from service.render.wait_chain import tree_as_markdown, tree_lines
 
 ON_ALL = "Note on all inputs"
 LATCHES_UNTIL = "12.1"
@@ -178,7 +179,10 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     """All of a Diagnosis: what to do, the chain, the evidence, what was ruled out, what is open, the notes."""
     diagnosis = diagnosed.diagnosis
     for step in hang_steps(diagnosis):
-        yield from wrapped(f"{step.step}: {step.statement}", "  ")
+        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
+            yield from tree_lines(diagnosis.blockers)
+        else:
+            yield from wrapped(f"{step.step}: {step.statement}", "  ")
     for place, finding in enumerate(diagnosis.findings):
         yield ""
         yield from _finding(diagnosed, finding, diagnosis.findings[:place])
@@ -229,7 +233,10 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
         yield f"{inline(others)}.\n"
     yield f"{inline(circumstances(diagnosis))}\n"
     for step in hang_steps(diagnosis):
-        yield f"**{inline(step.step)}**: {inline(step.statement)}\n"
+        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
+            yield from tree_as_markdown(diagnosis.blockers)
+        else:
+            yield f"**{inline(step.step)}**: {inline(step.statement)}\n"
     for place, finding in enumerate(diagnosis.findings):
         yield from _markdown_finding(diagnosed, finding, diagnosis.findings[:place])
     if steps := chain(diagnosis):

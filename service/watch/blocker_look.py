@@ -26,9 +26,11 @@ ACTION = "look for blockers"
 class BlockerLook:
     """The blockers of one database, kept while it hangs."""
 
-    def __init__(self, audit: Audit, enabled: bool = True) -> None:
+    def __init__(self, audit: Audit, enabled: bool = True, *, wait_chains: bool = False) -> None:
+        """`wait_chains`: whether Oracle's own analysis of the hang is read too."""
         self._audit = audit
         self._enabled = enabled
+        self._wait_chains = wait_chains
         self._found: Mapping[str, Reading] | None = None
         self._looked_at: float | None = None
         self._cold: Mapping[str, Missing] = {}
@@ -74,8 +76,13 @@ class BlockerLook:
             return
         self._looked_at = now
         try:
-            cold = connection is not self._warmed
-            self._found = look_for_blockers(connection, diagnosis.release, _elsewhere(diagnosis, instance), cold=cold)
+            self._found = look_for_blockers(
+                connection,
+                diagnosis.release,
+                _elsewhere(diagnosis, instance),
+                cold=connection is not self._warmed,
+                wait_chains=self._wait_chains,
+            )
         except SessionError as error:
             lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
             self._found = {VIEW: lost}
@@ -115,5 +122,6 @@ def _known(held: Reading | None, diagnosis: Diagnosis) -> bool:
     """Whether another look would bring nothing: the known holder still holds, or the view may not be read."""
     if isinstance(held, Missing):
         return held.kind in ("refused", "not_asked")
-    named = diagnosis.blockers.blockers if diagnosis.blockers else ()
-    return held is not None and any(blocker.serial is not None for blocker in named)
+    chains = diagnosis.blockers.chains if diagnosis.blockers else ()
+    ends = [chain.end for chain in chains[:1] if not chain.disagreements]
+    return held is not None and any(end is not None and end.serial is not None for end in ends)

@@ -9,7 +9,7 @@ from collectors.granting.kinds import KINDS, DatabaseKind
 from collectors.granting.script import ON_REQUEST, grants_script
 from collectors.groups.group import groups
 from collectors.model import Collector
-from collectors.ondemand import blockers, holders
+from collectors.ondemand import blockers, chains, holders
 from collectors.ondemand.confirm import MOST_NAMES, limited
 from collectors.registry import collectors
 from collectors.release import parts, text_for
@@ -98,6 +98,12 @@ def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: st
     assert re.search(r"inst_id = :instance\s+and sid = :sid\s+and rownum <= 1$", blockers.ELSEWHERE)
 
 
+@each("release", RELEASES)
+def test_statement_for_a_coordinator_fits_and_is_bounded_to_it(release: str) -> None:
+    assert mistakes(chains.COORDINATOR, release, polled=False) == []
+    assert re.search(r"sid = :sid\s+and rownum <= 1$", chains.COORDINATOR)
+
+
 @each("collector", collectors().values())
 def test_statements_name_the_declared_columns(collector: Collector) -> None:
     declared = {column.name for column in collector.columns}
@@ -123,6 +129,9 @@ READ_FROM = {
     "waiting_sessions": "v$session",
     "row_cache_blockers": "v$rowcache_parent",
     "library_cache_waiters": "v$session",
+    "chain_sessions": "v$session",
+    "running_jobs": "dba_scheduler_running_jobs",
+    "cloud_service": "dual",
 }
 """Collectors whose name differs from the view that they read."""
 
@@ -132,9 +141,8 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
     for sql in collector.statements.values():
         assert f"/* latchscope {collector.view} */" in sql
         tables = {table.name.lower() for table in sqlglot.parse_one(sql, read="oracle").find_all(sqlglot.exp.Table)}
-        assert tables == {READ_FROM.get(collector.view, collector.view)} | (
-            {"v$session"} if collector.on_request else set()
-        )
+        own = {READ_FROM.get(collector.view, collector.view), READ_FROM.get(collector.view, "").replace("dba_", "cdb_")}
+        assert tables & own and tables <= own | ({"v$session"} if collector.on_request else set())
 
 
 @each("kind", KINDS)
@@ -145,8 +153,10 @@ def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None
         "x$kqrst",
         "waiting_sessions",
         "library_cache_waiters",
+        "chain_sessions",
     }
     wanted = {READ_FROM.get(view, view) for view in wanted}
+    granted = {name.replace("cdb_scheduler", "dba_scheduler") for name in granted}
     assert granted - {"latchscope_kqrst"} == wanted | set(ON_REQUEST)
     for columns in re.findall(r"as select (.+?) from x\$kqrst", text):
         assert set(columns.split(", ")) <= columns_of("x$kqrst", "11.2")

@@ -72,7 +72,6 @@ def test_a_step_is_ended_in_a_cluster_alone() -> None:
 STEPS = [(one.id, place, step) for one in catalogue().values() for place, step in enumerate(one.remedy_steps, 1)]
 OPAQUE = {
     r"alter (session|system) set [\w$]+ = ('[^']*'|\w+)( scope = \w+)?": "sqlglot keeps ALTER SESSION and SYSTEM as they are",
-    r"alter system kill session '\w+,\w+' immediate": "sqlglot keeps ALTER SYSTEM as it is",
     r"alter sequence [\w$.]+( cache \w+)?( noorder)?": "sqlglot has no ALTER SEQUENCE",
     r"alter user \w+ (account (un)?lock|quota unlimited on \w+)": "sqlglot has no ALTER USER",
     r"alter database datafile '\w+' autoextend on maxsize \w+": "sqlglot has no ALTER DATABASE",
@@ -153,6 +152,31 @@ def test_a_step_says_what_to_do_in_whole_sentences() -> None:
             f"{cause}, step {place}"
         )
         assert not step.bound or step.reading, f"{cause}, step {place}: a bound without a reading"
+
+
+def test_no_step_ends_a_session_or_names_a_blocker_without_its_instance() -> None:
+    """Only the wait chain gives a command to end a session: it knows which one, and on which instance."""
+    for cause, place, step in STEPS:
+        for text in (*step.texts(), step.do):
+            assert not re.search(r"kill session '|disconnect session|stop_job|rdsadmin_util", text), (
+                f"{cause}, step {place}"
+            )
+    queries = [(cause, query) for cause, _, step in STEPS for query in step.texts()]
+    queries += [
+        (one.id, text)
+        for one in catalogue().values()
+        if one.confirm
+        for given in (one.confirm.sql, one.confirm.names)
+        if given
+        for text in ([given] if isinstance(given, str) else given.values())
+    ]
+    for cause, query in queries:
+        asked = query.partition(" from ")[0]
+        for kind in ("final_blocking", "blocking"):
+            if re.search(rf"(?<!final_){kind}_session", asked):
+                assert re.search(rf"(?<!final_){kind}_instance", asked), f"{cause}: a SID without its instance"
+        if re.search(r"\b(sid = HOLDER_SID|\w+\.sid = \w+\.(final_)?blocking_session)", query):
+            assert "sys_context('userenv', 'instance')" in query, f"{cause}: a SID looked up on whatever instance"
 
 
 FINAL = re.compile(r"^(drop|delete|purge|alter table \S+ drop|alter system kill) ")

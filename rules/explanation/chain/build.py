@@ -10,10 +10,10 @@ from rules.blockers import blockers_of
 from rules.bounds import Bound, UsualBetween
 from rules.chain import MOST_BARS, ChainBar, ChainLink
 from rules.context import SURFACE_EVENTS, SignalContext
-from rules.explanation.blockers import sentence_of
 from rules.explanation.chain.caches import cache_link
 from rules.explanation.chain.places import holder_link, place_link
 from rules.explanation.hangs import hang_sentence
+from rules.explanation.wait_chain import entry_of, in_one_sentence
 from rules.formatting import measured, over, sentence, within
 from rules.hangs import VIEW, hanging
 from rules.impact import NOTICEABLE_SHARE
@@ -28,6 +28,7 @@ TOLD = (
     "hottest_cache_share_of_mutex_waiters",
     "share_of_lookups",
     "share_of_holders",
+    "average_finished_lock_wait",
     "share_of_mutex_sleeps",
     "share_of_result_cache_holders",
     "row_cache_share_of_db_time",
@@ -162,8 +163,8 @@ def _blocker_link(context: SignalContext) -> ChainLink | None:
     found = blockers_of(context)
     if found is None:
         return None
-    most = max(found.blockers, key=lambda blocker: blocker.waiters or 0, default=None)
-    if most is None:
+    chain = next(iter(found.chains), None)
+    if chain is None or chain.end is None:
         return ChainLink(
             kind="blocker",
             verb="held by",
@@ -175,19 +176,20 @@ def _blocker_link(context: SignalContext) -> ChainLink | None:
             certain=False,
             unknown=found.unknown,
         )
-    who = "an unknown session" if most.sid is None else f"session {most.sid}"
-    who += "" if most.instance is None else f" on instance {most.instance}"
+    end, held = chain.end, entry_of(chain, found)
+    where = "" if end.instance is None else f" on instance {end.instance}"
+    lasts = held.held_at_least_seconds if held else None
     return ChainLink(
         kind="blocker",
-        verb="held by",
-        name=who,
+        verb="behind" if lasts is None else "held by",
+        name=f"session {end.sid}{where}",
         code=False,
-        value=most.held_at_least_seconds,
+        value=lasts,
         unit="s",
-        measured=sentence_of(most),
+        measured=in_one_sentence(chain, found),
         views=(BLOCKERS_VIEW,),
-        caveat="The entry is held at least as long as the longest of those waits.",
-        certain=most.sid is not None,
+        caveat=None if lasts is None else "The entry is held at least as long as the longest of those waits.",
+        certain=not chain.disagreements,
         unknown=found.unknown,
     )
 

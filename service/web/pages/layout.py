@@ -16,6 +16,17 @@ from starlette.responses import Response
 
 from collectors.release import text_for
 from rules.explanation.confirmation import number_of
+from rules.explanation.wait_chain import (
+    ACTION,
+    entry_of,
+    heading,
+    queries,
+    remarks,
+    shown_first,
+    to_find,
+    tree,
+    why_no_command,
+)
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Figure
@@ -111,6 +122,9 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "filled_in": filled_in,
     "for_release": for_release,
     "in_containers": in_containers,
+    "chain_heading": heading,
+    "to_find": to_find,
+    "why_no_command": why_no_command,
     "length_of": words.length,
     "lasted": words.lasted,
     "of_each_instance": of_each_instance,
@@ -124,8 +138,16 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "state_key": words.state_word,
 }
 templates.env.filters |= FILTERS
+templates.env.filters |= {
+    "tree": tree,
+    "entry_of": entry_of,
+    "remarks": remarks,
+    "queries": queries,
+    "shown_chains": shown_first,
+}
 templates.env.finalize = _seen
 templates.env.globals |= {
+    "CHAIN_ACTION": ACTION,
     "OF_A_FINDING": OF_A_FINDING,
     "OF_MISSES": OF_MISSES,
     "SECTIONS": SECTIONS,

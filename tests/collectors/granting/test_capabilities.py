@@ -21,7 +21,7 @@ from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.each import each
 
-GRANTED = [view for view, one in collectors().items() if one.granted_on]
+GRANTED = [view for view, one in collectors().items() if one.granted_on and not one.optional]
 
 
 def of(name: str, *refused: str) -> Capabilities:

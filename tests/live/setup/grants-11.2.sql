@@ -36,5 +36,15 @@ grant select on sys.latchscope_kqrst to LATCHSCOPE;
 grant select on sys.v_$latch_children to LATCHSCOPE;
 grant select on sys.v_$latchholder to LATCHSCOPE;
 grant select on sys.gv_$session to LATCHSCOPE;
+-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
+-- names of jobs. Leave them out, and a diagnosis says what it does not know.
+grant select on sys.dba_scheduler_running_jobs to LATCHSCOPE;
+grant select on sys.v_$lock to LATCHSCOPE;
+grant select on sys.v_$px_session to LATCHSCOPE;
+grant select on sys.v_$transaction to LATCHSCOPE;
+-- Only for defaults.wait_chains: on, which reads Oracle's own analysis of a hang (ask for your licence first):
+-- grant select on sys.v_$hang_info to LATCHSCOPE;
+-- grant select on sys.v_$hang_session_info to LATCHSCOPE;
+-- grant select on sys.v_$wait_chains to LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

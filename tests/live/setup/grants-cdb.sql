@@ -39,5 +39,15 @@ grant read on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant read on sys.v_$latch_children to C##LATCHSCOPE;
 grant read on sys.v_$latchholder to C##LATCHSCOPE;
 grant read on sys.gv_$session to C##LATCHSCOPE;
+-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
+-- names of jobs. Leave them out, and a diagnosis says what it does not know.
+grant read on sys.cdb_scheduler_running_jobs to C##LATCHSCOPE;
+grant read on sys.v_$lock to C##LATCHSCOPE;
+grant read on sys.v_$px_session to C##LATCHSCOPE;
+grant read on sys.v_$transaction to C##LATCHSCOPE;
+-- Only for defaults.wait_chains: on, which reads Oracle's own analysis of a hang (ask for your licence first):
+-- grant read on sys.v_$hang_info to C##LATCHSCOPE;
+-- grant read on sys.v_$hang_session_info to C##LATCHSCOPE;
+-- grant read on sys.v_$wait_chains to C##LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

@@ -3,10 +3,9 @@
 import pytest
 
 from collectors.emergency import EMERGENCY_NOTICE
-from rules.explanation.blockers import APART, LEFT_ALONE, blocker_steps, sentence_of
+from rules.explanation.blockers import APART, LEFT_ALONE, blocker_steps
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.hangs import StillWaiting
-from tests.each import each
 
 HOLDER = Blocker(cache="dc_objects", instance=1, sid=312, serial=48211, background=False, no_kill="-")
 
@@ -24,30 +23,10 @@ def beside(*groups: LibraryCacheWait, holder: Blocker = HOLDER, stuck: tuple[Sti
     return next((step.statement for step in steps if step.step == "library cache"), "")
 
 
-def test_session_known_by_its_sid_alone_comes_with_what_to_run_and_where() -> None:
-    query = "on instance 3: select sid, serial#, type, program, username, event from v$session where sid = 55"
-    told = sentence_of(Blocker(cache="dc_objects", instance=3, sid=55, no_kill="it is not known", look_up=query))
-    assert told.endswith(f"No command to end it is given: it is not known. To find out, {query}.")
-
-
 @pytest.mark.parametrize("found", [Blockers(blockers=(HOLDER,)), Blockers(unknown="nobody is named")])
 def test_hang_tells_what_not_to_kill_and_where_the_emergency_page_is(found: Blockers) -> None:
     (step,) = blocker_steps(found)
     assert step.statement.endswith(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
-
-
-@each(
-    ("event", "words"),
-    [
-        ("resmgr:cpu quantum", "resmgr:cpu quantum itself, for 3 seconds: a resource plan keeps it off the processors"),
-        ("SQL*Net message from client", "it is idle, and keeps the entry until its client goes on."),
-        ("library cache lock", "which may be held by one of those who wait for it."),
-        ("enq: TX - row lock contention", "look there for the end of the chain."),
-        ("db file sequential read", "It waits for db file sequential read itself, for 3 seconds. No command"),
-    ],
-)
-def test_wait_of_the_holder_itself_is_told_with_what_it_means(event: str, words: str) -> None:
-    assert words in sentence_of(HOLDER.model_copy(update={"waits_for": event, "waits_seconds": 3.0}))
 
 
 def test_library_cache_lock_is_told_apart_from_the_row_cache_lock() -> None:

@@ -10,6 +10,7 @@ import pytest
 from collectors.model import Delta
 from collectors.scenarios import scenarios
 from rules.engine import diagnose
+from rules.explanation.wait_chain import heading
 from rules.model import Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.diagnosis import as_text
@@ -101,8 +102,10 @@ def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput
                 assert f"`latchscope causes show {finding.cause}`" in text, each.name
                 assert finding.do_now in text, each.name
                 shortened += 1
-        blockers = [step.statement for step in each.diagnosis.steps if step.step == "blocker"]
-        assert all(" ".join(words.split()) in text for words in blockers), each.name
+        for chain in each.diagnosis.blockers.chains if each.diagnosis.blockers else ():
+            assert heading(chain) in text, each.name
+            assert chain.action is None or chain.action.command in text, each.name
+            assert all(missing.fact in text for missing in chain.missing), each.name
     assert found > 40 or answers_of_real_reports(answers)
     assert shortened <= 0.05 * found
 

@@ -232,7 +232,7 @@ def test_holder_on_another_instance_is_asked_for_and_told_with_its_serial_number
     assert got.blockers is not None
     (blocker,) = got.blockers.blockers
     assert (blocker.instance, blocker.sid, blocker.serial, blocker.cache) == (2, 312, 48211, "dc_objects")
-    assert blocker.kill == "alter system kill session '312,48211,@2' immediate"
+    assert blocker.kill is None and "the mode in which it holds" in (blocker.no_kill or "")
     assert len((tmp_path / "audit.log").read_text().splitlines()) == 1
 
 
@@ -306,14 +306,17 @@ def test_blockers_are_told_over_rest_and_in_the_text(stage: Stage) -> None:
     found = client.get("/api/v1/databases/ddl-hang/blockers").json()
     assert [(one["sid"], one["instance"], one["kill"]) for one in found["blockers"]] == [(312, 1, None)]
     assert client.get("/api/v1/databases/nobody/blockers").status_code == 404
-    assert "Session 312 on instance 1 holds an entry of dc_objects" in client.get("/db/ddl-hang").text
+    (chain,) = found["chains"]
+    assert (chain["end"]["sid"], chain["end"]["instance"], chain["action"]) == (312, 1, None)
+    assert {"fact", "query", "instance"} == set(chain["missing"][0])
+    assert "wait behind session 312 on instance 1" in client.get("/db/ddl-hang").text
 
 
 def test_blockers_of_nobody_are_an_empty_list(stage: Stage) -> None:
     stage.watch(DatabaseSettings(name="healthy-19c", dsn="demo:healthy-19c"))
     stage.poll_all(98, 100)
     told = stage.app().get("/api/v1/databases/healthy-19c/blockers").json()
-    assert told == {"blockers": [], "unknown": None, "library_cache": []}
+    assert told == {"blockers": [], "chains": [], "unknown": None, "library_cache": []}
 
 
 def test_blockers_are_kept_with_the_snapshot() -> None:

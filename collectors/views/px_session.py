@@ -1,0 +1,31 @@
+"""v$px_session: the coordinator of a parallel slave. Read on request, when a slave holds what sessions hang on."""
+
+from collectors.model import Collector, Column, ColumnKind
+
+MOST_ROWS = 500
+
+PX_SESSION = Collector(
+    view="v$px_session",
+    about="parallel slaves of this instance, each with the session that coordinates it",
+    columns=(
+        Column("sid", ColumnKind.KEY, "", "session of the slave"),
+        Column("serial#", ColumnKind.KEY, "", "its serial number"),
+        Column("qcinst_id", ColumnKind.TEXT, "", "instance of its coordinator"),
+        Column("qcsid", ColumnKind.TEXT, "", "session of its coordinator"),
+        Column("qcserial#", ColumnKind.TEXT, "", "serial number of its coordinator"),
+    ),
+    statements={
+        "11.2": f"""
+            select /* latchscope v$px_session */
+                   sid, serial#, qcinst_id, qcsid, qcserial#
+              from v$px_session
+             where sid <> qcsid
+               and rownum <= {MOST_ROWS}""",
+    },
+    without="the coordinator of a parallel slave that blocks, which is the session to end",
+    granted_on="sys.v_$px_session",
+    on_request=True,
+    optional=True,
+    momentary=True,
+    after=("v$instance",),
+)

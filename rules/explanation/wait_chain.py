@@ -1,0 +1,165 @@
+"""A wait chain in words: its end, each line of its tree, what may be done, and which fact is missing for it."""
+
+from collections.abc import Iterator, Sequence
+
+from collectors.durations import spoken
+from rules.blockers import named_session
+from rules.chain_tree import ChainSession, HangVerdict, MissingFact, WaitChain
+from rules.formatting import count
+from rules.frozen import Frozen
+from rules.hang_model import Blocker, Blockers
+from rules.waiters import within
+
+NO_COMMAND = "No command to end a session"
+ACTION = "The one action, if the session cannot finish by itself"
+MOST_TREES = 3
+"""Trees that are shown. JSON has all."""
+OWN_WAITS = {
+    "resmgr:": "a resource plan keeps it off the processors (throttled-holder)",
+    "SQL*Net message from client": "it is idle, and keeps what it holds until its client goes on",
+    "library cache": "which may be held by one of those who wait for it",
+}
+"""What a wait of the end itself means, by the start of the event's name."""
+
+
+class TreeLine(Frozen):
+    """One session of a tree, or sessions that wait alike. `depth` 0 is the end, on the left."""
+
+    depth: int
+    text: str
+    end: bool = False
+
+
+def heading(chain: WaitChain) -> str:
+    """How many sessions a tree has."""
+    behind = f"{count(chain.waiting)} session{'s' * (chain.waiting != 1)}"
+    if chain.cycle and chain.end is None:
+        return f"{behind} wait for each other in a circle"
+    if chain.end is None:
+        return f"{behind} wait, and nobody is known to hold what they wait for"
+    return f"{behind} wait{'s' * (chain.waiting == 1)} behind session {named_session(chain.end)}"
+
+
+def tree(chain: WaitChain, held: Blocker | None = None) -> tuple[TreeLine, ...]:
+    """The lines of a tree: the end first, each session below the one it waits behind. `held`: the entry that the end holds."""
+    lines = [TreeLine(depth=0, text=_end(chain.end, held), end=True)] if chain.end else []
+    lines += [TreeLine(depth=session.depth, text=_waiter(session)) for session in chain.waiters]
+    if chain.left_out:
+        lines.append(TreeLine(depth=1, text=f"{count(chain.left_out)} more sessions are not listed"))
+    return tuple(lines)
+
+
+def _end(end: ChainSession, held: Blocker | None) -> str:
+    words = [f"session {named_session(end)}{_about(end)}, {_holding(end, held)}"]
+    if end.event is not None:
+        meaning = next((said for event, said in OWN_WAITS.items() if end.event.startswith(event)), "")
+        words.append(f"waits for {end.event} itself{_since(end.waited_seconds)}" + f" ({meaning})" * bool(meaning))
+    if end.undo_blocks is not None:
+        words.append(f"undo to roll back: {count(end.undo_blocks)} blocks")
+    if end.coordinator is not None:
+        words.append(f"its coordinator is session {end.coordinator}")
+    return "; ".join(words)
+
+
+def _holding(end: ChainSession, held: Blocker | None) -> str:
+    if held is None or held.cache is None:
+        what = "what the session before it waits for"
+    elif held.object is not None:
+        what = f"{held.object} in {within(held.cache)}"
+    else:
+        what = f"an entry of {within(held.cache)}"
+    if end.holds == "unknown":
+        return f"at the end; in which mode it holds {what} is not known"
+    how = "exclusively" if end.holds == "exclusive" else "in share mode, since when is not known"
+    lasts = held.held_at_least_seconds if held else None
+    return f"holds {what} {how}" + (f" for at least {spoken(lasts)}" if lasts is not None else "")
+
+
+def _about(session: ChainSession) -> str:
+    """Its kind and who it is, in brackets."""
+    kind: str = session.kind or "kind not known"
+    if session.kind in ("background", "parallel slave", "job") and session.name:
+        kind = f"{session.kind} {session.name}"
+    program = None if session.kind == "background" else session.program
+    said = [kind, session.username, program, session.module, f"SQL {session.sql_id}" if session.sql_id else None]
+    return f" ({', '.join(dict.fromkeys(part for part in said if part))})"
+
+
+def _waiter(session: ChainSession) -> str:
+    through = "" if session.certain else ", through sessions that are not known"
+    cache = "" if session.cache is None else f" on {within(session.cache)}"
+    if session.alike > 1 or session.sid is None:
+        longest = "" if session.waited_seconds is None else f", the longest for {spoken(session.waited_seconds)}"
+        who = f"{count(session.alike)} session{'s' * (session.alike != 1)}"
+        return f"{who} wait{'s' * (session.alike == 1)} for {session.event}{cache}{longest}{through}"
+    held = {"exclusive": ", holds exclusively", "share": ", holds in share mode"}.get(session.holds, "")
+    waits = f" waits for {session.event}{cache}{_since(session.waited_seconds)}" if session.event else " waits"
+    return f"session {named_session(session)}{_about(session)}{held}{',' if held else ''}{waits}{through}"
+
+
+def _since(seconds: float | None) -> str:
+    return "" if seconds is None or seconds < 1 else f", for {spoken(seconds)}"
+
+
+def remarks(chain: WaitChain) -> Iterator[str]:
+    """What to know beside the tree: where the sources disagree, and what Oracle says of the hang."""
+    yield from (f"The sources disagree: {words}." for words in chain.disagreements)
+    if chain.oracle is not None:
+        yield _oracle(chain.oracle)
+
+
+def _oracle(said: HangVerdict) -> str:
+    about = "" if said.hang_id is None else f" as hang {said.hang_id}"
+    words = [f"Oracle has seen this{about}" + (f" since {said.since}" if said.since else "")]
+    words.append(f"names session {said.victim} as its victim or final blocker" if said.victim else "")
+    if said.fatal_background:
+        words.append("calls that a critical background process")
+    if said.ignored:
+        words.append("will not resolve it at this time")
+    elif said.resolves_at:
+        words.append(f"may resolve it by itself at {said.resolves_at}: wait for that")
+    words.append(f"its status is {said.status}" if said.status else "")
+    return ", ".join(filter(None, words)) + "."
+
+
+def why_no_command(chain: WaitChain) -> str:
+    """Why there is no command: a reason, or the facts that are missing."""
+    if chain.no_action:
+        return f"{NO_COMMAND}: {chain.no_action}."
+    return f"{NO_COMMAND}. Not known: {'; '.join(missing.fact for missing in chain.missing)}."
+
+
+def to_find(missing: MissingFact) -> str:
+    """Where to run the query that finds a fact."""
+    where = "" if missing.instance is None else f" on instance {missing.instance}"
+    return f"To find out, run{where}"
+
+
+def queries(chain: WaitChain) -> tuple[MissingFact, ...]:
+    """The queries that find what is missing, each once."""
+    return tuple({missing.query: missing for missing in chain.missing if missing.query}.values())
+
+
+def entry_of(chain: WaitChain, found: Blockers) -> Blocker | None:
+    """The entry that the end of a chain holds, as v$rowcache_parent shows it."""
+    if chain.end is None:
+        return None
+    named = [each for each in found.blockers if (each.instance, each.sid) == (chain.end.instance, chain.end.sid)]
+    return next((each for each in named if each.key is not None), named[0] if named else None)
+
+
+def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
+    """A chain for a line of prose: its end, how many wait, and what may be done."""
+    held = entry_of(chain, found)
+    first = f"{heading(chain)}."
+    who = f" {tree(chain, held)[0].text}." if chain.end else ""
+    said = " ".join((f"{first[0].upper()}{first[1:]}{who[:2].upper()}{who[2:]}", *remarks(chain)))
+    if chain.action is None:
+        lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
+        return " ".join(filter(None, (said, why_no_command(chain), lookups)))
+    return f"{said} {ACTION}: {chain.action.command}; risk: {chain.action.risk}."
+
+
+def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence[WaitChain]:
+    """The trees that fit: one with an action first, then the largest."""
+    return sorted(chains, key=lambda chain: (chain.action is None, -chain.waiting))[:most]

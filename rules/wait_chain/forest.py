@@ -1,0 +1,271 @@
+"""From the looks of a hang to its wait chains, drawn as trees: the end first, then those that wait behind it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from collectors.model import number, text
+from rules.chain_tree import ChainSession, HangVerdict, WaitChain
+from rules.wait_chain.action import decided
+from rules.wait_chain.graph import ChainGraph, Edge, WaiterRows
+from rules.wait_chain.kinds import kind_of, process_name
+from rules.wait_chain.looks import ChainLooks, SessionKey, at, first, whole
+
+MOST_TREES = 10
+MOST_LISTED = 20
+"""Sessions of a tree, or groups of sessions that wait alike, that are listed."""
+
+
+def wait_chains(looks: ChainLooks, platform: str | None = None) -> tuple[WaitChain, ...]:
+    """The chains of a hang, the one with most waiters first. At most one of them has an action. Empty if nobody hangs.
+
+    `platform`: rds or autonomous, where a session is ended in another way.
+    """
+    graph = ChainGraph(looks)
+    trees = [_tree(graph, end) for end in _ends(graph)]
+    trees += [_circle(graph, members) for members in _circles(graph)]
+    trees += list(_unnamed(graph))
+    trees.sort(key=lambda tree: (-tree.waiting, str(tree.end)))
+    trees = [decided(tree, graph, platform) for tree in trees[:MOST_TREES]]
+    unlisted = max(looks.met - len(looks.waiters), 0)
+    if trees and unlisted:
+        trees[0] = trees[0].model_copy(update={"left_out": trees[0].left_out + unlisted})
+    return tuple(_one_action(trees))
+
+
+def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:
+    """Only the largest tree that has an action keeps it: after it, everything has to be looked at again."""
+    given = False
+    for tree in trees:
+        if tree.action is not None and given:
+            why = "one command at a time: end the session of the larger chain first, then look again"
+            yield tree.model_copy(update={"action": None, "no_action": why})
+        else:
+            yield tree
+        given |= tree.action is not None
+
+
+def _ends(graph: ChainGraph) -> list[SessionKey]:
+    return sorted((key for key in graph.reached if not graph.ahead.get(key)), key=str)
+
+
+def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
+    """Sessions that wait for each other, where no way leads to an end."""
+    open_ = {key for key in graph.reached if all(graph.ahead.get(other) for other in graph.reach(key))}
+    groups = {frozenset(other for other in graph.reach(key) if key in graph.reach(other)) for key in open_}
+    return sorted((group for group in groups if len(group) > 1), key=lambda group: sorted(map(str, group)))
+
+
+def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
+    members = {key for key in graph.reached if end in graph.reach(key)}
+    listed, waiting, left_out = _drawn(graph, [end])
+    return WaitChain(
+        end=_session(graph, end, _into(graph, end), depth=0, behind=None),
+        waiters=tuple(listed),
+        waiting=waiting,
+        left_out=left_out,
+        cycle=any(graph.facts[key].cycle for key in members if key in graph.facts),
+        disagreements=_disagreements(graph, members | {end}),
+        oracle=_verdict(graph, members | {end}),
+    )
+
+
+def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
+    start = min(members, key=str)
+    listed, waiting, left_out = _drawn(graph, [start])
+    inside = _session(graph, start, _into(graph, start), depth=1, behind=_first_ahead(graph, start))
+    return WaitChain(
+        end=None,
+        waiters=(inside, *(session.model_copy(update={"depth": session.depth + 1}) for session in listed)),
+        waiting=waiting + 1,
+        left_out=left_out,
+        cycle=True,
+        disagreements=_disagreements(graph, members),
+        oracle=_verdict(graph, members),
+    )
+
+
+def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
+    """Sessions whose blocker nobody names."""
+    alone = [group for group in graph.groups if not group.edges]
+    alone.sort(key=lambda group: (-group.count, group.event, group.cache))
+    if alone:
+        yield WaitChain(
+            end=None,
+            waiters=tuple(_waiters(group, None, 1, graph.looks.own) for group in alone[:MOST_LISTED]),
+            waiting=sum(group.count for group in alone),
+            left_out=sum(group.count for group in alone[MOST_LISTED:]),
+        )
+
+
+def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSession], int, int]:
+    """The sessions behind a session, depth first and nearest first; how many there are; how many are not listed."""
+    found: list[ChainSession] = []
+    seen, waiting = set(starts), 0
+    stack: list[tuple[SessionKey, int]] = [(key, 0) for key in starts]
+    while stack:
+        key, depth = stack.pop()
+        for group, edge in _groups(graph, key):
+            waiting += group.count
+            found.append(_waiters(group, edge, depth + 1, graph.looks.own))
+        for node, edge in graph.behind.get(key, ()):
+            if node in seen:
+                continue
+            seen.add(node)
+            waiting += 1
+            found.append(_session(graph, node, _into(graph, node), depth + 1, at(edge.ahead), certain=edge.direct))
+            stack.append((node, depth + 1))
+    shown = _ordered(found)[:MOST_LISTED]
+    return shown, waiting, waiting - sum(session.alike for session in shown)
+
+
+def _ordered(sessions: list[ChainSession]) -> list[ChainSession]:
+    """Each session after the one it waits behind; those that others wait for before those that are only counted."""
+    behind: dict[str, list[ChainSession]] = defaultdict(list)
+    for session in sessions:
+        if session.behind is not None:
+            behind[session.behind].append(session)
+
+    def weight(session: ChainSession) -> tuple[bool, int, int]:
+        return _name(session) not in behind, -session.alike, session.sid or 0
+
+    found: list[ChainSession] = []
+    stack = sorted((session for session in sessions if session.depth == 1), key=weight, reverse=True)
+    while stack:
+        session = stack.pop()
+        found.append(session)
+        below = behind.get(_name(session), [])
+        stack += sorted((other for other in below if other.depth == session.depth + 1), key=weight, reverse=True)
+    return found
+
+
+def _name(session: ChainSession) -> str:
+    """`312@1` of a session that others may wait for; empty for sessions that are only counted."""
+    return "" if session.sid is None or session.alike > 1 else at((session.instance, session.sid))
+
+
+def _groups(graph: ChainGraph, ahead: SessionKey) -> list[tuple[WaiterRows, Edge]]:
+    return [(group, edge) for group in graph.groups for edge in group.edges if edge.ahead == ahead]
+
+
+def _into(graph: ChainGraph, key: SessionKey) -> list[Edge]:
+    return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in _groups(graph, key))]
+
+
+def _first_ahead(graph: ChainGraph, key: SessionKey) -> str | None:
+    edges = graph.ahead.get(key, ())
+    return at(edges[0].ahead) if edges else None
+
+
+def _waiters(group: WaiterRows, edge: Edge | None, depth: int, own: int | None) -> ChainSession:
+    """Sessions that wait alike, as the one that has waited longest."""
+    row = group.longest
+    micro = number(row.get("wait_time_micro"))
+    return ChainSession(
+        instance=own if row else None,
+        sid=whole(row.get("sid")),
+        serial=whole(row.get("serial#")),
+        kind=kind_of(row) if row else None,
+        name=process_name(text(row.get("program"))),
+        event=group.event,
+        waited_seconds=None if micro is None else micro / 1e6,
+        cache=group.cache,
+        sources=edge.sources if edge else (),
+        username=text(row.get("username")),
+        program=text(row.get("program")),
+        module=text(row.get("module")),
+        sql_id=text(row.get("sql_id")),
+        behind=at(edge.ahead) if edge else None,
+        depth=depth,
+        alike=group.count,
+        certain=edge is None or edge.direct,
+    )
+
+
+def _session(
+    graph: ChainGraph, key: SessionKey, into: list[Edge], depth: int, behind: str | None, *, certain: bool = True
+) -> ChainSession:
+    facts, looks = graph.facts[key], graph.looks
+    row = facts.row
+    here = key[0] is not None and key[0] == looks.own
+    slave = first(each for each in looks.slaves if here and whole(each.get("sid")) == key[1])
+    job = first(
+        each
+        for each in looks.jobs
+        if whole(each.get("session_id")) == key[1] and whole(each.get("running_instance")) in (key[0], None)
+    )
+    kind, program = kind_of(row, slave=bool(slave)), text(row.get("program"))
+    name = process_name(program)
+    if kind == "job" and job:
+        name = f"{text(job.get('owner'))}.{text(job.get('job_name'))}"
+    undo = [whole(each.get("used_ublk")) for each in looks.transactions if here and whole(each.get("sid")) == key[1]]
+    holding = {edge.mode for edge in into}
+    return ChainSession(
+        instance=key[0],
+        sid=key[1],
+        serial=graph.serial(key),
+        kind=kind,
+        name=name,
+        holds="exclusive" if holding == {"exclusive"} else "share" if "share" in holding else "unknown",
+        event=facts.event,
+        waited_seconds=facts.seconds,
+        cache=looks.cache_of({**row, "event": facts.event}),
+        sources=tuple(dict.fromkeys(source for edge in into for source in edge.sources)),
+        undo_blocks=undo[0] if undo else 0 if "v$transaction" in looks.read and here else None,
+        username=text(row.get("username")),
+        program=program,
+        machine=text(row.get("machine")),
+        module=text(row.get("module")),
+        sql_id=text(row.get("sql_id")),
+        coordinator=_coordinator(slave),
+        fatal=graph.fatal(key),
+        behind=behind,
+        depth=depth,
+        certain=certain,
+    )
+
+
+def _coordinator(slave: object) -> str | None:
+    row = slave if isinstance(slave, dict) else {}
+    sid, serial, instance = (whole(row.get(name)) for name in ("qcsid", "qcserial#", "qcinst_id"))
+    if sid is None:
+        return None
+    where = "" if instance is None else f" on instance {instance}"
+    return f"{sid}{'' if serial is None else f',{serial}'}{where}"
+
+
+def _disagreements(graph: ChainGraph, members: Iterable[SessionKey]) -> tuple[str, ...]:
+    inside = set(members)
+    said = [words for words, keys in graph.disagreements if keys & inside]
+    for key in sorted(inside, key=str):
+        serials = graph.facts[key].serials if key in graph.facts else set()
+        if len(serials) > 1:
+            both = " and ".join(map(str, sorted(serials)))
+            said.append(f"session {at(key)} has the serial numbers {both} by source: the number was used again")
+    return tuple(said)
+
+
+def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | None:
+    """What Oracle says of the hang that one of these sessions belongs to."""
+    inside, looks = set(members), graph.looks
+    ids = {
+        row.get("hang_id") for row in looks.hang_sessions if looks.key(row.get("instance"), row.get("sid")) in inside
+    }
+    for row in looks.hangs:
+        victim = looks.key(row.get("victim_instance"), row.get("victim_session_id"))
+        if victim not in inside and row.get("hang_id") not in ids:
+            continue
+        serial = whole(row.get("victim_serial#"))
+        named = (
+            None if victim is None else f"{victim[1]}{'' if serial is None else f',{serial}'} on instance {victim[0]}"
+        )
+        return HangVerdict(
+            hang_id=whole(row.get("hang_id")),
+            kind=text(row.get("hang_type")),
+            since=text(row.get("hang_create_time")),
+            resolves_at=text(row.get("hang_resolve_time")),
+            ignored=None if row.get("ignored_hang") is None else row.get("ignored_hang") == "Y",
+            status=text(row.get("hang_status")) or text(row.get("resolution_status")),
+            victim=named,
+            fatal_background=None if row.get("fatal_background") is None else row.get("fatal_background") == "Y",
+        )
+    return None

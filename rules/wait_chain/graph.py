@@ -1,0 +1,408 @@
+"""Who names whom: the sessions of a hang and the edges between them, with the view that each edge is from.
+
+v$wait_chains, v$session and v$rowcache_parent may name different sessions. All are kept, and a disagreement becomes a sentence.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from collectors.model import ROW_CACHE_LOCK_EVENT, Row, number, text
+from rules.chain_tree import ChainSource, Holding
+from rules.wait_chain.looks import ChainLooks, SessionKey, at, whole
+from rules.waiters import unlisted
+
+HANGS_AFTER_MICRO = 10_000_000.0
+MODES: dict[int, Holding] = {3: "share", 5: "exclusive"}
+"""Modes of a row cache lock."""
+ENQUEUE_EXCLUSIVE = 6
+LOCKS = (
+    "enq: ",
+    "row cache",
+    "library cache",
+    "latch",
+    "cursor: ",
+    "buffer busy",
+    "gc ",
+    "DFS lock",
+    "log file",
+    "read by",
+)
+"""How events begin whose wait another session or process ends."""
+IDLE_OR_IO = ("SQL*Net message from client", "db file", "direct path", "control file", "PL/SQL lock timer", "resmgr:")
+"""How events begin that no session of the database ends, so that nobody need be named as blocker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A session waits behind another one. `direct`: nobody is between them; `mode`: in which that one holds it."""
+
+    ahead: SessionKey
+    sources: tuple[ChainSource, ...]
+    direct: bool = True
+    mode: Holding = "unknown"
+
+
+@dataclass(slots=True)
+class SessionFacts:
+    """What all looks say of one session."""
+
+    row: Row = field(default_factory=dict)
+    """Its row of v$session, from whatever look has one."""
+    told: bool = False
+    """Whether that row says whom it waits for."""
+    serials: set[int] = field(default_factory=set)
+    entries: list[Row] = field(default_factory=list)
+    """Rows of v$rowcache_parent that it holds while others ask for them."""
+    free: bool = False
+    """Whether v$wait_chains says that it has no blocker."""
+    cycle: bool = False
+    event: str | None = None
+    seconds: float | None = None
+
+    @property
+    def waits(self) -> bool | None:
+        """Whether it waits for anything. None if unknown."""
+        state = self.row.get("state")
+        return None if state is None else state == "WAITING"
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether it is known to wait for no other session."""
+        if self.waits is False:
+            return True
+        if self.event is None:
+            return self.free and self.waits is not None
+        if self.event.startswith(LOCKS):
+            return False
+        return self.told or self.free or self.event.startswith(IDLE_OR_IO)
+
+
+@dataclass(slots=True)
+class WaiterRows:
+    """Sessions that nobody waits for and that wait alike: their rows, and where their edges lead."""
+
+    rows: Sequence[Row]
+    event: str
+    cache: str
+    count: int
+    edges: list[Edge] = field(default_factory=list)
+
+    @property
+    def longest(self) -> Row:
+        """The row of the longest wait."""
+        return max(self.rows, key=lambda row: number(row.get("wait_time_micro")) or 0.0, default={})
+
+
+class ChainGraph:
+    """Sessions and edges of one hang."""
+
+    def __init__(self, looks: ChainLooks) -> None:
+        self.looks = looks
+        self.facts: dict[SessionKey, SessionFacts] = defaultdict(SessionFacts)
+        self.ahead: dict[SessionKey, list[Edge]] = defaultdict(list)
+        self.disagreements: list[tuple[str, frozenset[SessionKey]]] = []
+        self._chained: dict[SessionKey, SessionKey] = {}
+        """Session → its blocker according to v$wait_chains."""
+        self._gather()
+        waiting = self._hanging()
+        nodes = self._named(waiting)
+        for row in waiting:
+            if (key := looks.here(row)) in nodes and key is not None:
+                self._learn(key, {**row, "state": "WAITING"}, told="blocking_session" in row, fresh=True)
+        for key in list(nodes):
+            self._lead(key)
+        self.groups = list(self._grouped(row for row in waiting if looks.here(row) not in nodes))
+        for group in self.groups:
+            self._attach(group)
+        self.groups = [group for group in self.groups if group.count]
+        self._holders_alone()
+        self.reached = {key for group in self.groups for edge in group.edges for key in self.reach(edge.ahead)}
+        self.behind: dict[SessionKey, list[tuple[SessionKey, Edge]]] = defaultdict(list)
+        """Session → those that others wait for and that wait directly behind it."""
+        for key in sorted(self.reached, key=str):
+            for edge in self.ahead.get(key, ()):
+                self.behind[edge.ahead].append((key, edge))
+
+    # What the rows say
+
+    def _gather(self) -> None:
+        looks = self.looks
+        for row in looks.sessions:
+            if (key := looks.here(row)) is not None:
+                self._learn(key, row, told="blocking_session" in row)
+        for row in looks.holders:
+            if (key := looks.here(row)) is None:
+                continue
+            self._learn(key, row, told="blocking_session" in row)
+            if row.get("cache#") is not None:
+                self.facts[key].entries.append(row)
+        for row in looks.chains:
+            self._learn_chain(row)
+        for row in looks.hangs:
+            victim = looks.key(row.get("victim_instance"), row.get("victim_session_id"))
+            if victim is not None and (serial := whole(row.get("victim_serial#"))) is not None:
+                self.facts[victim].serials.add(serial)
+
+    def _learn(self, key: SessionKey, row: Row, *, told: bool, fresh: bool = False) -> None:
+        """What one row says. `fresh`: it is of this poll, and the other looks may be a minute old."""
+        facts = self.facts[key]
+        known = {name: cell for name, cell in facts.row.items() if cell is not None}
+        facts.row = {**facts.row, **row} if fresh else {**row, **known}
+        facts.told |= told
+        if (serial := whole(row.get("serial#"))) is not None:
+            facts.serials.add(serial)
+        if row.get("state") == "WAITING" and (fresh or facts.event is None):
+            facts.event = text(row.get("event"))
+            micro = number(row.get("wait_time_micro"))
+            facts.seconds = None if micro is None else micro / 1e6
+
+    def _learn_chain(self, row: Row) -> None:
+        looks = self.looks
+        key = looks.key(row.get("instance"), row.get("sid"))
+        if key is None:
+            return
+        facts = self.facts[key]
+        facts.cycle |= row.get("chain_is_cycle") == "TRUE"
+        if (serial := whole(row.get("sess_serial#"))) is not None:
+            facts.serials.add(serial)
+        if facts.event is None and row.get("in_wait") == "TRUE":
+            facts.event, facts.seconds = text(row.get("wait_event_text")), number(row.get("in_wait_secs"))
+        if row.get("blocker_is_valid") == "FALSE":
+            facts.free = True
+        blocker = looks.key(row.get("blocker_instance"), row.get("blocker_sid"))
+        if blocker is not None and blocker != key:
+            self._chained[key] = blocker
+            if (serial := whole(row.get("blocker_sess_serial#"))) is not None:
+                self.facts[blocker].serials.add(serial)
+
+    def _hanging(self) -> list[Row]:
+        """Waiting sessions that hang, and those that wait for the same."""
+        known = [(row, self.looks.cache_of(row)) for row in self.looks.waiters]
+        stuck = {
+            (row.get("event"), cache)
+            for row, cache in known
+            if cache is not None
+            and row.get("type") != "BACKGROUND"
+            and (number(row.get("wait_time_micro")) or 0.0) >= HANGS_AFTER_MICRO
+        }
+        return [row for row, cache in known if (row.get("event"), cache) in stuck]
+
+    def _named(self, waiting: Iterable[Row]) -> set[SessionKey]:
+        """Sessions that others wait for, by any source."""
+        rows = [*waiting, *self.looks.sessions, *self.looks.holders]
+        named = {key for row in rows for kind in ("blocking", "final_blocking") if (key := self.looks.named(row, kind))}
+        holding = {key for key, facts in self.facts.items() if facts.entries}
+        return named | holding | set(self._chained.values())
+
+    # Edges
+
+    def _lead(self, key: SessionKey) -> None:
+        """The edges of a session that others wait for."""
+        facts = self.facts[key]
+        row = {**facts.row, "event": facts.event}
+        final, edges = self.looks.named(facts.row, "final_blocking"), self.ahead[key]
+        direct, chained = self._say(edges, row, key)
+        if not edges and final is not None and final != key:
+            edges.append(Edge(final, ("v$session",), direct=False))
+        if not edges and facts.event == ROW_CACHE_LOCK_EVENT:
+            for holder in sorted(self._holders_of(self.looks.cache_of(row)) - {key}, key=str):
+                self._join(edges, row, holder, "v$rowcache_parent")
+        if direct is not None and chained is not None and direct != chained:
+            self._disagree(f"session {at(key)} waits", {"v$session": {direct}, "v$wait_chains": {chained}})
+
+    def _say(self, edges: list[Edge], row: Row, key: SessionKey | None) -> tuple[SessionKey | None, SessionKey | None]:
+        """The sessions that v$session and v$wait_chains name as blocker of a session, joined to its edges."""
+        direct = self.looks.named(row, "blocking")
+        chained = None if key is None else self._chained.get(key)
+        if direct is not None and direct != key:
+            self._join(edges, row, direct, "v$session")
+        if chained is not None and chained != key:
+            self._join(edges, row, chained, "v$wait_chains")
+        return direct, chained
+
+    def _holders_of(self, cache: str | None) -> set[SessionKey]:
+        """Sessions that v$rowcache_parent shows as holders of entries of a cache that others ask for."""
+        return {key for key, facts in self.facts.items() if any(_cache(entry) == cache for entry in facts.entries)}
+
+    def _join(self, edges: list[Edge], row: Row, ahead: SessionKey, source: ChainSource) -> None:
+        """One more edge, or one more source of an edge that is there."""
+        for place, edge in enumerate(edges):
+            if edge.ahead == ahead and edge.direct:
+                edges[place] = Edge(ahead, tuple(dict.fromkeys((*edge.sources, source))), True, edge.mode)
+                return
+        edges.append(Edge(ahead, (source,), True, self._mode(row, ahead)))
+
+    def _mode(self, row: Row, ahead: SessionKey) -> Holding:
+        """The mode in which a session holds what a row waits for."""
+        event = text(row.get("event")) or ""
+        if event == ROW_CACHE_LOCK_EVENT:
+            cache = self.looks.cache_of(row)
+            entries = [entry for entry in self.facts[ahead].entries if _cache(entry) == cache]
+            return _agreed({MODES.get(whole(entry.get("lock_mode")) or 0, "unknown") for entry in entries})
+        if event.startswith("enq: ") and ahead[0] == self.looks.own:
+            return _agreed(set(self._enqueue_modes(row, ahead)))
+        return "unknown"
+
+    def _enqueue_modes(self, row: Row, ahead: SessionKey) -> Iterator[Holding]:
+        packed = whole(row.get("p1"))
+        if packed is None or row.get("p2") is None or row.get("p3") is None:
+            return
+        kind = chr(packed >> 24 & 0xFF) + chr(packed >> 16 & 0xFF)
+        for lock in self.looks.locks:
+            same = (lock.get("type"), whole(lock.get("id1")), whole(lock.get("id2"))) == (
+                kind,
+                whole(row.get("p2")),
+                whole(row.get("p3")),
+            )
+            if same and whole(lock.get("sid")) == ahead[1]:
+                yield "exclusive" if whole(lock.get("lmode")) == ENQUEUE_EXCLUSIVE else "share"
+
+    # Those that nobody waits for
+
+    def _grouped(self, rows: Iterable[Row]) -> Iterator[WaiterRows]:
+        looks = self.looks
+        alike: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+        for row in rows:
+            key = looks.here(row)
+            if key is not None and (serial := whole(row.get("serial#"))) is not None:
+                self.facts[key].serials.add(serial)
+            chained = None if key is None else self._chained.get(key)
+            blockers = looks.named(row, "blocking"), looks.named(row, "final_blocking"), chained
+            alike[(row.get("event"), looks.cache_of(row), row.get("type"), *blockers)].append(row)
+        for (event, cache, *_), same in alike.items():
+            yield WaiterRows(same, str(event), str(cache), len(same))
+
+    def _attach(self, group: WaiterRows) -> None:
+        """The edges of sessions that wait alike: to the blocker that a view names, else to the holder of the entry."""
+        row = group.rows[0]
+        direct, chained = self._say(group.edges, row, self.looks.here(row))
+        if direct is not None and chained is not None and not self._meet({direct}, {chained}):
+            self._disagree(f"{_who(group)} waits", {"v$session": {direct}, "v$wait_chains": {chained}})
+        if (final := self.looks.named(row, "final_blocking")) is not None:
+            self._attach_final(group, final)
+        holders = self._holders_of(group.cache) if group.event == ROW_CACHE_LOCK_EVENT else set()
+        named = {edge.ahead for edge in group.edges}
+        meets = self._meet(named, holders)
+        if holders and not meets and named:
+            by_source = {
+                source: {edge.ahead for edge in group.edges if source in edge.sources}
+                for source in ("v$session", "v$wait_chains")
+            }
+            said = {source: keys for source, keys in by_source.items() if keys}
+            self._disagree(f"{_who(group)} waits", {**said, "v$rowcache_parent": holders})
+        elif holders and not named and len(holders) > 1:
+            group.count = 0  # who waits for which entry is not known; v$rowcache_parent counts the waiters of each
+        elif holders and not any(edge.direct for edge in group.edges):
+            group.edges = []
+            self._join_all(group, holders, named)
+        else:
+            self._join_all(group, holders & named, set())
+            return
+        if named and not meets:
+            self._join_all(group, holders, set())
+
+    def _join_all(self, group: WaiterRows, holders: set[SessionKey], named: set[SessionKey]) -> None:
+        """Edges to the holders of the entry. `named`: those that v$session names as final blocker as well."""
+        for holder in sorted(holders, key=str):
+            self._join(group.edges, group.rows[0], holder, "v$rowcache_parent")
+            if holder in named:
+                self._join(group.edges, group.rows[0], holder, "v$session")
+
+    def _attach_final(self, group: WaiterRows, final: SessionKey) -> None:
+        """The final blocker: behind the last one known, unless that one is at the end itself."""
+        named = {edge.ahead for edge in group.edges}
+        if not named:
+            group.edges.append(Edge(final, ("v$session",), direct=False))
+            return
+        reached = set().union(*map(self.reach, named))
+        if final in reached:
+            return
+        last = [key for key in reached if not self.ahead.get(key)]
+        if last and not any(self.facts[key].at_the_end for key in last):
+            for key in last:
+                self.ahead[key].append(Edge(final, ("v$session",), direct=False))
+            return
+        if last:
+            self._disagree(
+                f"the chain of {_who(group)} ends", {"v$session": {final}, "the sessions themselves": set(last)}
+            )
+            group.edges.append(Edge(final, ("v$session",), direct=False))
+
+    def _holders_alone(self) -> None:
+        """Sessions that v$rowcache_parent shows as holders, and that no listed waiter leads to: they have waiters as well."""
+        reached = {key for group in self.groups for edge in group.edges for key in self.reach(edge.ahead)}
+        for key, facts in list(self.facts.items()):
+            for entry in facts.entries:
+                if key in reached or not (whole(entry.get("waiters")) or 0):
+                    continue
+                cache = _cache(entry)
+                mode = MODES.get(whole(entry.get("lock_mode")) or 0, "unknown")
+                group = WaiterRows((), ROW_CACHE_LOCK_EVENT, cache, whole(entry.get("waiters")) or 0)
+                group.edges.append(Edge(key, ("v$rowcache_parent",), True, mode))
+                self.groups.append(group)
+
+    # Questions
+
+    def reach(self, start: SessionKey) -> set[SessionKey]:
+        """The session and all that it waits behind."""
+        seen, waiting = {start}, [start]
+        while waiting:
+            new = {edge.ahead for edge in self.ahead.get(waiting.pop(), ())} - seen
+            seen |= new
+            waiting.extend(new)
+        return seen
+
+    def serial(self, key: SessionKey) -> int | None:
+        """Its serial number. None if unknown, or if the looks saw two sessions with that SID."""
+        serials = self.facts[key].serials if key in self.facts else set()
+        return next(iter(serials)) if len(serials) == 1 else None
+
+    def fatal(self, key: SessionKey) -> bool | None:
+        """Whether Oracle calls it a critical background process. None if Oracle does not say."""
+        looks = self.looks
+        said = [
+            row.get("fatal_background") == "Y"
+            for row in looks.hang_sessions
+            if looks.key(row.get("instance"), row.get("sid")) == key
+        ]
+        said += [
+            row.get("fatal_background") == "Y"
+            for row in looks.hangs
+            if looks.key(row.get("victim_instance"), row.get("victim_session_id")) == key
+        ]
+        return any(said) if said else None
+
+    def _meet(self, some: set[SessionKey], others: set[SessionKey]) -> bool:
+        """Whether any of some waits behind any of the others, or is one of them, or the other way round."""
+        return any(other in self.reach(key) or key in self.reach(other) for key in some for other in others)
+
+    def _disagree(self, what: str, named: dict[str, set[SessionKey]]) -> None:
+        parts = [
+            f"{source} names {' and '.join(f'session {at(key)}' for key in sorted(keys, key=str))}"
+            for source, keys in named.items()
+        ]
+        said = (
+            f"{what} differently by source: {', '.join(parts)}",
+            frozenset(key for keys in named.values() for key in keys),
+        )
+        if said not in self.disagreements:
+            self.disagreements.append(said)
+
+
+def _cache(entry: Row) -> str:
+    """The cache of an entry, as waiting sessions name it."""
+    return text(entry.get("cache_name")) or unlisted(number(entry.get("cache#")))
+
+
+def _who(group: WaiterRows) -> str:
+    first = whole(group.longest.get("sid"))
+    others = f" and {group.count - 1} more" if group.count > 1 else ""
+    return f"session {first}{others}" if first is not None else f"{group.count} sessions"
+
+
+def _agreed(modes: set[Holding]) -> Holding:
+    """Exclusive only if nothing speaks against it."""
+    if modes == {"exclusive"}:
+        return "exclusive"
+    return "share" if "share" in modes and modes <= {"share", "exclusive"} else "unknown"

@@ -1,0 +1,79 @@
+"""A wait chain as a tree, for a terminal and as Markdown."""
+
+from collections.abc import Iterator
+
+from collectors.emergency import EMERGENCY_NOTICE
+from rules.chain_tree import WaitChain
+from rules.explanation.blockers import LEFT_ALONE, entry_words
+from rules.explanation.wait_chain import (
+    ACTION,
+    MOST_TREES,
+    entry_of,
+    heading,
+    queries,
+    remarks,
+    shown_first,
+    to_find,
+    tree,
+    why_no_command,
+)
+from rules.hang_model import Blockers
+from service.render.markdown import inline
+from service.render.parts import wrapped
+
+BRANCH = "└─ "
+
+
+def tree_lines(found: Blockers) -> Iterator[str]:
+    """The largest chains as trees, with what may be done, as lines for a terminal."""
+    for chain in shown_first(found.chains):
+        yield from wrapped(f"Wait chain: {heading(chain)}")
+        held = entry_of(chain, found)
+        for line in tree(chain, held):
+            yield from wrapped(f"{'   ' * (line.depth - 1)}{BRANCH}{line.text}" if line.depth else line.text, "  ")
+        yield from (line for words in remarks(chain) for line in wrapped(words, "  "))
+        if held is not None and (words := entry_words(held)):
+            yield from wrapped(words, "  ")
+        yield from _ending(chain)
+    yield from _rest(found)
+
+
+def _ending(chain: WaitChain) -> Iterator[str]:
+    if chain.action is None:
+        yield from wrapped(why_no_command(chain), "  ")
+        for missing in queries(chain):
+            yield from wrapped(f"{to_find(missing)}: {missing.query}", "    ")
+        return
+    yield from wrapped(f"{ACTION}:", "  ")
+    yield from wrapped(chain.action.command, "      ")
+    yield from wrapped(f"Where: {chain.action.where}.", "    ")
+    yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
+    yield from wrapped(f"Risk: {chain.action.risk}.", "    ")
+
+
+def _rest(found: Blockers) -> Iterator[str]:
+    if len(found.chains) > MOST_TREES:
+        yield from wrapped(f"{len(found.chains) - MOST_TREES} smaller chains are not shown.", "  ")
+    if found.unknown:
+        yield from wrapped(f"Nothing more is known: {found.unknown}.", "  ")
+    yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
+
+
+def tree_as_markdown(found: Blockers) -> Iterator[str]:
+    """The same as nested lists, commands as blocks of code."""
+    for chain in shown_first(found.chains):
+        yield f"\n### Wait chain: {inline(heading(chain))}\n"
+        held = entry_of(chain, found)
+        yield from (f"{'  ' * line.depth}- {inline(line.text)}" for line in tree(chain, held))
+        yield from (f"\n{inline(words)}" for words in remarks(chain))
+        if held is not None and (words := entry_words(held)):
+            yield f"\n{inline(words)}"
+        if chain.action is not None:
+            yield f"\n**{ACTION}** ({inline(chain.action.where)}):\n\n```sql\n{chain.action.command}\n```\n"
+            yield f"- **Why this session**: {inline(chain.action.why_safe)}."
+            yield f"- **Risk**: {inline(chain.action.risk)}."
+        else:
+            yield f"\n**{inline(why_no_command(chain))}**"
+            for missing in queries(chain):
+                yield f"\n{inline(to_find(missing))}:\n\n```sql\n{missing.query}\n```"
+    yield f"\n{inline(f'{LEFT_ALONE} {EMERGENCY_NOTICE}')}\n"

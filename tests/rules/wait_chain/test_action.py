@@ -1,0 +1,26 @@
+"""The one command that may end a chain: over thousands of generated hangs none is unsafe, and the right one is given."""
+
+from collections import Counter
+
+from rules.wait_chain.forest import wait_chains
+from tests.rules.wait_chain.worlds import world
+
+WORLDS = 5_000
+
+
+def test_no_command_is_unsafe_and_the_right_one_is_given_where_all_is_known() -> None:
+    tally: Counter[str] = Counter()
+    for seed in range(WORLDS):
+        made = world(seed)
+        chains = wait_chains(made.looks, made.platform)
+        given = [chain.action.command for chain in chains if chain.action]
+        assert len(given) <= 1, seed
+        assert given in ([], [made.right]), f"seed {seed}: {given}, right is {made.right}"
+        for chain in chains:
+            assert chain.action or chain.no_action or chain.missing, f"seed {seed}: no command and no reason"
+        if made.known and made.right is not None:
+            assert given == [made.right], f"seed {seed}: {[(c.no_action, c.missing, c.disagreements) for c in chains]}"
+            tally["right, all known"] += 1
+        tally["given" if given else "none"] += 1
+        tally[f"end is {made.end.kind}"] += 1
+    assert tally["right, all known"] >= WORLDS / 20 and tally["none"] >= WORLDS / 2, tally
