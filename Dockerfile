@@ -34,7 +34,7 @@ COPY --from=build /opt/latchscope /opt/latchscope
 COPY --from=build --chown=10001:10001 /var/lib/latchscope /var/lib/latchscope
 # Where docker-compose.yml mounts the volumes for secrets: a new volume takes its owner from here, so nothing has to be root.
 COPY --from=build --chown=10001:10001 /generated /generated
-# For Oracle 11.2 only: --build-arg INSTANT_CLIENT=instantclient takes the folder of that name along, see docs/oracle-11.md.
+# For Oracle 11.2 only: --build-arg INSTANT_CLIENT=instantclient takes the folder of that name along, see docs/connect.md.
 ARG INSTANT_CLIENT=LICENSE
 COPY ${INSTANT_CLIENT} /opt/instantclient/
 ENV LD_LIBRARY_PATH=/opt/instantclient

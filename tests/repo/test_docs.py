@@ -78,12 +78,12 @@ def test_generated_parts_each_appear_on_one_page() -> None:
     assert text.count("<!-- end -->") == len(build.PARTS)
 
 
-# captures.md
+# reports.md
 
 
-def test_captures_page_example_is_a_capture_and_is_diagnosed() -> None:
-    (text,) = fenced("docs/captures.md", "json")
-    capture = load(text, "docs/captures.md")
+def test_reports_page_example_is_a_capture_and_is_diagnosed() -> None:
+    (text,) = fenced("docs/reports.md", "json")
+    capture = load(text, "docs/reports.md")
     delta = delta_of(capture)
     assert isinstance(delta, Delta)
     assert delta.basis.seconds == 30
@@ -95,12 +95,12 @@ def test_captures_page_example_is_a_capture_and_is_diagnosed() -> None:
     assert "usage" not in absent
 
 
-def test_captures_page_describes_every_member() -> None:
-    (text,) = fenced("docs/captures.md", "json")
+def test_reports_page_describes_every_member() -> None:
+    (text,) = fenced("docs/reports.md", "json")
     told = json.loads(text)
     first, last = told["snapshots"]
     members = {*told, *last, *first["views"]["v$latch_children"], *told["confirmations"][0]}
-    described = {row[0].strip("`") for row in table("docs/captures.md")}
+    described = {row[0].strip("`") for row in table("docs/reports.md")}
     assert members <= described
 
 
