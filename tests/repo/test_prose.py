@@ -81,7 +81,9 @@ def prose_of(text: str) -> str:
     """The comments, help and sentences of a Makefile, Dockerfile or YAML: what is neither a key nor an expression."""
     lines = MARKUP.sub("", text).splitlines()
     comments = [line.partition("#")[2].lstrip("#") for line in lines if re.search(r"(?:^|\s)#", line)]
-    sentences = [line for line in lines if re.match(r"\s+\w[^=:#]* [^=]*$", line) and not re.search(r"\w_\w|\w:\w", line)]
+    sentences = [
+        line for line in lines if re.match(r"\s+\w[^=:#]* [^=]*$", line) and not re.search(r"\w_\w|\w:\w", line)
+    ]
     return "\n".join([*comments, *sentences])
 
 
