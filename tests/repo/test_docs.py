@@ -234,6 +234,14 @@ def test_table_of_paths_is_that_of_rest(stage: Stage) -> None:
 # every page
 
 
+def test_documents_keep_their_size() -> None:
+    """What only tells how we got here goes, so that somebody reads the rest."""
+    decisions, changes = document("DECISIONS.md"), document("CHANGELOG.md")
+    assert len(re.findall(r"^### ", decisions, re.M)) <= 50 and len(decisions.encode()) <= 25_000
+    assert len(changes.encode()) <= 15_000
+    assert len(list((ROOT / "docs").glob("*.md"))) <= 24
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
