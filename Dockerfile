@@ -3,8 +3,8 @@ FROM python:3.13.16-slim-bookworm AS build
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/latchscope NO_MKDOCS_2_WARNING=1
 RUN ["pip", "install", "--no-cache-dir", "--disable-pip-version-check", "uv==0.13.8"]
 WORKDIR /src
-# First what changes rarely: the dependencies, with the hashes of the lock file, and the extras that serve: the terminal view is
-# for a person's own machine.
+# Dependencies first, because they change rarely: with the hashes of the lock file, and the extras that `serve` uses. The terminal
+# view is for your own machine.
 COPY pyproject.toml uv.lock ./
 RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-install-project"]
 COPY README.md LICENSE ./
@@ -30,11 +30,11 @@ LABEL org.opencontainers.image.title="latchscope" \
       org.opencontainers.image.version="0.2.0"
 ENV PATH=/opt/latchscope/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 COPY --from=build /opt/latchscope /opt/latchscope
-# The only folder the service writes to: the store, when it is a SQLite file.
+# The only folder that the service writes to: a SQLite store.
 COPY --from=build --chown=10001:10001 /var/lib/latchscope /var/lib/latchscope
 # Where docker-compose.yml mounts the volumes for secrets: a new volume takes its owner from here, so nothing has to be root.
 COPY --from=build --chown=10001:10001 /generated /generated
-# For Oracle 11.2 only: --build-arg INSTANT_CLIENT=instantclient takes the folder of that name along, see docs/oracle-11.md.
+# For Oracle 11.2 only: --build-arg INSTANT_CLIENT=instantclient takes the folder of that name along, see docs/connect.md.
 ARG INSTANT_CLIENT=LICENSE
 COPY ${INSTANT_CLIENT} /opt/instantclient/
 ENV LD_LIBRARY_PATH=/opt/instantclient

@@ -14,23 +14,23 @@ RUN := $(UV) run --frozen --all-extras
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-# The demo wants pages behind its links, and starts without them rather than not at all; who changes a page runs `make site`.
+# The links of the demo lead to the documentation. The demo starts without it if it cannot be built; after a change of a page run `make site`.
 demo: .venv/.ready  ## the service on 127.0.0.1:8000 with scripted databases
 	@test -f service/site/index.html || why=$$(NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet 2>&1) || { rm -rf service/site; \
 	  echo "make demo: starts without /docs/, which could not be built: $$(echo "$$why" | tail -n 1); 'make site' says more" >&2; }
 	@echo "make demo: open http://127.0.0.1:$(PORT)/ in a browser once the service listens; Ctrl-C ends it"
 	@$(RUN) latchscope demo --port $(PORT)
 
-demo-wire: .venv/.ready  ## the same through the real driver and a listener of our own, polled every 10 s
+demo-wire: .venv/.ready  ## the demo through the real driver and our own stand-in of Oracle, polled every 10 s
 	$(RUN) python -m tests.oracle_standin.demo_wire --port $(PORT)
 
 # The interpreters that tests start should find what the first one compiled.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.ready  ## every test, on every core there is
+test: .venv/.ready  ## every test, on every core
 	@echo "make test: every test on every core; this takes some minutes, and Ctrl-C ends it"
 	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not soak and not oracle"
 
-# Asked for before anything is installed; passwords come from the environment, so that no list of processes shows them.
+# Checked before anything is installed. Passwords come from the environment, so that no list of processes shows them.
 test-live-needs:
 	@test -n "$(DSN)" && test -n "$$LATCHSCOPE_TEST_USER" && test -n "$$LATCHSCOPE_TEST_PASSWORD" \
 	  || { echo "test-live needs DSN=host:port/service, and LATCHSCOPE_TEST_USER and LATCHSCOPE_TEST_PASSWORD in the environment" \
@@ -50,7 +50,7 @@ check: .venv/.ready  ## format, lint, types, import contracts, tests
 	$(RUN) lint-imports
 	$(MAKE) test
 
-format: .venv/.ready  ## let ruff put the code in order
+format: .venv/.ready  ## format and fix the code with ruff
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
 
@@ -80,10 +80,10 @@ soak: .venv/.ready  ## the long forms: outages, storms, crashes
 	$(RUN) pytest -q -m soak -s
 	HYPOTHESIS_PROFILE=soak $(RUN) pytest -q -n auto --dist worksteal -m "not soak and not oracle" tests/rules tests/collectors
 
-clean:  ## forget what was installed here
+clean:  ## delete what was installed here
 	rm -rf .venv .uv
 
-# A new user should not wait without knowing for what; nothing is said where nothing is to be installed.
+# A new user should know what the wait is for. If nothing is to be installed, there is no message.
 .venv/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 	@count=$$($(UV) sync --frozen --all-extras --dry-run 2>&1 | grep -c '^ + '); test "$$count" -eq 0 || \
 	  echo "make: installing $$count packages into .venv; this can take some minutes, and later runs skip it"

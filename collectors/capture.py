@@ -1,4 +1,4 @@
-"""Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/captures.md."""
+"""Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/reports.md."""
 
 import json
 import sys
@@ -99,7 +99,7 @@ def load(text: str | bytes, name: str) -> Capture:
     """Read the text of a capture file; `name` is its name in errors. Raises InputError, one line each."""
     document = _object(_parse(text, name), f"{name}: the document")
     if document.get("format") != FORMAT:
-        raise InputError(f'{name} is JSON but not a capture: "format" must be "{FORMAT}" (see docs/captures.md)')
+        raise InputError(f'{name} is JSON but not a capture: "format" must be "{FORMAT}" (see docs/reports.md)')
     if type(document.get("version")) is not int or document["version"] != VERSION:
         raise InputError(
             f"{name} is a capture of version {document.get('version')!r}; this latchscope reads version {VERSION}"

@@ -99,7 +99,7 @@ def prepare(mode: Literal["thin", "thick"], client: Path | None = None) -> None:
         else:
             oracledb.init_oracle_client(lib_dir=str(client) if client else None)
     except oracledb.Error as error:
-        raise SetupError(f"{mode} mode cannot be used: {brief(error)}; see docs/oracle-11.md") from None
+        raise SetupError(f"{mode} mode cannot be used: {brief(error)}; see docs/connect.md") from None
 
 
 class OracleConnection:

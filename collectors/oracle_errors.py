@@ -116,7 +116,7 @@ def classified(error: Exception) -> SessionError | StatementError:
     if found & STARTING:
         return StartingError(message)
     if "DPY-3010" in found:
-        return SetupError(f"{message}: Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md")
+        return SetupError(f"{message}: Oracle 11.2 needs thick mode, in a process of its own; see docs/connect.md")
     if ENCRYPTED.search(said):
         return SetupError(
             f"{message}: the server demands native network encryption, which thin mode does not have; use TCPS, or thick mode "

@@ -222,7 +222,9 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
     for each in wanted:
         if each.setting:
             yield from (
-                f"-- {line}" for text in grant_lines([each.granted_on], kind, user, release) for line in text.splitlines()
+                f"-- {line}"
+                for text in grant_lines([each.granted_on], kind, user, release)
+                for line in text.splitlines()
             )
 
 

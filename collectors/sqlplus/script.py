@@ -2,7 +2,7 @@
 
 Plain SELECTs, so that rows reach the file as they come and a DBA can read them. Each prints records without
 blanks, `{ls|part|view|row/rows|length|cells}`, which survive any wrapping; a last record `end` with the names of the
-columns proves that the statement ran to its end. See docs/script.md.
+columns proves that the statement ran to its end. See docs/reports.md.
 """
 
 import re

@@ -37,11 +37,11 @@ def capture(
 
 def holders(
     database: Annotated[str, typer.Argument(help="name in the configuration")],
-    seconds: Annotated[float, typer.Option(min=0.1, max=MOST_SECONDS, help="most seconds to look")] = 2.0,
-    looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="most looks")] = MOST_LOOKS,
+    seconds: Annotated[float, typer.Option(min=0.1, max=MOST_SECONDS, help="most seconds for the samples")] = 2.0,
+    looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="most samples")] = MOST_LOOKS,
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Profile who holds the row cache latch right now, and how long: many looks in one statement, on request only."""
+    """Profile who holds the row cache latch right now, and how long: many samples in one statement, on request only."""
     chosen = settings_of(config)
     (target,) = named_databases(chosen, [database])
     try:

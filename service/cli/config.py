@@ -27,8 +27,8 @@ def validate(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="the configuration to read", show_default=str(CONFIG))
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="the same, as other commands take it", show_default=False)] = None,
-    insecure: Annotated[bool, typer.Option(help="judge it as what `serve --insecure` gets")] = False,
+    config: Annotated[Path | None, typer.Option(help="alias of FILE, as in other commands", show_default=False)] = None,
+    insecure: Annotated[bool, typer.Option(help="allow what `serve --insecure` allows")] = False,
 ) -> None:
     """Name every mistake of a configuration with its line and the way out. Exit 2 if there is one; connects to nothing."""
     if file is not None and config is not None:

@@ -45,7 +45,7 @@ def diagnose(
     ],
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
-    fail_on: Annotated[Severity | None, typer.Option(help="exit 1 when anything this severe is found")] = None,
+    fail_on: Annotated[Severity | None, typer.Option(help="exit 1 if a finding has at least this severity")] = None,
     fail_on_unknown: Annotated[
         bool, typer.Option("--fail-on-unknown", help="exit 3 when an input could not be judged")
     ] = False,

@@ -16,9 +16,7 @@ from service.cli.messages import fail
 def grants(
     user: Annotated[
         str,
-        typer.Option(
-            help="the user latchscope logs in as; for cdb, the default kind, and standby a C## is put before it"
-        ),
+        typer.Option(help="Oracle user for latchscope (prefixed with C## for cdb and standby)"),
     ] = "LATCHSCOPE",
     kind: Annotated[str, typer.Option("--for", metavar="KIND", help=KIND_HELP)] = "cdb",
     confirm: Annotated[

@@ -28,7 +28,7 @@ _REST = """
 # defaults: {interval: 15s}            # time between polls, at least 10 s
 # auth: {tokens_file: /run/secrets/tokens}
 # public_url: https://latchscope.example.com
-# notifications:                       # who receives troubles, see docs/notifications.md
+# notifications:                       # who gets messages, see docs/integrations.md
 #   - {name: dba-team, url_file: /run/secrets/dba-team}
 """
 

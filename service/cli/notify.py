@@ -28,7 +28,7 @@ def send_test(
     settings = settings_of(config)
     known = {receiver.target: receiver for receiver in receivers(settings)}
     if not known:
-        fail(f"{config} has no receivers; add `notifications` or `webhooks`, see docs/notifications.md")
+        fail(f"{config} has no receivers; add `notifications` or `webhooks`, see docs/integrations.md")
     for name in names or ():
         if name not in known:
             fail(f"`notifications` and `webhooks` have no {name}; the names are: {', '.join(known)}")

@@ -14,7 +14,7 @@ from rules.cause import Cause
 def script(
     seconds: Annotated[int, typer.Option(min=10, max=600, help="seconds between the two snapshots")] = 30,
     samples: Annotated[
-        int, typer.Option(min=0, max=LONGEST_BURST, help="looks at waiting sessions in between, at most one a second")
+        int, typer.Option(min=0, max=LONGEST_BURST, help="samples of waiting sessions in between, at most one a second")
     ] = 30,
     confirm: Annotated[
         str,

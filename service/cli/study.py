@@ -99,7 +99,7 @@ def study_parallel(file: TableArgument, column: ColumnOption = None, format: For
 def study_cpu(
     file: Annotated[str, typer.Argument(metavar="FILE", help="what `perf stat` printed; - reads standard input")],
     against: Annotated[
-        str | None, typer.Option(metavar="FILE", help="other counters: how much longer is a hold?")
+        str | None, typer.Option(metavar="FILE", help="second counter file, to compare hold times with")
     ] = None,
     holder: Annotated[
         bool, typer.Option("--holder", help="the counters are those of the code that holds the latch")
@@ -120,7 +120,7 @@ def study_cpu(
 @study_cli.command("timer")
 def study_timer(
     granularity: Annotated[str, typer.Option(metavar="TIME", help="of the new timer, such as 1ms or 100us")],
-    need: Annotated[str, typer.Option(metavar="TIME", help="how long a waiter needs to wait on average")],
+    need: Annotated[str, typer.Option(metavar="TIME", help="mean wait that a waiter needs")],
     before: Annotated[str, typer.Option(metavar="TIME", help="granularity of the current timer")] = "10ms",
     format: FormatOption = StudyFormat.TEXT,
 ) -> None:

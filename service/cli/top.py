@@ -27,7 +27,7 @@ def top(
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="scripted databases, to try it out")] = False,
-    interval: Annotated[float, typer.Option(min=1, max=60, help="seconds between two looks")] = 2.0,
+    interval: Annotated[float, typer.Option(min=1, max=60, help="seconds between two refreshes")] = 2.0,
     config: ConfigOption = CONFIG,
 ) -> None:
     """Watch in the terminal: the fleet, then a database with its chain, hot children, caches and who waits."""

@@ -29,7 +29,7 @@ def whatif(
         str | None, typer.Option(help="cache of the child latch; default: the child with most sleeps")
     ] = None,
     gets: Annotated[
-        str | None, typer.Option(metavar="FACTOR", help="gets per unit of work: 0.2 or 20% is a fall of 80 %")
+        str | None, typer.Option(metavar="FACTOR", help="multiply gets by this: 0.2 or 20% for 80 % fewer")
     ] = None,
     children: Annotated[str | None, typer.Option(metavar="NUMBER", help="latches instead of one")] = None,
     batch: Annotated[str | None, typer.Option(metavar="NUMBER", help="units of work per get; needs --hold")] = None,

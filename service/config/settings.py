@@ -192,7 +192,7 @@ class Settings(BaseSettings):
     webhooks: list[WebhookSettings] = []
     """Receivers of an episode's begin, worsening or end by webhook, one entry each. See [below](#webhooks)."""
     notifications: list[NotificationSettings] = []
-    """Receivers of episodes by chat, pager or mail, one entry each. See [notifications.md](notifications.md)."""
+    """Receivers of episodes by chat, pager or mail, one entry each. See [integrations.md](integrations.md#notifications)."""
     telemetry: TelemetrySettings = TelemetrySettings()
     replica: ReplicaSettings = ReplicaSettings()
     fleet: FleetSettings = FleetSettings()

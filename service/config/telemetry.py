@@ -17,7 +17,7 @@ class TelemetrySettings(BaseModel):
     """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for log collectors."""
     otlp: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
     """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/metrics` and
-    `/v1/logs` are added. See [telemetry.md](telemetry.md)."""
+    `/v1/logs` are added. See [integrations.md](integrations.md#opentelemetry)."""
     headers_file: Path | None = None
     """File with headers for that collector, one `name: value` per line, such as `Authorization: Bearer …`. Read at each
     attempt."""

@@ -363,7 +363,7 @@ def test_thick_mode_without_instant_client_is_one_clear_line() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS)
     last = done.stderr.strip().splitlines()[-1]
     assert "SetupError: thick mode cannot be used: DPI-1047: Cannot locate a 64-bit Oracle Client library" in last
-    assert last.endswith("see docs/oracle-11.md") and "http" not in last
+    assert last.endswith("see docs/connect.md") and "http" not in last
 
 
 def test_process_keeps_its_driver_mode() -> None:

@@ -40,7 +40,7 @@ def test_documented_deadlines_are_the_ones_in_force() -> None:
     assert told["the goodbye"] == f"{deadlines.close:g} s"
 
 
-@each("page", ["oracle.md", "oracle-11.md", "security.md", "unproven.md"])
+@each("page", ["oracle.md", "connect.md", "security.md", "unproven.md"])
 def test_links_of_the_page_lead_somewhere(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     for target, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", text):

@@ -117,7 +117,7 @@ def test_old_server_is_a_setup_error_that_names_thick_mode() -> None:
         )
     )
     assert type(found) is SetupError
-    assert "Oracle 11.2 needs thick mode, in a process of its own; see docs/oracle-11.md" in str(found)
+    assert "Oracle 11.2 needs thick mode, in a process of its own; see docs/connect.md" in str(found)
 
 
 def test_brief_is_one_line_without_links_and_ids() -> None:

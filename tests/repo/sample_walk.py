@@ -27,7 +27,7 @@ from tests.repo.tracing import Tracer
 HOME = Path(__file__).resolve().parents[2]
 ORIGIN = ("collectors/views/latch_children.py", "collectors/oracle.py")
 GOAL = 48
-"""The length of the walk with all later additions. DECISIONS.md, 138, lists those files and why they stay."""
+"""The length of the walk with all later additions."""
 ASKED_AT_MOST = 100
 SCENARIO = "undo-storm"
 TROUBLE, STEP = 50.0, 10.0

@@ -78,12 +78,12 @@ def test_generated_parts_each_appear_on_one_page() -> None:
     assert text.count("<!-- end -->") == len(build.PARTS)
 
 
-# captures.md
+# reports.md
 
 
-def test_captures_page_example_is_a_capture_and_is_diagnosed() -> None:
-    (text,) = fenced("docs/captures.md", "json")
-    capture = load(text, "docs/captures.md")
+def test_reports_page_example_is_a_capture_and_is_diagnosed() -> None:
+    (text,) = fenced("docs/reports.md", "json")
+    capture = load(text, "docs/reports.md")
     delta = delta_of(capture)
     assert isinstance(delta, Delta)
     assert delta.basis.seconds == 30
@@ -95,12 +95,12 @@ def test_captures_page_example_is_a_capture_and_is_diagnosed() -> None:
     assert "usage" not in absent
 
 
-def test_captures_page_describes_every_member() -> None:
-    (text,) = fenced("docs/captures.md", "json")
+def test_reports_page_describes_every_member() -> None:
+    (text,) = fenced("docs/reports.md", "json")
     told = json.loads(text)
     first, last = told["snapshots"]
     members = {*told, *last, *first["views"]["v$latch_children"], *told["confirmations"][0]}
-    described = {row[0].strip("`") for row in table("docs/captures.md")}
+    described = {row[0].strip("`") for row in table("docs/reports.md")}
     assert members <= described
 
 
@@ -232,6 +232,14 @@ def test_table_of_paths_is_that_of_rest(stage: Stage) -> None:
 
 
 # every page
+
+
+def test_documents_keep_their_size() -> None:
+    """What only tells how we got here goes, so that somebody reads the rest."""
+    decisions, changes = document("DECISIONS.md"), document("CHANGELOG.md")
+    assert len(re.findall(r"^### ", decisions, re.M)) <= 50 and len(decisions.encode()) <= 25_000
+    assert len(changes.encode()) <= 15_000
+    assert len(list((ROOT / "docs").glob("*.md"))) <= 24
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -10,10 +10,18 @@ PAGES = (
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     ROOT / "DECISIONS.md",
+    ROOT / "SECURITY.md",
     ROOT / "rules" / "causes" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "dashboards" / "runbooks").glob("*.md")),
 )
+FILES = (
+    ROOT / "Makefile",
+    ROOT / "Dockerfile",
+    ROOT / "docker-compose.yml",
+    *sorted(path for end in ("*.yml", "*.yaml") for path in (ROOT / "dashboards").rglob(end)),
+)
+"""Files whose comments and descriptions people read."""
 SHOWN = (
     *sorted((ROOT / "service" / "web" / "templates").glob("*.html")),
     *sorted(path for path in (ROOT / "rules" / "causes").glob("*.yaml") if ".cases." not in path.name),
@@ -55,20 +63,43 @@ PHRASES = (
     r"the dearest",
     r"likeness of",
 )
+RENAMED = re.compile(r"\b(?:troubles?|easing|surfaces?)\b", re.IGNORECASE)
+"""Names of the code and of JSON for what documents call a problem, recovering and a kind of wait."""
 PLAIN = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)
 MARKUP = re.compile(r"<[^>]+>|\{[{%#].*?[}%#]\}", re.DOTALL)
 EXAMPLES = re.compile(r"^\| before \| after \|\n.*?\n\n", re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"<!-- made:.*?<!-- end -->|^ *```.*?^ *```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 
-def found(text: str) -> list[str]:
+def found(text: str, phrases: re.Pattern[str] = PLAIN) -> list[str]:
     """Each phrase with its line. Code and generated parts are left out."""
     prose = NOT_PROSE.sub(lambda part: "\n" * part[0].count("\n"), EXAMPLES.sub("", text))
-    return [f"{match[0]!r} in: {line.strip()[:120]}" for line in prose.splitlines() for match in PLAIN.finditer(line)]
+    return [f"{match[0]!r} in: {line.strip()[:120]}" for line in prose.splitlines() for match in phrases.finditer(line)]
+
+
+def prose_of(text: str) -> str:
+    """The comments, help and sentences of a Makefile, Dockerfile or YAML: what is neither a key nor an expression."""
+    lines = MARKUP.sub("", text).splitlines()
+    comments = [line.partition("#")[2].lstrip("#") for line in lines if re.search(r"(?:^|\s)#", line)]
+    sentences = [
+        line for line in lines if re.match(r"\s+\w[^=:#]* [^=]*$", line) and not re.search(r"\w_\w|\w:\w", line)
+    ]
+    return "\n".join([*comments, *sentences])
 
 
 def test_pages_are_in_plain_english() -> None:
     assert {page.name: said for page in PAGES if (said := found(page.read_text(encoding="utf-8")))} == {}
+
+
+def test_pages_use_the_words_of_the_reader() -> None:
+    assert {page.name: said for page in PAGES if (said := found(page.read_text(encoding="utf-8"), RENAMED))} == {}
+
+
+def test_comments_and_descriptions_are_in_plain_english() -> None:
+    texts = {str(path.relative_to(ROOT)): prose_of(path.read_text(encoding="utf-8")) for path in FILES}
+    assert {name: said for name, text in texts.items() if (said := found(text) + found(text, RENAMED))} == {}
+    assert "is down, cannot be scraped" in texts["dashboards/prometheus/alerts.yml"]
+    assert "the service on 127.0.0.1" in texts["Makefile"] and "Passwords are generated" in texts["docker-compose.yml"]
 
 
 def test_what_pages_and_causes_show_is_in_plain_english() -> None:

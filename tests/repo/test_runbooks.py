@@ -22,7 +22,7 @@ from tests.service.stage import Client
 ROOT = Path(__file__).resolve().parents[2]
 PROMETHEUS = ROOT / "dashboards" / "prometheus"
 PAGES = sorted((ROOT / "dashboards" / "runbooks").glob("*.md"))
-GUIDE = ROOT / "docs" / "alerting.md"
+GUIDE = ROOT / "docs" / "dashboards.md"
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 METRIC = re.compile(r"\b(?:[a-z_]+:)?latchscope_[a-z0-9_]+(?::[a-z0-9_]+)?\b")

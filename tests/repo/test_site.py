@@ -82,7 +82,7 @@ def test_browser_may_run_what_stands_in_the_pages_and_nothing_else(site: Path) -
 def test_service_without_the_site_says_how_to_build_it(tmp_path: Path) -> None:
     app = FastAPI()
     app.mount("/docs", Documentation(tmp_path / "none"))
-    answer = Client(app).get("/docs/tour.html")
+    answer = Client(app).get("/docs/faq.html")
     assert answer.status_code == 404 and "make site" in answer.text and "default-src 'none'" in str(answer.headers)
 
 

@@ -1,4 +1,4 @@
-"""docs/studies.md: every command on it runs and prints what the page shows."""
+"""The studies of docs/before-after.md: every command on it runs and prints what the page shows."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from service.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/before-after.md").read_text(encoding="utf-8").partition("\n## Studies\n")[2]
 EXAMPLES = {
     found[1]: found[2]
     for found in re.finditer(r"^```\n\$ \.venv/bin/(latchscope [^\n]+)\n(.*?)^```", PAGE, re.M | re.S)

@@ -17,7 +17,7 @@ def document(name: str) -> str:
 
 
 def test_tour_tells_the_times_of_the_scripted_storm() -> None:
-    (row,) = (line for line in document("docs/tour.md").splitlines() if line.startswith("| `undo-storm`"))
+    (row,) = (line for line in document("docs/first-incident.md").splitlines() if line.startswith("| `undo-storm`"))
     calm = next(seconds for seconds, load in UNDO_STORM.loop if load == HEALTHY)
     ((eased, _),) = UNDO_STORM.marks
     period = sum(seconds for seconds, _ in UNDO_STORM.loop)
@@ -30,7 +30,7 @@ def test_tour_tells_the_times_of_the_scripted_storm() -> None:
 
 def test_tour_tells_the_figures_that_its_what_if_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    tour = " ".join(document("docs/tour.md").split())
+    tour = " ".join(document("docs/first-incident.md").split())
     (asked,) = re.findall(r"bin/latchscope (whatif \S+ --gets \S+)", tour)
     told = " ".join(CliRunner().invoke(cli, asked.split()).stdout.split())
     (before, after, least, most) = re.findall(r"misses (\S+ %) → (\S+ %) \((\S+ %) to (\S+ %)\) of gets", told)[0]
@@ -41,7 +41,7 @@ def test_tour_tells_the_figures_that_its_what_if_prints(monkeypatch: pytest.Monk
 def test_first_pages_name_another_port_and_what_is_unproven() -> None:
     target = "make demo PORT=8123"
     assert target in document("README.md")
-    assert target in document("docs/tour.md")
+    assert target in document("docs/first-incident.md")
     before_start = document("README.md").partition("make demo\n")[0]
     assert "docs/unproven.md" in before_start
     assert "make test-live DSN=" in before_start

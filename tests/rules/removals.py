@@ -73,7 +73,7 @@ class Removal:
 
 
 def concluding(told: Told) -> bool:
-    """Whether everything of a case was read. That is false for a report, and for totals from a ticket (DECISIONS 50)."""
+    """Whether everything of a case was read. That is false for a report, and for totals from a ticket."""
     return told.case.source == "views" and told.case.basis == "interval"
 
 

@@ -55,13 +55,13 @@ SECTIONS = (("Fleet", "/"), ("Reports", "/reports"), ("Causes", "/causes"), ("Ru
 GUIDES = (
     (re.compile(r"/db/[^/]+/history$"), "history.html"),
     (re.compile(r"/db/[^/]+/compare$"), "before-after.html"),
-    (re.compile(r"/db/[^/]+/whatif$"), "whatif.html"),
+    (re.compile(r"/db/[^/]+/whatif$"), "before-after.html#what-if"),
     (re.compile(r"/db/"), "reading.html"),
     (re.compile(r"/reports"), "reports.html"),
     (re.compile(r"/causes"), "causes.html"),
-    (re.compile(r"/runbooks"), "alerting.html"),
+    (re.compile(r"/runbooks"), "dashboards.html#alerts"),
     (re.compile(r"/sign-in"), "security.html"),
-    (re.compile(r"/"), "tour.html"),
+    (re.compile(r"/"), "first-incident.html"),
 )
 """The page of the documentation for a page: the first whose pattern matches its address."""
 

@@ -357,7 +357,7 @@ def test_notes_name_the_views_of_a_newer_script() -> None:
 
 
 def test_document_example_is_whole() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "script.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
     (latch,) = (section for key, section in sections(page).items() if key == ("1", "v$latch"))
     assert latch.whole and [row["sleeps"] for row in latch.table()] == ["658", "0"]
 
@@ -369,7 +369,7 @@ def test_echoed_script_does_not_pass_for_its_results() -> None:
 
 def test_looks_like_spool_rejects_other_files(incident: Capture) -> None:
     root = Path(__file__).resolve().parents[3]
-    for path in [*(root / "tests" / "golden").iterdir(), root / "README.md", root / "docs" / "captures.md"]:
+    for path in [*(root / "tests" / "golden").iterdir(), root / "README.md", root / "docs" / "rest.md"]:
         assert not looks_like_spool(path.read_bytes()), path
     assert not looks_like_spool(b"")
     assert looks_like_spool(mail(spooled(), 40).encode())
