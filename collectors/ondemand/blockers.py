@@ -43,7 +43,6 @@ STATEMENTS = (
         how_often=f"{MOST_ELSEWHERE} times a look at most; a look comes at most once a minute while sessions hang",
         deadline_seconds=LOOK_SECONDS,
     ),
-    *chains.STATEMENTS,
 )
 
 

@@ -63,14 +63,14 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
 @signal(unit="s", of="v$system_event", surface="lock", called="average wait for the lock that ended meanwhile")
 def average_finished_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average of the waits for row cache lock that ended in the interval, 0 if none ended. In a hang no long wait ends."""
-    if context.delta.basis.kind != "interval":
-        return Unknown("v$system_event", "there is no interval in which waits could end", "take a second snapshot")
     waits, micro = (
         context.delta.cell("v$system_event", "event", ROW_CACHE_LOCK_EVENT, column)
         for column in ("total_waits", "time_waited_micro")
     )
     if waits is None or micro is None:
-        return Unknown("v$system_event", "waits that ended are not known", "capture v$system_event twice", blocks=False)
+        return context.why_unknown("v$system_event", "total_waits")
+    if context.delta.basis.kind != "interval":
+        return Unknown("v$system_event", "there is no interval in which waits could end", "take a second snapshot")
     return Known(micro / waits / 1e6 if waits else 0.0, f"{waits:.0f} waits ended")
 
 

@@ -263,7 +263,7 @@ class ChainGraph:
     def _grouped(self, rows: Iterable[Row]) -> Iterator[WaiterRows]:
         looks = self.looks
         alike: dict[tuple[object, ...], list[Row]] = defaultdict(list)
-        for row in rows:
+        for row in sorted(rows, key=lambda row: whole(row.get("sid")) or 0):
             key = looks.here(row)
             if key is not None and (serial := whole(row.get("serial#"))) is not None:
                 self.facts[key].serials.add(serial)

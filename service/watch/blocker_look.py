@@ -54,7 +54,7 @@ class BlockerLook:
         if not self._enabled or fresh or _may_hang(snapshot):
             return
         self._warmed, self._warmed_at = connection, now
-        self._cold = warm_up(connection, snapshot)
+        self._cold = warm_up(connection, snapshot, wait_chains=self._wait_chains)
         for view, reading in self._cold.items():
             log.warning("%s: %s: %s", snapshot.database, view, reading.why)
 

@@ -35,8 +35,8 @@ RICH: Mapping[str, Sequence[Row]] = {
     **SICK,
     "waiting_sessions": [],
     "row_cache_blockers": [
-        {"sid": 9, "type": "BACKGROUND", "program": "oracle@db1 (LCK0)", "waiters": 3},
-        {"sid": 8, "type": "USER", "program": "JDBC Thin Client", "waiters": 1},
+        {"cache#": 3, "sid": 9, "type": "BACKGROUND", "program": "oracle@db1 (LCK0)", "waiters": 3},
+        {"cache#": 3, "sid": 8, "type": "USER", "program": "JDBC Thin Client", "waiters": 1},
     ],
     "v$instance": [{"instance_number": 1, "version_full": "19.7.0.0.0", "parallel": "YES"}],
     "v$rowcache": list(_rowcache()),

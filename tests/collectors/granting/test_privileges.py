@@ -14,7 +14,7 @@ from tests.oracle_standin.granted import GrantedBackend, granted_in, read_by
 READ = granted_in(grants_script("LATCHSCOPE", "cdb"), ["read"])
 SELECT = granted_in(grants_script("LATCHSCOPE", "11.2"), ["select"])
 TEXTS = [
-    *(as_sent(text) for one in collectors().values() for text in one.statements.values()),
+    *(as_sent(text) for one in collectors().values() if not one.setting for text in one.statements.values()),
     *(text.sql for group in groups().values() for text in group.texts.values()),
     *(blockers.ELSEWHERE, holders.STATEMENT),
 ]
@@ -24,13 +24,23 @@ def tables(sql: str) -> frozenset[str]:
     return frozenset(name for name in read_by(sql)[0] if "$" in name or name == "latchscope_kqrst")
 
 
+def in_one_container(names: frozenset[str]) -> frozenset[str]:
+    """With containers a CDB_ view is opened in place of the DBA_ view."""
+    return frozenset(name.replace("cdb_", "dba_") for name in names)
+
+
 def test_both_scripts_open_the_same_views() -> None:
-    assert READ == SELECT >= set(ON_REQUEST)
+    assert in_one_container(READ) == SELECT >= set(ON_REQUEST)
 
 
 @each("user", [GrantedBackend(READ), GrantedBackend((), SELECT)])
 def test_every_text_runs_with_read_alone_and_with_select_alone(user: GrantedBackend) -> None:
+    both = {"dba_scheduler_running_jobs", "cdb_scheduler_running_jobs"}
+    other = both - user.granted
+    assert len(other) == 1, "one script opens one of them"
     for sql in TEXTS:
+        if other & read_by(sql)[0]:
+            continue  # the text for the other kind of database
         assert tables(sql) <= user.granted, sql
         user.answer("erp1", sql, {})
 

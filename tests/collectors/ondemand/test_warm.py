@@ -6,6 +6,7 @@ import pytest
 
 from collectors.errors import SessionError, ViewRefused
 from collectors.model import Binds, Missing, Rows, Snapshot
+from collectors.ondemand import chains
 from collectors.ondemand.blockers import ELSEWHERE, LIBRARY_CACHE, VIEW
 from collectors.ondemand.warm import NOBODY, SAMPLES, looks, warm_up
 from collectors.oracle_errors import Cancelled
@@ -40,7 +41,13 @@ def clustered(snapshot: Snapshot) -> Snapshot:
 def test_every_look_of_a_hang_runs_once() -> None:
     asked = Asked()
     assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {}
-    assert asked.views == [VIEW, LIBRARY_CACHE, SAMPLES]
+    tree = [view for view in chains.VIEWS if view not in chains.ORACLES]
+    assert asked.views == [VIEW, LIBRARY_CACHE, *tree, SAMPLES]
+
+
+def test_analysis_of_oracle_runs_only_where_it_is_switched_on() -> None:
+    listed = [view for view, _, _ in looks(poll_at("healthy-19c", 30.0), wait_chains=True)]
+    assert set(chains.ORACLES) <= set(listed)
 
 
 def test_other_instances_are_asked_for_a_session_that_does_not_exist() -> None:
@@ -50,12 +57,13 @@ def test_other_instances_are_asked_for_a_session_that_does_not_exist() -> None:
 
 def test_look_whose_view_is_refused_is_left_out() -> None:
     snapshot = poll_at("healthy-19c", 30.0, ("waiting_sessions",))
-    assert [view for view, _, _ in looks(snapshot)] == [VIEW], "v$rowcache_parent has a grant of its own"
+    left = [VIEW, "v$px_session", "running_jobs", "v$lock", "v$transaction", "cloud_service"]
+    assert [view for view, _, _ in looks(snapshot)] == left, "each has a grant of its own"
 
 
 def test_refused_look_is_not_cold_and_the_others_run() -> None:
     asked = Asked(ViewRefused("ORA-00942"))
-    assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {} and len(asked.views) == 3
+    assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {} and len(asked.views) == 3 + 6
 
 
 def test_look_that_hits_its_deadline_is_cold_and_the_others_do_not_run() -> None:

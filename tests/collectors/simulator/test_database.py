@@ -65,6 +65,8 @@ def test_clock_is_exact_though_the_start_is_told_in_whole_seconds() -> None:
 def test_columns_are_those_declared() -> None:
     database = ScriptedDatabase(SCENARIO, BEGAN, lambda: 0.0)
     for view, collector in collectors().items():
+        if text_for(collector.statements, SCENARIO.release) is None:
+            continue  # it needs a newer release
         answer = database.query(statement(view), {})
         assert set(answer.columns) <= {column.name for column in collector.columns}
         assert set(collector.key) - CONTAINER <= set(answer.columns)

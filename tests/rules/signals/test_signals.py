@@ -65,6 +65,7 @@ KNOWN = {
     "paging_rate": 10.0,
     "load_per_cpu": 1.5,
     "average_lock_wait": 50.0,
+    "average_finished_lock_wait": 0.05,
     "average_mutex_sleep": 3.0,
     "average_result_cache_sleep": 15.0,
     "cluster_conflict_ratio": 0.1,
