@@ -16,7 +16,8 @@ from collectors.registry import collectors
 class Readable:
     """One view: whether the user can read it, what is lost if not, and the SQL that would help (None: nothing does).
 
-    `closed`: it is refused, and on that kind of database nobody can grant it.
+    `closed`: it is refused, and on that kind of database nobody can grant it. `optional`: it was not read, and the polls do not
+    need it.
     """
 
     view: str
@@ -99,7 +100,8 @@ def _readable(collector: Collector, snapshot: Snapshot, user: str, kind: Databas
         why = f"{reading.why}; on {TRAITS[kind].where} nobody can open it"
         return Readable(collector.view, "closed", why, collector.without, None)
     if collector.optional and reading.kind in ("refused", "failed"):
-        return Readable(collector.view, "optional", reading.why, collector.without, None)
+        sql = _opening(reading, user, kind, snapshot.release) if reading.kind == "refused" else None
+        return Readable(collector.view, "optional", reading.why, collector.without, sql)
     status = reading.kind if reading.kind in ("refused", "failed") else "not_asked"
     sql = _opening(reading, user, kind, snapshot.release) if status == "refused" else None
     return Readable(collector.view, status, reading.why, collector.without, sql)

@@ -137,7 +137,7 @@ def _lines(preflight: Preflight) -> Iterator[str]:
     yield from (f"  note: {note}" for note in found.notes)
     for view in found.views:
         yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"
-        if view.status in ("refused", "closed", "failed"):
+        if view.status in ("refused", "closed", "failed", "optional"):
             yield f"      without it: {view.without}"
     missing = dict.fromkeys(view.sql for view in found.lacking if view.sql)
     if missing:
@@ -147,6 +147,10 @@ def _lines(preflight: Preflight) -> Iterator[str]:
     elif not found.lacking:
         closed = any(view.status == "closed" for view in found.views)
         yield "  everything that can be opened here can be read" if closed else "  everything needed can be read"
+    extra = dict.fromkeys(view.sql for view in found.views if view.status == "optional" and view.sql)
+    if extra:
+        yield f"  Optional, for who blocks whom in a hang. Run as {TRAITS[found.kind.kind].run_as}:"
+        yield from (f"    {line}" for sql in extra for line in sql.splitlines())
 
 
 _MARKS = {

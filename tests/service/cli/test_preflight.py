@@ -28,7 +28,8 @@ from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 from tests.service.standin import QUICK, idle, unlisted
 
-GRANTED = {view: one.granted_on for view, one in collectors().items() if one.granted_on}
+GRANTED = {view: one.granted_on for view, one in collectors().items() if one.granted_on and not one.optional}
+OPTIONAL = [view for view, one in collectors().items() if one.granted_on and one.optional and not one.setting]
 _SQL = re.compile(r"^    grant (?:read|select) on (\S+) to (\S+);$", re.MULTILINE)
 
 
@@ -86,6 +87,17 @@ def test_standin_check_names_exactly_the_missing_grant(site: Site, view: str) ->
     opened = {one for one, granted_on in GRANTED.items() if granted_on in [name for name, _ in printed]}
     site.backend.refused -= opened  # the DBA runs the printed grants
     assert site.check("erp")[0] == 0
+
+
+@pytest.mark.parametrize("view", OPTIONAL)
+def test_standin_check_names_an_optional_grant_and_stays_green(site: Site, view: str) -> None:
+    site.backend.refused = {view}
+    code, told, _ = site.check("erp")
+    assert code == 0 and "everything needed can be read" in told
+    if f"optional {view}" in told:
+        assert "Optional, for who blocks whom in a hang. Run as" in told and len(_SQL.findall(told)) == 1
+    else:
+        assert f"no need {view}" in told, "nothing called for it"
 
 
 def test_standin_check_without_any_grant_is_green_after_what_it_prints(site: Site) -> None:
