@@ -69,6 +69,12 @@ def look_at_chains(
     return {**not_looked(), SESSIONS: sessions, **asked, **oracles}
 
 
+def try_each(connection: Connection, release: str | None, *, wait_chains: bool = False) -> Mapping[str, Reading]:
+    """Read each view that a hang may need, to learn whether it can be read. Raises SessionError."""
+    wanted = [view for view in VIEWS if wait_chains or view not in ORACLES]
+    return {**not_looked(), **{view: read(connection, view, release) for view in wanted}}
+
+
 def _needed(met: list[Row]) -> Iterator[str]:
     """The views without which the sessions met would lack something."""
     programs = [text(row.get("program")) or "" for row in met]

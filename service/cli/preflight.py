@@ -12,6 +12,7 @@ from collectors.granting.kinds import TRAITS, DatabaseKind
 from collectors.granting.script import KQRST_VIEW, NOTHING_IS_REPLACED
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers
+from collectors.ondemand.chains import try_each
 from collectors.ondemand.database_kind import ask_for_kind
 from collectors.ondemand.holders import HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
@@ -50,7 +51,10 @@ def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | N
             look = Burst(snapshot.release, looks=1)
             look.look(connection)
             wanted = settings.defaults.wait_chains == "on"
-            looked = look_for_blockers(connection, snapshot.release, wait_chains=wanted)
+            looked = {
+                **look_for_blockers(connection, snapshot.release),
+                **try_each(connection, snapshot.release, wait_chains=wanted),
+            }
             seen = with_samples(snapshot, look.taken(), looked)
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))
