@@ -15,10 +15,10 @@ RunIn = Literal["container", "root", "host", "instance"]
 Platform = Literal["rds", "autonomous"]
 PLATFORMS: Mapping[Platform, str] = {"rds": "Amazon RDS", "autonomous": "Autonomous Database"}
 WHERE: Mapping[RunIn, str] = {
-    "container": "the container that has the trouble (con_id of the confirming rows, or container of the waiting sessions).",
+    "container": "the container that has the problem (con_id of the confirming rows, or container of the waiting sessions).",
     "root": "CDB$ROOT, in a container database.",
     "host": "a file, a shell or a console outside the database. It is no SQL.",
-    "instance": "the instance that has the trouble, from CDB$ROOT if you can: elsewhere you see one container.",
+    "instance": "the instance that has the problem, from CDB$ROOT if you can: elsewhere you see one container.",
 }
 
 
@@ -54,7 +54,7 @@ class RemedyStep(Frozen):
     setting: str | None = Field(None, description="lines for a file or an application, not SQL")
     run_in: RunIn | None = Field(
         None,
-        description="where it runs: in the container with the trouble, in CDB$ROOT, on this very instance, or on a host "
+        description="where it runs: in the container with the problem, in CDB$ROOT, on this very instance, or on a host "
         "outside the database; null if it runs nowhere, or where `reading` says",
     )
     elsewhere: Mapping[Platform, PlatformStep] = Field(

@@ -192,3 +192,11 @@ def test_ddl_hang_costs_nothing_once_its_waits_have_ended() -> None:
     ending = diagnosed("ddl-hang", 125.0).impact
     assert ending is not None and ending.waiting_sessions is not None
     assert pytest.approx(ending.waiting_sessions, rel=0.01) == 10 / 15 * 38
+
+
+def test_no_step_ends_a_session_while_the_chain_lacks_a_fact() -> None:
+    diagnosis = diagnosed("ddl-hang", SICK_AT.get("ddl-hang", 30.0))
+    assert diagnosis.blockers is not None and [chain.action for chain in diagnosis.blockers.chains] == [None]
+    (found,) = (each for each in diagnosis.findings if each.cause == "row-cache-lock-hang")
+    assert [step.do for step in found.remedy_steps if step.from_chain or "End the session" in step.do] == []
+    assert "End the session" not in found.remedy

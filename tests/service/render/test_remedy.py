@@ -52,7 +52,7 @@ def test_what_no_source_tells_of_a_change_is_not_known() -> None:
 
 
 def test_each_statement_says_in_which_container_to_run_it() -> None:
-    here = "Run in: the container that has the trouble"
+    here = "Run in: the container that has the problem"
     with_sql = sum(1 for step in UNDO if step.sql and step.run_in == "container")
     assert with_sql >= 4
     for release, said in (("11.2.0.4.0", 0), ("19.0.0.0.0", with_sql)):
