@@ -161,12 +161,12 @@ def test_handbook_entries_are_offered_by_surface_with_or_without_cache() -> None
     assert offered(releases={"until": "11.2"}) == []
 
 
-def on_platform(platform: str | None, release: str = "12.1.0.2.0") -> Finding:
+def on_platform(platform: str | None) -> Finding:
     """The finding of the catalogue's undo-segments on a platform, with everything else the same."""
-    context = {"cdb_name": "RDSCDB" if platform == "rds" else "CDB1"}
-    service = [{"cloud_service": "OLTP"}] if platform == "autonomous" else []
-    views = {**RICH, "sys_context": [context], "cloud_service": service}
-    got = diagnose(delta_of(views, release=release), {"undo-segments": catalogue()["undo-segments"]})
+    cloud = {"autonomous": "OLTP", "paas": "PAAS"}.get(platform or "")
+    context = {"cdb_name": "RDSCDB" if platform == "rds" else "CDB1", "cloud_service": cloud}
+    views = {**RICH, "sys_context": [context]}
+    got = diagnose(delta_of(views, release="12.1.0.2.0"), {"undo-segments": catalogue()["undo-segments"]})
     (only,) = got.findings
     return only
 
@@ -175,6 +175,7 @@ def test_steps_are_those_of_the_platform() -> None:
     standard = on_platform(None)
     assert any("alter system set undo_tablespace" in text for step in standard.remedy_steps for text in step.texts())
     assert not any(step.elsewhere or step.not_possible for step in standard.remedy_steps)
+    assert on_platform("paas").remedy_steps == standard.remedy_steps, "a database of the cloud that is not Autonomous"
     for platform, name in (("rds", "Amazon RDS"), ("autonomous", "Autonomous Database")):
         finding = on_platform(platform)
         assert len(finding.remedy_steps) == len(standard.remedy_steps), "a step that is refused keeps its number"
