@@ -112,7 +112,7 @@ def _sys_context(now: ScenarioState) -> list[Row]:
         "cdb_name": cdb,
         "session_user": "LATCHSCOPE",
     }
-    return [row | {"cloud_service": None} if at_least(now.scenario.release, "18") else row]
+    return [{**row, "cloud_service": None} if at_least(now.scenario.release, "18") else row]
 
 
 def _sys_time_model(now: ScenarioState) -> list[Row]:

@@ -203,7 +203,7 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
         risk="its transaction is rolled back",
         why_safe="session 312 on instance 1 is the end of the chain",
     )
-    acting, other = WaitChain.model_construct(action=action), WaitChain.model_construct(action=None)
+    acting, other = (WaitChain(end=None, waiting=40, action=each) for each in (action, None))
     steps = [{"do": "Look."}, {"do": "End it.", "from_chain": True, "run_in": "instance", "risk": "Work is lost."}]
     cause, events = cause_of(EVERYWHERE, PROOF, remedy_steps=steps), waited(latch=60_000_000, lock=0)
     for chains in ((), (other,), (acting, acting)):
