@@ -9,7 +9,7 @@ from rules.frozen import Frozen
 from rules.model import ConditionRole, Proof, Reference, Severity, Surface
 from rules.predicted import RemedyEffect
 from rules.query import COMPARISON, RELEASE, Query
-from rules.remedy import RemedyStep, paragraph, risks
+from rules.remedy import WHERE, RemedyStep, paragraph, risks
 
 
 class Condition(Frozen):
@@ -113,4 +113,15 @@ class Cause(Frozen):
             raise ValueError(
                 "a cause has conditions under `when`, or is a handbook entry without any; not both, not neither"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _steps_say_where_they_run(self) -> Self:
+        for number, step in enumerate(self.remedy_steps, 1):
+            if step.run_in is None and (step.sql or step.setting or step.from_chain):
+                raise ValueError(
+                    f"step {number} has a statement or a setting; say under run_in where it runs: {', '.join(WHERE)}"
+                )
+            if step.not_possible:
+                raise ValueError(f"step {number} has not_possible; it belongs under elsewhere, to a platform")
         return self

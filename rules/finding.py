@@ -11,9 +11,12 @@ from rules.cache_map import cache_ref
 from rules.cause import Cause, Condition
 from rules.confirming import confirmation_of, confirmed
 from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.formatting import sentence
+from rules.hang_chains import chains_of, platform_of
 from rules.hangs import hanging, most_waited_for
 from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Surface
 from rules.ranking import confidence, severity
+from rules.remedy import RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
 from rules.wording import CACHE, HOLDER, filled, hedged, in_slot, slots
 
@@ -35,7 +38,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
     cache = guarded.name if guarded else _named(cause, context, identity)
-    values, clustered = _slot_values(cause, context, cache), _clustered(context)
+    values, steps = _slot_values(cause, context, cache), _steps(cause, context)
     title = filled(cause.measured_title, cause.title, values)
     return Finding(
         cause=cause.id,
@@ -61,13 +64,37 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
             dict.fromkeys(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown))
         ),
         confirm=confirmation_of(cause, context.delta),
-        remedy=cause.remedy,
-        risk=cause.risk,
-        remedy_steps=tuple(step.on(clustered) for step in cause.remedy_steps),
+        remedy=paragraph(steps),
+        risk=risks(steps),
+        remedy_steps=steps,
         expected_effect=cause.expected_effect,
         false_positives=cause.false_positives,
         references=cause.references,
     )
+
+
+def _steps(cause: Cause, context: SignalContext) -> tuple[RemedyStep, ...]:
+    """The steps of the remedy on this database: on its platform, in a cluster or not, with the command of the wait chain."""
+    clustered, delta = _clustered(context), context.delta
+    steps = (_ending(step, context) if step.from_chain else step for step in cause.remedy_steps)
+    there = (step for step in steps if step is not None and not _of_another_release(step, delta.release))
+    return tuple(step.on(clustered).at(platform_of(delta)) for step in there)
+
+
+def _of_another_release(step: RemedyStep, release: str | None) -> bool:
+    """Whether every text of its statement is for a newer release."""
+    return step.sql is not None and step.text(release) is None
+
+
+def _ending(step: RemedyStep, context: SignalContext) -> RemedyStep | None:
+    """The step with the command of the wait chain. None unless exactly one chain gives a command."""
+    actions = [chain.action for chain in chains_of(context) if chain.action is not None]
+    if len(actions) != 1:
+        return None
+    (action,) = actions
+    reading = f"Run it {action.where}: {action.why_safe}."
+    risk = f"{sentence(action.risk)}. {step.risk or ''}".strip()
+    return step.model_copy(update={"sql": action.command, "run_in": None, "reading": reading, "risk": risk})
 
 
 def _clustered(context: SignalContext) -> bool | None:

@@ -45,5 +45,6 @@ def platform_of(delta: Delta) -> str | None:
     place = next(iter(delta.rows("sys_context")), {})
     if text(place.get("cdb_name")) == "RDSCDB":
         return "rds"
-    service = next((text(row.get("cloud_service")) for row in delta.rows("cloud_service")), None)
+    services = (text(row.get("cloud_service")) for row in (place, *delta.rows("cloud_service")))
+    service = next((service for service in services if service), None)
     return "autonomous" if service and service.upper() != "PAAS" else None

@@ -1,7 +1,7 @@
 """The remedy of a cause: its steps, and the steps in one paragraph."""
 
 from collections.abc import Iterable, Mapping
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
@@ -11,10 +11,39 @@ from rules.query import COMPARISON, CONTAINERS_SINCE, Texts
 
 NOT_KNOWN = "Not known."
 NONE = "None."
-IN_CONTAINERS = (
-    "In a container database run the SQL in the container that has the trouble: see con_id of the confirming rows, or the "
-    "container of the waiting sessions. In CDB$ROOT it may read and change the root alone."
-)
+RunIn = Literal["container", "root", "host", "instance"]
+Platform = Literal["rds", "autonomous"]
+PLATFORMS: Mapping[Platform, str] = {"rds": "Amazon RDS", "autonomous": "Autonomous Database"}
+WHERE: Mapping[RunIn, str] = {
+    "container": "the container that has the problem (con_id of the confirming rows, or container of the waiting sessions).",
+    "root": "CDB$ROOT, in a container database.",
+    "host": "a file, a shell or a console outside the database. It is no SQL.",
+    "instance": "the instance that has the problem, from CDB$ROOT if you can: elsewhere you see one container.",
+}
+
+
+class PlatformStep(Frozen):
+    """What takes the place of a step on a platform that refuses it, or why nothing does."""
+
+    do: str | None = Field(None, description="what to do there instead; null: the same, without the statement")
+    sql: str | None = Field(None, description="the statement for it there")
+    setting: str | None = Field(None, description="lines for a file, an application or a console, not SQL")
+    run_in: RunIn = Field("container", description="where it runs there")
+    fill_in: tuple[str, ...] = Field((), description="names in `sql` or `setting` to be replaced by your own")
+    reading: str | None = Field(None, description="how to read the result there")
+    risk: str | None = Field(None, description="what it can break; null: as in the step")
+    not_possible: str | None = Field(None, description="why nothing takes its place")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if bool(self.do) == bool(self.not_possible):
+            raise ValueError(
+                "say under `do` what to do there, or under `not_possible` why nothing is; not both, not neither"
+            )
+        written = " ".join((self.sql or "", self.setting or ""))
+        if absent := [name for name in self.fill_in if name not in written]:
+            raise ValueError(f"fill_in names {absent[0]}, which is in neither sql nor setting")
+        return self
 
 
 class RemedyStep(Frozen):
@@ -23,6 +52,21 @@ class RemedyStep(Frozen):
     do: str = Field(description="what to do, verb first")
     sql: Texts | None = Field(None, description="the statement for it; one text, or lowest release → text")
     setting: str | None = Field(None, description="lines for a file or an application, not SQL")
+    run_in: RunIn | None = Field(
+        None,
+        description="where it runs: in the container with the problem, in CDB$ROOT, on this very instance, or on a host "
+        "outside the database; null if it runs nowhere, or where `reading` says",
+    )
+    elsewhere: Mapping[Platform, PlatformStep] = Field(
+        {}, description="platform that refuses the step → what takes its place there; empty in a finding"
+    )
+    not_possible: str | None = Field(
+        None, description="why the platform of this database refuses the step; it then has no statement"
+    )
+    from_chain: bool = Field(
+        False,
+        description="its statement is the command of the wait chain; a finding without such a command leaves it out",
+    )
     in_cluster: str | None = Field(
         None,
         description="what ends the statement in a cluster (RAC); null if nothing, or if the statement has it already",
@@ -69,6 +113,22 @@ class RemedyStep(Frozen):
         kept = tuple(name for name in self.fill_in if name not in self.in_cluster)
         return self.model_copy(update={"in_cluster": None, "fill_in": kept})
 
+    def at(self, platform: str | None) -> Self:
+        """The step on a platform: what takes its place there, or why nothing does. The step itself elsewhere."""
+        other = next((step for name, step in self.elsewhere.items() if name == platform), None)
+        if other is None:
+            return self.model_copy(update={"elsewhere": {}})
+        gone = dict.fromkeys(("sql", "setting", "in_cluster", "reading", "bound"))
+        if other.not_possible:
+            gone |= dict.fromkeys(("run_in", "risk", "online", "way_back"))
+            return self.model_copy(update={**gone, "fill_in": (), "elsewhere": {}, "not_possible": other.not_possible})
+        runs = bool(other.sql or other.setting)
+        given = other.model_dump(include={"do", "sql", "setting", "fill_in", "reading"})
+        where = other.run_in if runs or other.run_in != "container" else None
+        return self.model_copy(
+            update={**gone, **given, "risk": other.risk or self.risk, "run_in": where, "elsewhere": {}}
+        )
+
     @property
     def changes(self) -> bool:
         """Whether it may change something. Only a step whose statement just reads does not."""
@@ -96,15 +156,17 @@ class Advice(Frozen):
     expected_effect: str
 
 
-def in_containers(steps: Iterable[RemedyStep], release: str | None = None) -> str:
-    """Where to run the statements of the steps in a container database. Empty without statements, or on an old release."""
+def where(step: RemedyStep, release: str | None = None) -> str:
+    """Where the step runs, as words for people. Empty if it runs nowhere, or if the release has no containers to tell apart."""
+    if step.run_in == "host":
+        return WHERE["host"]
     possible = release is None or at_least(release, CONTAINERS_SINCE)
-    return IN_CONTAINERS if possible and any(step.sql for step in steps) else ""
+    return WHERE[step.run_in] if step.run_in and possible and step.text(release) else ""
 
 
 def paragraph(steps: Iterable[RemedyStep]) -> str:
     """The steps as one paragraph."""
-    return " ".join(step.do for step in steps)
+    return " ".join(step.do for step in steps if not step.not_possible)
 
 
 def risks(steps: Iterable[RemedyStep]) -> str:

@@ -105,15 +105,14 @@ def _sys_context(now: ScenarioState) -> list[Row]:
         return [{"db_unique_name": name, "session_user": "LATCHSCOPE"}]
     con_id, con_name = now.scenario.container or (0, name)
     cdb = name if now.scenario.container else None
-    return [
-        {
-            "db_unique_name": name,
-            "con_id": con_id,
-            "con_name": con_name,
-            "cdb_name": cdb,
-            "session_user": "LATCHSCOPE",
-        }
-    ]
+    row: Row = {
+        "db_unique_name": name,
+        "con_id": con_id,
+        "con_name": con_name,
+        "cdb_name": cdb,
+        "session_user": "LATCHSCOPE",
+    }
+    return [{**row, "cloud_service": None} if at_least(now.scenario.release, "18") else row]
 
 
 def _sys_time_model(now: ScenarioState) -> list[Row]:

@@ -11,6 +11,7 @@ SYS_CONTEXT = Collector(
         Column("con_name", ColumnKind.TEXT, "", "name of the container"),
         Column("cdb_name", ColumnKind.TEXT, "", "name of the CDB, null where there is none"),
         Column("session_user", ColumnKind.TEXT, "", "user of the session"),
+        Column("cloud_service", ColumnKind.TEXT, "", "such as OLTP or DWCS on Autonomous Database; null elsewhere"),
     ),
     statements={
         "11.2": """
@@ -25,6 +26,15 @@ SYS_CONTEXT = Collector(
                    sys_context('userenv', 'con_name') as con_name,
                    sys_context('userenv', 'cdb_name') as cdb_name,
                    sys_context('userenv', 'session_user') as session_user
+              from dual""",
+        "18": """
+            select /* latchscope sys_context */
+                   sys_context('userenv', 'db_unique_name') as db_unique_name,
+                   to_number(sys_context('userenv', 'con_id')) as con_id,
+                   sys_context('userenv', 'con_name') as con_name,
+                   sys_context('userenv', 'cdb_name') as cdb_name,
+                   sys_context('userenv', 'session_user') as session_user,
+                   sys_context('userenv', 'cloud_service') as cloud_service
               from dual""",
     },
     without="whether the session is inside a PDB and sees only its part",

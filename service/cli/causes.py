@@ -7,6 +7,7 @@ import typer
 
 from rules.catalogue import catalogue
 from rules.cause import Cause
+from rules.remedy import PLATFORMS, Platform, RemedyStep
 from service.cli.messages import fail
 from service.cli.terminal import show
 from service.render import diagnosis
@@ -36,6 +37,22 @@ def show_cause(
 ) -> None:
     """One cause with its conditions, confirming query, remedy and references."""
     show(diagnosis.cause_as_text(_named(id)))
+
+
+@causes_cli.command("steps")
+def list_steps() -> None:
+    """Where each step of each remedy runs, and what becomes of it on Amazon RDS and on Autonomous Database."""
+    typer.echo(f"{'cause':28} step  {'runs in':10} {'Amazon RDS':13} Autonomous Database")
+    for cause in catalogue().values():
+        for number, step in enumerate(cause.remedy_steps, 1):
+            rds, autonomous = (_there(step, platform) for platform in PLATFORMS)
+            typer.echo(f"{cause.id:28} {number:4}  {step.run_in or '-':10} {rds:13} {autonomous}")
+
+
+def _there(step: RemedyStep, platform: Platform) -> str:
+    """What becomes of a step on a platform, in a word or two."""
+    other = step.elsewhere.get(platform)
+    return "same" if other is None else "not possible" if other.not_possible else "replaced"
 
 
 def _named(word: str) -> Cause:

@@ -3,47 +3,43 @@
 from collections.abc import Iterator, Sequence
 
 from rules.query import Texts
-from rules.remedy import RemedyStep, in_containers
+from rules.remedy import PLATFORMS, PlatformStep, RemedyStep, where
 from service.render.markdown import inline
 from service.render.parts import wrapped
 
 NOT_KNOWN = "not known."
 IN_CLUSTER = "In a cluster"
+RUN_IN = "Run in"
+NOT_HERE = "Not possible here"
 
 
 def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
     """The steps with their statements for a release, as lines for a terminal. `whole` adds all that is known about each."""
-    if note := in_containers(steps, release):
-        yield from wrapped(f"Where: {note}", indent)
     for number, step in enumerate(steps, 1):
         yield from wrapped(f"{number}. {step.do}", indent)
         yield from _code_lines(step.text(release), f"{indent}     ")
-        yield from _beside(step, indent, whole=whole)
+        yield from _beside(step, release, indent, whole=whole)
 
 
 def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[str]:
     """The steps as the catalogue has them, with the statement for each release."""
-    if note := in_containers(steps):
-        yield from wrapped(f"Where: {note}", "  ")
     for number, step in enumerate(steps, 1):
         yield from wrapped(f"{number}. {step.do}", "  ")
         for since, text in variants(step.sql):
             yield from wrapped(f"from {since} on:", "     ") if since else ()
             yield from _code_lines(text, "       " if since else "     ")
-        yield from _beside(step, "  ", whole=True)
+        yield from _beside(step, None, "  ", whole=True)
 
 
 def steps_as_markdown(steps: Sequence[RemedyStep], release: str | None) -> Iterator[str]:
     """The steps as a numbered list, statements as blocks of code."""
-    if note := in_containers(steps, release):
-        yield f"**Where**: {inline(note)}\n"
     for number, step in enumerate(steps, 1):
         yield f"{number}. {inline(step.do)}"
         if text := step.text(release):
             yield f"\n   ```sql\n   {' '.join(text.split())}\n   ```\n"
         if step.setting:
             yield "\n".join(["\n   ```", *(f"   {line}" for line in step.setting.splitlines()), "   ```\n"])
-        yield from (f"   - {name}: {inline(words)}" for name, words in asides(step))
+        yield from (f"   - {name}: {inline(words)}" for name, words in asides(step, release))
 
 
 def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
@@ -53,8 +49,12 @@ def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
     return [(None, texts)] if isinstance(texts, str) else list(texts.items())
 
 
-def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]:
-    """The facts about a step: a name and the words of each."""
+def asides(step: RemedyStep, release: str | None = None, *, whole: bool = True) -> Iterator[tuple[str, str]]:
+    """The facts about a step on a release: a name and the words of each."""
+    if step.not_possible:
+        yield NOT_HERE, step.not_possible
+    if place := where(step, release):
+        yield RUN_IN, place
     acts = step.changes and bool(step.sql or step.setting)
     if step.fill_in:
         yield "Fill in", f"{', '.join(step.fill_in)}."
@@ -68,6 +68,14 @@ def asides(step: RemedyStep, *, whole: bool = True) -> Iterator[tuple[str, str]]
         yield "Online", "yes." if step.online else "no, plan a window."
     if whole and (step.way_back or acts):
         yield "To reverse it", step.way_back or NOT_KNOWN
+    for platform, other in step.elsewhere.items():
+        yield f"On {PLATFORMS[platform]}", on_platform(other)
+
+
+def on_platform(step: PlatformStep) -> str:
+    """What takes the place of a step on a platform, or why nothing does, in one paragraph."""
+    given = " ".join(f"`{text}`" for text in (step.sql, step.setting) if text)
+    return f"not possible. {step.not_possible}" if step.not_possible else f"{step.do} {given}".rstrip()
 
 
 def of_each_instance(ending: str) -> str:
@@ -75,10 +83,10 @@ def of_each_instance(ending: str) -> str:
     return f"end it with `{ending}`, once per instance; the way back too."
 
 
-def _beside(step: RemedyStep, indent: str, *, whole: bool) -> Iterator[str]:
+def _beside(step: RemedyStep, release: str | None, indent: str, *, whole: bool) -> Iterator[str]:
     for line in (step.setting or "").splitlines():
         yield f"{indent}     {line}"
-    for name, words in asides(step, whole=whole):
+    for name, words in asides(step, release, whole=whole):
         yield from wrapped(f"{name}: {words}", f"{indent}   ")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from collectors.model import Delta
 from rules.explanation.confirmation import speaks_against
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity
-from rules.remedy import in_containers
+from rules.remedy import where
 from rules.trends.same_interval import same_interval
 from service.intake.inputs import DiagnosedInput
 from service.render.parts import nothing_judged, why_low, wrapped
@@ -64,8 +64,9 @@ def _advice(diagnosis: Diagnosis, finding: Finding) -> tuple[object, ...]:
         speaks_against(finding) is not None,
         finding.confirm.sql if finding.confirm else None,
         finding.do_now or finding.remedy,
-        tuple((step.text(release), step.in_cluster) for step in steps),
-        in_containers(steps, release),
+        tuple(
+            (step.do, step.text(release), step.in_cluster, step.not_possible, where(step, release)) for step in steps
+        ),
     )
 
 

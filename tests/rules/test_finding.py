@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
+from rules.chain_tree import ChainAction, WaitChain
 from rules.engine import diagnose
 from rules.model import Finding, RuledOut, Severity, Undetermined
 from rules.weighing import CauseVerdict
@@ -156,3 +159,58 @@ def test_handbook_entries_are_offered_by_surface_with_or_without_cache() -> None
     assert offered(caches=("dc_users",)) == []
     assert offered(surfaces=("lock",)) == []
     assert offered(releases={"until": "11.2"}) == []
+
+
+def on_platform(platform: str | None) -> Finding:
+    """The finding of the catalogue's undo-segments on a platform, with everything else the same."""
+    cloud = {"autonomous": "OLTP", "paas": "PAAS"}.get(platform or "")
+    context = {"cdb_name": "RDSCDB" if platform == "rds" else "CDB1", "cloud_service": cloud}
+    views = {**RICH, "sys_context": [context]}
+    got = diagnose(delta_of(views, release="12.1.0.2.0"), {"undo-segments": catalogue()["undo-segments"]})
+    (only,) = got.findings
+    return only
+
+
+def test_steps_are_those_of_the_platform() -> None:
+    standard = on_platform(None)
+    assert any("alter system set undo_tablespace" in text for step in standard.remedy_steps for text in step.texts())
+    assert not any(step.elsewhere or step.not_possible for step in standard.remedy_steps)
+    assert on_platform("paas").remedy_steps == standard.remedy_steps, "a database of the cloud that is not Autonomous"
+    for platform, name in (("rds", "Amazon RDS"), ("autonomous", "Autonomous Database")):
+        finding = on_platform(platform)
+        assert len(finding.remedy_steps) == len(standard.remedy_steps), "a step that is refused keeps its number"
+        refused = [step for step in finding.remedy_steps if step.not_possible]
+        assert len(refused) == 5 and all(name in (step.not_possible or "") for step in refused)
+        assert not any(step.sql or step.way_back or step.elsewhere for step in refused)
+        assert "alter system" not in finding.model_dump_json() and "tablespace" not in finding.remedy
+
+
+def test_a_step_whose_statement_is_for_newer_releases_is_left_out() -> None:
+    steps = [{"do": "Look."}, {"do": "New.", "sql": {"12.1": "select 1 from dual"}, "run_in": "container"}]
+    cause = cause_of(EVERYWHERE, PROOF, remedy_steps=steps)
+    events = waited(latch=60_000_000, lock=0)
+    assert [step.do for step in found(cause, system_event=events).remedy_steps] == ["Look."]
+    got = found(cause, system_event=events, release="12.1.0.2.0")
+    assert [step.do for step in got.remedy_steps] == ["Look.", "New."]
+
+
+def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    action = ChainAction(
+        command="alter system kill session '312,77,@1' immediate",
+        where="on any instance",
+        risk="its transaction is rolled back",
+        why_safe="session 312 on instance 1 is the end of the chain",
+    )
+    acting, other = (WaitChain(end=None, waiting=40, action=each) for each in (action, None))
+    steps = [{"do": "Look."}, {"do": "End it.", "from_chain": True, "run_in": "instance", "risk": "Work is lost."}]
+    cause, events = cause_of(EVERYWHERE, PROOF, remedy_steps=steps), waited(latch=60_000_000, lock=0)
+    for chains in ((), (other,), (acting, acting)):
+        monkeypatch.setattr("rules.finding.chains_of", lambda context, chains=chains: chains)
+        assert [step.do for step in found(cause, system_event=events).remedy_steps] == ["Look."], chains
+    monkeypatch.setattr("rules.finding.chains_of", lambda context: (other, acting))
+    _, ending = found(cause, system_event=events).remedy_steps
+    assert ending.sql == action.command and ending.run_in is None
+    assert ending.reading == "Run it on any instance: session 312 on instance 1 is the end of the chain."
+    assert ending.risk == "Its transaction is rolled back. Work is lost."

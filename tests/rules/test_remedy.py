@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from rules.catalogue import catalogue
-from rules.remedy import IN_CONTAINERS, NOT_KNOWN, RemedyStep, in_containers, paragraph, risks
+from rules.remedy import NOT_KNOWN, WHERE, PlatformStep, RemedyStep, paragraph, risks, where
 from tests.collectors.shipped_sql import mistakes, releases_of
 
 LOOK = RemedyStep(do="Count the segments.", sql="select count(*) from sys.undo$", risk="Transactions fail.")
@@ -24,9 +24,56 @@ def test_only_a_statement_that_reads_changes_nothing() -> None:
     assert [step.changes for step in (LOOK, SWITCH, POOL, RemedyStep(do="Wait."))] == [False, True, True, True]
 
 
-def test_statements_say_where_to_run_them_if_there_may_be_containers() -> None:
-    assert {in_containers((POOL, LOOK), release) for release in (None, "12.1.0.2.0", "19.0.0.0.0")} == {IN_CONTAINERS}
-    assert in_containers((LOOK,), "11.2.0.4.0") == in_containers((POOL,), "19.0.0.0.0") == ""
+def test_a_step_says_where_it_runs_if_there_may_be_containers() -> None:
+    look = LOOK.model_copy(update={"run_in": "container"})
+    assert {where(look, release) for release in (None, "12.1.0.2.0", "19.0.0.0.0")} == {WHERE["container"]}
+    assert where(look, "11.2.0.4.0") == where(RemedyStep(do="Wait."), "19.0.0.0.0") == ""
+    pool = POOL.model_copy(update={"run_in": "host"})
+    assert where(pool, "11.2.0.4.0") == where(pool, None) == WHERE["host"], "no container is meant"
+
+
+FLOOR = RemedyStep(
+    do="Set a floor.",
+    sql="alter system set shared_pool_size = POOL_SIZE",
+    run_in="root",
+    fill_in=("POOL_SIZE",),
+    risk="Less for others.",
+    online=True,
+    way_back="Set the old one.",
+    elsewhere={
+        "rds": PlatformStep(
+            do="Set it in the parameter group.",
+            setting="shared_pool_size = POOL_SIZE",
+            run_in="host",
+            fill_in=("POOL_SIZE",),
+        ),
+        "autonomous": PlatformStep(not_possible="Nobody reaches the root."),
+    },
+)
+
+
+def test_a_platform_has_its_own_step_or_the_reason_why_there_is_none() -> None:
+    plain, group, refused = FLOOR.at(None), FLOOR.at("rds"), FLOOR.at("autonomous")
+    assert plain.sql == FLOOR.sql and not plain.elsewhere and plain.run_in == "root"
+    assert (group.do, group.sql, group.run_in) == ("Set it in the parameter group.", None, "host")
+    assert group.setting == "shared_pool_size = POOL_SIZE" and group.risk == FLOOR.risk and group.way_back
+    assert (refused.do, refused.not_possible) == (FLOOR.do, "Nobody reaches the root.")
+    assert (refused.sql, refused.risk, refused.way_back, refused.run_in, refused.fill_in) == (
+        None,
+        None,
+        None,
+        None,
+        (),
+    )
+    assert paragraph((group, refused)) == "Set it in the parameter group."
+
+
+def test_a_platform_step_is_one_or_the_reason_and_never_both() -> None:
+    for given in ({}, {"do": "Do it.", "not_possible": "Refused."}):
+        with pytest.raises(ValidationError, match="not both, not neither"):
+            PlatformStep.model_validate(given)
+    with pytest.raises(ValidationError, match="fill_in names SIZE"):
+        PlatformStep(do="Set it.", fill_in=("SIZE",))
 
 
 def test_texts_are_those_of_every_release() -> None:
@@ -81,7 +128,9 @@ OPAQUE = {
     r"create undo tablespace \w+ datafile size \w+ autoextend on maxsize \w+": "sqlglot has no CREATE TABLESPACE",
     r"drop tablespace \w+ including contents and datafiles": "sqlglot has no DROP TABLESPACE",
     r"create (private|global) temporary table [\w.$]+ \(id number\) on commit (drop definition|delete rows)": "Oracle's own",
+    r"alter table \w+\.\w+ modify \(\w+ generated \w+ as identity \(cache \w+( noorder)?\)\)": "Oracle's own",
     r"purge table \w+\.\w+": "sqlglot has no PURGE",
+    r"begin rdsadmin\.manage_tracefiles\.hanganalyze; end;": "sqlglot has no PL/SQL",
     r"begin dbms_\w+\.\w+(\((\s*(\w+ => )?'[^']*',?)+\))?; end;": "sqlglot has no PL/SQL",
 }
 """Oracle statements that sqlglot cannot parse, each as the grammar that we use, and why."""
@@ -90,6 +139,8 @@ OPAQUE = {
 def statements() -> Iterator[tuple[str, str]]:
     for cause, place, step in STEPS:
         yield from ((f"{cause}, step {place}", " ".join(text.split())) for text in step.texts())
+        others = ((name, other.sql) for name, other in step.elsewhere.items() if other.sql)
+        yield from ((f"{cause}, step {place} on {name}", sql) for name, sql in others)
 
 
 def understood(sql: str) -> bool:
@@ -199,3 +250,54 @@ def test_what_cannot_be_undone_comes_last_and_what_reads_comes_first() -> None:
 
 def test_every_cause_tells_a_risk() -> None:
     assert [one.id for one in catalogue().values() if one.cap != "info" and one.risk == NOT_KNOWN] == []
+
+
+SET_IN_ROOT = re.compile(
+    r"alter system set (shared_pool_size|db_cache_size|pga_aggregate_target|result_cache_max_size|cpu_count)\b"
+    r"|dbms_connection_pool"
+)
+"""What a PDB refuses, on every release or on some; the root never does."""
+REFUSED = re.compile(
+    r"alter (system|database)\b|\b(create|drop) (undo )?tablespace\b|\bsys\.\w|start_pool", re.IGNORECASE
+)
+"""What Amazon RDS and Autonomous Database refuse, or what nobody knows to work there."""
+NOT_FOR_ALL = re.compile(r"(?<![\w$])_[a-z]\w+|\bevent \d{5}|listener\.ora|log of the listener|hanganalyze|alert log")
+"""Words for what needs SYS, a host or Oracle Support."""
+
+
+def test_every_statement_and_setting_says_where_it_runs() -> None:
+    assert [(cause, place) for cause, place, step in STEPS if (step.sql or step.setting) and step.run_in is None] == []
+    for cause, place, step in STEPS:
+        sets = any(SET_IN_ROOT.search(text) for text in step.texts())
+        assert (step.run_in == "root") == sets, f"{cause}, step {place}"
+        assert step.run_in != "host" or not step.sql, f"{cause}, step {place}: SQL does not run on a host"
+
+
+@pytest.mark.parametrize("platform", ["rds", "autonomous"])
+def test_no_platform_has_a_step_that_it_refuses(platform: str) -> None:
+    for cause, place, given in STEPS:
+        step, which = given.at(platform), f"{cause}, step {place} on {platform}"
+        assert not step.elsewhere and step.run_in != "root", which
+        assert [text for text in step.texts() if REFUSED.search(text)] == [], which
+        named = NOT_FOR_ALL.search(given.do)
+        only_reads = given.sql is not None and not given.changes
+        assert not named or platform in given.elsewhere or only_reads, f"{which}: {named and named[0]} is refused there"
+        assert not step.not_possible or not (step.sql or step.setting), which
+
+
+def test_autonomous_changes_only_parameters_that_its_list_names() -> None:
+    """Of the parameters that our steps set, the list of Oracle's manual has these two."""
+    listed = {"cursor_sharing", "result_cache_mode"}
+    for cause, place, given in STEPS:
+        for text in given.at("autonomous").texts():
+            assert set(re.findall(r"alter session set (\w+)", text)) <= listed, f"{cause}, step {place}"
+
+
+def test_a_cache_of_a_sequence_is_also_set_for_identity_columns() -> None:
+    for name in ("sequence-nocache", "sequence-conflicts", "sequence-dynamic-cache"):
+        steps = catalogue()[name].remedy_steps
+        (identity,) = (step for step in steps if "ORA-32793" in step.do)
+        text = identity.text("19.0.0.0.0")
+        assert text is not None and "modify (COLUMN_NAME generated GENERATION_TYPE as identity (cache" in text
+        assert identity.text("11.2.0.4.0") is None, "there are no identity columns before 12.1"
+        assert "GENERATION_TYPE" in identity.fill_in, "the kind of column must not change with its cache"

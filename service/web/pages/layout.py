@@ -33,10 +33,10 @@ from rules.model import Figure
 from rules.predicted import OF_MISSES
 from rules.printed import section_of
 from rules.query import Texts
-from rules.remedy import in_containers
+from rules.remedy import PLATFORMS, where
 from service.characters import visible
 from service.render.parts import OF_A_FINDING
-from service.render.remedy import of_each_instance
+from service.render.remedy import of_each_instance, on_platform
 from service.state.window import PRESETS, iso
 from service.web.access import SESSION
 from service.web.api.http import squeezed
@@ -121,7 +121,8 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "breakable": breakable,
     "filled_in": filled_in,
     "for_release": for_release,
-    "in_containers": in_containers,
+    "on_platform": on_platform,
+    "where": where,
     "chain_heading": heading,
     "to_find": to_find,
     "why_no_command": why_no_command,
@@ -149,6 +150,7 @@ templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
     "OF_A_FINDING": OF_A_FINDING,
+    "PLATFORMS": PLATFORMS,
     "OF_MISSES": OF_MISSES,
     "SECTIONS": SECTIONS,
     "SESSION": SESSION,

@@ -29,3 +29,14 @@ def test_unknown_cause_names_the_one_that_was_meant() -> None:
     ):
         told = CliRunner().invoke(cli, ["causes", "show", word])
         assert told.exit_code == 2 and said in told.stderr, told.stderr
+
+
+def test_every_step_is_listed_with_where_it_runs_and_its_platforms() -> None:
+    shown = CliRunner().invoke(cli, ["causes", "steps"])
+    assert shown.exit_code == 0
+    _, *lines = shown.stdout.splitlines()
+    assert len(lines) == sum(len(cause.remedy_steps) for cause in catalogue().values())
+    rows = {(line.split()[0], line.split()[1]): " ".join(line.split()[2:]) for line in lines}
+    assert rows["shared-pool-shrink", "3"] == "root replaced not possible"
+    assert rows["undo-segments", "2"] == "container not possible not possible"
+    assert rows["starved-host", "1"] == "instance same same"

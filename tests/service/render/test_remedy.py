@@ -51,15 +51,37 @@ def test_what_no_source_tells_of_a_change_is_not_known() -> None:
     assert dict(asides(RemedyStep(do="Move it.", online=False))) == {"Online": "no, plan a window."}
 
 
-def test_statements_say_in_which_container_to_run_them() -> None:
-    for release, said in (("11.2.0.4.0", 0), ("19.0.0.0.0", 1)):
+def test_each_statement_says_in_which_container_to_run_it() -> None:
+    here = "Run in: the container that has the problem"
+    with_sql = sum(1 for step in UNDO if step.sql and step.run_in == "container")
+    assert with_sql >= 4
+    for release, said in (("11.2.0.4.0", 0), ("19.0.0.0.0", with_sql)):
         for lines in (
             step_lines(UNDO, release, whole=True),
             step_lines(UNDO, release, whole=False),
             steps_as_markdown(UNDO, release),
         ):
-            assert " ".join(lines).count("In a container database run the SQL") == said
-    assert " ".join(steps_of_every_release(UNDO)).count("In a container database run the SQL") == 1
+            assert " ".join(" ".join(lines).split()).count(here) == said
+    assert " ".join(" ".join(steps_of_every_release(UNDO)).split()).count(here) == with_sql
+
+
+def test_a_platform_is_shown_with_its_own_step_and_the_catalogue_with_all() -> None:
+    steps = catalogue()["shared-pool-shrink"].remedy_steps
+    group = "Set shared_pool_size in the DB parameter group of the instance"
+    whole = " ".join(" ".join(steps_of_every_release(steps)).split())
+    assert f"On Amazon RDS: {group}" in whole and "On Autonomous Database: not possible. This is memory" in whole
+    for lines in (step_lines, steps_as_markdown):
+        options = {"whole": False} if lines is step_lines else {}
+        rds, autonomous, other = (
+            " ".join(" ".join(lines([step.at(name) for step in steps], "19.0.0.0.0", **options)).split())
+            for name in ("rds", "autonomous", None)
+        )
+        assert group in rds and "alter system" not in rds
+        assert (
+            "Not possible here: This is memory of the whole instance" in autonomous and "alter system" not in autonomous
+        )
+        assert "alter system set shared_pool_size = POOL_SIZE" in other and "Amazon RDS" not in other
+        assert "Run in: CDB$ROOT" in other and "CDB$ROOT, in a container database" not in rds
 
 
 def test_markdown_has_a_list_with_blocks_of_code() -> None:
