@@ -45,6 +45,5 @@ def platform_of(delta: Delta) -> str | None:
     place = next(iter(delta.rows("sys_context")), {})
     if text(place.get("cdb_name")) == "RDSCDB":
         return "rds"
-    services = (text(row.get("cloud_service")) for row in (place, *delta.rows("cloud_service")))
-    service = next((service for service in services if service), None)
+    service = text(place.get("cloud_service"))
     return "autonomous" if service and service.upper() != "PAAS" else None

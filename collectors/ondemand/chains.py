@@ -14,10 +14,10 @@ from collectors.release import text_for
 from collectors.statement import Statement
 
 SESSIONS = "chain_sessions"
-SLAVES, JOBS, LOCKS, UNDO, CLOUD = "v$px_session", "running_jobs", "v$lock", "v$transaction", "cloud_service"
+SLAVES, JOBS, LOCKS, UNDO = "v$px_session", "running_jobs", "v$lock", "v$transaction"
 ORACLES = ("v$wait_chains", "v$hang_info", "v$hang_session_info")
 """Oracle's own analysis of the hang. Read only if `defaults.wait_chains` is on."""
-VIEWS = (SESSIONS, SLAVES, JOBS, LOCKS, UNDO, CLOUD, *ORACLES)
+VIEWS = (SESSIONS, SLAVES, JOBS, LOCKS, UNDO, *ORACLES)
 OFF = "defaults.wait_chains is off"
 TURN_ON = "set defaults.wait_chains: on, if your licence allows it; see docs/oracle.md"
 COLD = ", cold: it had not run before, so the database may have had to parse it, which needs the dictionary cache"
@@ -81,7 +81,6 @@ def _needed(met: list[Row]) -> Iterator[str]:
     if not met:
         return
     yield UNDO
-    yield CLOUD
     if any(map(SLAVE.search, programs)):
         yield SLAVES
     if any(map(JOB.search, programs)):

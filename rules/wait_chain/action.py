@@ -28,10 +28,6 @@ CIRCLE = (
     "may be the wrong choice"
 )
 SHARED = "it holds in share mode, as other sessions may at the same time, and since when is unknown: ending it may free nothing"
-AUTONOMOUS = (
-    "Autonomous Database restricts SQL commands, and no page that we know says which command ends a session there; use its "
-    "console, or ask Oracle Support"
-)
 PLAIN = re.compile(r"[A-Z][A-Z0-9_$#]*")
 
 
@@ -61,8 +57,6 @@ def _forbidden(end: ChainSession, platform: str | None, graph: ChainGraph) -> st
         return f"it runs in {name}, a process that Oracle starts, which is neither a parallel slave nor a job"
     if end.holds == "share":
         return SHARED
-    if platform == "autonomous":
-        return AUTONOMOUS
     if platform == "rds" and end.instance is not None and end.instance != graph.looks.own:
         return "Amazon RDS ends sessions of the instance that you are connected to, and this is another one"
     return None
@@ -187,7 +181,13 @@ def _action(chain: WaitChain, end: ChainSession, graph: ChainGraph, platform: st
         where = "in this database, as the master user"
     else:
         command = f"alter system kill session '{sid},{serial},@{instance}' immediate"
-        where = "on any instance, in the root or in the container of the session"
+        # The manual of Autonomous Database (SQL commands) refuses ALTER SYSTEM but for SET and KILL SESSION.
+        place = (
+            "as ADMIN in this database"
+            if platform == "autonomous"
+            else "in the root or in the container of the session"
+        )
+        where = f"on any instance, {place}"
     undo = "" if end.undo_blocks is None else f" ({count(end.undo_blocks)} undo blocks)"
     return ChainAction(
         command=command,

@@ -131,7 +131,6 @@ READ_FROM = {
     "library_cache_waiters": "v$session",
     "chain_sessions": "v$session",
     "running_jobs": "dba_scheduler_running_jobs",
-    "cloud_service": "dual",
 }
 """Collectors whose name differs from the view that they read."""
 

@@ -29,7 +29,7 @@ class Asked:
 def test_look_is_a_few_marked_statements_with_row_limits() -> None:
     asked = Asked()
     assert look_for_blockers(asked, "19.0.0.0.0")[VIEW] == Rows(VIEW, ({"cache#": 8, "sid": 312},))
-    sent = [*VIEWS, "chain_sessions", "v$transaction", "cloud_service"]
+    sent = [*VIEWS, "chain_sessions", "v$transaction"]
     assert [view_of(sql) for sql in asked.sent] == sent, (
         "no other instance is queried, and nothing that needs a setting"
     )

@@ -57,13 +57,13 @@ def test_other_instances_are_asked_for_a_session_that_does_not_exist() -> None:
 
 def test_look_whose_view_is_refused_is_left_out() -> None:
     snapshot = poll_at("healthy-19c", 30.0, ("waiting_sessions",))
-    left = [VIEW, "v$px_session", "running_jobs", "v$lock", "v$transaction", "cloud_service"]
+    left = [VIEW, "v$px_session", "running_jobs", "v$lock", "v$transaction"]
     assert [view for view, _, _ in looks(snapshot)] == left, "each has a grant of its own"
 
 
 def test_refused_look_is_not_cold_and_the_others_run() -> None:
     asked = Asked(ViewRefused("ORA-00942"))
-    assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {} and len(asked.views) == 3 + 6
+    assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {} and len(asked.views) == 3 + 5
 
 
 def test_look_that_hits_its_deadline_is_cold_and_the_others_do_not_run() -> None:

@@ -68,7 +68,7 @@ class World:
     @property
     def right(self) -> str | None:
         """The only command that is right, None if there is none."""
-        if self.cycle or self.beyond or self.holds != "exclusive" or self.platform == "autonomous":
+        if self.cycle or self.beyond or self.holds != "exclusive":
             return None
         target = {"foreground": self.end, "slave": self.coordinator}.get(self.end.kind)
         if self.end.kind == "job":
