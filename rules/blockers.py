@@ -172,7 +172,7 @@ def _ending(chain: WaitChain | None) -> dict[str, str | None]:
     if chain is None:
         return {"kill": None, "kill_risk": None, "no_kill": MIDDLE}
     if chain.action is not None:
-        return {"kill": chain.action.command, "kill_risk": chain.action.risk, "no_kill": None}
+        return {"kill": chain.action.command, "kill_risk": f"{chain.action.risk}; first {chain.action.first}", "no_kill": None}
     lacking = "not known: " + "; ".join(missing.fact for missing in chain.missing) if chain.missing else None
     return {"kill": None, "kill_risk": None, "no_kill": chain.no_action or lacking}
 

@@ -56,7 +56,7 @@ def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
 
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
-    members = {key for key in graph.reached if end in graph.reach(key)}
+    members = graph.members(end)
     listed, waiting, left_out = _drawn(graph, [end])
     return WaitChain(
         end=_session(graph, end, _into(graph, end), depth=0, behind=None),
@@ -64,8 +64,8 @@ def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
         waiting=waiting,
         left_out=left_out,
         cycle=any(graph.facts[key].cycle for key in members if key in graph.facts),
-        disagreements=_disagreements(graph, members | {end}),
-        oracle=_verdict(graph, members | {end}),
+        disagreements=_disagreements(graph, members),
+        oracle=_verdict(graph, members),
     )
 
 
@@ -104,7 +104,7 @@ def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSessi
     stack: list[tuple[SessionKey, int]] = [(key, 0) for key in starts]
     while stack:
         key, depth = stack.pop()
-        for group, edge in _groups(graph, key):
+        for group, edge in graph.groups_behind.get(key, ()):
             waiting += group.count
             found.append(_waiters(group, edge, depth + 1, graph.looks.own))
         for node, edge in graph.behind.get(key, ()):
@@ -143,12 +143,8 @@ def _name(session: ChainSession) -> str:
     return "" if session.sid is None or session.alike > 1 else at((session.instance, session.sid))
 
 
-def _groups(graph: ChainGraph, ahead: SessionKey) -> list[tuple[WaiterRows, Edge]]:
-    return [(group, edge) for group in graph.groups for edge in group.edges if edge.ahead == ahead]
-
-
 def _into(graph: ChainGraph, key: SessionKey) -> list[Edge]:
-    return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in _groups(graph, key))]
+    return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in graph.groups_behind.get(key, ()))]
 
 
 def _first_ahead(graph: ChainGraph, key: SessionKey) -> str | None:

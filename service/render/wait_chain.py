@@ -45,10 +45,11 @@ def _ending(chain: WaitChain) -> Iterator[str]:
             yield from wrapped(f"{to_find(missing)}: {missing.query}", "    ")
         return
     yield from wrapped(f"{ACTION}:", "  ")
+    yield from wrapped(f"First: {chain.action.first}.", "    ")
     yield from wrapped(chain.action.command, "      ")
     yield from wrapped(f"Where: {chain.action.where}.", "    ")
-    yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
     yield from wrapped(f"Risk: {chain.action.risk}.", "    ")
+    yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
 
 
 def _rest(found: Blockers) -> Iterator[str]:
@@ -69,9 +70,10 @@ def tree_as_markdown(found: Blockers) -> Iterator[str]:
         if held is not None and (words := entry_words(held)):
             yield f"\n{inline(words)}"
         if chain.action is not None:
-            yield f"\n**{ACTION}** ({inline(chain.action.where)}):\n\n```sql\n{chain.action.command}\n```\n"
-            yield f"- **Why this session**: {inline(chain.action.why_safe)}."
+            yield f"\n**{ACTION}**. First {inline(chain.action.first)}. Then, {inline(chain.action.where)}:"
+            yield f"\n```sql\n{chain.action.command}\n```\n"
             yield f"- **Risk**: {inline(chain.action.risk)}."
+            yield f"- **Why this session**: {inline(chain.action.why_safe)}."
         else:
             yield f"\n**{inline(why_no_command(chain))}**"
             for missing in queries(chain):
