@@ -41,7 +41,6 @@ class TreeLine(Frozen):
         return (", " if len(self.facts) > 1 else " ").join((who, *self.facts))
 
 
-
 def heading(chain: WaitChain) -> str:
     """How many sessions a tree has."""
     behind = f"{count(chain.waiting)} session{'s' * (chain.waiting != 1)}"
@@ -172,6 +171,13 @@ def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
         lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
         return " ".join(filter(None, (said, why_no_command(chain), lookups)))
     return f"{said} {ACTION}: first {chain.action.first}; then {chain.action.command}; risk: {chain.action.risk}."
+
+
+def not_shown(found: Blockers) -> Iterator[str]:
+    """How many chains are not shown."""
+    more = max(len(found.chains) - MOST_TREES, 0) + found.chains_left_out
+    if more:
+        yield f"{count(more)} smaller chain{'s are' if more > 1 else ' is'} not shown."
 
 
 def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence[WaitChain]:

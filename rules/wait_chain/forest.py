@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from collectors.model import number, text
 from rules.chain_tree import ChainSession, HangVerdict, WaitChain
@@ -15,8 +16,15 @@ MOST_LISTED = 20
 """Sessions of a tree, or groups of sessions that wait alike, that are listed."""
 
 
-def wait_chains(looks: ChainLooks, platform: str | None = None) -> tuple[WaitChain, ...]:
-    """The chains of a hang, the one with most waiters first. At most one of them has an action. Empty if nobody hangs.
+class Forest(NamedTuple):
+    """The chains of a hang, the one with most waiters first, and how many smaller ones are left out."""
+
+    chains: tuple[WaitChain, ...]
+    left_out: int
+
+
+def wait_chains(looks: ChainLooks, platform: str | None = None) -> Forest:
+    """The chains of a hang. At most one of them has an action. None if nobody hangs.
 
     `platform`: rds or autonomous, where a session is ended in another way.
     """
@@ -25,11 +33,12 @@ def wait_chains(looks: ChainLooks, platform: str | None = None) -> tuple[WaitCha
     trees += [_circle(graph, members) for members in _circles(graph)]
     trees += list(_unnamed(graph))
     trees.sort(key=lambda tree: (-tree.waiting, str(tree.end)))
+    left_out = max(len(trees) - MOST_TREES, 0)
     trees = [decided(tree, graph, platform) for tree in trees[:MOST_TREES]]
     unlisted = max(looks.met - len(looks.waiters), 0)
     if trees and unlisted:
         trees[0] = trees[0].model_copy(update={"left_out": trees[0].left_out + unlisted})
-    return tuple(_one_action(trees))
+    return Forest(tuple(_one_action(trees)), left_out)
 
 
 def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:

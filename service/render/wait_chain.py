@@ -7,9 +7,9 @@ from rules.chain_tree import WaitChain
 from rules.explanation.blockers import LEFT_ALONE, entry_words
 from rules.explanation.wait_chain import (
     ACTION,
-    MOST_TREES,
     entry_of,
     heading,
+    not_shown,
     queries,
     remarks,
     shown_first,
@@ -53,8 +53,7 @@ def _ending(chain: WaitChain) -> Iterator[str]:
 
 
 def _rest(found: Blockers) -> Iterator[str]:
-    if len(found.chains) > MOST_TREES:
-        yield from wrapped(f"{len(found.chains) - MOST_TREES} smaller chains are not shown.", "  ")
+    yield from (line for words in not_shown(found) for line in wrapped(words, "  "))
     if found.unknown:
         yield from wrapped(f"Nothing more is known: {found.unknown}.", "  ")
     yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
@@ -78,4 +77,5 @@ def tree_as_markdown(found: Blockers) -> Iterator[str]:
             yield f"\n**{inline(why_no_command(chain))}**"
             for missing in queries(chain):
                 yield f"\n{inline(to_find(missing))}:\n\n```sql\n{missing.query}\n```"
+    yield from (f"\n{words}" for words in not_shown(found))
     yield f"\n{inline(f'{LEFT_ALONE} {EMERGENCY_NOTICE}')}\n"
