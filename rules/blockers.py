@@ -30,7 +30,7 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     waiting = context.look.of(ROW_CACHE_SURFACES) if context.look else ()
     if not stuck and (not rows or context.look is not None):
         return None
-    chains = chains_of(context)
+    chains, left_out = chains_of(context)
     held = [_held(row, stuck, waiting, chains) for row in rows]
     found = (*held, *_at_the_end(chains, held))
     why = reading.why if isinstance(reading, Missing) else "" if rows else NO_HOLDER
@@ -38,6 +38,7 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     return Blockers(
         blockers=found,
         chains=chains,
+        chains_left_out=left_out,
         unknown="; ".join(filter(None, (why, cure))) or None,
         library_cache=tuple(_library_cache_waits(context.delta.rows(LIBRARY_CACHE))),
     )
@@ -172,7 +173,11 @@ def _ending(chain: WaitChain | None) -> dict[str, str | None]:
     if chain is None:
         return {"kill": None, "kill_risk": None, "no_kill": MIDDLE}
     if chain.action is not None:
-        return {"kill": chain.action.command, "kill_risk": chain.action.risk, "no_kill": None}
+        return {
+            "kill": chain.action.command,
+            "kill_risk": f"{chain.action.risk}; first {chain.action.first}",
+            "no_kill": None,
+        }
     lacking = "not known: " + "; ".join(missing.fact for missing in chain.missing) if chain.missing else None
     return {"kill": None, "kill_risk": None, "no_kill": chain.no_action or lacking}
 

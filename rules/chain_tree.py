@@ -51,6 +51,7 @@ class MissingFact(Frozen):
 class ChainAction(Frozen):
     """The one command that ends the chain. latchscope never runs it."""
 
+    first: str = Field(description="what to do before it")
     command: str
     where: str = Field(description="where to run it")
     risk: str

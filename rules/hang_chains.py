@@ -1,10 +1,9 @@
 """The wait chains of a Delta: the looks of its poll, and the place that they were taken on."""
 
 from collectors.model import Delta, Missing, text
-from rules.chain_tree import WaitChain
 from rules.context import SignalContext
 from rules.remembered import remembered
-from rules.wait_chain.forest import wait_chains
+from rules.wait_chain.forest import Forest, wait_chains
 from rules.wait_chain.looks import ChainLooks, whole
 from rules.waiters import cache_namer
 
@@ -21,8 +20,8 @@ BESIDE = {
 
 
 @remembered
-def chains_of(context: SignalContext) -> tuple[WaitChain, ...]:
-    """The chains of the sessions that hang, the largest first. Empty if none hangs."""
+def chains_of(context: SignalContext) -> Forest:
+    """The chains of the sessions that hang, the largest first. Without any if none hangs."""
     delta = context.delta
     waiting = delta.rows(WAITERS)
     alone = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)

@@ -69,6 +69,7 @@ class Blockers(Frozen):
     chains: tuple[WaitChain, ...] = Field(
         (), description="who waits behind whom, as trees, the largest first; at most one has an action"
     )
+    chains_left_out: int = Field(0, description="smaller chains that are not listed")
     unknown: str | None = None
     library_cache: tuple[LibraryCacheWait, ...] = Field(
         (), description="who waits for library cache lock or pin meanwhile, which are not the row cache"

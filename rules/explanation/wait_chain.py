@@ -26,8 +26,19 @@ class TreeLine(Frozen):
     """One session of a tree, or sessions that wait alike. `depth` 0 is the end, on the left."""
 
     depth: int
-    text: str
+    who: str
+    about: str = ""
+    """Its kind and who it is, in words; empty for sessions that are only counted."""
+    facts: tuple[str, ...] = ()
     end: bool = False
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        who = f"{self.who} ({self.about})" if self.about else self.who
+        if self.end:
+            return f"{who}, {'; '.join(self.facts)}"
+        return (", " if len(self.facts) > 1 else " ").join((who, *self.facts))
 
 
 def heading(chain: WaitChain) -> str:
@@ -42,15 +53,15 @@ def heading(chain: WaitChain) -> str:
 
 def tree(chain: WaitChain, held: Blocker | None = None) -> tuple[TreeLine, ...]:
     """The lines of a tree: the end first, each session below the one it waits behind. `held`: the entry that the end holds."""
-    lines = [TreeLine(depth=0, text=_end(chain.end, held), end=True)] if chain.end else []
-    lines += [TreeLine(depth=session.depth, text=_waiter(session)) for session in chain.waiters]
+    lines = [_end(chain.end, held)] if chain.end else []
+    lines += [_waiter(session) for session in chain.waiters]
     if chain.left_out:
-        lines.append(TreeLine(depth=1, text=f"{count(chain.left_out)} more sessions are not listed"))
+        lines.append(TreeLine(depth=1, who=f"{count(chain.left_out)} more sessions", facts=("are not listed",)))
     return tuple(lines)
 
 
-def _end(end: ChainSession, held: Blocker | None) -> str:
-    words = [f"session {named_session(end)}{_about(end)}, {_holding(end, held)}"]
+def _end(end: ChainSession, held: Blocker | None) -> TreeLine:
+    words = [_holding(end, held)]
     if end.event is not None:
         meaning = next((said for event, said in OWN_WAITS.items() if end.event.startswith(event)), "")
         words.append(f"waits for {end.event} itself{_since(end.waited_seconds)}" + f" ({meaning})" * bool(meaning))
@@ -58,7 +69,7 @@ def _end(end: ChainSession, held: Blocker | None) -> str:
         words.append(f"undo to roll back: {count(end.undo_blocks)} blocks")
     if end.coordinator is not None:
         words.append(f"its coordinator is session {end.coordinator}")
-    return "; ".join(words)
+    return TreeLine(depth=0, who=f"session {named_session(end)}", about=_about(end), facts=tuple(words), end=True)
 
 
 def _holding(end: ChainSession, held: Blocker | None) -> str:
@@ -76,25 +87,27 @@ def _holding(end: ChainSession, held: Blocker | None) -> str:
 
 
 def _about(session: ChainSession) -> str:
-    """Its kind and who it is, in brackets."""
+    """Its kind and who it is."""
     kind: str = session.kind or "kind not known"
     if session.kind in ("background", "parallel slave", "job") and session.name:
         kind = f"{session.kind} {session.name}"
     program = None if session.kind == "background" else session.program
     said = [kind, session.username, program, session.module, f"SQL {session.sql_id}" if session.sql_id else None]
-    return f" ({', '.join(dict.fromkeys(part for part in said if part))})"
+    return ", ".join(dict.fromkeys(part for part in said if part))
 
 
-def _waiter(session: ChainSession) -> str:
+def _waiter(session: ChainSession) -> TreeLine:
     through = "" if session.certain else ", through sessions that are not known"
     cache = "" if session.cache is None else f" on {within(session.cache)}"
     if session.alike > 1 or session.sid is None:
         longest = "" if session.waited_seconds is None else f", the longest for {spoken(session.waited_seconds)}"
         who = f"{count(session.alike)} session{'s' * (session.alike != 1)}"
-        return f"{who} wait{'s' * (session.alike == 1)} for {session.event}{cache}{longest}{through}"
-    held = {"exclusive": ", holds exclusively", "share": ", holds in share mode"}.get(session.holds, "")
-    waits = f" waits for {session.event}{cache}{_since(session.waited_seconds)}" if session.event else " waits"
-    return f"session {named_session(session)}{_about(session)}{held}{',' if held else ''}{waits}{through}"
+        waits = f"wait{'s' * (session.alike == 1)} for {session.event}{cache}{longest}{through}"
+        return TreeLine(depth=session.depth, who=who, facts=(waits,))
+    held = {"exclusive": ("holds exclusively",), "share": ("holds in share mode",)}.get(session.holds, ())
+    waits = f"waits for {session.event}{cache}{_since(session.waited_seconds)}" if session.event else "waits"
+    who = f"session {named_session(session)}"
+    return TreeLine(depth=session.depth, who=who, about=_about(session), facts=(*held, f"{waits}{through}"))
 
 
 def _since(seconds: float | None) -> str:
@@ -157,7 +170,14 @@ def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
     if chain.action is None:
         lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
         return " ".join(filter(None, (said, why_no_command(chain), lookups)))
-    return f"{said} {ACTION}: {chain.action.command}; risk: {chain.action.risk}."
+    return f"{said} {ACTION}: first {chain.action.first}; then {chain.action.command}; risk: {chain.action.risk}."
+
+
+def not_shown(found: Blockers) -> Iterator[str]:
+    """How many chains are not shown."""
+    more = max(len(found.chains) - MOST_TREES, 0) + found.chains_left_out
+    if more:
+        yield f"{count(more)} smaller chain{'s are' if more > 1 else ' is'} not shown."
 
 
 def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence[WaitChain]:

@@ -22,7 +22,7 @@ HOLDERS = (
 )
 REQUESTED = " and p.address in (select address from v$rowcache_parent where lock_request > 0)"
 ROLLED_BACK = "which may take as long as the work did, and the lock may be held until then"
-EVIDENCE = "collect a hanganalyze first, because afterwards the evidence is gone"
+EVIDENCE = "collect a hanganalyze, because afterwards the evidence is gone"
 CIRCLE = (
     "the sessions wait for each other in a circle; Oracle ends one of the waits itself with ORA-00060, and ending another one "
     "may be the wrong choice"
@@ -190,9 +190,10 @@ def _action(chain: WaitChain, end: ChainSession, graph: ChainGraph, platform: st
         where = f"on any instance, {place}"
     undo = "" if end.undo_blocks is None else f" ({count(end.undo_blocks)} undo blocks)"
     return ChainAction(
+        first=EVIDENCE,
         command=command,
         where=where,
-        risk=f"its transaction is rolled back{undo}, {ROLLED_BACK}; {EVIDENCE}",
+        risk=f"its transaction is rolled back{undo}, {ROLLED_BACK}",
         why_safe=_why_safe(chain, end, target),
     )
 
@@ -204,9 +205,10 @@ def _stop(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> ChainAction
     con_id = whole(job.get("con_id"))
     where = "the container of the job" + (f" (con_id {con_id})" if con_id else "")
     return ChainAction(
+        first=EVIDENCE,
         command=f"begin dbms_scheduler.stop_job(job_name => '{name}'); end;",
         where=f"{where}, as the owner of the job or with MANAGE SCHEDULER",
-        risk=f"the work of this run is rolled back, {ROLLED_BACK}; a job that repeats runs again at its next time; {EVIDENCE}",
+        risk=f"the work of this run is rolled back, {ROLLED_BACK}; a job that repeats runs again at its next time",
         why_safe=_why_safe(chain, end, None),
     )
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from collectors.model import number, text
 from rules.chain_tree import ChainSession, HangVerdict, WaitChain
@@ -15,8 +16,15 @@ MOST_LISTED = 20
 """Sessions of a tree, or groups of sessions that wait alike, that are listed."""
 
 
-def wait_chains(looks: ChainLooks, platform: str | None = None) -> tuple[WaitChain, ...]:
-    """The chains of a hang, the one with most waiters first. At most one of them has an action. Empty if nobody hangs.
+class Forest(NamedTuple):
+    """The chains of a hang, the one with most waiters first, and how many smaller ones are left out."""
+
+    chains: tuple[WaitChain, ...]
+    left_out: int
+
+
+def wait_chains(looks: ChainLooks, platform: str | None = None) -> Forest:
+    """The chains of a hang. At most one of them has an action. None if nobody hangs.
 
     `platform`: rds or autonomous, where a session is ended in another way.
     """
@@ -25,11 +33,12 @@ def wait_chains(looks: ChainLooks, platform: str | None = None) -> tuple[WaitCha
     trees += [_circle(graph, members) for members in _circles(graph)]
     trees += list(_unnamed(graph))
     trees.sort(key=lambda tree: (-tree.waiting, str(tree.end)))
+    left_out = max(len(trees) - MOST_TREES, 0)
     trees = [decided(tree, graph, platform) for tree in trees[:MOST_TREES]]
     unlisted = max(looks.met - len(looks.waiters), 0)
     if trees and unlisted:
         trees[0] = trees[0].model_copy(update={"left_out": trees[0].left_out + unlisted})
-    return tuple(_one_action(trees))
+    return Forest(tuple(_one_action(trees)), left_out)
 
 
 def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:
@@ -56,7 +65,7 @@ def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
 
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
-    members = {key for key in graph.reached if end in graph.reach(key)}
+    members = graph.members(end)
     listed, waiting, left_out = _drawn(graph, [end])
     return WaitChain(
         end=_session(graph, end, _into(graph, end), depth=0, behind=None),
@@ -64,8 +73,8 @@ def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
         waiting=waiting,
         left_out=left_out,
         cycle=any(graph.facts[key].cycle for key in members if key in graph.facts),
-        disagreements=_disagreements(graph, members | {end}),
-        oracle=_verdict(graph, members | {end}),
+        disagreements=_disagreements(graph, members),
+        oracle=_verdict(graph, members),
     )
 
 
@@ -104,7 +113,7 @@ def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSessi
     stack: list[tuple[SessionKey, int]] = [(key, 0) for key in starts]
     while stack:
         key, depth = stack.pop()
-        for group, edge in _groups(graph, key):
+        for group, edge in graph.groups_behind.get(key, ()):
             waiting += group.count
             found.append(_waiters(group, edge, depth + 1, graph.looks.own))
         for node, edge in graph.behind.get(key, ()):
@@ -143,12 +152,8 @@ def _name(session: ChainSession) -> str:
     return "" if session.sid is None or session.alike > 1 else at((session.instance, session.sid))
 
 
-def _groups(graph: ChainGraph, ahead: SessionKey) -> list[tuple[WaiterRows, Edge]]:
-    return [(group, edge) for group in graph.groups for edge in group.edges if edge.ahead == ahead]
-
-
 def _into(graph: ChainGraph, key: SessionKey) -> list[Edge]:
-    return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in _groups(graph, key))]
+    return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in graph.groups_behind.get(key, ()))]
 
 
 def _first_ahead(graph: ChainGraph, key: SessionKey) -> str | None:

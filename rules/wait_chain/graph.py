@@ -105,6 +105,11 @@ class ChainGraph:
         self._chained: dict[SessionKey, SessionKey] = {}
         """Session → its blocker according to v$wait_chains."""
         self._gather()
+        self._holding: dict[str, set[SessionKey]] = defaultdict(set)
+        """Cache → sessions that v$rowcache_parent shows as holders of entries of it that others ask for."""
+        for key, facts in self.facts.items():
+            for entry in facts.entries:
+                self._holding[_cache(entry)].add(key)
         waiting = self._hanging()
         nodes = self._named(waiting)
         for row in waiting:
@@ -123,6 +128,11 @@ class ChainGraph:
         for key in sorted(self.reached, key=str):
             for edge in self.ahead.get(key, ()):
                 self.behind[edge.ahead].append((key, edge))
+        self.groups_behind: dict[SessionKey, list[tuple[WaiterRows, Edge]]] = defaultdict(list)
+        """Session → sessions that nobody waits for and that wait directly behind it."""
+        for group in self.groups:
+            for edge in group.edges:
+                self.groups_behind[edge.ahead].append((group, edge))
 
     # What the rows say
 
@@ -206,7 +216,7 @@ class ChainGraph:
         if not edges and final is not None and final != key:
             edges.append(Edge(final, ("v$session",), direct=False))
         if not edges and facts.event == ROW_CACHE_LOCK_EVENT:
-            for holder in sorted(self._holders_of(self.looks.cache_of(row)) - {key}, key=str):
+            for holder in sorted(self._holding.get(self.looks.cache_of(row) or "", set()) - {key}, key=str):
                 self._join(edges, row, holder, "v$rowcache_parent")
         if direct is not None and chained is not None and direct != chained:
             self._disagree(f"session {at(key)} waits", {"v$session": {direct}, "v$wait_chains": {chained}})
@@ -220,10 +230,6 @@ class ChainGraph:
         if chained is not None and chained != key:
             self._join(edges, row, chained, "v$wait_chains")
         return direct, chained
-
-    def _holders_of(self, cache: str | None) -> set[SessionKey]:
-        """Sessions that v$rowcache_parent shows as holders of entries of a cache that others ask for."""
-        return {key for key, facts in self.facts.items() if any(_cache(entry) == cache for entry in facts.entries)}
 
     def _join(self, edges: list[Edge], row: Row, ahead: SessionKey, source: ChainSource) -> None:
         """One more edge, or one more source of an edge that is there."""
@@ -281,7 +287,7 @@ class ChainGraph:
             self._disagree(f"{_who(group)} waits", {"v$session": {direct}, "v$wait_chains": {chained}})
         if (final := self.looks.named(row, "final_blocking")) is not None:
             self._attach_final(group, final)
-        holders = self._holders_of(group.cache) if group.event == ROW_CACHE_LOCK_EVENT else set()
+        holders = self._holding.get(group.cache, set()) if group.event == ROW_CACHE_LOCK_EVENT else set()
         named = {edge.ahead for edge in group.edges}
         meets = self._meet(named, holders)
         if holders and not meets and named:
@@ -349,6 +355,15 @@ class ChainGraph:
         seen, waiting = {start}, [start]
         while waiting:
             new = {edge.ahead for edge in self.ahead.get(waiting.pop(), ())} - seen
+            seen |= new
+            waiting.extend(new)
+        return seen
+
+    def members(self, end: SessionKey) -> set[SessionKey]:
+        """The session, and all that others wait for and that wait behind it."""
+        seen, waiting = {end}, [end]
+        while waiting:
+            new = {key for key, _ in self.behind.get(waiting.pop(), ())} - seen
             seen |= new
             waiting.extend(new)
         return seen

@@ -7,9 +7,9 @@ from rules.chain_tree import WaitChain
 from rules.explanation.blockers import LEFT_ALONE, entry_words
 from rules.explanation.wait_chain import (
     ACTION,
-    MOST_TREES,
     entry_of,
     heading,
+    not_shown,
     queries,
     remarks,
     shown_first,
@@ -45,15 +45,15 @@ def _ending(chain: WaitChain) -> Iterator[str]:
             yield from wrapped(f"{to_find(missing)}: {missing.query}", "    ")
         return
     yield from wrapped(f"{ACTION}:", "  ")
+    yield from wrapped(f"First: {chain.action.first}.", "    ")
     yield from wrapped(chain.action.command, "      ")
     yield from wrapped(f"Where: {chain.action.where}.", "    ")
-    yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
     yield from wrapped(f"Risk: {chain.action.risk}.", "    ")
+    yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
 
 
 def _rest(found: Blockers) -> Iterator[str]:
-    if len(found.chains) > MOST_TREES:
-        yield from wrapped(f"{len(found.chains) - MOST_TREES} smaller chains are not shown.", "  ")
+    yield from (line for words in not_shown(found) for line in wrapped(words, "  "))
     if found.unknown:
         yield from wrapped(f"Nothing more is known: {found.unknown}.", "  ")
     yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
@@ -69,11 +69,13 @@ def tree_as_markdown(found: Blockers) -> Iterator[str]:
         if held is not None and (words := entry_words(held)):
             yield f"\n{inline(words)}"
         if chain.action is not None:
-            yield f"\n**{ACTION}** ({inline(chain.action.where)}):\n\n```sql\n{chain.action.command}\n```\n"
-            yield f"- **Why this session**: {inline(chain.action.why_safe)}."
+            yield f"\n**{ACTION}**. First {inline(chain.action.first)}. Then, {inline(chain.action.where)}:"
+            yield f"\n```sql\n{chain.action.command}\n```\n"
             yield f"- **Risk**: {inline(chain.action.risk)}."
+            yield f"- **Why this session**: {inline(chain.action.why_safe)}."
         else:
             yield f"\n**{inline(why_no_command(chain))}**"
             for missing in queries(chain):
                 yield f"\n{inline(to_find(missing))}:\n\n```sql\n{missing.query}\n```"
+    yield from (f"\n{words}" for words in not_shown(found))
     yield f"\n{inline(f'{LEFT_ALONE} {EMERGENCY_NOTICE}')}\n"

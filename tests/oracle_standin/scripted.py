@@ -7,7 +7,7 @@ from time import monotonic
 from collectors.errors import StatementError, ViewRefused
 from collectors.groups.group import views_of
 from collectors.model import Binds
-from collectors.ondemand import blockers, database_kind, holders
+from collectors.ondemand import blockers, chains, database_kind, holders
 from collectors.poll import Answer as Polled
 from collectors.scenarios import scenarios
 from collectors.simulator.database import ScriptedDatabase
@@ -50,7 +50,8 @@ class ScriptedBackend:
             return _answer(instead)
         if sql == database_kind.CLOUD:
             raise OracleError(2003)
-        if not views and sql not in (holders.STATEMENT, blockers.ELSEWHERE, database_kind.SURROUNDINGS):
+        scripted = (holders.STATEMENT, blockers.ELSEWHERE, chains.COORDINATOR, database_kind.SURROUNDINGS)
+        if not views and sql not in scripted:
             raise UnknownStatementError(sql)
         if views & self.refused:
             raise OracleError(942)

@@ -90,7 +90,10 @@ def test_kill_command_of_a_foreground_session_comes_with_its_risk() -> None:
     blocker = only(got)
     assert blocker.kill == "alter system kill session '312,48211,@2' immediate"
     assert blocker.kill_risk is not None and "rolled back" in blocker.kill_risk
-    assert f"{blocker.kill}; risk: {blocker.kill_risk}." in walk(got)
+    assert "; first collect a hanganalyze" in blocker.kill_risk
+    said = walk(got)
+    assert f"then {blocker.kill}; risk: its transaction is rolled back" in said
+    assert said.index("first collect a hanganalyze") < said.index(blocker.kill)
 
 
 @each("program", ["oracle@db1 (LCK0)", "oracle@db1 (SMON)", "oracle@db1 (MMON)", None])

@@ -20,6 +20,7 @@ from rules.explanation.wait_chain import (
     ACTION,
     entry_of,
     heading,
+    not_shown,
     queries,
     remarks,
     shown_first,
@@ -145,6 +146,7 @@ templates.env.filters |= {
     "remarks": remarks,
     "queries": queries,
     "shown_chains": shown_first,
+    "not_shown": not_shown,
 }
 templates.env.finalize = _seen
 templates.env.globals |= {
