@@ -88,11 +88,11 @@ def _of_another_release(step: RemedyStep, release: str | None) -> bool:
 
 def _ending(step: RemedyStep, context: SignalContext) -> RemedyStep | None:
     """The step with the command of the wait chain. None unless exactly one chain gives a command."""
-    actions = [chain.action for chain in chains_of(context) if chain.action is not None]
+    actions = [chain.action for chain in chains_of(context).chains if chain.action is not None]
     if len(actions) != 1:
         return None
     (action,) = actions
-    reading = f"Run it {action.where}: {action.why_safe}."
+    reading = f"{sentence(action.first)}. Run it {action.where}: {action.why_safe}."
     risk = f"{sentence(action.risk)}. {step.risk or ''}".strip()
     return step.model_copy(update={"sql": action.command, "run_in": None, "reading": reading, "risk": risk})
 

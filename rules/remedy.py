@@ -1,6 +1,6 @@
 """The remedy of a cause: its steps, and the steps in one paragraph."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
@@ -46,6 +46,24 @@ class PlatformStep(Frozen):
         return self
 
 
+class PlatformSteps(Frozen):
+    """What takes the place of a step on each platform that refuses it; null where the step itself runs."""
+
+    rds: PlatformStep | None = None
+    autonomous: PlatformStep | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.rds or self.autonomous)
+
+    def get(self, platform: str | None) -> PlatformStep | None:
+        """The step for a platform. None where nothing takes its place."""
+        return {"rds": self.rds, "autonomous": self.autonomous}.get(platform or "")
+
+    def items(self) -> Iterator[tuple[Platform, PlatformStep]]:
+        """Each platform that refuses the step, with what takes its place."""
+        yield from ((name, step) for name in PLATFORMS if (step := self.get(name)) is not None)
+
+
 class RemedyStep(Frozen):
     """One thing to do, the least invasive first. A fact without a source is null and reads "not known"."""
 
@@ -57,8 +75,8 @@ class RemedyStep(Frozen):
         description="where it runs: in the container with the problem, in CDB$ROOT, on this very instance, or on a host "
         "outside the database; null if it runs nowhere, or where `reading` says",
     )
-    elsewhere: Mapping[Platform, PlatformStep] = Field(
-        {}, description="platform that refuses the step → what takes its place there; empty in a finding"
+    elsewhere: PlatformSteps = Field(
+        PlatformSteps(), description="platform that refuses the step → what takes its place there; empty in a finding"
     )
     not_possible: str | None = Field(
         None, description="why the platform of this database refuses the step; it then has no statement"
@@ -115,18 +133,20 @@ class RemedyStep(Frozen):
 
     def at(self, platform: str | None) -> Self:
         """The step on a platform: what takes its place there, or why nothing does. The step itself elsewhere."""
-        other = next((step for name, step in self.elsewhere.items() if name == platform), None)
+        other = self.elsewhere.get(platform)
         if other is None:
-            return self.model_copy(update={"elsewhere": {}})
+            return self.model_copy(update={"elsewhere": PlatformSteps()})
         gone = dict.fromkeys(("sql", "setting", "in_cluster", "reading", "bound"))
         if other.not_possible:
             gone |= dict.fromkeys(("run_in", "risk", "online", "way_back"))
-            return self.model_copy(update={**gone, "fill_in": (), "elsewhere": {}, "not_possible": other.not_possible})
+            return self.model_copy(
+                update={**gone, "fill_in": (), "elsewhere": PlatformSteps(), "not_possible": other.not_possible}
+            )
         runs = bool(other.sql or other.setting)
         given = other.model_dump(include={"do", "sql", "setting", "fill_in", "reading"})
         where = other.run_in if runs or other.run_in != "container" else None
         return self.model_copy(
-            update={**gone, **given, "risk": other.risk or self.risk, "run_in": where, "elsewhere": {}}
+            update={**gone, **given, "risk": other.risk or self.risk, "run_in": where, "elsewhere": PlatformSteps()}
         )
 
     @property

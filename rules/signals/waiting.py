@@ -4,10 +4,10 @@ If a session was captured in part, each signal has bounds. It is known if both b
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
-from collectors.model import ROW_CACHE_LOCK_EVENT
+from collectors.model import ROW_CACHE_LOCK_EVENT, Missing
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
 from rules.hangs import HANGING_SECONDS, VIEW, StillWaiting, hanging
@@ -68,7 +68,10 @@ def average_finished_lock_wait(context: SignalContext, subject: Subject) -> Sign
         for column in ("total_waits", "time_waited_micro")
     )
     if waits is None or micro is None:
-        return context.why_unknown("v$system_event", "total_waits")
+        why = context.why_unknown("v$system_event", "total_waits")
+        # An event that nobody has waited for has no row: that alone leaves nothing open.
+        refused = isinstance(context.delta.read("v$system_event"), Missing)
+        return why if refused else replace(why, absent=False, blocks=False)
     if context.delta.basis.kind != "interval":
         return Unknown("v$system_event", "there is no interval in which waits could end", "take a second snapshot")
     return Known(micro / waits / 1e6 if waits else 0.0, f"{waits:.0f} waits ended")

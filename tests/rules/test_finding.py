@@ -11,6 +11,7 @@ from rules.cause import Cause
 from rules.chain_tree import ChainAction, WaitChain
 from rules.engine import diagnose
 from rules.model import Finding, RuledOut, Severity, Undetermined
+from rules.wait_chain.forest import Forest
 from rules.weighing import CauseVerdict
 from tests.each import each
 from tests.rules.contexts import delta_of
@@ -199,6 +200,7 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
 ) -> None:
     action = ChainAction(
         command="alter system kill session '312,77,@1' immediate",
+        first="collect a hanganalyze",
         where="on any instance",
         risk="its transaction is rolled back",
         why_safe="session 312 on instance 1 is the end of the chain",
@@ -207,10 +209,13 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
     steps = [{"do": "Look."}, {"do": "End it.", "from_chain": True, "run_in": "instance", "risk": "Work is lost."}]
     cause, events = cause_of(EVERYWHERE, PROOF, remedy_steps=steps), waited(latch=60_000_000, lock=0)
     for chains in ((), (other,), (acting, acting)):
-        monkeypatch.setattr("rules.finding.chains_of", lambda context, chains=chains: chains)
+        monkeypatch.setattr("rules.finding.chains_of", lambda context, chains=chains: Forest(chains, 0))
         assert [step.do for step in found(cause, system_event=events).remedy_steps] == ["Look."], chains
-    monkeypatch.setattr("rules.finding.chains_of", lambda context: (other, acting))
+    monkeypatch.setattr("rules.finding.chains_of", lambda context: Forest((other, acting), 0))
     _, ending = found(cause, system_event=events).remedy_steps
     assert ending.sql == action.command and ending.run_in is None
-    assert ending.reading == "Run it on any instance: session 312 on instance 1 is the end of the chain."
+    assert (
+        ending.reading
+        == "Collect a hanganalyze. Run it on any instance: session 312 on instance 1 is the end of the chain."
+    )
     assert ending.risk == "Its transaction is rolled back. Work is lost."

@@ -4,7 +4,13 @@ from rules.hang_model import Blocker, Blockers
 
 
 def test_blockers_of_nobody_say_nothing() -> None:
-    assert Blockers().model_dump() == {"blockers": (), "chains": (), "unknown": None, "library_cache": ()}
+    assert Blockers().model_dump() == {
+        "blockers": (),
+        "chains": (),
+        "chains_left_out": 0,
+        "unknown": None,
+        "library_cache": (),
+    }
 
 
 def test_blocker_of_whom_nothing_is_known_has_no_command() -> None:
