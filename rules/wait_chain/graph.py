@@ -107,9 +107,9 @@ class ChainGraph:
         self._gather()
         self._holding: dict[str, set[SessionKey]] = defaultdict(set)
         """Cache → sessions that v$rowcache_parent shows as holders of entries of it that others ask for."""
-        for key, facts in self.facts.items():
+        for holder, facts in self.facts.items():
             for entry in facts.entries:
-                self._holding[_cache(entry)].add(key)
+                self._holding[_cache(entry)].add(holder)
         waiting = self._hanging()
         nodes = self._named(waiting)
         for row in waiting:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("collectors", "rules", "service")
 MODULES = sorted(path.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
 MOST_LINES = 300
-LONGER = {"rules/context.py": 320, "rules/wait_chain/graph.py": 420}
+LONGER = {"rules/context.py": 320, "rules/wait_chain/graph.py": 440}
 """Files with a limit of their own: one class, one graph built in one order: their parts make no sense alone."""
 
 
