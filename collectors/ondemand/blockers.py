@@ -5,6 +5,7 @@ of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from collectors.deadline import LOOK_SECONDS
 from collectors.errors import StatementError, ViewRefused
@@ -92,6 +93,7 @@ def _elsewhere(
     return found, ()
 
 
+@cache
 def not_looked() -> Mapping[str, Reading]:
     """The readings of a poll without a look before it."""
     why = {

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from collectors.deadline import LOOK_SECONDS
 from collectors.errors import StatementError, ViewRefused
@@ -122,6 +123,7 @@ def read(connection: Connection, view: str, release: str | None, *, cold: bool =
     return Rows(view, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))
 
 
+@cache
 def not_looked() -> Mapping[str, Reading]:
     """The readings of these views without a look."""
     return {
