@@ -64,7 +64,7 @@ def _end(end: ChainSession, held: Blocker | None) -> TreeLine:
     words = [_holding(end, held)]
     if end.event is not None:
         meaning = next((said for event, said in OWN_WAITS.items() if end.event.startswith(event)), "")
-        words.append(f"waits for {end.event} itself{_since(end.waited_seconds)}" + f" ({meaning})" * bool(meaning))
+        words.append(f"itself waits for {end.event}{_own_wait(end.waited_seconds)}" + f" ({meaning})" * bool(meaning))
     if end.undo_blocks is not None:
         words.append(f"undo to roll back: {count(end.undo_blocks)} blocks")
     if end.coordinator is not None:
@@ -112,6 +112,11 @@ def _waiter(session: ChainSession) -> TreeLine:
 
 def _since(seconds: float | None) -> str:
     return "" if seconds is None or seconds < 1 else f", for {spoken(seconds)}"
+
+
+def _own_wait(seconds: float | None) -> str:
+    """How long the end waits. A short wait says that it is getting on."""
+    return ", for less than 1 second" if seconds is not None and seconds < 1 else _since(seconds)
 
 
 def remarks(chain: WaitChain) -> Iterator[str]:

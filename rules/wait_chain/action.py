@@ -22,7 +22,7 @@ HOLDERS = (
 )
 REQUESTED = " and p.address in (select address from v$rowcache_parent where lock_request > 0)"
 ROLLED_BACK = "which may take as long as the work did, and the lock may be held until then"
-EVIDENCE = "collect a hanganalyze, because afterwards the evidence is gone"
+EVIDENCE = "collect a hanganalyze (docs/emergency.md, part 5), because afterwards the evidence is gone"
 CIRCLE = (
     "the sessions wait for each other in a circle; Oracle ends one of the waits itself with ORA-00060, and ending another one "
     "may be the wrong choice"

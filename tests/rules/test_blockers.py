@@ -68,7 +68,7 @@ def test_blocker_is_told_with_its_entry_its_age_and_what_it_waits_for() -> None:
     assert walk(got).startswith(
         "38 sessions wait behind session 312,48211 on instance 2. Session 312,48211 on instance 2 (foreground, DEPLOY, "
         "sqlplus@build7, release 4.2, SQL 5ms6rbzdnq16t), holds ORDERS of user number 93 in dc_objects exclusively for at "
-        "least 11 minutes; waits for db file sequential read itself, for 3 seconds. The one action"
+        "least 11 minutes; itself waits for db file sequential read, for 3 seconds. The one action"
     )
     assert (
         "The entry is ORDERS of user number 93 (key 5D00000006004F5244455253; raw bytes read as a public script for dc_objects "
