@@ -7,55 +7,17 @@ inside a function or under TYPE_CHECKING.
 
 import ast
 import io
-import re
 import sys
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 FLOORS = ("collectors", "rules", "service")
-LONG = 50
+LONG = 60
 WORDS = ("one", "told")
-LAYERS: Mapping[str, tuple[str, ...]] = {
-    "": ("service", "rules", "collectors"),
-    "service": (
-        "__main__",
-        "cli",
-        "app",
-        "assistants | top",
-        "telemetry | web | fleet",
-        "watch | history | render | notify",
-        "cells",
-        "metrics | intake",
-        "store",
-        "state",
-        "config | periodic",
-        "bill | characters | client | extras | garbage | threads",
-    ),
-    "service.store": (
-        "build",
-        "check | fleet_status | maintenance | transfer | writer",
-        "repository",
-        "queries",
-        "upkeep",
-        "ingest",
-        "figures",
-        "migrations",
-        "probe | schema",
-    ),
-    "service.web": (
-        "build | server",
-        "pages",
-        "admission | api | patience",
-        "access | bulkhead | charts | fleet_rows | presenters | query_params",
-        "fleet_schemas | schemas",
-    ),
-}
-"""Package → its layers, from the top down. Neighbours on one line must not import each other."""
-
 Arrow = tuple[str, str]
 """The importing module and the imported one."""
 
@@ -86,14 +48,6 @@ class Module:
     def functions(self) -> Iterator[tuple[str, int]]:
         """Name and length of every function, methods and inner functions too."""
         yield from _functions(self.tree, self.name)
-
-    def types(self) -> Iterator[str]:
-        """Public classes and CapWords aliases of the module itself."""
-        for node in self.tree.body:
-            names = [node.name] if isinstance(node, ast.ClassDef) else []
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            names += [target.id for target in targets if isinstance(target, ast.Name)]
-            yield from (name for name in names if re.fullmatch(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*", name))
 
 
 def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, int]]:
@@ -161,54 +115,10 @@ def _reached(start: str, after: Mapping[str, set[str]]) -> set[str]:
     return seen
 
 
-def upward(drawn: Iterable[Arrow], package: str, layers: Sequence[str]) -> list[Arrow]:
-    """Imports inside a package that go up its layers, or to a neighbour of the same line."""
-    height = {name: (place, name) for place, line in enumerate(layers) for name in line.split(" | ")}
-    wrong = []
-    for source, target in drawn:
-        a, b = (height.get(_unit(name, package) or "") for name in (source, target))
-        if a and b and a != b and a[0] >= b[0]:
-            wrong.append((source, target))
-    return sorted(wrong)
-
-
-def undeclared(known: Iterable[str], package: str, layers: Sequence[str]) -> list[str]:
-    """Modules of a package that belong to none of its layers."""
-    declared = {name for line in layers for name in line.split(" | ")}
-    return sorted({unit for name in known if (unit := _unit(name, package))} - declared)
-
-
-def _unit(name: str, package: str) -> str | None:
-    """The member of a package that is this module, or contains it."""
-    prefix = f"{package}." if package else ""
-    return name[len(prefix) :].split(".")[0] if name.startswith(prefix) else None
-
-
-def layered(root: Path) -> dict[str, tuple[str, ...]]:
-    """The declared layers of the packages whose folders mostly exist in this checkout."""
-    chosen = {}
-    for package, layers in LAYERS.items():
-        here = [name for line in layers for name in line.split(" | ")]
-        ours = [name for name in here if (root / package.replace(".", "/") / name).is_dir()]
-        now = [name for name in here if (HOME / package.replace(".", "/") / name).is_dir()]
-        if 2 * len(ours) > len(now):
-            chosen[package] = layers
-    return chosen
-
-
 def words(module: Module) -> Counter[str]:
     """How often each of WORDS is a name in a module."""
     tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
     return Counter(token.string for token in tokens if token.type == tokenize.NAME and token.string in WORDS)
-
-
-def repeated(known: Iterable[Module]) -> dict[str, list[str]]:
-    """Public type names that two modules define."""
-    where: dict[str, list[str]] = defaultdict(list)
-    for module in known:
-        for name in dict.fromkeys(module.types()):
-            where[name].append(module.name)
-    return {name: sorted(homes) for name, homes in sorted(where.items()) if len(homes) > 1}
 
 
 def long(known: Iterable[Module]) -> list[tuple[str, int]]:
@@ -249,14 +159,6 @@ def report(root: Path) -> Iterator[str]:
     around = cycles(drawn)
     yield f"import cycles: {len(around)} (goal 0)"
     yield from (f"  {' ↔ '.join(group)}" for group in around)
-    for package, layers in layered(root).items():
-        wrong = upward(drawn, package, layers)
-        yield f"upward arrows in {package or 'the floors'}: {len(wrong)} (goal 0)"
-        yield from (f"  {known[source].path} imports {target}" for source, target in wrong)
-        yield from (f"  {package}.{name} is in no layer" for name in undeclared(known, package, layers))
-    twice = repeated(known.values())
-    yield f"type names defined twice: {len(twice)} (goal 0)"
-    yield from (f"  {name}: {', '.join(homes)}" for name, homes in twice.items())
 
 
 HOME = Path(__file__).resolve().parents[2]
