@@ -1,1 +1,0 @@
-"""One module per view a report can fill; adding a file here adds a reader."""
