@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Scenario
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Scenario
+from collectors.demo.scenarios import scenarios
 from tests.oracle_standin import calls
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, ResultColumn

@@ -14,8 +14,8 @@ from rich.table import Table
 from bench._options import counts, parser
 from bench._processor import spent
 from bench._stores import store_place
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.fleet.remote import publication
 from service.state.board import MonitoredDatabase

@@ -23,8 +23,8 @@ from sqlalchemy import text
 from bench._options import parser
 from bench._processor import spent
 from bench._stores import store_place
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
 from service.store.figures.codec import Items, pack

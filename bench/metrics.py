@@ -28,9 +28,9 @@ from rich.table import Table
 
 from bench._options import parser
 from bench._scraper import ask, timed
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import exposition, own_registry, render

@@ -16,7 +16,7 @@ import pytest
 from rich.table import Table
 
 from bench._options import parser
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.store.figures.codec import Items, pack
 from service.store.figures.rows import ROLLED, FigureColumns

@@ -17,11 +17,10 @@ from rich.table import Table
 
 from bench._capacity_standin import Film, Player, steady
 from bench._options import parser
-from collectors.groups.grouping import Grouping
+from collectors.demo.database import ScriptedDatabase
 from collectors.model import Binds, Snapshot
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
-from collectors.poll import Answer
-from collectors.simulator.database import ScriptedDatabase
+from collectors.poll import Answer, Grouping
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, PollRecord

@@ -12,11 +12,10 @@ from functools import cache
 
 from collectors import ondemand
 from collectors.deadline import LOOK_SECONDS, STATEMENT_SECONDS
-from collectors.groups.group import groups
 from collectors.model import Collector
 from collectors.ondemand.blockers import of_look
 from collectors.ondemand.sampling import LONGEST_BURST
-from collectors.registry import collectors, under_older_name
+from collectors.registry import collectors, groups, under_older_name
 from collectors.release import as_sent, parts
 from collectors.statement import Statement, StatementKind
 

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from collectors.granting.detection import FoundKind, detected
-from collectors.granting.kinds import OF_ITS_PART, TRAITS, DatabaseKind
-from collectors.granting.script import ANYBODY, grant, grants_either
-from collectors.mechanism import Mechanism, mechanism_in
+from collectors.grants import ANYBODY, OF_ITS_PART, TRAITS, DatabaseKind, FoundKind, detected, grant, grants_either
 from collectors.model import Collector, Missing, Rows, Snapshot, number, text
 from collectors.registry import collectors
+from collectors.release import Mechanism, mechanism_in
 
 
 @dataclass(frozen=True, slots=True)

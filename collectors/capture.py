@@ -7,10 +7,21 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeGuard
 
-from collectors.confirmation import ConfirmationResult
 from collectors.delta import between, since_startup
 from collectors.errors import InputError
-from collectors.model import Collector, ColumnKind, Delta, Missing, NotComparable, Reading, Row, Rows, Snapshot, Value
+from collectors.model import (
+    Collector,
+    ColumnKind,
+    ConfirmationResult,
+    Delta,
+    Missing,
+    NotComparable,
+    Reading,
+    Row,
+    Rows,
+    Snapshot,
+    Value,
+)
 from collectors.registry import collectors
 
 FORMAT = "latchscope-capture"

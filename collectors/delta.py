@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
-from collectors.basis import Basis
-from collectors.granting.script import ANYBODY, grant, privilege
+from collectors.grants import ANYBODY, grant, privilege
 from collectors.model import (
     SCRIPT,
+    Basis,
     Changes,
     Collector,
     ColumnKind,

@@ -4,15 +4,118 @@ Totals and changes are different types on purpose: a Snapshot holds Oracle's own
 differences in `Changes`, and only `collectors.delta` makes the second from the first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from collectors.basis import Basis
-from collectors.clock import other_time_zone
-from collectors.confirmation import ConfirmationResult
+# Durations for people: in seconds, with hours and minutes where there are many.
+
+LONG_SECONDS, HOURS = 600.0, 7200.0
+"""From here on a duration is printed in whole seconds, and from the second value on in hours as well."""
+
+
+def lasting(seconds: float) -> str:
+    """A duration for people: 30.0 s, 3,600 s, 550,800 s (153 h 0 min)."""
+    whole = f"{seconds:,.0f} s" if seconds >= LONG_SECONDS else f"{seconds:,.1f} s"
+    return whole if seconds < HOURS else f"{whole} ({hours(seconds)})"
+
+
+def hours(seconds: float) -> str:
+    """A duration in hours and minutes: 153 h 0 min."""
+    return "{} h {} min".format(*divmod(round(seconds / 60), 60))
+
+
+def spoken(seconds: float) -> str:
+    """A duration in one unit, rounded down: 45 seconds, 11 minutes, 3 hours."""
+    for unit, length, least in (("hour", 3600, 7200), ("minute", 60, 120)):
+        if seconds >= least:
+            return f"{int(seconds // length)} {unit}s"
+    return f"{int(seconds)} second{'s' * (int(seconds) != 1)}"
+
+
+LONG_WINDOW = 2 * 3600.0
+"""From this many seconds on an average hides what lasted minutes."""
+
+
+def long_window(seconds: float) -> str:
+    """A warning for averages over hours."""
+    return f"a window of {seconds / 3600:,.1f} hours: averages over it hide short storms"
+
+
+# Basis: the time that a Delta covers, an interval or totals.
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The time that a Delta covers: an interval between polls; totals over a known uptime; totals of unknown age, which give
+    shares and ratios but never a rate. Times are UTC by the database's clock; those of a report have no zone.
+    """
+
+    kind: Literal["interval", "since_startup", "totals"]
+    begin: datetime | None
+    end: datetime | None
+    seconds: float | None
+
+    def __str__(self) -> str:
+        if self.kind == "totals":
+            return "totals since an unknown instance start"
+        if self.kind == "since_startup":
+            return f"totals since instance start, {lasting(self.seconds or 0.0)}"
+        return f"an interval of {lasting(self.seconds or 0.0)}"
+
+
+# Whether the clock of SQL runs in the time zone of the host, in which Oracle's views keep their dates.
+#
+# SYSDATE and SYSTIMESTAMP follow the database's own time zone where TIME_AT_DBTIMEZONE (23ai and later) or
+# SYSDATE_AT_DBTIMEZONE (Autonomous Database) is set. v$instance.startup_time and v$sga_resize_ops.start_time have no
+# zone, so
+# there is no safe difference between them and now: it may be off by hours. Differences of `taken_at`, which is UTC,
+# stay right.
+
+HOST_TIME = {"OFF", "FALSE"}
+"""Values of these parameters with which SQL uses the host's time zone."""
+PARAMETERS = ("time_at_dbtimezone", "sysdate_at_dbtimezone")
+
+
+def other_time_zone(parameters: Iterable[Mapping[str, object]], sessions: Iterable[Mapping[str, object]]) -> str | None:
+    """The setting that may put the clock of SQL into another zone, as `name = value`. None if there is none.
+
+    `parameters`: rows of v$parameter; `sessions`: the row of sys_context. Settings of other containers do not matter.
+    """
+    own = next(iter(sessions), {}).get("con_id")
+    for row in parameters:
+        name, value = row.get("name"), str(row.get("value") or "OFF")
+        if name in PARAMETERS and value.upper() not in HOST_TIME and row.get("con_id") in (None, 0, own):
+            return f"{name} = {value}"
+    return None
+
+
+# ConfirmationResult: the number that a confirming query gave, or why it was refused, and the container it ran in.
+
+NamedRow = Mapping[str, str | float | None]
+"""One row of names: column → cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationResult:
+    """The number of a confirming query, and up to five rows that say what it counted."""
+
+    value: float | None
+    """None if it was refused."""
+    container: str | None = None
+    """Name of the container it ran in. None without containers, or if the query did not ask."""
+    con_id: int | None = None
+    """0 no CDB, 1 CDB$ROOT, above 2 a PDB. None before 12.1, or if the query did not ask."""
+    names: tuple[NamedRow, ...] = ()
+    unnamed: str | None = None
+    """Why the rows of names are missing."""
+    refused: tuple[str, ...] = ()
+    """Views that the user may not read, so the query gave no number."""
+    at: float | None = None
+    """When the query ran, as Unix time. None if that was not kept."""
+
 
 Value = int | float | str | datetime | None
 """What a cell may hold. None is Oracle's NULL. A column that was not read is absent from its row."""

@@ -19,6 +19,7 @@ from collectors.deadline import (
     left_behind,
 )
 from collectors.errors import (
+    Cancelled,
     CollectError,
     CredentialError,
     SessionError,
@@ -26,10 +27,11 @@ from collectors.errors import (
     SetupError,
     StatementError,
     UnlistedStatement,
+    brief,
+    classified,
 )
 from collectors.model import Binds
 from collectors.ondemand.blockers import of_look
-from collectors.oracle_errors import Cancelled, brief, classified
 from collectors.poll import Answer
 from collectors.registry import collectors
 
@@ -227,7 +229,7 @@ class OracleConnection:
         with self._session.cursor() as cursor:
             look = of_look(
                 sql
-            )  # it gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.warm`)
+            )  # it gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.blockers`)
             cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, LEAST_ROOM if look else ROOM)
             cursor.prepare(sql, cache_statement=look or sql in self._room)
             cursor.execute(None, dict(binds))

@@ -16,8 +16,16 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind, grantee
-from collectors.granting.script import grant, granted_for_polls, grants_script, owned_by_sys
+from collectors.grants import (
+    KINDS,
+    TRAITS,
+    DatabaseKind,
+    grant,
+    granted_for_polls,
+    grantee,
+    grants_script,
+    owned_by_sys,
+)
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
 from docs import groups, licences

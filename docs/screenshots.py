@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.config import sources
 from service.top.app import TopApp
 from service.top.source import PolledDirectly

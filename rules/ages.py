@@ -1,7 +1,6 @@
 """The age of a view that is not read in every poll, told beside each figure that comes from it."""
 
-from collectors.durations import lasting
-from collectors.model import Delta, Missing
+from collectors.model import Delta, Missing, lasting
 
 
 def age_of(delta: Delta, view: str) -> float:

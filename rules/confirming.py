@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from collectors.confirmation import ConfirmationResult
-from collectors.model import Delta, Missing, number, text
+from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.bounds import meets
 from rules.cause import Cause
 from rules.query import Confirmation, Query

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from collectors.mechanism import Mechanism, mechanism_of
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, Value, number, text
+from collectors.release import Mechanism, mechanism_of
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
 from rules.containers import inside_pdb
 from rules.hangs import WaitingLook, hanging, look_of

@@ -3,7 +3,7 @@
 import re
 from functools import cache, lru_cache
 
-from collectors.basis import Basis
+from collectors.model import Basis
 from rules.bounds import bound_of
 from rules.model import Evidence, RuledOut
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from collectors.mechanism import Mechanism
 from collectors.model import Row, number
-from collectors.release import at_least
+from collectors.release import Mechanism, at_least
 
 LOOKUPS = "lookups"
 """What a row has besides the columns of v$rowcache."""

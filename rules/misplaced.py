@@ -1,7 +1,7 @@
 """Latch figures on a release with mutexes: waits that should not exist, counters without meaning."""
 
-from collectors.mechanism import Mechanism
 from collectors.model import ROW_CACHE_LATCH, Delta, Row, number
+from collectors.release import Mechanism
 from rules.containers import inside_pdb
 from rules.formatting import count, percent
 from rules.impact import severity_of

@@ -1,7 +1,6 @@
 """The notes on a Delta beside its verdicts: assumptions, omitted counters, views that gave nothing."""
 
-from collectors.durations import LONG_WINDOW, long_window
-from collectors.model import Missing, number
+from collectors.model import LONG_WINDOW, Missing, long_window, number
 from rules.containers import pdb_note
 from rules.context import SignalContext
 from rules.formatting import count

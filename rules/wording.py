@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from collectors.durations import spoken
+from collectors.model import spoken
 from rules.formatting import percent, rough, within
 from rules.model import Confidence
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from collectors.bill import accepted
 from collectors.bill import statements as of_collectors
 from collectors.deadline import CONNECT_SECONDS
-from collectors.ondemand.confirm import MOST_NAMES, limited
+from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.release import OLDEST, parts
 from collectors.statement import Statement
 from rules.catalogue import catalogue

@@ -6,14 +6,102 @@ sleep, so sleeps + spin gets ≥ misses.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Concatenate, Literal, ParamSpec
 
-from collectors.confirmation import NamedRow
-from collectors.simulator.sessions import ScriptedHang, ScriptedHolder, ScriptedWaiters
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, NamedRow, Row, number
+from collectors.release import at_least
+from collectors.views.waiting_sessions import MOST_ROWS
+
+# Sessions of a script: those that wait, those that hold a latch, and a hang with its holder.
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedWaiters:
+    """Sessions that wait on average, all alike: for which cache or latch, by which event, with which statement."""
+
+    event: str
+    sessions: float
+    cache: str | None = None
+    """Cache name. A latch event leads to it through its child."""
+    sql_id: str | None = None
+    module: str | None = None
+    program: str | None = None
+    username: str = "APP"
+    p2: int = 0
+    p3: int = 0
+    con_id: int = 0
+    blocker: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedHolder:
+    """A session that holds a child latch for a share of the time."""
+
+    sid: int
+    child: int
+    share: float
+    sql_id: str | None = None
+    module: str | None = None
+    program: str | None = None
+    username: str = "APP"
+    microseconds: float = 400.0
+    """How long each of its holds lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedBlocker:
+    """The session that holds what others wait for."""
+
+    sid: int
+    serial: int
+    username: str | None
+    program: str
+    module: str | None = None
+    sql_id: str | None = None
+    background: bool = False
+    machine: str | None = None
+    instance: int | None = None
+    """Number of its instance, if that is another one."""
+    waits_for: str = "db file sequential read"
+    waits_micro: int = 4100
+    undo_blocks: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedHang:
+    """A session that holds an entry of a cache from `begin` to `end`, in seconds of the loop. Sessions that want it wait.
+
+    The sessions arrive one after the other within `arriving` seconds, and all their waits end with the hang.
+    """
+
+    begin: float
+    end: float
+    event: str
+    cache: str
+    sessions: int
+    arriving: float
+    holder: ScriptedBlocker
+    sql_id: str | None = None
+    module: str | None = None
+    program: str | None = None
+    username: str = "APP"
+    p2: int = 0
+    p3: int = 3
+    key: str = ""
+    """The entry, in hex, as v$rowcache_parent.key has it."""
+    in_library_cache: int = 0
+    """Sessions that wait meanwhile for a library cache lock of the same holder."""
+
+    def waited(self, session: int, into: float) -> float:
+        """Seconds that a session has waited at a moment of the loop, from its arrival to the end of the hang."""
+        arrived = self.begin + self.arriving * session / self.sessions
+        return min(max(into - arrived, 0.0), self.end - arrived)
+
 
 P = ParamSpec("P")
 
@@ -244,7 +332,7 @@ class ScenarioState:
 
     def sleeps(self, child: int) -> int:
         """v$latch_children.sleeps."""
-        return self.total(_sleeps, child)
+        return self.total(_child_sleeps, child)
 
     def misses(self, child: int) -> int:
         """v$latch_children.misses: those of the miss ratio, and at least the sleeps that start one."""
@@ -263,7 +351,7 @@ def _gets(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
     return load.gets.get(cache.name, 0.0) * share(cache, scenario) + cache.extra_gets
 
 
-def _sleeps(load: ScriptedLoad, child: int) -> float:
+def _child_sleeps(load: ScriptedLoad, child: int) -> float:
     return load.children.get(child, Child()).sleeps
 
 
@@ -274,7 +362,7 @@ def _misses(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
 
 
 def _spin_gets(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
-    sleeps = _sleeps(load, child)
+    sleeps = _child_sleeps(load, child)
     return max(_misses(load, child, scenario) - sleeps, 0.0) + sleeps * RESLEEPS
 
 
@@ -288,3 +376,424 @@ def share(cache: Cache, scenario: Scenario) -> float:
     rows = [row for row in scenario.caches if row.name == cache.name]
     weights = [0.5**rank for rank in range(len(rows))]
     return weights[rows.index(cache)] / sum(weights)
+
+
+# The hangs of a scripted database: who waits at a moment, and what the counters show, which is nothing until the end.
+
+
+def loops(now: ScenarioState) -> tuple[int, float]:
+    """Completed loops, and seconds into the current one."""
+    passed, into = divmod(max(now.at, 0.0), now.scenario.length)
+    return int(passed), into
+
+
+def finished(now: ScenarioState, event: str) -> tuple[int, int]:
+    """Waits for an event that hangs have ended so far, and microseconds waited in them."""
+    passed, into = loops(now)
+    waits, waited = 0, 0.0
+    for hang in now.scenario.hangs:
+        over = passed + (into >= hang.end)
+        if hang.event == event:
+            waits += over * hang.sessions
+            waited += over * sum(hang.waited(session, hang.end) for session in range(hang.sessions))
+    return waits, round(waited * 1e6)
+
+
+def database_seconds(now: ScenarioState) -> float:
+    """DB time of the sessions that hang or hung: it grows while they wait."""
+    passed, into = loops(now)
+    return sum(
+        passed * hang.waited(session, hang.end) + hang.waited(session, into)
+        for hang in now.scenario.hangs
+        for session in range(hang.sessions)
+    )
+
+
+def hanging(now: ScenarioState) -> list[tuple[ScriptedHang, int, float]]:
+    """Sessions that hang now: their hang, their number in it, and the seconds they have waited."""
+    _, into = loops(now)
+    return [
+        (hang, session, hang.waited(session, into))
+        for hang in now.scenario.hangs
+        for session in range(hang.sessions)
+        if hang.begin <= into < hang.end and hang.waited(session, into) > 0
+    ]
+
+
+def blockers(now: ScenarioState) -> list[Row]:
+    """Rows of v$rowcache_parent joined with their holders, for the hangs of this moment."""
+    stuck = hanging(now)
+    return [
+        {
+            "cache#": next(row.cache for row in now.scenario.caches if row.name == hang.cache),
+            "cache_name": hang.cache,
+            "key": hang.key,
+            "lock_request": hang.p3,
+            "waiters": sum(1 for other, _, _ in stuck if other is hang),
+            "lock_mode": 5,
+            "instance": now.scenario.instance,
+            "sid": hang.holder.sid,
+            "serial#": hang.holder.serial,
+            **_session_of(now, hang),
+        }
+        for hang in now.scenario.hangs
+        if hang.holder.instance is None and any(other is hang for other, _, _ in stuck)
+    ]
+
+
+def chain_sessions(now: ScenarioState) -> list[Row]:
+    """The holders of the current hangs that are sessions of this instance, none of which waits for another session."""
+    stuck = hanging(now)
+    return [
+        {
+            "instance": now.scenario.instance,
+            "sid": hang.holder.sid,
+            "serial#": hang.holder.serial,
+            **_session_of(now, hang),
+            **blocked_by(now, None),
+        }
+        for hang in now.scenario.hangs
+        if hang.holder.instance is None and any(other is hang for other, _, _ in stuck)
+    ]
+
+
+def transactions(now: ScenarioState) -> list[Row]:
+    """Undo blocks of the holders of the current hangs."""
+    serials = {hang.holder.sid: hang.holder for hang in now.scenario.hangs}
+    return [
+        {"sid": row["sid"], "serial#": row["serial#"], "used_ublk": serials[int(str(row["sid"]))].undo_blocks}
+        for row in chain_sessions(now)
+    ]
+
+
+def _session_of(now: ScenarioState, hang: ScriptedHang) -> Row:
+    """The holder as v$session shows it, on its own instance."""
+    return {
+        "type": "BACKGROUND" if hang.holder.background else "USER",
+        "program": hang.holder.program,
+        "username": hang.holder.username,
+        "machine": hang.holder.machine,
+        "module": hang.holder.module,
+        "sql_id": hang.holder.sql_id,
+        "status": "ACTIVE",
+        "state": "WAITING",
+        "event": hang.holder.waits_for,
+        "wait_time_micro": hang.holder.waits_micro,
+        "last_call_et": int(now.at % now.scenario.length - hang.begin),
+    }
+
+
+def elsewhere(now: ScenarioState, instance: object, sid: object) -> list[Row]:
+    """A session of another instance as gv$session has it: the holder of a hang, if it is one."""
+    return [
+        {
+            "instance": hang.holder.instance,
+            "sid": hang.holder.sid,
+            "serial#": hang.holder.serial,
+            **_session_of(now, hang),
+        }
+        for hang in now.scenario.hangs
+        if (hang.holder.instance, hang.holder.sid) == (instance, sid)
+    ]
+
+
+def library_cache_waiters(now: ScenarioState) -> list[Row]:
+    """Who waits in the library cache for the holders of the current hangs."""
+    stuck = hanging(now)
+    return [
+        {
+            "event": "library cache lock",
+            "p3": 4 << 16 | 2,
+            "blocking_instance": hang.holder.instance or now.scenario.instance,
+            "blocking_session": hang.holder.sid,
+            "final_blocking_instance": hang.holder.instance or now.scenario.instance,
+            "final_blocking_session": hang.holder.sid,
+            "sessions": hang.in_library_cache,
+            "wait_time_micro": max(round(waited * 1e6) for other, _, waited in stuck if other is hang),
+        }
+        for hang in now.scenario.hangs
+        if hang.in_library_cache and any(other is hang for other, _, _ in stuck)
+    ]
+
+
+def sid_of(session: int) -> int:
+    """The sid of a session that hangs. It differs from those of the scripted waiters."""
+    return 600 + session
+
+
+def blocked_by(now: ScenarioState, sid: int | None, elsewhere: int | None = None) -> Row:
+    """The columns of v$session that name the blocker of a session. `elsewhere`: on another instance."""
+    instance = None if sid is None else elsewhere or now.scenario.instance
+    return {
+        "blocking_instance": instance,
+        "blocking_session": sid,
+        "final_blocking_instance": instance,
+        "final_blocking_session": sid,
+    }
+
+
+def sampled(now: ScenarioState) -> list[Row]:
+    """The sessions that hang as rows of v$session, in the columns of the sampled look."""
+    return [
+        {
+            "sid": sid_of(session),
+            "event": hang.event,
+            "p1": next(row.cache for row in now.scenario.caches if row.name == hang.cache),
+            "p1raw": None,
+            "p2": hang.p2,
+            "p3": hang.p3,
+            "sql_id": hang.sql_id,
+            "module": hang.module,
+            "program": hang.program,
+            "username": hang.username,
+            **({"con_id": 0} if at_least(now.scenario.release, "12.1") else {}),
+            **blocked_by(now, hang.holder.sid, hang.holder.instance),
+            "wait_time_micro": round(waited * 1e6),
+        }
+        for hang, session, waited in hanging(now)
+    ]
+
+
+# The waits of a scripted database: sleeps on mutexes, and the sessions that wait at one moment.
+
+
+def address(child: int) -> str:
+    """The address of a child latch, as RAWTOHEX prints it."""
+    return f"{0x7000000A0 + child * 0xC8:016X}"
+
+
+def mutex_sleep(now: ScenarioState) -> list[Row]:
+    places = sorted({mutex for _, load in now.scenario.loop for mutex in load.mutexes})
+    return [
+        {
+            "mutex_type": "Row Cache",
+            "location": location,
+            "sleeps": now.total(_mutex, location, 0),
+            "wait_time": now.total(_mutex, location, 1, 1e6),
+        }
+        for location in places
+    ]
+
+
+def _mutex(load: ScriptedLoad, location: str, part: int, unit: float = 1.0) -> float:
+    return load.mutexes.get(location, (0.0, 0.0))[part] * unit
+
+
+SECONDS_PER_LOOK = 20e-6
+"""Seconds per look of a holder profile."""
+
+
+def holders(now: ScenarioState, looks: int) -> list[Row]:
+    """What this many looks at v$latchholder show: who held a child latch, how often, and in how many holds."""
+    rows: list[Row] = [
+        {
+            "sid": holder.sid,
+            "laddr": address(holder.child),
+            "sql_id": holder.sql_id,
+            "module": holder.module,
+            "program": holder.program,
+            "username": holder.username,
+            "met": (met := round(looks * holder.share)),
+            "holds": max(1, round(met * SECONDS_PER_LOOK * 1e6 / holder.microseconds)),
+        }
+        for holder in now.load.holding
+        if round(looks * holder.share)
+    ]
+    return sorted(rows, key=lambda row: -(number(row["met"]) or 0.0))
+
+
+def session(now: ScenarioState) -> list[Row]:
+    """Rows of v$session: who waits at this moment."""
+    rows: list[Row] = []
+    for waiters in now.load.waiting:
+        for _ in range(_sessions_now(waiters, now.at)):
+            rows.append(_waiter(now, waiters, 100 + len(rows)))
+    return rows + sampled(now)
+
+
+def waiting_sessions(now: ScenarioState) -> list[Row]:
+    """Rows of the look of every poll: the same sessions, the longest wait first, with the further columns of that look."""
+    rows = session(now)
+    longest_first = sorted(rows, key=lambda row: -float(str(row["wait_time_micro"])))
+    return [
+        {
+            **row,
+            "serial#": 1000 + int(str(row["sid"])),
+            "type": "USER",
+            "met": len(rows),
+        }
+        for row in longest_first[:MOST_ROWS]
+    ]
+
+
+def _sessions_now(waiters: ScriptedWaiters, at: float) -> int:
+    """A whole number with this average over time: the fraction appears as one more from time to time."""
+    whole, part = divmod(waiters.sessions, 1)
+    return int(whole) + (1 if (at * 0.618) % 1 < part else 0)
+
+
+def _waiter(now: ScenarioState, waiters: ScriptedWaiters, sid: int) -> Row:
+    cache = next((row for row in now.scenario.caches if row.name == waiters.cache), None)
+    by_address = waiters.event.startswith("latch")
+    return {
+        "sid": sid,
+        "event": waiters.event,
+        "p1": cache.cache if cache and not by_address else 0,
+        "p1raw": address(cache.child) if cache and by_address else None,
+        "p2": waiters.p2,
+        "p3": waiters.p3,
+        "sql_id": waiters.sql_id,
+        "module": waiters.module,
+        "program": waiters.program,
+        "username": waiters.username,
+        **({"con_id": waiters.con_id} if at_least(now.scenario.release, "12.1") else {}),
+        **blocked_by(now, waiters.blocker),
+        "wait_time_micro": 2100,
+    }
+
+
+# The latches of a scripted database, their miss locations, and the waits that result.
+
+
+def _children(scenario: Scenario) -> list[int]:
+    return sorted({cache.child for cache in scenario.caches})
+
+
+def latch_children(now: ScenarioState) -> list[Row]:
+    """Rows of v$latch_children. Empty where mutexes guard the row cache."""
+    if now.scenario.mutexes:
+        return []
+    return [
+        {
+            "latch#": now.scenario.latch,
+            "child#": child,
+            "addr": address(child),
+            "gets": now.child_gets(child),
+            "misses": now.misses(child),
+            "sleeps": now.sleeps(child),
+            "immediate_gets": 0,
+            "immediate_misses": 0,
+            "spin_gets": now.spin_gets(child),
+            "wait_time": now.wait_us(child),
+        }
+        for child in _children(now.scenario)
+    ]
+
+
+def latch(now: ScenarioState) -> list[Row]:
+    """Rows of v$latch: the row cache latch as the sum of its children, and its neighbours."""
+    sums: dict[str, int] = defaultdict(int)
+    for row in latch_children(now):
+        for name in ("gets", "misses", "sleeps", "spin_gets", "wait_time"):
+            value = row[name]
+            sums[name] += value if isinstance(value, int) else 0
+    if now.scenario.mutexes:  # the name still exists, with one get an hour
+        sums |= {"gets": 41, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}
+    rows: list[Row] = [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH, **sums}]
+    for index, latch in enumerate(sorted({name for _, load in now.scenario.loop for name in load.latches})):
+        sleeps = now.total(_other_latch, latch, 1)
+        rows.append(
+            {
+                "latch#": 100 + index,
+                "name": latch,
+                "gets": now.total(_other_latch, latch, 0),
+                "misses": sleeps * 20,
+                "sleeps": sleeps,
+                "spin_gets": sleeps * 19,
+                "wait_time": now.total(_other_latch, latch, 2, 1e6),
+            }
+        )
+    return rows
+
+
+def _other_latch(load: ScriptedLoad, latch: str, part: int, unit: float = 1.0) -> float:
+    return load.latches.get(latch, (0.0, 0.0, 0.0))[part] * unit
+
+
+def latch_misses(now: ScenarioState) -> list[Row]:
+    """Rows of v$latch_misses, of the row cache and of the result cache latch."""
+    return [*_row_cache_places(now), *_result_cache_places(now)]
+
+
+def _row_cache_places(now: ScenarioState) -> list[Row]:
+    places = sorted({location for _, load in now.scenario.loop for location in {**load.holders, **load.waiters}})
+    return [
+        {
+            "parent_name": ROW_CACHE_LATCH,
+            "location": location,
+            "nwfail_count": 0,
+            "sleep_count": now.total(_held_at, location),
+            "wtr_slp_count": now.total(_waited_at, location),
+            "longhold_count": 0,
+        }
+        for location in places
+    ]
+
+
+def _result_cache_places(now: ScenarioState) -> list[Row]:
+    places = sorted({location for _, load in now.scenario.loop for location in load.result_cache_places})
+    return [
+        {
+            "parent_name": RESULT_CACHE_LATCH,
+            "location": location,
+            "nwfail_count": 0,
+            "sleep_count": now.total(_result_cache_slept, location),
+            "wtr_slp_count": now.total(_result_cache_slept, location),
+            "longhold_count": 0,
+        }
+        for location in places
+    ]
+
+
+def _result_cache_slept(load: ScriptedLoad, location: str) -> float:
+    return _other_latch(load, RESULT_CACHE_LATCH, 1) * load.result_cache_places.get(location, 0.0)
+
+
+def _held_at(load: ScriptedLoad, location: str) -> float:
+    return _sleeps(load) * load.holders.get(location, 0.0)
+
+
+def _waited_at(load: ScriptedLoad, location: str) -> float:
+    return _sleeps(load) * load.waiters.get(location, 0.0)
+
+
+def _sleeps(load: ScriptedLoad) -> float:
+    return sum(child.sleeps for child in load.children.values())
+
+
+def system_event(now: ScenarioState) -> list[Row]:
+    """Rows of v$system_event: the latch or mutex waits that follow from the script, and the other events.
+
+    Scripted databases have no background work, so foreground waits are all waits.
+    """
+    own = ROW_CACHE_MUTEX_EVENT if now.scenario.mutexes else "latch: row cache objects"
+    events = {own, *(event for _, load in now.scenario.loop for event in load.events)}
+    events |= {hang.event for hang in now.scenario.hangs}
+    return [_event(now, event) for event in sorted(events)]
+
+
+def _event(now: ScenarioState, event: str) -> Row:
+    hung, hung_us = finished(now, event)
+    waits, waited = now.total(_waits, event) + hung, now.total(_waited_us, event) + hung_us
+    return {
+        "event": event,
+        "total_waits": waits,
+        "total_timeouts": 0,
+        "time_waited_micro": waited,
+        "total_waits_fg": waits,
+        "time_waited_micro_fg": waited,
+    }
+
+
+def _waits(load: ScriptedLoad, event: str) -> float:
+    if event == ROW_CACHE_MUTEX_EVENT:
+        return sum(sleeps for sleeps, _ in load.mutexes.values())
+    return _sleeps(load) if event == "latch: row cache objects" else load.events.get(event, (0.0, 0.0))[0]
+
+
+def _waited_us(load: ScriptedLoad, event: str) -> float:
+    if event == "latch: row cache objects":
+        return sum(child.sleeps * child.sleep_us for child in load.children.values())
+    if event == ROW_CACHE_MUTEX_EVENT:
+        return sum(waited for _, waited in load.mutexes.values()) * 1e6
+    return load.events.get(event, (0.0, 0.0))[1] * 1e6

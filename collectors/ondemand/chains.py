@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from collectors.deadline import LOOK_SECONDS
-from collectors.errors import StatementError, ViewRefused
-from collectors.granting.script import ANYBODY, grant
+from collectors.errors import Cancelled, StatementError, ViewRefused
+from collectors.grants import ANYBODY, grant
 from collectors.model import Missing, Reading, Row, Rows, number, text
-from collectors.oracle_errors import Cancelled
 from collectors.poll import Connection
 from collectors.registry import collectors
 from collectors.release import text_for

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from collectors.errors import NotApplicable
-from collectors.mechanism import mechanism_in
 from collectors.model import Reading, Row, Value, number, text
 from collectors.poll import Connection, read_view
 from collectors.registry import collectors
+from collectors.release import mechanism_in
 from collectors.statement import Statement
 
 MOST_SECONDS = 4.0

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from time import monotonic
 
 from collectors.errors import StatementError, ViewRefused
-from collectors.granting.script import ANYBODY, grant
+from collectors.grants import ANYBODY, grant
 from collectors.model import Missing, Reading, Row, Rows
 from collectors.poll import Connection
 from collectors.registry import collectors

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from collectors.basis import Basis
-from collectors.model import Row
-from collectors.reports.numbers import count, real
-from collectors.reports.tables import Document, Table
+from collectors.model import Basis, Row
+from collectors.reports.tables import Document, Table, count, real
 
 _MOMENT = r"(\d{1,2})-([^\s\d-]{3,5}|\d{1,2}[^\s\d-]?)\s?-(\d{2,4})\s+(\d{1,2}):(\d{2})(?::(\d{2}))?"
 _SNAP = re.compile(rf"^\s*(Begin|End) Snap:\s+\d+\s+{_MOMENT}")

@@ -1,18 +1,240 @@
 """read(): the bytes of a report → the changes over its interval, or why there are none. The entry point of this folder."""
 
+import codecs
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Literal, TypeVar
 
 from collectors.delta import reported
 from collectors.errors import InputError
-from collectors.model import Delta, Missing, NotComparable, Reading, Rows
-from collectors.reports import compare, html, text
-from collectors.reports.decode import decode
-from collectors.reports.detect import ReportKind, is_html, is_of_pdb, kind_of, looks_like_report, refusal_of
-from collectors.reports.header import Header, header
-from collectors.reports.readers import readers
-from collectors.reports.remarks import remarks
-from collectors.reports.tables import MOST_TABLES, Document, ReportTables, TooManyTables
+from collectors.model import LONG_WINDOW, Delta, Missing, NotComparable, Reading, Rows, long_window
+from collectors.reports import html, text
+from collectors.reports.header import Header, dbid_in, header, moment_in, release_in
+from collectors.reports.sections import READERS
+from collectors.reports.tables import MOST_TABLES, Document, ReportTables, Table, TooManyTables, count, real
+
+# AWR compare-periods reports (awrddrpt.sql): splits one document into its two periods.
+
+PERIODS = ("1st", "2nd")
+NOTE = "a compare-periods report prints no miss locations, no whole latch list and waits without their number"
+UNREADABLE = (
+    "is a compare-periods report without readable latches, dictionary caches or wait events in either period; "
+    "make it as HTML (awrddrpt.sql, html), or run awrrpt.sql for each period"
+)
+UNIT_NOTE = "wait time of latches is not used: the report heads it centiseconds and prints microseconds"
+
+
+def period(document: Document, which: str) -> Document:
+    """The document as a report of one period only. `which` is 1st or 2nd, as in its column headings."""
+    other = PERIODS[1 - PERIODS.index(which)]
+    tables = tuple(_only(table, which, other) for table in document.tables)
+    return replace(document, tables=tables)
+
+
+def _only(table: Table, which: str, other: str) -> Table:
+    kept = [i for i, name in enumerate(table.headings) if not _foreign(name, other)]
+    own = tuple(table.headings[i].removesuffix(which).removeprefix(which) for i in kept)
+    rows = tuple(tuple(row[i] for i in kept if i < len(row)) for row in table.rows)
+    widths = tuple(table.widths[i] for i in kept if i < len(table.widths))
+    return replace(table, headings=own, rows=rows, widths=widths)
+
+
+def _foreign(heading: str, other: str) -> bool:
+    return heading.startswith(other) or heading.endswith((other, "diff"))
+
+
+def header_of(document: Document, which: str) -> Header:
+    """The head of one period. `document` is the whole document; its first blocks have a row per period."""
+    cells = {name: cell for row in _rows_of(document, which) for name, cell in row.items() if cell}
+    number = count(cells.get("instnum", ""))
+    return Header(
+        db_name=cells.get("dbname") or cells.get("uniquename", ""),
+        dbid=dbid_in(cells.get("dbid", "")),
+        instance=cells.get("instance", ""),
+        instance_number=number if isinstance(number, int) else None,
+        release=release_in(cells.get("release", "")),
+        cluster={"YES": True, "NO": False}.get((cells.get("cluster") or cells.get("rac", "")).upper()),
+        host=cells.get("host", ""),
+        cpus=_cpus(document, which),
+        begin=moment_in(cells.get("beginsnaptime", "")),
+        end=moment_in(cells.get("endsnaptime", "")),
+        db_time_minutes=real(cells.get("dbtimemin", "")),
+    )
+
+
+def _rows_of(document: Document, which: str) -> list[dict[str, str]]:
+    """The rows of this period in the blocks of the head, which begin "First (1st)" or "1st"."""
+    return [
+        dict(zip(table.headings, row, strict=False))
+        for table in document.tables
+        if table.headings[:1] == ("snapshotset",)
+        for row in table.rows
+        if re.search(rf"\b{which}\b", row[0])
+    ]
+
+
+def _cpus(document: Document, which: str) -> int | None:
+    for table in document.tables:
+        for row in table.rows:
+            if row[0] == "Number of CPUs:" and which in table.headings:
+                number = count(row[table.headings.index(which)])
+                return number if isinstance(number, int) else None
+    return None
+
+
+# Bytes to text: UTF-8, UTF-16 with its mark, else Windows-1252. Only a file that is not text fails.
+
+LIMIT_BYTES = 64 * 1024 * 1024
+_ENDINGS = str.maketrans({"\r": "\n"})
+
+
+def decode(data: bytes, name: str) -> str:
+    """The report as text with plain line ends. Raises InputError for an empty, binary or oversized file."""
+    if len(data) > LIMIT_BYTES:
+        size = f"{len(data) / 2**20:,.0f} MiB"
+        raise InputError(f"{name} is {size}; a report is at most {LIMIT_BYTES // 2**20} MiB, so split it")
+    if not data.strip():
+        raise InputError(f"{name} is empty; copy the report again, or run awrrpt.sql or spreport.sql")
+    text = as_text(data)
+    if "\0" in text:
+        raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
+    return text.replace("\r\n", "\n").translate(_ENDINGS)
+
+
+def as_text(data: bytes) -> str:
+    """Bytes as text: by their mark, as UTF-8 if valid, else as Windows-1252 with unknown bytes replaced."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+# Which document a file is, by its title. For documents that latchscope does not read: why, and what to run instead.
+
+ReportKind = Literal["AWR", "Statspack", "compare"]
+
+T = TypeVar("T")
+
+HEAD_BYTES = 128 * 1024
+"""The title is at the top. Only mail headers and style sheets may come before it."""
+_PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
+"""A page has such a tag at the start of a line. A program that writes pages has it in quotes."""
+
+_RUN_AWR = "run awrrpt.sql for one instance instead"
+_REFUSED: Mapping[str, tuple[str, str]] = {
+    r"workload repository sql report": ("an AWR SQL report, which covers one statement", _RUN_AWR),
+    r"workload repository report \(rac\)": ("a report over all instances of a cluster, whose latches it adds up", _RUN_AWR),
+    r"workload repository (rac|global) ": ("a report over all instances of a cluster, whose latches it adds up", _RUN_AWR),
+    r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
+    r"ash report for": ("an ASH report, which has no latch and no dictionary cache sections", _RUN_AWR),
+    r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
+}  # fmt: skip
+_READ: Mapping[str, ReportKind] = {
+    r"workload repository compare period report": "compare",
+    r"awr compare period report": "compare",
+    r"workload repository (pdb )?report": "AWR",
+    r"awr (pdb )?report for db:": "AWR",
+    r"statspack report for": "Statspack",
+}
+
+
+def looks_like_report(data: bytes) -> bool:
+    """Whether the file calls itself a report of Oracle, refused ones included. A file that only quotes one does not count."""
+    head = as_text(data[:HEAD_BYTES]).replace("\r", "\n")
+    return kind_of(head) is not None or refusal_of(head) is not None
+
+
+def kind_of(text: str) -> ReportKind | None:
+    """Which report the document is. None if it is none that latchscope reads."""
+    return _first(_READ, text)
+
+
+def refusal_of(text: str) -> tuple[str, str] | None:
+    """For a known document that latchscope cannot read: what it is, and what to run instead. None for any other."""
+    return _first(_REFUSED, text)
+
+
+def is_of_pdb(text: str) -> bool:
+    """Whether the report was made inside a PDB or for one."""
+    head = _head(text[:HEAD_BYTES])
+    return "workload repository pdb report" in head or "(pdb snapshots)" in head or "awr pdb report" in head
+
+
+def is_html(text: str) -> bool:
+    return _PAGE.search(text[:HEAD_BYTES]) is not None
+
+
+def _first(titles: Mapping[str, T], text: str) -> T | None:
+    """The meaning of the first title. Titles begin a line, or an element in an HTML page."""
+    head = text[:HEAD_BYTES]
+    lines = re.sub(r"<[^<>]*>", "\n", head) if is_html(head) else head
+    found = ((match.start(), what) for title, what in titles.items() if (match := _title(title).search(lines)))
+    return min(found, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+@cache
+def _title(words: str) -> re.Pattern[str]:
+    return re.compile(r"^[^\S\n]*" + words.replace(" ", r"\s+"), re.IGNORECASE | re.MULTILINE)
+
+
+def _head(text: str) -> str:
+    return " ".join(re.sub(r"<[^<>]*>", " ", text).lower().split())
+
+
+# What people must know before they trust a report: its layout, its window, its missing sections.
+
+VERIFIED = {
+    ("AWR", "html"): ("11.2.0.3", "11.2.0.4", "12.1.0.2", "12.2.0.1", "19."),
+    ("AWR", "text"): ("11.2.0.3", "11.2.0.4", "12.2."),
+    ("Statspack", "text"): ("11.2.0.3", "12.1.0.2"),
+}
+"""Releases whose real reports were read and checked."""
+SHORT = 5 * 60
+
+
+def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
+    """The notes on one period, the most important first."""
+    said = [*_layout(head, printed), *_window(head)]
+    if printed.kind == "compare":
+        said += [NOTE, UNIT_NOTE]
+    if of_pdb:
+        said.append(
+            "made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT"
+        )
+    if printed.cut:
+        said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
+    elif cut_off:
+        said.append("the file is cut off: it ends before the report does")
+    if printed.absent and cut_off:
+        said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
+    elif printed.absent and printed.kind == "compare":
+        said.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
+    elif printed.absent:
+        said.append(f"sections the report does not have: {', '.join(printed.absent)}")
+    return (*said, *printed.notes)
+
+
+def _layout(head: Header, printed: ReportTables) -> list[str]:
+    known = VERIFIED.get((printed.kind, printed.document.form), ())
+    if head.release and head.release.startswith(known):
+        return []
+    form = "HTML" if printed.document.form == "html" else "text"
+    kind = "AWR compare-periods" if printed.kind == "compare" else printed.kind
+    return [f"layout not verified for {kind} {form} of release {head.release or 'unknown'}"]
+
+
+def _window(head: Header) -> list[str]:
+    seconds = head.seconds or 0.0
+    if seconds > LONG_WINDOW:
+        return [long_window(seconds)]
+    if seconds < SHORT:
+        return [f"a window of {seconds:,.0f} s: too short for many events to happen"]
+    return []
+
 
 __all__ = ["looks_like_report", "read"]
 
@@ -33,11 +255,10 @@ def read(data: bytes, name: str) -> tuple[Delta | NotComparable, ...]:
     document = _document(content, name)
     if kind == "compare":
         periods = tuple(
-            _period(content, compare.period(document, which), compare.header_of(document, which), kind, name)
-            for which in compare.PERIODS
+            _period(content, period(document, which), header_of(document, which), kind, name) for which in PERIODS
         )
         if all(isinstance(period, Delta) and not _tells(period) for period in periods):
-            raise InputError(f"{name} {compare.UNREADABLE}")
+            raise InputError(f"{name} {UNREADABLE}")
         return periods
     return (_period(content, document, header(document), kind, name),)
 
@@ -73,7 +294,7 @@ def _period(content: str, document: Document, head: Header, kind: ReportKind, na
     if head.basis is None:
         raise InputError(f"{name} is a report without its begin and end time; copy it again from its first line on")
     printed = _laid_open(document, head, kind)
-    readings: Mapping[str, Reading] = {view: reader.read(printed) for view, reader in readers().items()}
+    readings: Mapping[str, Reading] = {view: reader(printed) for view, reader in READERS.items()}
     of_pdb = is_of_pdb(content)
     if of_pdb and not _has_latches(readings):
         raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT instead")

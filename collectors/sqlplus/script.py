@@ -1,4 +1,4 @@
-"""The SQL*Plus script for an instance that latchscope cannot connect to; `collectors.sqlplus.parser` reads its spool file.
+"""The SQL*Plus script for an instance that latchscope cannot connect to; `collectors.sqlplus.spool` reads its spool file.
 
 Plain SELECTs, so that rows reach the file as they come and a DBA can read them. Each prints records without
 blanks, `{ls|part|view|row/rows|length|cells}`, which survive any wrapping; a last record `end` with the names of the
@@ -14,7 +14,31 @@ from pathlib import Path
 from collectors.model import Collector, Column, ColumnKind
 from collectors.registry import BadCollector, collectors, marker, under_older_name
 from collectors.release import as_sent, parts
-from collectors.sqlplus.switches import defines, switch, switches
+
+# Which text of a statement a release runs: SQL*Plus variables at the start of each line comment out all others.
+
+
+def switch(which: str, floor: str) -> str:
+    """The variable that comments out a line below a release (`from`), or from it on (`below`)."""
+    return f"ls_{which}_{floor.replace('.', '_')}"
+
+
+def switches(floors: list[str]) -> Iterator[str]:
+    """The columns of the SELECT that sets every variable by the release."""
+    for floor in floors:
+        weighed = sum(part * 100 ** (3 - rank) for rank, part in enumerate(parts(floor)[:4]))
+        on, off = "'/* */'", "'--'"
+        yield f"       case when release >= {weighed} then {on} else {off} end as {switch('from', floor)},"
+        yield f"       case when release >= {weighed} then {off} else {on} end as {switch('below', floor)},"
+
+
+def defines(floors: list[str]) -> Iterator[str]:
+    """The variables before that SELECT. If the release is hidden they stay as they are: the oldest texts."""
+    for floor in floors:
+        for which, value in (("from", "--"), ("below", "/* */")):
+            yield f"column {switch(which, floor)} new_value {switch(which, floor)} noprint"
+            yield f"define {switch(which, floor)} = '{value}'"
+
 
 FORMAT = 1
 TEMPLATE = Path(__file__).with_suffix(".sql")

@@ -20,7 +20,7 @@ INSTANCE = Collector(
         Column("taken_at", ColumnKind.TEXT, "date", "now, UTC, by the database host's clock"),
     ),
     # startup_time and systimestamp share the host's time zone, so their difference needs none, unless a parameter puts
-    # the clock of SQL into another one (`collectors.clock`). FIXED_DATE changes sysdate only.
+    # the clock of SQL into another one (`collectors.model`). FIXED_DATE changes sysdate only.
     statements={
         "11.2": """
             select /* latchscope v$instance */

@@ -5,8 +5,8 @@ as X_$KQRST, a name that other tools use too. The join is kqrstcln = child#. A c
 published scripts treat it as one.
 """
 
-from collectors.mechanism import without_map
 from collectors.model import Collector, Column, ColumnKind
+from collectors.release import without_map
 
 KQRST = Collector(
     view="x$kqrst",

@@ -6,8 +6,8 @@ mutexes guard the row cache it has no rows, and latchscope does not read it.
 
 from collections.abc import Mapping
 
-from collectors.mechanism import mechanism_in, without_latch
 from collectors.model import ROW_CACHE_LATCH, Binds, Collector, Column, ColumnKind, Missing, Reading
+from collectors.release import mechanism_in, without_latch
 from collectors.views.latchname import number_of
 
 

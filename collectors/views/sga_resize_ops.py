@@ -2,7 +2,7 @@
 
 Each row is one move of a granule. Several happen within one second and then look alike, and each of them counts.
 start_time is in the host's time zone; where a parameter puts the clock of SQL into another one, the window is not known
-(`collectors.clock`).
+(`collectors.model`).
 """
 
 from collectors.model import Collector, Column, ColumnKind

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from collectors.basis import Basis
-from collectors.model import Delta
+from collectors.model import Basis, Delta
 from rules.baseline import UsualRange, figures
 from rules.comparison.figures import ComparedSides
 from rules.comparison.model import Comparison, FigureChange, Side, WorkDone

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from collectors.durations import spoken
 from collectors.emergency import EMERGENCY_NOTICE
+from collectors.model import spoken
 from rules.blockers import VIEW
 from rules.explanation.wait_chain import MOST_TREES, in_one_sentence, shown_first
 from rules.formatting import count

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from collectors.durations import spoken
-from collectors.model import number
+from collectors.model import number, spoken
 from rules.context import SignalContext
 from rules.formatting import count, part_of, percent
 from rules.hang_model import WaitingGroup

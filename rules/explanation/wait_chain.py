@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from collectors.durations import spoken
+from collectors.model import spoken
 from rules.blockers import named_session
 from rules.chain_tree import ChainSession, HangVerdict, MissingFact, WaitChain
 from rules.formatting import count

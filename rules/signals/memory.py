@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from collectors.clock import other_time_zone
-from collectors.model import Missing, Row, number
+from collectors.model import Missing, Row, number, other_time_zone
 from rules.ages import aged
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of

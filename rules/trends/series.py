@@ -8,8 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from collectors.durations import hours
-from collectors.model import Delta
+from collectors.model import Delta, hours
 from rules.baseline import sleeps_of
 from rules.comparison.compare import compare
 from rules.comparison.model import Comparison

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from collectors.groups.grouping import Grouping
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
+from collectors.poll import Grouping
 from rules.catalogue import catalogue
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings, Settings

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.cli.check import check
 from service.cli.messages import fail, say
 from service.config import sources

@@ -1,6 +1,6 @@
 """How commands name the kind of a database."""
 
-from collectors.granting.kinds import KINDS, DatabaseKind, UnknownKind, kind_named
+from collectors.grants import KINDS, DatabaseKind, UnknownKind, kind_named
 from service.cli.messages import fail
 
 KIND_HELP = f"kind of database: {', '.join(KINDS)}; non-cdb, the same as 11.2; or a release, such as 11g or 19c"

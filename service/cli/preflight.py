@@ -4,16 +4,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from collectors.capabilities import Capabilities, Readable, capabilities
 from collectors.capture import Capture
 from collectors.errors import SessionError
-from collectors.granting.capabilities import Capabilities, Readable, capabilities
-from collectors.granting.detection import FoundKind
-from collectors.granting.kinds import TRAITS, DatabaseKind
-from collectors.granting.script import KQRST_VIEW, NOTHING_IS_REPLACED
+from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.chains import try_each
-from collectors.ondemand.database_kind import ask_for_kind
+from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll

@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.app import create_app
 from service.cli.demo_history import play
 from service.cli.messages import fail

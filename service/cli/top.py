@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.cli.messages import fail
 from service.cli.options import CONFIG, ConfigOption
 from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of

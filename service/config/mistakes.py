@@ -10,7 +10,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.config.lines import Place, YamlText
 from service.config.receivers import TOLD_WITH_LINE
 from service.config.settings import DEMO, Settings

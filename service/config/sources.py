@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.config.lines import NotYaml, YamlText, yaml_text
 from service.config.mistakes import PREFIX, ConfigMistake, mistakes_of, own_mistakes
 from service.config.settings import DEMO, BadSettings, DatabaseSettings, Settings

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from collectors.simulator.scenario import Scenario
+from collectors.demo.load import Scenario
 from service.store.repository import Repository
 
 WHO = "the script"

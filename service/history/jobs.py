@@ -5,7 +5,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.history.baselines import BaselineCache
 from service.history.demo_marks import DemoMarks
 from service.history.outcomes import Outcomes

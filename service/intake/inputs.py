@@ -14,9 +14,9 @@ from pathlib import Path
 from collectors.capture import FORMAT, delta_of, load
 from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
-from collectors.reports.detect import looks_like_report
+from collectors.reports.read import looks_like_report
 from collectors.reports.read import read as read_report
-from collectors.sqlplus import parser
+from collectors.sqlplus import spool
 from rules.engine import cannot_tell, diagnose
 from rules.model import CANNOT_TELL, Diagnosis
 from rules.printed import DeltaSource
@@ -277,8 +277,8 @@ def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotCompar
     """The changes in an input. `strict`: the sender says that it is ours, so a JSON file gets an error that names its mistake."""
     if _looks_like_json(data) and (strict or FORMAT.encode() in data):
         return (delta_of(load(data, name)),)
-    if parser.looks_like_spool(data):
-        return (delta_of(parser.load(data, name)),)
+    if spool.looks_like_spool(data):
+        return (delta_of(spool.load(data, name)),)
     if looks_like_report(data):
         return read_report(data, name)
     if not data.strip():

@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 
-from collectors.groups.group import groups
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
+from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.model import Diagnosis
 from service.characters import visible

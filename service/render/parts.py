@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from textwrap import wrap
 
-from collectors.basis import Basis
-from collectors.model import Delta
+from collectors.model import Basis, Delta
 from rules.context import SignalContext
 from rules.explanation.confirmation import confirming_step, speaks_against
 from rules.formatting import compared, over, percent

@@ -11,8 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from threading import Lock
 
-from collectors.confirmation import ConfirmationResult
-from collectors.model import Delta, NotComparable, Snapshot
+from collectors.model import ConfirmationResult, Delta, NotComparable, Snapshot
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.engine import diagnose

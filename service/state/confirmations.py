@@ -4,9 +4,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from collectors.confirmation import ConfirmationResult
 from collectors.errors import StatementError, ViewRefused
-from collectors.ondemand.confirm import counted, first_names
+from collectors.model import ConfirmationResult
+from collectors.ondemand.check import counted, first_names
 from collectors.poll import Connection
 from rules.cause import Cause
 from rules.confirming import missing_grant

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from collectors.errors import SessionError
 from collectors.model import Missing, Reading, Rows, Snapshot, number
-from collectors.ondemand.blockers import LATER, VIEW, look_for_blockers, not_looked
-from collectors.ondemand.warm import AGAIN_SECONDS, warm_up
+from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
 from collectors.poll import Connection
 from rules.hangs import HANGING_SECONDS
 from rules.model import Diagnosis

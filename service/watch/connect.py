@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import SetupError
 from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepare
 from collectors.poll import Connection
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from service.bill import texts
 from service.config.secrets import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings

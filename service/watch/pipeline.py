@@ -6,14 +6,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from collectors.confirmation import ConfirmationResult
 from collectors.delta import between, since_startup
-from collectors.groups.grouping import Grouping
-from collectors.model import Delta, NotComparable, Reading, Snapshot
+from collectors.model import ConfirmationResult, Delta, NotComparable, Reading, Snapshot
 from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
-from collectors.poll import Connection, poll, same_life
+from collectors.poll import Connection, Grouping, poll, same_life
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap, cache_map
 from rules.engine import Examination, cannot_tell

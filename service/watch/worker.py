@@ -7,10 +7,9 @@ from collections import deque
 from collections.abc import Callable
 
 from collectors.errors import CredentialError, SessionError, SessionKept, StatementError
-from collectors.groups.grouping import Grouping
 from collectors.model import number
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
-from collectors.poll import Connection
+from collectors.poll import Connection, Grouping
 from rules.catalogue import catalogue
 from rules.model import Severity
 from service.config.audit import Audit

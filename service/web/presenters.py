@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 
-from collectors.granting.capabilities import capabilities
+from collectors.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from collectors.ondemand.holders import Held, HolderProfile
 from rules.cache_map import CacheMap

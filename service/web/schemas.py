@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
-from collectors.confirmation import NamedRow
+from collectors.model import NamedRow
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from rules.baseline import UsualRange
 from rules.model import CacheRef, DiagnosisBasis, Severity

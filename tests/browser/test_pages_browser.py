@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.intake.inputs import diagnose_all
 from service.web.pages.html_report import as_html
 from tests.browser.conftest import WIDE, NewPage, expect

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 
 from collectors.delta import between
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import Delta, Snapshot
 from collectors.poll import poll
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 
 BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

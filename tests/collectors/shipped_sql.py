@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError, ParseError
 from sqlglot.optimizer.qualify import qualify
 
-from collectors.granting.script import KQRST_COLUMNS
+from collectors.grants import KQRST_COLUMNS
 from collectors.release import parts
 from rules.catalogue import LOADER
 from rules.cause import Cause

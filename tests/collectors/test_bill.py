@@ -8,9 +8,8 @@ import pytest
 
 from collectors import ondemand
 from collectors.bill import accepted, spans, statements, texts
-from collectors.groups.group import groups
 from collectors.ondemand.blockers import of_look
-from collectors.registry import collectors, under_older_name
+from collectors.registry import collectors, groups, under_older_name
 from collectors.release import text_for
 from collectors.statement import Statement
 from tests.collectors.shipped_sql import VERSIONS

@@ -5,19 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
+from collectors.capabilities import Capabilities, capabilities
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import StatementError
-from collectors.granting.capabilities import Capabilities, capabilities
-from collectors.granting.detection import FoundKind
-from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
-from collectors.granting.script import grant_lines
+from collectors.grants import KINDS, TRAITS, DatabaseKind, FoundKind, grant_lines
 from collectors.model import Binds, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Answer, poll
 from collectors.registry import collectors
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.each import each
 

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.basis import Basis
 from collectors.capture import Capture, CapturedConfirmation, delta_of, dump, load
-from collectors.confirmation import ConfirmationResult
 from collectors.delta import between
 from collectors.errors import InputError
-from collectors.model import Delta, Missing, NotComparable, Rows, Snapshot
+from collectors.model import Basis, ConfirmationResult, Delta, Missing, NotComparable, Rows, Snapshot
 from tests.collectors.scripted import poll_at
 from tests.each import each
 from tests.paths import DATA, INCIDENT

@@ -1,14 +1,19 @@
-"""Every error of the driver becomes the class with its cure, in one line of text.
+"""Every error class of this package says by its base classes whether the session survives it."""
 
-The text keeps Oracle's own code. Only a wrong dsn has our words, with the way out.
-"""
-
+import inspect
 import socket
 
 import oracledb
 import pytest
 
+from collectors import errors
 from collectors.errors import (
+    CREDENTIAL,
+    LOST,
+    REFUSED,
+    SETUP,
+    STARTING,
+    Cancelled,
     CollectError,
     CredentialError,
     SessionError,
@@ -16,8 +21,9 @@ from collectors.errors import (
     StartingError,
     StatementError,
     ViewRefused,
+    brief,
+    classified,
 )
-from collectors.oracle_errors import CREDENTIAL, LOST, REFUSED, SETUP, STARTING, Cancelled, brief, classified
 from tests.each import each
 
 
@@ -125,3 +131,10 @@ def test_brief_is_one_line_without_links_and_ids() -> None:
     assert brief(Exception(noisy)) == "ORA-00942: table or view does not exist at line 1"
     assert brief(Exception("x. See https://example.org/a for help")) == "x."
     assert brief(ValueError()) == "ValueError"
+
+
+def test_error_classes_are_divided_by_their_cures() -> None:
+    drawn = {one for _, one in inspect.getmembers(errors, inspect.isclass) if issubclass(one, CollectError)}
+    assert all(one.__doc__ for one in drawn)
+    for one in drawn - {CollectError, errors.InputError}:
+        assert issubclass(one, SessionError) != issubclass(one, StatementError), f"{one} has no cure"

@@ -5,8 +5,22 @@ import re
 import pytest
 import sqlglot
 
-from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
-from collectors.granting.script import grant_lines, grants_script, privilege
+from collectors.grants import (
+    ALIASES,
+    KINDS,
+    TRAITS,
+    DatabaseKind,
+    UnknownKind,
+    detected,
+    grant_lines,
+    grantee,
+    grants_script,
+    has_row_cache_latch,
+    kind_named,
+    privilege,
+)
+from collectors.model import Row, Rows, Snapshot, Value
+from tests.each import each as tests_each
 
 each = pytest.mark.parametrize("kind", KINDS)
 
@@ -180,3 +194,121 @@ def test_grant_lines_take_any_object_of_sys() -> None:
     assert list(grant_lines(["v$sqlstats"], "rds-cdb", "lscope")) == [
         "begin rdsadmin.rdsadmin_util.grant_sys_object('V_$SQLSTATS', 'LSCOPE', 'SELECT'); end;\n/"
     ]
+
+
+PRIMARY: Row = {"database_role": "PRIMARY", "rds_users": 0}
+STANDS_FOR = {"11.2": " (stands for any release without containers)"}
+
+
+def polled(release: str | None, **session: Value) -> Snapshot:
+    """A poll of that release whose session is in this container."""
+    return Snapshot(
+        "erp1",
+        None,
+        {
+            "v$instance": Rows("v$instance", ({"version": release},)),
+            "sys_context": Rows("sys_context", ({"db_unique_name": "ERP", **session},)),
+        },
+    )
+
+
+OLD = polled("11.2.0.4.0")
+NONE = polled("19.0.0.0.0", con_id=0, con_name="ERP", cdb_name=None)
+ROOT = polled("19.0.0.0.0", con_id=1, con_name="CDB$ROOT", cdb_name="ERP")
+PDB = polled("19.0.0.0.0", con_id=3, con_name="SALES", cdb_name="ERP")
+RDS_PDB = polled("19.0.0.0.0", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
+
+
+@tests_each(
+    ("snapshot", "asked", "kind", "why"),
+    [
+        (OLD, PRIMARY, "11.2", "no containers"),
+        (NONE, PRIMARY, "11.2", "no containers"),
+        (ROOT, PRIMARY, "cdb", "in CDB$ROOT"),
+        (OLD, {**PRIMARY, "rds_users": 1}, "rds", "RDSADMIN"),
+        (NONE, {**PRIMARY, "rds_users": 1}, "rds", "RDSADMIN"),
+        (RDS_PDB, {}, "rds-cdb", "RDSCDB"),
+        (PDB, {**PRIMARY, "rds_users": 1}, "rds-cdb", "RDSADMIN"),
+        *((PDB, {**PRIMARY, "cloud_service": name}, "autonomous", name) for name in ("OLTP", "DWCS", "JDCS", "APEX")),
+        (PDB, {**PRIMARY, "cloud_service": None}, "pdb", "no cloud service"),
+        (PDB, {**PRIMARY, "cloud_service": "PAAS"}, "pdb", "no cloud service"),
+        (ROOT, {**PRIMARY, "database_role": "PHYSICAL STANDBY"}, "standby", "PHYSICAL STANDBY"),
+        (OLD, {**PRIMARY, "database_role": "SNAPSHOT STANDBY"}, "standby", "SNAPSHOT STANDBY"),
+        (ROOT, {**PRIMARY, "database_role": "LOGICAL STANDBY"}, "cdb", "in CDB$ROOT"),
+    ],
+)
+def test_kind_is_told_by_its_marks(snapshot: Snapshot, asked: Row, kind: str, why: str) -> None:
+    found = detected(snapshot, asked)
+    assert (found.kind, found.certain) == (kind, True) and why in found.why
+    assert str(found) == f"kind {kind}{STANDS_FOR.get(kind, '')}, as {found.why}"
+
+
+@tests_each(
+    ("snapshot", "asked", "kind"),
+    [
+        (OLD, {}, "11.2"),
+        (PDB, PRIMARY, "pdb"),
+        (polled(None), PRIMARY, "11.2"),
+        (polled("19.0.0.0.0"), PRIMARY, "11.2"),
+        (Snapshot("erp1", None, {}), {}, "11.2"),
+    ],
+)
+def test_kind_that_cannot_be_told_is_assumed_and_said_to_be(snapshot: Snapshot, asked: Row, kind: str) -> None:
+    found = detected(snapshot, asked)
+    assert (found.kind, found.certain) == (kind, False)
+    assert str(found).startswith(f"cannot tell the kind, assumed {kind}{STANDS_FOR.get(kind, '')}: ")
+
+
+def test_replica_on_rds_is_granted_as_rds_and_made_on_its_primary() -> None:
+    found = detected(NONE, {"database_role": "PHYSICAL STANDBY", "rds_users": 1})
+    assert found.kind == "rds" and found.standby
+
+
+def test_kind_has_traits_and_is_named_by_its_own_name() -> None:
+    assert set(TRAITS) == set(KINDS) >= set(ALIASES.values())
+    for kind in KINDS:
+        assert kind_named(kind) == kind_named(f" {kind.upper()} ") == kind
+        assert TRAITS[kind].where and TRAITS[kind].run_as
+
+
+@tests_each(
+    ("word", "kind"),
+    [
+        *((word, "11.2") for word in ("11g", "11", "11.2.0.4", "11gR2", "10.2", "non-cdb")),
+        *((word, "cdb") for word in ("12c", "12.1", "12.2.0.1", "18c", "19c", "19", "21c", "23ai", "26ai")),
+        *(("ADB", "autonomous"), ("adg", "standby"), ("rds_cdb", "rds-cdb")),
+    ],
+)
+def test_kind_can_be_named_by_a_release_or_an_alias(word: str, kind: str) -> None:
+    assert kind_named(word) == kind
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("cbd", "did you mean cdb?"), ("rdscdb", "did you mean rds-cdb?"), ("autonomus", "did you mean autonomous?")],
+)
+def test_unknown_kind_lists_the_kinds_and_the_nearest(word: str, meant: str) -> None:
+    with pytest.raises(UnknownKind) as error:
+        kind_named(word)
+    assert repr(word) in str(error.value) and meant in str(error.value)
+    assert all(kind in str(error.value) for kind in KINDS)
+
+
+def test_only_releases_from_12_2_on_are_known_to_have_no_row_cache_latch() -> None:
+    later = ("12.2", "12.2.0.1", "18c", "19C", " 21c", "23ai")
+    assert [word for word in (*KINDS, *ALIASES, "11g", "12c", "12.1", *later) if not has_row_cache_latch(word)] == [
+        *later
+    ]
+
+
+def test_unknown_kind_like_no_other_is_not_guessed_at() -> None:
+    with pytest.raises(UnknownKind) as error:
+        kind_named("xyzzy")
+    assert "did you mean" not in str(error.value)
+
+
+def test_user_is_a_common_one_where_the_root_is_watched() -> None:
+    for given in ("LATCHSCOPE", "C##LATCHSCOPE"):
+        assert grantee(given, "cdb") == grantee(given, "standby") == "C##LATCHSCOPE"
+    assert grantee("c##latchscope", "cdb") == "c##latchscope"
+    assert {grantee("LATCHSCOPE", kind) for kind in ("11.2", "pdb", "rds", "rds-cdb", "autonomous")} == {"LATCHSCOPE"}

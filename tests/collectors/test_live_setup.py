@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.granting.script import grants_script
+from collectors.grants import grants_script
 
 LIVE = Path(__file__).parents[1] / "live"
 

@@ -1,25 +1,35 @@
 """The types of this package: they read what is there, and never take a missing value for zero."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from collectors.basis import Basis
+from collectors.delta import since_startup
 from collectors.model import (
+    Basis,
     Changes,
     Collector,
     Column,
     ColumnKind,
+    ConfirmationResult,
     Delta,
     Missing,
     Oddity,
     Row,
     Rows,
     Snapshot,
+    hours,
+    lasting,
     number,
+    other_time_zone,
     text,
     unread,
 )
+from collectors.registry import collectors
+from tests.collectors.scripted import poll_at
 from tests.each import each
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -126,3 +136,79 @@ def test_number_and_text_convert_a_cell_or_give_none() -> None:
 )
 def test_oddity_says_what_happened(oddity: Oddity, words: str) -> None:
     assert str(oddity) == words
+
+
+ZONE = {"name": "time_at_dbtimezone", "value": "USER_SQL", "con_id": 0}
+
+
+def with_setting(row: Mapping[str, Any]) -> Snapshot:
+    snapshot = poll_at("users-mutex", 30.0)
+    rows = (*snapshot.rows("v$parameter"), row)
+    return replace(snapshot, readings={**snapshot.readings, "v$parameter": Rows("v$parameter", rows)})
+
+
+@each(
+    "row",
+    [ZONE, {**ZONE, "value": "DATABASE"}, {**ZONE, "name": "sysdate_at_dbtimezone", "value": "TRUE"}],
+)
+def test_uptime_is_unknown_where_a_parameter_moves_the_clock_of_sql(row: Mapping[str, Any]) -> None:
+    moved = with_setting(row)
+    assert other_time_zone([row], []) == f"{row['name']} = {row['value']}"
+    assert moved.uptime_seconds is None and since_startup(moved).basis.kind == "totals"
+    assert moved.taken_at is not None, "intervals are measured in UTC"
+
+
+@each(
+    "row",
+    [{**ZONE, "value": "OFF"}, {**ZONE, "value": None}, {**ZONE, "con_id": 7}, {**ZONE, "name": "undo_retention"}],
+)
+def test_uptime_stays_where_nothing_moves_it(row: Mapping[str, Any]) -> None:
+    assert with_setting(row).uptime_seconds == poll_at("users-mutex", 30.0).uptime_seconds is not None
+
+
+def test_setting_of_ones_own_container_counts() -> None:
+    assert other_time_zone([{**ZONE, "con_id": 3}], [{"con_id": 3}]) == "time_at_dbtimezone = USER_SQL"
+
+
+@each("view", collectors())
+def test_no_statement_computes_with_sysdate(view: str) -> None:
+    """FIXED_DATE can hold it still; and where a parameter moves the clock, `other_time_zone` says so."""
+    assert not any("sysdate " in text or "sysdate)" in text for text in collectors()[view].statements.values())
+
+
+@each(
+    ("seconds", "words"),
+    [
+        (30.04, "30.0 s"),
+        (599.94, "599.9 s"),
+        (600.0, "600 s"),
+        (3600.0, "3,600 s"),
+        (7200.0, "7,200 s (2 h 0 min)"),
+        (550_800.0, "550,800 s (153 h 0 min)"),
+    ],
+)
+def test_lasting_gives_a_long_span_in_hours_too(seconds: float, words: str) -> None:
+    assert lasting(seconds) == words
+
+
+def test_hours_rounds_minutes_before_they_become_hours() -> None:
+    assert hours(3599.0) == "1 h 0 min"
+    assert hours(61.0) == "0 h 1 min"
+
+
+@pytest.mark.parametrize(
+    ("basis", "words"),
+    [
+        (Basis("interval", NOW, NOW, 30.04), "an interval of 30.0 s"),
+        (Basis("since_startup", NOW, NOW, 777_600.0), "totals since instance start, 777,600 s (216 h 0 min)"),
+        (Basis("totals", None, None, None), "totals since an unknown instance start"),
+    ],
+)
+def test_basis_says_what_it_is(basis: Basis, words: str) -> None:
+    assert str(basis) == words
+
+
+def test_result_of_a_number_alone_names_nothing() -> None:
+    result = ConfirmationResult(14838.0)
+    assert (result.value, result.container, result.con_id) == (14838.0, None, None)
+    assert (result.names, result.unnamed, result.refused) == ((), None, ())

@@ -13,9 +13,8 @@ import pytest
 
 from collectors.bill import texts
 from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, left_behind
-from collectors.errors import CredentialError, SessionError, SetupError, UnlistedStatement, ViewRefused
+from collectors.errors import Cancelled, CredentialError, SessionError, SetupError, UnlistedStatement, ViewRefused
 from collectors.oracle import ROOM, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
-from collectors.oracle_errors import Cancelled
 from collectors.poll import poll
 from collectors.registry import collectors
 from collectors.release import text_for

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from collectors import oracle_errors
+from collectors import errors
 from collectors.oracle import Deadlines
 from tests.each import each
 
@@ -15,11 +15,11 @@ ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.s
 @each(
     ("kind", "codes"),
     [
-        ("`credential`", oracle_errors.CREDENTIAL),
-        ("`starting`", oracle_errors.STARTING),
-        ("`setup`", oracle_errors.SETUP),
-        ("`network`", oracle_errors.LOST),
-        ("(view refused)", oracle_errors.REFUSED),
+        ("`credential`", errors.CREDENTIAL),
+        ("`starting`", errors.STARTING),
+        ("`setup`", errors.SETUP),
+        ("`network`", errors.LOST),
+        ("(view refused)", errors.REFUSED),
     ],
 )
 def test_error_codes_are_documented_beside_their_cure(kind: str, codes: set[str]) -> None:

@@ -2,10 +2,9 @@
 
 import pytest
 
-from collectors.granting.script import ON_REQUEST, grants_script
-from collectors.groups.group import groups
+from collectors.grants import ON_REQUEST, grants_script
 from collectors.ondemand import blockers, holders
-from collectors.registry import collectors
+from collectors.registry import collectors, groups
 from collectors.release import as_sent
 from tests.each import each
 from tests.oracle_standin.backend import OracleError

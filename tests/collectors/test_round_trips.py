@@ -5,12 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from collectors.groups.grouping import Grouping
+from collectors.demo.scenarios import scenarios
 from collectors.model import ROW_CACHE_LATCH
 from collectors.ondemand.holders import profile
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
-from collectors.poll import poll
-from collectors.scenarios import scenarios
+from collectors.poll import Grouping, poll
 from tests.each import each
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service

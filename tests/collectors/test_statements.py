@@ -5,13 +5,11 @@ import re
 import pytest
 import sqlglot
 
-from collectors.granting.kinds import KINDS, DatabaseKind
-from collectors.granting.script import ON_REQUEST, grants_script
-from collectors.groups.group import groups
+from collectors.grants import KINDS, ON_REQUEST, DatabaseKind, grants_script
 from collectors.model import Collector
 from collectors.ondemand import blockers, chains, holders
-from collectors.ondemand.confirm import MOST_NAMES, limited
-from collectors.registry import collectors
+from collectors.ondemand.check import MOST_NAMES, limited
+from collectors.registry import collectors, groups
 from collectors.release import parts, text_for
 from rules.catalogue import catalogue as causes
 from rules.cause import Cause, Releases

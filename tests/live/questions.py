@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from collectors.ondemand.confirm import limited
+from collectors.ondemand.check import limited
 from rules.signals.instance import PARSING_WAITS
 from service.bill import texts
 

@@ -24,15 +24,21 @@ import pytest
 import uvicorn
 import yaml
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Child, Scenario
+from collectors.demo.scenarios import (
+    HEALTHY,
+    LOGON_STORM,
+    ORDINARY_19,
+    PARSE_STORM,
+    RELEASE_19,
+    RELIEVED,
+    STORM,
+    UNDO_STORM,
+)
 from collectors.errors import CredentialError, SessionError, StartingError
 from collectors.poll import Connection
 from collectors.registry import collectors
-from collectors.scenarios.dictionary import RELEASE_19
-from collectors.scenarios.parse_storm import PARSE_STORM
-from collectors.scenarios.undo_storm import HEALTHY, RELIEVED, STORM, UNDO_STORM
-from collectors.scenarios.users_mutex import LOGON_STORM, ORDINARY_19
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Child, Scenario
 from rules.catalogue import LOADER
 from service.app import create_app
 from service.config.settings import DatabaseSettings, Defaults, Settings

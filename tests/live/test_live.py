@@ -13,19 +13,17 @@ from typing import Literal
 
 import pytest
 
+from collectors.capabilities import capabilities
 from collectors.delta import between
 from collectors.errors import NotApplicable
-from collectors.granting.capabilities import capabilities
-from collectors.groups.group import groups
-from collectors.groups.grouping import Grouping
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Rows, Snapshot
-from collectors.ondemand.confirm import MOST_NAMES, limited
+from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.ondemand.holders import profile
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import Burst
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
-from collectors.poll import poll
-from collectors.registry import collectors
+from collectors.poll import Grouping, poll
+from collectors.registry import collectors, groups
 from rules.catalogue import catalogue
 from rules.engine import diagnose
 from tests.live.questions import ACCEPTED

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from collectors.ondemand.confirm import limited
+from collectors.ondemand.check import limited
 from collectors.oracle import OracleConnection
 from tests.live.questions import QUESTIONS
 from tests.live.test_live import connect, given

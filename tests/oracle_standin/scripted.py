@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from time import monotonic
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Scenario
+from collectors.demo.scenarios import scenarios
 from collectors.errors import StatementError, ViewRefused
-from collectors.groups.group import views_of
 from collectors.model import Binds
-from collectors.ondemand import blockers, chains, database_kind, holders
+from collectors.ondemand import blockers, chains, check, holders
 from collectors.poll import Answer as Polled
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Scenario
+from collectors.registry import views_of
 
 from .accounts import Account
 from .backend import Answer, OracleError, OracleType, ResultColumn, UnknownStatementError
@@ -48,9 +48,9 @@ class ScriptedBackend:
             raise OracleError(942)  # the query that replaces a view comes alone
         if instead := self.instead.get(next(iter(views), sql)):
             return _answer(instead)
-        if sql == database_kind.CLOUD:
+        if sql == check.CLOUD:
             raise OracleError(2003)
-        scripted = (holders.STATEMENT, blockers.ELSEWHERE, chains.COORDINATOR, database_kind.SURROUNDINGS)
+        scripted = (holders.STATEMENT, blockers.ELSEWHERE, chains.COORDINATOR, check.SURROUNDINGS)
         if not views and sql not in scripted:
             raise UnknownStatementError(sql)
         if views & self.refused:

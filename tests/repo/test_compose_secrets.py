@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.config.sources import read
 from service.web.access import read_tokens
 from tests.ports import free_port

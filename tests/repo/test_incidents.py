@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 from collectors.delta import between
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Scenario
+from collectors.demo.scenarios import DDL_HANG, HEALTHY, ORDINARY_19, STORM, UNDO_STORM
 from collectors.model import Delta, Snapshot
 from collectors.poll import poll
-from collectors.scenarios.ddl_hang import DDL_HANG
-from collectors.scenarios.undo_storm import HEALTHY, STORM, UNDO_STORM
-from collectors.scenarios.users_mutex import ORDINARY_19
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Scenario
 from rules.cache_map import cache_map
 from rules.engine import Examination
 from rules.model import Diagnosis

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from collectors.scenarios.undo_storm import HEALTHY, UNDO_STORM
+from collectors.demo.scenarios import HEALTHY, UNDO_STORM
 from service.cli.main import cli
 
 ROOT = Path(__file__).parents[2]

@@ -14,9 +14,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field
 
-from collectors.basis import Basis
-from collectors.confirmation import ConfirmationResult
-from collectors.model import Changes, Delta, Missing
+from collectors.model import Basis, Changes, ConfirmationResult, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
 from rules.catalogue import HOME, LOADER
 from rules.context import SignalContext

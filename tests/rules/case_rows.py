@@ -8,14 +8,12 @@ from functools import cache
 from typing import Any
 
 from collectors.delta import between
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import RESLEEPS, Scenario
+from collectors.demo.scenarios import ORDINARY, ORDINARY_19, RELEASE_11_2, RELEASE_12_1, RELEASE_19
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Changes, ColumnKind, Delta, Row, Value
 from collectors.poll import poll
 from collectors.registry import collectors
-from collectors.scenarios.dictionary import RELEASE_11_2, RELEASE_12_1, RELEASE_19
-from collectors.scenarios.ordinary import ORDINARY
-from collectors.scenarios.users_mutex import ORDINARY_19
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import RESLEEPS, Scenario
 from rules.cache_map import cache_map
 
 SECONDS = 30

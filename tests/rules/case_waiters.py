@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from collectors.demo.load import address
 from collectors.model import Changes, Delta, Row
-from collectors.simulator.waits import address
 from rules.frozen import Frozen
 
 LOOKS = 10

@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from collectors.basis import Basis
-from collectors.model import ROW_CACHE_LATCH, Changes, Delta, Missing, Row
+from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Missing, Row
 from collectors.registry import collectors
 from rules.context import SignalContext
 from rules.model import Diagnosis

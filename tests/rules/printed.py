@@ -5,10 +5,10 @@ from datetime import timedelta
 from functools import cache
 
 from collectors.delta import between, reported
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import Changes, Delta, Reading, Row, Rows, Value, number
 from collectors.poll import poll
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN
 
 PRINTED = ("v$latch", "v$latch_misses", "v$system_event", "v$sys_time_model", "v$sysstat", "v$osstat", "v$mutex_sleep")

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from collectors.basis import Basis
-from collectors.model import ROW_CACHE_LATCH, Changes, Delta, Missing, Row
+from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Missing, Row
 from tests.rules.contexts import BEGIN, TOTALS
 
 ASSUMED = Basis("interval", BEGIN, BEGIN + timedelta(minutes=10), 600.0)

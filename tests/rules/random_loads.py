@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from collectors.delta import between
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Child, Scenario, ScriptedLoad, ScriptedWaiters
+from collectors.demo.scenarios import ORDINARY, RELEASE_11_2, RELEASE_12_1, RELEASE_19
 from collectors.model import Changes, ColumnKind, Delta
 from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
 from collectors.registry import collectors
-from collectors.scenarios.dictionary import RELEASE_11_2, RELEASE_12_1, RELEASE_19
-from collectors.scenarios.ordinary import ORDINARY
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Child, Scenario, ScriptedLoad
-from collectors.simulator.sessions import ScriptedWaiters
 from tests.collectors.scripted import BEGAN
 
 RELEASES = {"11.2.0.4.0": RELEASE_11_2, "12.1.0.2.0": RELEASE_12_1, "19.0.0.0.0": RELEASE_19}

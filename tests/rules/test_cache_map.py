@@ -6,8 +6,8 @@ import pytest
 
 from collectors.capture import Capture
 from collectors.capture import delta_of as capture_delta
+from collectors.demo.scenarios import scenarios
 from collectors.model import Delta, Row, number
-from collectors.scenarios import scenarios
 from rules.cache_map import CacheMap, cache_map, predicted_latch_gets
 from rules.model import Identity
 from tests.collectors.scripted import delta_from

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from collectors.confirmation import ConfirmationResult
-from collectors.model import Changes, Delta, Missing
+from collectors.model import Changes, ConfirmationResult, Delta, Missing
 from rules.catalogue import catalogue
 from rules.confirming import confirmation_of, confirmed, confirms, obstacle, seen
 from rules.query import Confirmation, Query

@@ -7,11 +7,11 @@ from functools import cache
 import pytest
 
 from collectors.delta import between
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
 from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from collectors.capture import delta_of as delta_of_capture
 from collectors.capture import load
-from collectors.confirmation import ConfirmationResult
 from collectors.errors import InputError
-from collectors.model import Changes, Delta, NotComparable, Oddity, Row
+from collectors.model import Changes, ConfirmationResult, Delta, NotComparable, Oddity, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.engine import cannot_tell, diagnose

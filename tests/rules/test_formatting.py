@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from collectors.basis import Basis
+from collectors.model import Basis
 from rules.bounds import Bound, bound_of
 from rules.formatting import (
     compared,

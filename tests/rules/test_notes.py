@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from collectors.basis import Basis
 from collectors.capture import delta_of as capture_delta
 from collectors.capture import load
-from collectors.model import Changes, Delta, Oddity
+from collectors.model import Basis, Changes, Delta, Oddity
 from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.model import Severity

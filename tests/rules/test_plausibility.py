@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from collectors.basis import Basis
-from collectors.model import Delta, Oddity, Row
+from collectors.model import Basis, Delta, Oddity, Row
 from rules.engine import diagnose
 from rules.plausibility import contradictions, db_time_is_sound
 from tests.each import each

@@ -1,7 +1,7 @@
 """The texts for gaps: for a report they lead to another report or to the script, never to waiting."""
 
 from collectors.model import SCRIPT
-from collectors.reports.readers import readers
+from collectors.reports.sections import READERS
 from rules.printed import REMEMBER, SECTIONS, another, busier, more_of, section_of
 
 
@@ -17,6 +17,6 @@ def test_remember_names_what_reports_lack() -> None:
 
 
 def test_sections_cover_every_view_that_a_report_prints() -> None:
-    assert {"v$instance", *readers()} == set(SECTIONS)
+    assert {"v$instance", *READERS} == set(SECTIONS)
     assert section_of("v$latch_misses, v$rowcache") == "Latch Miss Sources, Dictionary Cache Stats"
     assert section_of("v$session") == "v$session"

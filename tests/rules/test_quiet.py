@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from collectors.delta import between
+from collectors.demo.scenarios import scenarios
 from collectors.model import Changes, Delta, Row, Snapshot, Value, number
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
-from collectors.scenarios import scenarios
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.engine import Examination

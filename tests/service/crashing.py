@@ -11,8 +11,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.periodic import PeriodicJob
 from service.state.board import Board, MonitoredDatabase

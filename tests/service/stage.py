@@ -12,9 +12,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from rules.model import Diagnosis
 from service.app import create_app
 from service.config.groups import SpoolSettings

@@ -9,9 +9,9 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
 
-from collectors.groups.group import views_of
+from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
-from collectors.scenarios import scenarios
+from collectors.registry import views_of
 from rules.model import Diagnosis
 from service.bill import statements
 from service.config.settings import DatabaseSettings, OracleSettings

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from collectors.errors import UnlistedStatement
-from collectors.ondemand.confirm import MOST_NAMES, limited
+from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from rules.catalogue import catalogue
 from service.bill import LOGIN, statements, texts

@@ -7,7 +7,7 @@ import sys
 import httpx
 import pytest
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from tests.oracle_standin.deadline import HANGS, within
 from tests.ports import free_port
 from tests.service.standin import becomes

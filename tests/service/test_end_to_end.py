@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from tests.service.running import demo
 
 

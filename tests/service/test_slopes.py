@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.groups.group import views_of
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
+from collectors.registry import views_of
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer
 from tests.oracle_standin.databases import Service

@@ -13,7 +13,7 @@ from tests.truth.generate import case
 from tests.truth.plan import seeds, setting_of
 
 HERE = ROOT / "tests" / "truth"
-FORBIDDEN = ("collectors.scenarios", "collectors.simulator", "rules", "service")
+FORBIDDEN = ("collectors.demo.scenarios", "collectors.demo", "rules", "service")
 ALLOWED = ("collectors.model", "collectors.capture", "collectors.registry")
 SLEEPS_TO_SAY_SHARES = 1000
 

@@ -43,7 +43,7 @@ from typer.testing import CliRunner
 from collectors.capture import dump_snapshot
 from collectors.delta import between
 from collectors.replay import ScriptedDatabase
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from rules.catalogue import catalogue
 from rules.engine import diagnose
 from service import confirm, preflight

@@ -9,18 +9,8 @@ from datetime import datetime, timedelta
 import numpy as np
 from sqlalchemy import Engine, select
 
-from collectors.basis import Basis
 from collectors.delta import between
-from collectors.model import (
-    Changes,
-    Collector,
-    Delta,
-    Missing,
-    NotComparable,
-    Row,
-    Rows,
-    Snapshot,
-)
+from collectors.model import Basis, Changes, Collector, Delta, Missing, NotComparable, Row, Rows, Snapshot
 from collectors.registry import collectors
 from service.store.ingest.names import NameTables
 from service.store.ingest.record import unpack

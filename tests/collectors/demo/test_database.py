@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import StatementError, ViewRefused
 from collectors.poll import Connection, poll
 from collectors.registry import collectors
 from collectors.release import text_for
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN
 from tests.collectors.shipped_sql import CONTAINER
 

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from collectors.demo.load import RESLEEPS, Cache, Child, Scenario, ScenarioState, ScriptedLoad, ramp, session, share
+from collectors.demo.scenarios import scenarios
 from collectors.model import ColumnKind, Row, Snapshot, number
 from collectors.registry import collectors
-from collectors.scenarios import scenarios
-from collectors.simulator.scenario import RESLEEPS, Cache, Child, Scenario, ScenarioState, ScriptedLoad, ramp, share
-from collectors.simulator.waits import session
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.each import each
 

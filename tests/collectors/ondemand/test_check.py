@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import SessionError, StatementError, ViewRefused
-from collectors.model import Binds, Value
-from collectors.ondemand.confirm import counted, first_names, limited, one_number
+from collectors.model import Binds, Rows, Snapshot, Value
+from collectors.ondemand.check import CLOUD, SURROUNDINGS, ask_for_kind, counted, first_names, limited, one_number
 from collectors.poll import Answer
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
 from tests.collectors.scripted import BEGAN
+from tests.collectors.shipped_sql import RELEASES, mistakes
 from tests.each import each
 
 SQL = "select count(*) from dba_rollback_segs"
@@ -120,3 +121,51 @@ def test_scripted_database_answers_a_confirming_query_it_knows() -> None:
     assert one_number(database, "select count(*) from dba_rollback_segs") == 14838
     with pytest.raises(StatementError, match="does not know this statement"):
         one_number(database, "select count(*) from dba_users")
+
+
+class DatabaseKindSession:
+    """Answers the two statements with one value each. Without a role, or with an error, the statement fails."""
+
+    def __init__(self, role: str | None = "PRIMARY", cloud: Value | StatementError = None) -> None:
+        self.role, self.cloud = role, cloud
+        self.asked: list[str] = []
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        self.asked.append(sql)
+        if sql == SURROUNDINGS and self.role:
+            return Answer(("database_role", "rds_users"), [(self.role, 0)])
+        if sql == CLOUD and not isinstance(self.cloud, StatementError):
+            return Answer(("cloud_service",), [(self.cloud,)])
+        raise StatementError("ORA-02003: invalid USERENV parameter")
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def polled(con_id: int) -> Snapshot:
+    instance, session = {"version": "19.0.0.0.0"}, {"con_id": con_id, "cdb_name": "ERP"}
+    return Snapshot(
+        "erp1",
+        None,
+        {"v$instance": Rows("v$instance", (instance,)), "sys_context": Rows("sys_context", (session,))},
+    )
+
+
+@each("release", RELEASES)
+def test_statements_fit_every_release_and_carry_our_mark(release: str) -> None:
+    for sql in (SURROUNDINGS, CLOUD):
+        assert mistakes(sql, release, polled=False) == [] and "/* latchscope kind */" in sql
+
+
+def test_cloud_is_asked_for_inside_a_pdb_only() -> None:
+    session = DatabaseKindSession(cloud="OLTP")
+    assert ask_for_kind(session, polled(1)).kind == "cdb" and session.asked == [SURROUNDINGS]
+    assert ask_for_kind(session, polled(3)).kind == "autonomous" and session.asked[1:] == [SURROUNDINGS, CLOUD]
+
+
+def test_statement_that_fails_leaves_the_kind_assumed() -> None:
+    found = ask_for_kind(DatabaseKindSession(cloud=StatementError("ORA-02003")), polled(3))
+    assert (found.kind, found.certain) == ("pdb", False)
+    found = ask_for_kind(DatabaseKindSession(role=None), polled(0))
+    assert (found.kind, found.certain) == ("11.2", False)
+    assert ask_for_kind(DatabaseKindSession(role="PHYSICAL STANDBY"), polled(1)).kind == "standby"

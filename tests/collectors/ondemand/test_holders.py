@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import NotApplicable, SessionError, StatementError, ViewRefused
 from collectors.model import ROW_CACHE_LATCH, Binds, Value, number
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, STATEMENT, TRIAL_LOOKS, Held, Holder, profile
 from collectors.poll import Answer
 from collectors.registry import view_of
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN
 
 COLUMNS = ("sid", "laddr", "sql_id", "module", "program", "username", "met", "holds")

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Missing, Reading, Rows, Value
 from collectors.ondemand.sampling import LONGEST_BURST, VIEW, Burst, not_sampled
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from tests.collectors.scripted import BEGAN
 from tests.collectors.shipped_sql import MADE_BY_US
 from tests.each import each

@@ -243,7 +243,7 @@ HEAVIER = {
 }
 MEASURED = """
 from collectors.errors import InputError
-from collectors.reports.decode import LIMIT_BYTES
+from collectors.reports.read import LIMIT_BYTES
 from collectors.reports.read import read
 for make in [{makers}]:
     try:

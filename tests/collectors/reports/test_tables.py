@@ -3,7 +3,7 @@
 import pytest
 
 from collectors.reports.header import moment_in, month_of
-from collectors.reports.numbers import count, decimals, is_overflow, micro, real
+from collectors.reports.tables import count, decimals, is_overflow, micro, real
 from tests.each import each
 
 

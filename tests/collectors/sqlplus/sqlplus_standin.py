@@ -14,14 +14,14 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Scenario
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Value
-from collectors.ondemand.confirm import limited
+from collectors.ondemand.check import limited
 from collectors.poll import Answer
 from collectors.registry import collectors
 from collectors.release import as_sent, text_for
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Scenario
 from tests.collectors.oracle_text import InvalidIdentifier, project
 from tests.collectors.scripted import BEGAN
 

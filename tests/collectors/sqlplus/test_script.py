@@ -9,10 +9,10 @@ import sqlglot
 from sqlglot import exp
 
 import collectors.sqlplus.script as module
+from collectors.demo.scenarios import scenarios
 from collectors.model import Collector, ColumnKind
 from collectors.registry import BadCollector, collectors
 from collectors.release import as_sent
-from collectors.scenarios import scenarios
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.catalogue import catalogue
 from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes

@@ -9,18 +9,17 @@ import pytest
 
 from collectors.capture import Capture, delta_of
 from collectors.delta import between
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Scenario
+from collectors.demo.scenarios import scenarios
 from collectors.emergency import EMERGENCY_NOTICE
 from collectors.errors import InputError, StatementError
 from collectors.model import Delta, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.poll import Answer, poll
 from collectors.registry import collectors
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Scenario
-from collectors.sqlplus.parser import load, looks_like_spool
-from collectors.sqlplus.records import decoded, plain, sections
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
+from collectors.sqlplus.spool import decoded, load, looks_like_spool, plain, sections
 from rules.engine import diagnose
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import BEGAN, poll_at

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from collectors.basis import Basis
-from collectors.model import Delta, Row
+from collectors.model import Basis, Delta, Row
 from rules.baseline import UsualRange
 from rules.comparison.compare import compare
 from rules.comparison.model import Comparison, FigureChange

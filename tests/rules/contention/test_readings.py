@@ -5,8 +5,7 @@ from math import log
 
 import pytest
 
-from collectors.basis import Basis
-from collectors.model import Changes, Delta, Missing
+from collectors.model import Basis, Changes, Delta, Missing
 from rules.contention.readings import NotPredictable, child_named, counts_of, middle, ordinary_hold, processors
 from rules.context import SignalContext
 from tests.rules.contention.test_remedy import demo

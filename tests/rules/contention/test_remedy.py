@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from collectors.delta import between
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
 from collectors.poll import poll
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from rules.contention.readings import counts_of
 from rules.contention.remedy import score
 from rules.context import SignalContext

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from collectors.confirmation import ConfirmationResult
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Changes, Row
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Changes, ConfirmationResult, Row
 from rules.catalogue import catalogue
 from rules.cause import Cause
 from rules.engine import diagnose

@@ -12,8 +12,7 @@ from datetime import timedelta
 
 import pytest
 
-from collectors.basis import Basis
-from collectors.model import Changes, Delta
+from collectors.model import Basis, Changes, Delta
 from rules.engine import diagnose
 from rules.model import Diagnosis, Impact
 from rules.trends.series import ReportSeries, series

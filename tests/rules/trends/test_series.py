@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from collectors.basis import Basis
-from collectors.model import Delta, Row
+from collectors.model import Basis, Delta, Row
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from rules.trends.series import ReportSeries, series

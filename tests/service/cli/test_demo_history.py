@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from rules.model import Severity
 from service.app import create_app
 from service.cli.demo_history import play

@@ -14,7 +14,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from collectors.granting.kinds import KINDS
+from collectors.grants import KINDS
 from rules.model import Diagnosis, Severity
 from service.cli.main import cli
 from tests.each import each

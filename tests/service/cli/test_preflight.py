@@ -13,9 +13,9 @@ import yaml
 from typer.testing import CliRunner
 
 from collectors.capture import delta_of
-from collectors.granting.kinds import KINDS, TRAITS, DatabaseKind
+from collectors.grants import KINDS, TRAITS, DatabaseKind
 from collectors.model import Delta, Value
-from collectors.ondemand.database_kind import CLOUD, SURROUNDINGS
+from collectors.ondemand.check import CLOUD, SURROUNDINGS
 from collectors.poll import Answer
 from collectors.registry import collectors
 from rules.engine import diagnose

@@ -6,7 +6,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from rules.catalogue import catalogue
 from rules.model import Diagnosis
 from service.cli.main import cli

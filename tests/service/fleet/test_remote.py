@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from rules.catalogue import catalogue
 from service.config.settings import DatabaseSettings, Settings
 from service.fleet.remote import RemoteDatabases

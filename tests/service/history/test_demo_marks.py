@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.history.demo_marks import DemoMarks
 from service.store.repository import Repository
 from tests.service.marked import DB, MARKED, at
@@ -37,7 +37,7 @@ def test_demo_marks_catch_up_after_a_failed_round(store: Repository, monkeypatch
 
 
 def test_demo_mark_is_at_the_turn_of_the_script() -> None:
-    from collectors.simulator.scenario import ScenarioState
+    from collectors.demo.load import ScenarioState
 
     before, after = (ScenarioState(SCRIPT, second, at(0)).load for second in (MARKED - 1, MARKED + 16))
     assert before.children[1].sleeps > 100 * after.children[1].sleeps

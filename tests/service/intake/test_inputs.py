@@ -17,7 +17,7 @@ from collectors.errors import InputError
 from service.intake import inputs
 from service.intake.archives import MIB, Limits
 from service.intake.inputs import InputResults
-from tests.collectors.sqlplus.test_parser import spooled
+from tests.collectors.sqlplus.test_spool import spooled
 from tests.paths import REPORTS, ROOT
 from tests.service.intake.test_archives import encrypted, tar, zipped
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from collectors.basis import Basis
-from collectors.model import Changes, Delta, NotComparable, Row
+from collectors.model import Basis, Changes, Delta, NotComparable, Row
 from service.intake.inputs import diagnose_all
 from service.intake.report_figures import MOST, figures
 from tests.paths import REPORTS

@@ -12,9 +12,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 
+from collectors.demo.scenarios import scenarios
 from collectors.model import ROW_CACHE_LATCH, Missing, Rows, Snapshot
 from collectors.registry import collectors
-from collectors.scenarios import scenarios
 from rules.cache_map import CacheMap
 from service.config.settings import DatabaseSettings
 from service.metrics import families

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
-from collectors.scenarios import scenarios
 from rules.engine import diagnose
 from rules.explanation.wait_chain import heading
 from rules.model import Finding, Severity

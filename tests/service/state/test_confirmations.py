@@ -9,12 +9,12 @@ from time import monotonic
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import SessionError, StatementError, ViewRefused
-from collectors.groups.group import views_of
 from collectors.model import Binds
 from collectors.poll import Answer
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
+from collectors.registry import views_of
 from rules.catalogue import catalogue
 from rules.model import Diagnosis, Finding
 from service.config.settings import DatabaseSettings

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError, SessionError, StatementError, ViewRefused
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
 from service.config.groups import AuthSettings
 from service.config.settings import DatabaseSettings, Settings

@@ -6,11 +6,11 @@ from statistics import pstdev
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError, SessionError, SetupError, StartingError
 from collectors.model import Binds, Cost
 from collectors.poll import Answer, Connection
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from service.metrics.exposition import exposition
 from service.state.board import MonitoredDatabase
 from service.watch.backoff import FARTHEST_SECONDS, LONGEST_PAUSE, after_failure, felt, interval_after, nearest, turn_of

@@ -8,19 +8,16 @@ from typing import Any
 
 import pytest
 
-from collectors.errors import SessionError, SessionKept, StatementError
-from collectors.granting.capabilities import capabilities
+from collectors.capabilities import capabilities
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.load import Scenario
+from collectors.demo.scenarios import BEGIN, END, scenarios
+from collectors.errors import Cancelled, SessionError, SessionKept, StatementError
 from collectors.model import Binds, Missing, Rows
-from collectors.ondemand.blockers import ELSEWHERE, VIEW
-from collectors.ondemand.warm import AGAIN_SECONDS
+from collectors.ondemand.blockers import AGAIN_SECONDS, ELSEWHERE, VIEW
 from collectors.oracle import prepare
-from collectors.oracle_errors import Cancelled
 from collectors.poll import Answer
 from collectors.registry import view_of
-from collectors.scenarios import scenarios
-from collectors.scenarios.ddl_hang import BEGIN, END
-from collectors.simulator.database import ScriptedDatabase
-from collectors.simulator.scenario import Scenario
 from rules.model import Diagnosis
 from service.config.audit import Audit
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from collectors.demo.scenarios import scenarios
 from collectors.errors import SetupError
 from collectors.poll import poll
-from collectors.scenarios import scenarios
 from service.bill import texts
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.model import NotComparable, Snapshot, number
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from rules import engine
 from rules.contention.remedy import prediction_of
 from rules.model import Confidence, Severity, verdict_of

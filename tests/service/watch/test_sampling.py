@@ -4,13 +4,13 @@ from time import monotonic, sleep
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import SessionError
 from collectors.model import Binds, Missing
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.poll import Answer
 from collectors.registry import view_of
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from service.config.audit import Audit
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, Published

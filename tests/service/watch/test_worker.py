@@ -8,10 +8,10 @@ from time import monotonic
 
 import pytest
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError, SessionError, SetupError
 from collectors.poll import Connection
-from collectors.scenarios import scenarios
-from collectors.simulator.database import ScriptedDatabase
 from service.app import create_app
 from service.config.settings import DatabaseSettings, Settings
 from service.fleet.coordinator import FleetCoordinator

@@ -2,7 +2,7 @@
 
 import sqlglot
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from rules.chain import ChainLink
 from rules.engine import diagnose
 from rules.formatting import within

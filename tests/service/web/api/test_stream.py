@@ -15,7 +15,7 @@ import httpx
 import pytest
 from starlette.requests import ClientDisconnect
 
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
 from service.app import create_app
 from service.config.groups import AuthSettings
 from service.config.settings import DatabaseSettings, Settings

@@ -12,9 +12,8 @@ from urllib.parse import quote
 import pytest
 from httpx import Response
 
-from collectors.confirmation import ConfirmationResult
-from collectors.model import Rows
-from collectors.scenarios import scenarios
+from collectors.demo.scenarios import scenarios
+from collectors.model import ConfirmationResult, Rows
 from rules.catalogue import catalogue
 from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
