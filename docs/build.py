@@ -29,12 +29,10 @@ from collectors.grants import (
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
 from docs import groups, licences
-from rules.catalogue import catalogue
-from rules.cause import Cause
-from rules.confirming_views import TextSpan, text_spans
-from rules.query import CONTAINERS_SINCE, Query
+from rules.cause import Cause, TextSpan, catalogue, text_spans
+from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
-from rules.studies import parallel, partitions, scaling_row
+from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
 from service.app import create_app
 from service.bill import statements
@@ -310,7 +308,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "signals": signals,
     "metrics of the process": process_metrics,
     "licences": lambda: table("package | licence | who gets it", licences.rows()),
-    "study scaling": partial(study_columns, scaling_row.COLUMNS),
+    "study scaling": partial(study_columns, scaling.COLUMNS),
     "study partitions": partial(study_columns, partitions.COLUMNS),
     "study parallel": partial(study_columns, parallel.COLUMNS),
     **{f"metrics: {section}": partial(metrics, section) for section in {one.section for one in FAMILIES.values()}},

@@ -1,8 +1,60 @@
 """The grades of a finding: how much it costs, how sure we are, and how its cache is known."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+# The base of every value that leaves this floor as JSON.
+
+
+class Frozen(BaseModel):
+    """An immutable value that refuses unknown members."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# What a number is compared with: the bound of a condition, and the usual range.
+
+Operator = Literal[">=", "<="]
+
+
+class Bound(Frozen):
+    """At least, or at most, this number."""
+
+    operator: Operator
+    value: float
+
+
+class UsualBetween(Frozen):
+    """The usual range of a number. An open end is null."""
+
+    low: float | None
+    high: float | None
+    where: Literal["in general", "here at this hour"] = Field(
+        "in general", description="on ordinary databases, or in this database's own history for the hour"
+    )
+
+
+def meets(value: float, needs: str) -> bool:
+    """Whether a value meets a comparison as causes write it: ">= 100"."""
+    bound = _comparison(needs)
+    return value >= bound.value if bound.operator == ">=" else value <= bound.value
+
+
+def bound_of(needs: str) -> Bound | None:
+    """A comparison as operator and number. None if it is something else, such as a release."""
+    return _comparison(needs) if needs[:3] in (">= ", "<= ") else None
+
+
+@cache
+def _comparison(needs: str) -> Bound:
+    sign, value = needs.split()
+    return Bound(operator=">=" if sign == ">=" else "<=", value=float(value))
+
 
 State = Literal["Critical", "Warning", "Notice", "Fine", "No data"]
 """The state of a database, as people read it."""
@@ -76,3 +128,46 @@ class Identity(IntEnum):
 def worst(severities: Iterable[Severity]) -> Severity:
     """The highest of several severities; info when there are none."""
     return max(severities, key=lambda severity: severity.rank, default=Severity.INFO)
+
+
+# What the past adds to a Diagnosis: open troubles, and what eases. The keeper of episodes fills it in.
+
+WaitsLeft = Literal["falling", "lasting"]
+"""What the waits of a trouble do once no poll shows its cause any more, as long as nothing else explains them."""
+
+
+class LastingTrouble(Frozen):
+    """An episode that was open at the time of a diagnosis. `end` is null while it lasts."""
+
+    cause: str
+    name: str
+    cache: str | None
+    begin: datetime
+    last_seen: datetime
+    end: datetime | None
+    severity: Severity = Field(description="of the latest poll that showed it, or the waits that it left")
+    peak_severity: Severity
+    peak_at: datetime
+    peak_share_of_db_time: float | None
+    earlier: int | None = Field(description="episodes of this cause before it; null if they cannot be counted")
+    verdict: str | None = Field(description="whether a change mark ended it, and why")
+
+
+class ChangeMade(Frozen):
+    """A change that was marked while a trouble lasted, or right after."""
+
+    at: datetime
+    text: str
+
+
+class Easing(Frozen):
+    """A trouble that the last poll did not show. A few more polls decide whether it is over."""
+
+    cause: str
+    name: str
+    cache: str | None
+    until: datetime = Field(description="the last poll that showed it")
+    waits: WaitsLeft | None = Field(
+        None, description="what its waits do while they go on and nothing else explains them; null where they are gone"
+    )
+    change: ChangeMade | None = Field(None, description="the last change marked in it; null where none is known")

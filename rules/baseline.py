@@ -7,10 +7,9 @@ from statistics import quantiles
 from typing import Literal
 
 from collectors.model import Delta, Missing
-from rules.context import SignalContext
+from rules.base import Frozen
+from rules.context import SignalContext, ratio
 from rules.formatting import times
-from rules.frozen import Frozen
-from rules.statistics import ratio
 
 Scope = Literal["hour of the week", "hour of the day", "all hours"]
 

@@ -1,15 +1,22 @@
 """An entry of the knowledge base: Cause and its Conditions. One YAML file has one Cause."""
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Self
 
-from pydantic import Field, model_validator
+import yaml
+from pydantic import Field, ValidationError, model_validator
 
-from collectors.release import parts
-from rules.frozen import Frozen
-from rules.model import ConditionRole, Proof, Reference, Severity, Surface
-from rules.predicted import RemedyEffect
-from rules.query import COMPARISON, RELEASE, Query
-from rules.remedy import WHERE, RemedyStep, paragraph, risks
+from collectors.model import spoken
+from collectors.release import OLDEST, parts
+from rules.base import Frozen
+from rules.formatting import percent, rough, within
+from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
+from rules.remedy import COMPARISON, CONTAINERS_SINCE, RELEASE, WHERE, Query, RemedyEffect, RemedyStep, paragraph, risks
+from rules.signals import SIGNALS
 
 
 class Condition(Frozen):
@@ -125,3 +132,172 @@ class Cause(Frozen):
             if step.not_possible:
                 raise ValueError(f"step {number} has not_possible; it belongs under elsewhere, to a platform")
         return self
+
+
+# The sentences of a cause: fills slots with measured values, and adds doubt in one place.
+
+CACHE = "cache"
+HOLDER = "holder"
+"""Slots that are not signals: the cache of the finding, and the session that most hanging sessions wait for."""
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+def slots(*texts: str | None) -> frozenset[str]:
+    """The names of the slots in some texts."""
+    return frozenset(name for text in texts if text for name in _SLOT.findall(text))
+
+
+def filled(measured: str | None, plain: str, values: Mapping[str, str]) -> str:
+    """The text with slots if every one is known, else the plain one."""
+    if measured is None or not slots(measured) <= set(values):
+        return plain
+    return _SLOT.sub(lambda slot: values[slot[1]], measured)
+
+
+def in_slot(value: float, unit: str) -> str:
+    """A signal's value for a sentence that names what is counted: 31.9 %, 4.2 ms, 18 seconds, 205."""
+    if unit in ("ratio", "share of DB time"):
+        return percent(value)
+    if unit == "s":
+        return spoken(value)  # how long something has lasted so far
+    return f"{rough(value)} {unit}" if unit == "ms" else rough(value)
+
+
+def hedged(title: str, after: str | None, confidence: Confidence, against: bool) -> str:
+    """A title as sure as its finding: unchanged, with "probably" after its subject, or with "Perhaps" before it.
+
+    `against` says that the confirming query speaks against the finding.
+    """
+    if against:
+        return f"Perhaps {within(title)}"
+    if confidence is not Confidence.LOW:
+        return title
+    if after is None or not title.startswith(f"{after} "):
+        return f"Perhaps {within(title)}"
+    return f"{after} probably{title[len(after) :]}"
+
+
+# The knowledge base: every `causes/*.yaml`, checked and bound to its signals at load.
+
+LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The safe loader in C, if PyYAML has it: ten times as fast."""
+
+HOME = Path(__file__).parent / "causes"
+
+
+class BadCause(Exception):
+    """A cause file that cannot be used. The message names the file, the mistake and the correction."""
+
+
+@cache
+def catalogue() -> Mapping[str, Cause]:
+    """Cause id → cause, in the order of their knowledge base numbers. Raises BadCause."""
+    return load(HOME)
+
+
+def load(home: Path) -> Mapping[str, Cause]:
+    """Every cause in a folder. The file name is the id."""
+    causes = [read(path) for path in sorted(home.glob("*.yaml")) if not path.name.endswith(".cases.yaml")]
+    return {cause.id: cause for cause in sorted(causes, key=lambda cause: (cause.kb, cause.id))}
+
+
+def read(path: Path) -> Cause:
+    """One cause file. `rules.signals` knows every signal that it names."""
+    try:
+        members = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)
+        cause = Cause.model_validate(members)
+    except yaml.YAMLError as error:
+        raise BadCause(f"{path.name} is not valid YAML: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError as error:
+        raise BadCause(f"{path.name} is not text: byte {error.start} is not UTF-8; a cause is a YAML file") from None
+    except ValidationError as error:
+        raise BadCause(f"{path.name}: {_first(error)}") from None
+    if cause.id != path.stem:
+        raise BadCause(f"{path.name} has the cause {cause.id}; name the file {cause.id}.yaml")
+    known = ", ".join(sorted(SIGNALS))
+    for condition in conditions(cause):
+        if condition.signal not in SIGNALS:
+            raise BadCause(f"{path.name} asks for the signal {condition.signal}; the signals are {known}")
+    for slot in sorted(slots(*cause.sentences) - {CACHE, HOLDER}):
+        if slot not in SIGNALS:
+            raise BadCause(
+                f"{path.name} has the slot {{{slot}}}, which is not a signal; the slots are {CACHE}, {HOLDER}, {known}"
+            )
+    if plain := slots(cause.title, cause.lede):
+        raise BadCause(
+            f"{path.name} has the slot {{{min(plain)}}} in title or lede; move it to measured_title or measured_lede"
+        )
+    return cause
+
+
+def conditions(cause: Cause) -> Iterator[Condition]:
+    """Every condition of a cause, alternatives included."""
+    for condition in cause.when:
+        yield from condition.any_of if isinstance(condition, AnyOf) else (condition,)
+
+
+def _first(error: ValidationError) -> str:
+    detail = error.errors()[0]
+    return f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"
+
+
+# Which views the confirming queries read, by cause and release. Grants and documents use it.
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """The releases on which a cause's query has one text, and the views that the text reads."""
+
+    cause: str
+    since: str
+    until: str | None
+    """The last release, as the cause has it. None without one, or if another text follows."""
+    before: str | None
+    """The release at which the next text starts."""
+    views: tuple[str, ...]
+
+    @property
+    def older(self) -> bool:
+        """Whether it is for releases before 12.1, which have no containers."""
+        return parts(self.since) < parts(CONTAINERS_SINCE)
+
+    @property
+    def newer(self) -> bool:
+        """Whether it is for 12.1 or later."""
+        if self.before is not None:
+            return parts(self.before) > parts(CONTAINERS_SINCE)
+        return self.until is None or parts(self.until) >= parts(CONTAINERS_SINCE)
+
+
+def text_spans(cause: Cause) -> tuple[TextSpan, ...]:
+    """The texts of a cause's confirming query, oldest first. Empty if it has no query."""
+    query = cause.confirm
+    if query is None:
+        return ()
+    begin = max(cause.releases.since or query.since or OLDEST, query.since or "0", key=parts)
+    later = [
+        floor for floor in query.variants() if floor and parts(floor) > parts(begin) and cause.releases.include(floor)
+    ]
+    floors = [begin, *later]
+    return tuple(
+        TextSpan(cause.id, floor, None if after else cause.releases.until, after, query.views(floor))
+        for floor, after in zip(floors, [*later, None], strict=True)
+    )
+
+
+def views_before_containers(causes: Iterable[Cause]) -> dict[str, tuple[str, ...]]:
+    """View → causes whose confirming query reads it on a release before 12.1."""
+    return _by_view(span for cause in causes for span in text_spans(cause) if span.older)
+
+
+def views_since_containers(causes: Iterable[Cause]) -> dict[str, tuple[str, ...]]:
+    """View → causes whose confirming query reads it on 12.1 or later."""
+    return _by_view(span for cause in causes for span in text_spans(cause) if span.newer)
+
+
+def _by_view(spans: Iterable[TextSpan]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for span in spans:
+        for view in span.views:
+            found.setdefault(view, []).append(span.cause)
+    return {view: tuple(dict.fromkeys(found[view])) for view in sorted(found)}

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rules.frozen import Frozen
+from rules.base import Frozen
 
 SessionKind = Literal["foreground", "background", "parallel slave", "job"]
 Holding = Literal["exclusive", "share", "unknown"]

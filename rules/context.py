@@ -3,23 +3,382 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
-from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Row, Value, number, text
-from collectors.release import Mechanism, mechanism_of
-from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
-from rules.containers import inside_pdb
-from rules.hangs import WaitingLook, hanging, look_of
-from rules.hot import HotCaches
-from rules.impact import IDLE_SESSIONS, severity_of, severity_of_hang
-from rules.lookups import LOOKUPS, has_fast_way, with_lookups
-from rules.lost_time import ROW_CACHE_SURFACES, SURFACE_EVENTS, LostTime, lost_time
-from rules.misplaced import misplaced_latch_wait
+from collectors.model import (
+    ROW_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    SCRIPT,
+    Delta,
+    Missing,
+    Row,
+    Value,
+    lasting,
+    number,
+    text,
+)
+from collectors.release import Mechanism, at_least, mechanism_of
+from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map, identifier
+from rules.formatting import count, part_of, percent
+from rules.memoize import remembered
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
-from rules.plausibility import db_time_is_sound
-from rules.printed import another, busier, more_of
-from rules.remembered import remembered
-from rules.statistics import LatchStatistics, latch_statistics, ratio, share
-from rules.waiters import SampledWaiters, cache_namer, crowd_of
+from rules.waits import (
+    IDLE_SESSIONS,
+    LATCH_EVENT,
+    ROW_CACHE_SURFACES,
+    SURFACE_EVENTS,
+    HotCaches,
+    LostTime,
+    SampledWaiters,
+    WaitingLook,
+    cache_namer,
+    crowd_of,
+    finished_seconds,
+    hanging,
+    look_of,
+    lost_time,
+    severity_of,
+    severity_of_hang,
+)
+
+# The age of a view that is not read in every poll, told beside each figure that comes from it.
+
+
+def age_of(delta: Delta, view: str) -> float:
+    """How many seconds before the end of the interval a view was read. 0 if the last poll read it itself."""
+    reading, end = delta.read(view), delta.basis.end
+    read_at = None if isinstance(reading, Missing) else reading.read_at
+    return 0.0 if read_at is None or end is None else max(0.0, (end - read_at).total_seconds())
+
+
+def aged(delta: Delta, view: str, derivation: str) -> str:
+    """The derivation of a figure, with the age of the view's rows if an earlier poll read them."""
+    age = age_of(delta, view)
+    return f"{derivation}{', ' if derivation else ''}read {lasting(age)} before the end" if age else derivation
+
+
+# A connection inside a PDB: which figures are the PDB's, which those of the whole container database.
+#
+# A share of one in the other means nothing. So there the cost of row cache waits is given in waiting sessions.
+
+OF_THE_PDB = ("v$sysstat", "v$system_event", "v$sys_time_model")
+OF_THE_WHOLE = ("v$latch", "v$rowcache", "v$mutex_sleep")
+
+
+def inside_pdb(delta: Delta) -> bool:
+    """Whether the session was inside a PDB. False for the root, without containers, and if it was not captured."""
+    return any((number(row.get("con_id")) or 0) > 1 for row in delta.rows("sys_context"))
+
+
+def no_share() -> Unknown:
+    """Why there is no share of DB time."""
+    why = f"inside a PDB, DB time is the PDB's, and {_listed(OF_THE_WHOLE)} are those of the whole CDB"
+    return Unknown("v$sys_time_model", why, "connect to CDB$ROOT as a common user, if you may", absent=True)
+
+
+def pdb_note(delta: Delta) -> tuple[str, ...]:
+    """The note on a connection inside a PDB, with the time that only the whole CDB explains."""
+    if not inside_pdb(delta):
+        return ()
+    name = next((text(row.get("con_name")) for row in delta.rows("sys_context")), None) or "of unknown name"
+    return (
+        f"connected inside the PDB {name}: {_listed(OF_THE_PDB)} are figures of this PDB, {_listed(OF_THE_WHOLE)} those of "
+        "the whole CDB; so latchscope gives no share of DB time that row cache waits take and grades them by waiting sessions, "
+        "and a ratio between the two may be too high; connect to CDB$ROOT as a common user, if you may",
+        *_others(delta),
+    )
+
+
+def _others(delta: Delta) -> tuple[str, ...]:
+    """That mutexes of the whole CDB slept far longer than this PDB waited. Other containers wait too."""
+    slept = [number(row.get("wait_time")) for row in delta.rows("v$mutex_sleep")]
+    waited = delta.cell("v$system_event", "event", "row cache mutex", "time_waited_micro") or 0.0
+    total, seconds = sum(each or 0.0 for each in slept) / 1e6, delta.basis.seconds
+    if not seconds or total / seconds < OTHERS_WAIT or total < 2 * waited / 1e6:
+        return ()
+    return (
+        f"sessions of the whole CDB slept {total:,.1f} s on row cache mutexes, those of this PDB waited {waited / 1e6:,.1f} s: "
+        "the trouble may be in another container, so a small cost here does not show that the row cache is fine",
+    )
+
+
+OTHERS_WAIT = 0.5
+"""Sessions that sleep on average in the whole CDB: as many as a warning takes by waiting sessions."""
+
+
+def _listed(views: tuple[str, ...]) -> str:
+    return f"{', '.join(views[:-1])} and {views[-1]}"
+
+
+# Latch statistics over one Delta, per latch or child, by the formulas that Andrey Nikolaev published (2011).
+#
+# Every function takes plain changes and gives None if the division has no meaning. Nothing is clamped: sleeps may
+# exceed misses and spin gets may exceed misses on real instances.
+
+
+@dataclass(frozen=True, slots=True)
+class LatchStatistics:
+    """Derived figures of one latch or child. Ratios are 0..1 unless said, times in the unit of their name."""
+
+    gets: float | None
+    misses: float | None
+    sleeps: float | None
+    miss_ratio: float | None
+    """rho: misses per get; estimates utilisation."""
+    sleep_ratio: float | None
+    """kappa: sleeps per miss; 0 all spin, 1 all sleep, above 1 repeated sleeps."""
+    spin_ratio: float | None
+    """sigma: spin gets per miss."""
+    recurrent_sleep_ratio: float | None
+    """Share of the sleeps that repeat an earlier one: (kappa + sigma − 1) / kappa."""
+    spin_inefficiency: float | None
+    """k = kappa / (1 + kappa · rho); near 0 spinning is enough, near 1 it is useless."""
+    utilisation: float | None
+    """Share of time held, eta · rho, where eta corrects for a requester that cannot collide with itself."""
+    hold_seconds: float | None
+    """Average hold time: utilisation per get rate; needs an interval."""
+    gets_per_second: float | None
+    sleeping_sessions: float | None
+    """Wait time per second of the interval, which is the average number of sessions asleep (Little)."""
+    wait_seconds_per_sleep: float | None
+    wait_seconds_per_get: float | None
+
+
+def latch_statistics(row: Row, seconds: float | None, cpus: float | None = None) -> LatchStatistics:
+    """Statistics of a row of v$latch or v$latch_children changes over `seconds` (None: totals, so no rates)."""
+    gets, misses, sleeps = (number(row.get(name)) for name in ("gets", "misses", "sleeps"))
+    spin_gets = number(row.get("spin_gets"))
+    waited = number(row.get("wait_time"))
+    wait = None if waited is None else waited / 1e6
+    rho = ratio(misses, gets)
+    kappa = ratio(sleeps, misses)
+    sigma = ratio(spin_gets, misses)
+    rate = ratio(gets, seconds)
+    held = None if rho is None else rho * collision_correction(cpus)
+    return LatchStatistics(
+        gets=gets,
+        misses=misses,
+        sleeps=sleeps,
+        miss_ratio=rho,
+        sleep_ratio=kappa,
+        spin_ratio=sigma,
+        recurrent_sleep_ratio=None if kappa is None or sigma is None else ratio(kappa + sigma - 1, kappa),
+        spin_inefficiency=None if kappa is None or rho is None else ratio(kappa, 1 + kappa * rho),
+        utilisation=held,
+        hold_seconds=ratio(held, rate),
+        gets_per_second=rate,
+        sleeping_sessions=ratio(wait, seconds),
+        wait_seconds_per_sleep=ratio(wait, sleeps),
+        wait_seconds_per_get=ratio(wait, gets),
+    )
+
+
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """part / whole. None if either is unknown or the whole is zero."""
+    return None if part is None or not whole else part / whole
+
+
+def collision_correction(cpus: float | None) -> float:
+    """eta = N / (N − 1) for N processors; 1 when N is unknown or 1."""
+    return cpus / (cpus - 1) if cpus and cpus > 1 else 1.0
+
+
+def share(part: SignalValue, whole: SignalValue) -> SignalValue:
+    """part / whole, or the first of the two that is unknown."""
+    if isinstance(part, Unknown):
+        return part
+    if isinstance(whole, Unknown):
+        return whole
+    return Known(part.value / whole.value, part_of(part.value, whole.value), part.value, whole.value)
+
+
+# Figures that cannot be right, reported before any judgement: they contradict each other or the clock.
+
+CLOCK_SLACK = 120.0
+"""Begin and end may differ from the elapsed time by this many seconds. Reports print both to the minute."""
+MOVED_CLOCK = 3600.0
+"""A clock that was moved an hour forward or back between begin and end, as twice a year."""
+OWN_PROCESSES = 10.0
+"""Background processes that may wait too, if their waits are not counted separately. DB time excludes them."""
+TOLERANCE = 2.0
+"""Times DB time. It lags behind the waits of open calls, and the two are read at different moments."""
+ROW_CACHE_EVENTS = ("latch: row cache objects", ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
+
+
+def contradictions(delta: Delta) -> tuple[str, ...]:
+    """The contradictions, each as words to follow a colon. Empty if the figures agree."""
+    return tuple(filter(None, (_fallen_db_time(delta), _more_waits_than_time(delta), _other_elapsed(delta))))
+
+
+def db_time_is_sound(delta: Delta) -> bool:
+    """Whether shares of DB time make sense."""
+    return _fallen_db_time(delta) is None and _more_waits_than_time(delta) is None
+
+
+def _fallen_db_time(delta: Delta) -> str | None:
+    for oddity in delta.oddities:
+        if oddity.view == "v$sys_time_model" and "DB time" in oddity.key and oddity.what in ("fell", "negative"):
+            was = number(oddity.before)
+            fell = "" if was is None else f" from {was / 1e6:,.1f} s"
+            return f"DB time fell{fell} to {(number(oddity.after) or 0.0) / 1e6:,.1f} s, and it can only grow"
+    return None
+
+
+def _more_waits_than_time(delta: Delta) -> str | None:
+    """Short waits of sessions are part of DB time. A long one counts whole when it ends, including time before the interval."""
+    db_micro, seconds = delta.cell("v$sys_time_model", "stat_name", "DB time", "value"), delta.basis.seconds
+    if db_micro is None or not seconds or delta.basis.kind != "interval":
+        return None
+    rows = [
+        row for row in delta.rows("v$system_event") if row.get("event") in ROW_CACHE_EVENTS and _short(row, seconds)
+    ]
+    apart = all("time_waited_micro_fg" in row for row in rows)
+    waited = sum(number(row.get("time_waited_micro_fg" if apart else "time_waited_micro")) or 0.0 for row in rows) / 1e6
+    possible = TOLERANCE * db_micro / 1e6 + (1.0 if apart else OWN_PROCESSES) * seconds
+    if waited <= possible:
+        return None
+    return f"sessions waited {count(waited)} s for the row cache in {count(db_micro / 1e6)} s of DB time, which includes waits"
+
+
+def _short(row: Row, seconds: float) -> bool:
+    """Whether the waits of an event are so short that nearly all of each falls into the interval."""
+    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    return bool(waits) and micro is not None and micro / 1e6 / (waits or 1.0) < seconds / 10
+
+
+def _other_elapsed(delta: Delta) -> str | None:
+    begin, end, seconds = delta.basis.begin, delta.basis.end, delta.basis.seconds
+    if begin is None or end is None or seconds is None or delta.source != "report":
+        return None
+    apart = (end - begin).total_seconds()
+    off = abs(apart - seconds)
+    if off <= max(CLOCK_SLACK, 0.01 * seconds) or abs(off - MOVED_CLOCK) <= CLOCK_SLACK:
+        return None
+    return f"begin and end are {apart / 60:,.1f} min apart, and elapsed are {seconds / 60:,.1f} min"
+
+
+# Latch figures on a release with mutexes: waits that should not exist, counters without meaning.
+
+
+def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | None:
+    """The cost of latch waits where mutexes guard the row cache. None if they cost nothing, as they should."""
+    if mechanism != "mutex":
+        return None
+    waited = finished_seconds(delta, LATCH_EVENT)
+    micro = delta.cell("v$sys_time_model", "stat_name", "DB time", "value")
+    share = ratio(waited, None if micro is None or inside_pdb(delta) else micro / 1e6)
+    cost = Impact(share_of_db_time=share, waiting_sessions=ratio(waited, delta.basis.seconds))
+    return None if severity_of(cost) in (None, Severity.INFO) else cost
+
+
+def misplaced_sleeps(delta: Delta, mechanism: Mechanism | None) -> float:
+    """Sleeps of the latch or its children where mutexes guard the row cache: the larger number of the two views."""
+    if mechanism != "mutex":
+        return 0.0
+    whole = [row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH]
+    return max(_sleeps(whole), _sleeps(delta.rows("v$latch_children")))
+
+
+def _sleeps(rows: tuple[Row, ...] | list[Row]) -> float:
+    return sum(number(row.get("sleeps")) or 0.0 for row in rows)
+
+
+def misplaced_notes(delta: Delta, mechanism: Mechanism | None) -> tuple[str, ...]:
+    """The note on such figures, given once."""
+    cost = misplaced_latch_wait(delta, mechanism)
+    if cost is not None:
+        share, sessions = cost.share_of_db_time, cost.waiting_sessions or 0.0
+        takes = f"keeps {sessions:.2f} sessions waiting" if share is None else f"takes {percent(share)} of DB time"
+        return (
+            f"{LATCH_EVENT} {takes}, which should not be: from 12.2 on mutexes guard the row cache; "
+            f"latchscope judges it as it is, so check that release {delta.release or 'unknown'} is right",
+        )
+    sleeps = misplaced_sleeps(delta, mechanism)
+    if not sleeps:
+        return ()
+    return (
+        f"{count(sleeps)} sleeps on the latch {ROW_CACHE_LATCH} are ignored: from 12.2 on mutexes guard the row cache and "
+        "of the latch only the name is left",
+    )
+
+
+# The limits of a printed report in words: the way out of a gap, and a remark for every figure in it.
+
+REMEMBER = (
+    "judged from a printed report: figures are rounded, times are the host's local time, a cache and its subordinates "
+    "share one row, and no child latch is linked to a cache"
+)
+
+SECTIONS: Mapping[str, str] = {
+    "v$instance": "head of the report",
+    "v$latch": "Latch Activity, Latch Sleep Breakdown",
+    "v$latch_children": "Child Latch Statistics",
+    "v$latch_misses": "Latch Miss Sources",
+    "v$mutex_sleep": "Mutex Sleep Summary",
+    "v$osstat": "Operating System Statistics",
+    "v$parameter": "init.ora Parameters",
+    "v$rowcache": "Dictionary Cache Stats",
+    "v$sga_resize_ops": "Memory Resize Ops",
+    "v$sgastat": "SGA breakdown difference",
+    "v$sys_time_model": "Time Model Statistics",
+    "v$sysstat": "Instance Activity Stats",
+    "v$system_event": "Wait Events",
+    "v$undostat": "Undo Segment Stats",
+}
+"""The section of a report that replaces a view."""
+
+
+def section_of(views: str) -> str:
+    """Where a report prints the figures of some views: 'v$latch, v$sysstat' → the names of its sections."""
+    return ", ".join(SECTIONS.get(view, view) for view in views.split(", "))
+
+
+DeltaSource = Literal["views", "report"]
+
+
+def busier(source: DeltaSource) -> str:
+    """The way out if there were too few events."""
+    return "take a report of a busier hour" if source == "report" else "wait for a busier interval"
+
+
+def another(source: DeltaSource) -> str:
+    """The way out if a counter misbehaved."""
+    return "take a report of another hour" if source == "report" else "wait for the next interval"
+
+
+def more_of(source: DeltaSource, view: str, what: str) -> str:
+    """The way out if a view is there but incomplete."""
+    return SCRIPT if source == "report" else f"capture {what} of {view} as well"
+
+
+# Requests to a dictionary cache: gets and fastgets together are the work, gets alone the load on a latch or mutex.
+
+LOOKUPS = "lookups"
+"""What a row has besides the columns of v$rowcache."""
+
+
+def with_lookups(rows: Iterable[Row], fast_way: bool) -> tuple[Row, ...]:
+    """Rows of v$rowcache, each with the requests to the cache, if they are known.
+
+    Look-ups by the fast way are counted only in fastgets. On a release without that way, a row without fastgets has none.
+    """
+    each = [(row, lookups_of(row, fast_way)) for row in rows]
+    return tuple(row if lookups is None else {**row, LOOKUPS: lookups} for row, lookups in each)
+
+
+def has_fast_way(release: str | None, mechanism: Mechanism | None) -> bool:
+    """Whether a release may count look-ups in fastgets. Not up to 12.1, where `_kqr_optimistic_reads` is off."""
+    return mechanism != "latch" if release is None else at_least(release, "12.2")
+
+
+def lookups_of(row: Row, fast_way: bool) -> float | None:
+    """Gets and fastgets of a row. None if one of them counts and is missing."""
+    gets, fast = number(row.get("gets")), number(row.get("fastgets"))
+    if fast is None and not fast_way:
+        fast = 0.0
+    return None if gets is None or fast is None else gets + fast
+
 
 __all__ = ["ROW_CACHE_SURFACES", "SURFACE_EVENTS", "Known", "SignalContext", "SignalValue", "Unknown", "share"]
 
@@ -130,7 +489,7 @@ class SignalContext:
 
     @cached_property
     def rowcache(self) -> tuple[Row, ...]:
-        """The rows of v$rowcache, each with its look-ups if they are known (`rules.lookups`)."""
+        """The rows of v$rowcache, each with its look-ups if they are known (`rules.context`)."""
         return with_lookups(self.delta.rows("v$rowcache"), self.fast_way)
 
     @cached_property
@@ -308,3 +667,78 @@ class SignalContext:
         what = f"{view} has no {column or 'such row'} here"
         blocks = column != "fastgets"  # with gets only, a ratio to the rest of the work may be too low
         return Unknown(view, what, more_of(self.delta.source, view, column or "that row"), absent=True, blocks=blocks)
+
+
+# Views with gaps: a row without its key, or a child or cache that the map names and the view lacks.
+#
+# A sum or look-up over such a view is incomplete, so the view counts as not read.
+
+NAMED_BY: Mapping[str, tuple[str, ...]] = {
+    "v$event_name": ("name",),
+    "v$latch": ("name",),
+    "v$latch_children": ("child#",),
+    "v$latch_misses": ("parent_name", "location"),
+    "v$latchname": ("name",),
+    "v$mutex_sleep": ("location",),
+    "v$osstat": ("stat_name",),
+    "v$parameter": ("name",),
+    "v$rowcache": ("cache#", "type", "parameter"),
+    "v$sga_resize_ops": ("component",),
+    "v$sgastat": ("name",),
+    "v$sys_time_model": ("stat_name",),
+    "v$sysstat": ("name",),
+    "v$system_event": ("event",),
+    "x$kqrst": ("child#", "cache#", "type"),
+}
+"""View → its key columns. A row of v$session without an event is a look that found nobody."""
+
+
+def gaps_of(delta: Delta) -> Mapping[str, Missing]:
+    """The views with a row that has no name. Reports print no ids, and totals few."""
+    if delta.source == "report" or delta.basis.kind == "totals":
+        return {}
+    named = (_nameless(delta, view, columns) for view, columns in NAMED_BY.items())
+    gaps = {gap.view: gap for gap in named if gap is not None}
+    for gap in (_childless(delta), _unlisted(delta)):
+        if gap is not None:
+            gaps.setdefault(gap.view, gap)
+    return gaps
+
+
+def _nameless(delta: Delta, view: str, columns: tuple[str, ...]) -> Missing | None:
+    column = next((name for name in columns if None in delta.column(view, name)), None)
+    if column is None and "type" in columns and _numberless(delta, view):
+        column = "subordinate#"
+    if column is None:
+        return None
+    why = f"{view} has a row without its {column}"
+    return Missing(view, "unread", why, f"capture {column} of {view} as well")
+
+
+def _numberless(delta: Delta, view: str) -> bool:
+    """Whether a subordinate cache does not say which of its parent's it is."""
+    kinds, numbers = delta.column(view, "type"), delta.column(view, "subordinate#")
+    return ("SUBORDINATE", None) in zip(kinds, numbers, strict=True)
+
+
+def _childless(delta: Delta) -> Missing | None:
+    """Whether every child that x$kqrst names has a row in v$latch_children, unless that was not captured whole."""
+    view = "v$latch_children"
+    read = set(delta.column(view, "child#"))
+    lacking = set(delta.column("x$kqrst", "child#")) - read
+    if not read or not lacking:
+        return None
+    why = f"{view} has no row of child {min(lacking, key=str)}, which x$kqrst names"
+    return Missing(view, "unread", why, f"capture every row of {view}")
+
+
+def _unlisted(delta: Delta) -> Missing | None:
+    """Whether every cache that x$kqrst names has a row in v$rowcache, unless that was not captured whole."""
+    view = "v$rowcache"
+    read = {identifier(row) for row in delta.rows(view)}
+    lacking = {identifier(row) for row in delta.rows("x$kqrst")} - read
+    if not read or not lacking:
+        return None
+    cache, kind, _ = min(lacking, key=str)
+    why = f"{view} has no row of cache# {cache} ({kind.lower()}), which x$kqrst names"
+    return Missing(view, "unread", why, f"capture every row of {view}")

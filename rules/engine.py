@@ -12,34 +12,24 @@ from collectors.model import Delta, Missing, NotComparable
 from rules.baseline import UsualRange
 from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
-from rules.catalogue import catalogue
-from rules.cause import Cause
-from rules.contention.remedy import prediction_of
-from rules.context import SignalContext
-from rules.explanation.chain.build import chain
-from rules.explanation.funnel import funnel
-from rules.explanation.hangs import waiting_groups
-from rules.explanation.headline import headline
-from rules.explanation.steps import groups, steps
-from rules.explanation.totals import waiter_totals
-from rules.finding import ranked
-from rules.judging import elsewhere, judge
-from rules.model import (
-    Candidate,
-    Diagnosis,
-    DiagnosisBasis,
-    Finding,
-    RuledOut,
-    Severity,
-    State,
-    Undetermined,
-    worst,
+from rules.cause import Cause, catalogue
+from rules.contention.prediction import prediction_of
+from rules.context import SignalContext, gaps_of
+from rules.explain.chain import chain, funnel
+from rules.explain.headline import headline, waiting_groups
+from rules.explain.steps import groups, notes, steps, waiter_totals
+from rules.judge import CauseVerdict, OpenCause, elsewhere, judge, ranked
+from rules.model import Candidate, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, State, Undetermined, worst
+from rules.resolve import (
+    TELLING,
+    cost_is_open,
+    overall_gate,
+    quiet_findings,
+    surface_impacts,
+    troubles,
+    weighed,
+    whole_impact,
 )
-from rules.nameless import gaps_of
-from rules.notes import notes
-from rules.quiet import quiet_findings
-from rules.troubles import TELLING, cost_is_open, overall_gate, surface_impacts, troubles, whole_impact
-from rules.weighing import CauseVerdict, OpenCause, weighed
 
 
 def diagnose(

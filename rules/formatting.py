@@ -4,7 +4,7 @@ import re
 from functools import cache, lru_cache
 
 from collectors.model import Basis
-from rules.bounds import bound_of
+from rules.base import bound_of
 from rules.model import Evidence, RuledOut
 
 PER_WAITED = "s for each second waited"

@@ -2,10 +2,10 @@
 
 from collectors.model import Delta, Missing, text
 from rules.context import SignalContext
-from rules.remembered import remembered
+from rules.memoize import remembered
 from rules.wait_chain.forest import Forest, wait_chains
-from rules.wait_chain.looks import ChainLooks, whole
-from rules.waiters import cache_namer
+from rules.wait_chain.graph import ChainLooks, whole
+from rules.waits import cache_namer
 
 WAITERS, HOLDERS, SESSIONS = "waiting_sessions", "row_cache_blockers", "chain_sessions"
 BESIDE = {

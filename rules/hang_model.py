@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
+from rules.base import Frozen
 from rules.chain_tree import WaitChain
-from rules.frozen import Frozen
 
 
 class WaitingGroup(Frozen):

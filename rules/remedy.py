@@ -1,13 +1,219 @@
 """The remedy of a cause: its steps, and the steps in one paragraph."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from collectors.release import at_least, text_for
-from rules.frozen import Frozen
-from rules.query import COMPARISON, CONTAINERS_SINCE, Texts
+from collectors.release import as_sent, at_least, parts, text_for
+from rules.base import Frozen
+
+# What a remedy is worth, in a cause and in a Diagnosis. The field names of a Diagnosis are a contract.
+
+NOT_TIME = "It predicts misses, not the time lost"
+OF_MISSES = f"{NOT_TIME}. Sessions lose time where a miss ends in a sleep, so compare before and after"
+"""What a prediction is about, beside it."""
+
+
+class RemedyEffect(Frozen):
+    """What a cause's remedy does to its child latch, as factors from least to most."""
+
+    gets: tuple[float, float] = Field((1.0, 1.0), description="gets per unit of work afterwards")
+    hold: tuple[float, float] | Literal["ordinary"] = Field(
+        (1.0, 1.0), description="hold time afterwards; ordinary is that of the other children"
+    )
+    because: str
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        ranges = [self.gets, *([] if self.hold == "ordinary" else [self.hold])]
+        if any(not 0 < least <= most <= 1 for least, most in ranges):
+            raise ValueError("gets and hold are factors above 0 and at most 1, the least first")
+        return self
+
+
+class PredictedFigure(Frozen):
+    """One figure now and after the remedy. The interval contains it about 19 times in 20."""
+
+    name: Literal["miss_ratio", "misses_per_second", "sleeps_per_second", "utilisation"]
+    unit: str
+    now: float
+    value: float | None = Field(description="null if only the interval is known")
+    low: float
+    high: float
+
+
+class PredictedEffect(Frozen):
+    """The effect of the first finding's remedy on its child latch. `refused` says why there is no prediction."""
+
+    cause: str
+    child: int | None
+    cache: str | None
+    change: str = Field(description="the assumed effect of the remedy on the latch")
+    statement: str
+    figures: tuple[PredictedFigure, ...] = ()
+    confidence: Literal["low", "medium"] = "low"
+    intervals: int = Field(1, description="intervals that the model was calibrated on")
+    notes: tuple[str, ...] = ()
+    refused: str | None = None
+
+
+class ScoredFigure(Frozen):
+    """One predicted figure and the actual one."""
+
+    name: Literal["miss_ratio", "sleeps_per_second"]
+    unit: str
+    before: float
+    low: float
+    high: float
+    came: float
+    inside: bool
+
+
+class PredictionScore(Frozen):
+    """A prediction from before a change mark, compared with the time after it."""
+
+    held: bool = Field(description="misses lie in their interval, and sleeps do not exceed theirs")
+    statement: str
+    intervals: int = Field(description="intervals that the prediction was calibrated on")
+    figures: tuple[ScoredFigure, ...]
+    made_at: datetime | None = Field(None, description="the poll whose page showed it; null of older releases")
+    child: int | None = Field(None, description="the child latch it is about; null of older releases")
+
+
+# Query: the query that settles a cause, as a cause file has it. Confirmation: the same in a finding.
+
+COMPARISON = r"^(>=|<=) -?\d+(\.\d+)?(e[+-]?\d+)?$"
+RELEASE = r"^\d+(\.\d+)*$"
+CONTAINERS_SINCE = "12.1"
+INSTANCE_WIDE = frozenset(
+    {"v$instance", "v$mutex_sleep", "v$osstat", "v$result_cache_statistics", "v$rowcache", "v$sga_resize_ops"}
+)
+"""Views of the whole instance, which are the same from every container."""
+LASTING = ("dba_", "cdb_", "audit_", "v$datafile", "v$instance", "v$parameter", "v$pdbs", "v$system_parameter")
+"""How the views begin whose rows last: what they have today they had some time ago, unless somebody changed it."""
+PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
+"""What such a view is asked where only the last hour, or what runs right now, is meant."""
+
+Texts = str | Mapping[str, str]
+"""One text for every release, or lowest release → text. The nearest lower release wins."""
+
+
+class Band(Frozen):
+    """A stretch of the scale of a confirming query: the meaning of a number from `value` on, up to the next band."""
+
+    value: float
+    meaning: str
+
+
+class Query(Frozen):
+    """A confirming query: one number that a DBA, or latchscope on request, reads from the dictionary."""
+
+    sql: Texts
+    names: Texts | None = Field(None, description="up to five rows that name what was counted")
+    reads: tuple[str, ...] = Field(min_length=1, description="every view that one of the texts reads")
+    root: bool = Field(False, description="inside a PDB the number means nothing")
+    reading: str = Field(description="what the number is, and how to read it beside the bands")
+    bands: tuple[Band, ...] = Field((), description="the scale of the number, where one is known")
+    needs: str | None = Field(None, pattern=COMPARISON)
+
+    @model_validator(mode="after")
+    def _texts_are_for_releases(self) -> Self:
+        for texts in (self.sql, self.names):
+            for release in texts if isinstance(texts, Mapping) else ():
+                if not re.fullmatch(RELEASE, release):
+                    raise ValueError(f"{release!r} is not a release; write one such as 12.1")
+        if isinstance(self.sql, Mapping) and not self.sql:
+            raise ValueError("sql has no text")
+        values = [band.value for band in self.bands]
+        if values != sorted(set(values)):
+            raise ValueError("bands must ascend, each from its value to the next one's")
+        return self
+
+    @property
+    def scale(self) -> str:
+        """How to read the number, with its bands in words."""
+        return " ".join((self.reading, *_spelled(self.bands)))
+
+    @property
+    def since(self) -> str | None:
+        """The lowest release that has a text. None if one text is for all."""
+        return min(self.sql, key=parts) if isinstance(self.sql, Mapping) else None
+
+    def text(self, release: str | None) -> str | None:
+        """The text for a release; the oldest if the release is unknown. None if every text is for a newer one."""
+        return _text(self.sql, release)
+
+    def naming(self, release: str | None) -> str | None:
+        """The text that names what is counted. None if the release has none."""
+        return None if self.names is None else _text(self.names, release)
+
+    def variants(self) -> dict[str | None, str]:
+        """Lowest release → text, in order. None stands for all releases."""
+        if isinstance(self.sql, str):
+            return {None: as_sent(self.sql)}
+        return {floor: as_sent(self.sql[floor]) for floor in sorted(self.sql, key=parts)}
+
+    def views(self, release: str | None) -> tuple[str, ...]:
+        """The views that the texts for a release read."""
+        text = f"{self.text(release) or ''} {self.naming(release) or ''}".lower()
+        return tuple(view for view in self.reads if re.search(rf"(?<![\w$#]){re.escape(view)}(?![\w$#])", text))
+
+    def lasts(self, release: str | None) -> bool:
+        """Whether the number still counts for a time that is over, as one of sequences does and one of sessions does not."""
+        views = self.views(release)
+        return all(view.startswith(LASTING) for view in views) and not PASSING.search(self.text(release) or "")
+
+    def sees_all(self, release: str | None, con_id: int | None) -> bool:
+        """Whether the number covers everything when the query runs in a container.
+
+        Inside a PDB the query sees only the PDB, and DBA_ views show one container from anywhere. In an unknown
+        container the number does not count as complete.
+        """
+        if release is not None and parts(release) < parts(CONTAINERS_SINCE):
+            return True
+        views = self.views(release)
+        if con_id == 0 or all(view in INSTANCE_WIDE for view in views):
+            return True
+        return con_id == 1 and all(view.startswith(("cdb_", "v$")) for view in views)
+
+
+def _spelled(bands: Sequence[Band]) -> Iterator[str]:
+    """The bands as one sentence: "Below 500: ordinary; from 500 on: seen healthy." """
+    if bands:
+        first, *rest = bands
+        start = f"below {rest[0].value:,g}" if rest and not first.value else f"from {first.value:,g} on"
+        readings = [f"{start}: {first.meaning}", *(f"from {band.value:,g} on: {band.meaning}" for band in rest)]
+        words = "; ".join(readings)
+        yield f"{words[:1].upper()}{words[1:]}."
+
+
+def _text(texts: Texts, release: str | None) -> str | None:
+    return as_sent(texts) if isinstance(texts, str) else text_for(texts, release)
+
+
+class Confirmation(Frozen):
+    """The confirming query of a finding and, once somebody ran it, its result."""
+
+    sql: str
+    names_sql: str | None = Field(None, description="up to five rows that name what is counted")
+    reading: str = ""
+    bands: tuple[Band, ...] = Field((), description="the scale of the number, where one is known")
+    obstacle: str | None = Field(
+        None, description="why it cannot run here, and the way out; null if nothing prevents it"
+    )
+    needs: str | None = Field(None, description="the number that confirms the cause; null without a known bound")
+    result: float | None = None
+    asked_at: datetime | None = Field(None, description="when it ran; null if unknown")
+    seen: str | None = Field(None, description="the container the query ran in, and how much it saw from there")
+    names: tuple[Mapping[str, str | float | None], ...] = Field((), description="what was counted: column → cell")
+    unnamed: str | None = Field(None, description="why the names are missing")
+    confirms: bool | None = Field(
+        None, description="null without a bound, and if a number that misses it does not cover all containers"
+    )
+
 
 NOT_KNOWN = "Not known."
 NONE = "None."

@@ -1,73 +1,54 @@
 """Weighs verdicts against each other: near misses, look-alikes, special causes, and waits that cost nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from rules.bounds import Bound, bound_of
-from rules.catalogue import conditions
-from rules.cause import Cause
-from rules.context import Known, SignalContext
-from rules.finding import ConditionResult
-from rules.formatting import against_bound
-from rules.hangs import VIEW as WAITING_SESSIONS
-from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
-from rules.model import Confidence, Finding, RuledOut, Severity, Undetermined, Unknown
-from rules.signals import SIGNALS
-from rules.unseen import unseen_waiters
+from collectors.model import RESULT_CACHE_LATCH, Missing
+from rules.base import Bound
+from rules.cause import AnyOf, Cause, Condition, catalogue, conditions
+from rules.context import ROW_CACHE_SURFACES, SignalContext
+from rules.judge import (
+    CauseVerdict,
+    ConditionResult,
+    NearMiss,
+    OpenCause,
+    as_known,
+    blocking_of,
+    finding,
+    full_release_of,
+    may_dilute,
+    outcomes_of,
+    ruled_out,
+)
+from rules.model import (
+    Confidence,
+    Finding,
+    Impact,
+    RuledOut,
+    Severity,
+    Surface,
+    SurfaceImpact,
+    Trouble,
+    Unknown,
+    worst,
+)
+from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of
+from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
+# Sessions that may hang unseen: many wait for something, and there was no look.
 
-@dataclass(frozen=True, slots=True)
-class OpenCause:
-    """A cause that could not be judged, and the missing reading."""
-
-    cause: str
-    reading: Unknown
-    held: int = 0
-    """The number of conditions that hold, without those that only lower confidence."""
-    near: bool = False
-    """Whether it would be found if no missing figure spoke against it."""
-
-    @property
-    def undetermined(self) -> Undetermined:
-        """The verdict in the form of a Diagnosis."""
-        reading = self.reading
-        return Undetermined(cause=self.cause, missing=reading.missing, why=reading.why, way_out=reading.way_out)
-
-
-CauseVerdict = Finding | RuledOut | OpenCause
-
-
-@dataclass(frozen=True, slots=True)
-class NearMiss:
-    """A cause whose cache is in trouble, with nothing against it but ratios to the whole instance, known or missing."""
-
-    finding: Finding
-    against: tuple[ConditionResult, ...]
-    backed: bool
-    """Whether something besides the cache speaks for it."""
-
-    @property
-    def spoken_against(self) -> bool:
-        """Whether a known ratio speaks against it. Then an open cause without a cache may explain the waits as well."""
-        return any(outcome.holds is False for outcome in self.against)
+CROWD_PER_CPU = 2.0
+"""Waiting sessions on average, per processor. This many are some kind of trouble, of the row cache or another."""
 
 
-def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
-    """The verdict on a cause that a condition speaks against."""
-    assert isinstance(outcome.reading, Known)
-    condition = outcome.condition
-    return RuledOut(
-        cause=cause.id,
-        signal=condition.signal,
-        name=SIGNALS[condition.signal].called,
-        value=outcome.reading.value,
-        unit=SIGNALS[condition.signal].unit,
-        needs=condition.needs,
-        bound=bound_of(condition.needs),
-        because=against_bound(
-            SIGNALS[condition.signal].called, outcome.reading.value, SIGNALS[condition.signal].unit, condition.needs
-        ),
-    )
+def unseen_waiters(context: SignalContext) -> float | None:
+    """Average number of sessions that wait for something, if they are many and there was no look. Otherwise None."""
+    db_time, cpu, seconds = context.seconds_of("DB time"), context.seconds_of("DB CPU"), context.delta.basis.seconds
+    if context.look is not None or context.printed or db_time is None or not seconds:
+        return None
+    waiting = (db_time - (cpu or 0.0)) / seconds
+    return waiting if waiting >= CROWD_PER_CPU * (context.cpus or 1.0) else None
 
 
 def weighed(
@@ -263,3 +244,174 @@ def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> Rul
         needs=f">= {IDLE_SESSIONS:g}",
         because=because,
     )
+
+
+# What is in trouble, each surface and each hot cache separately, and the total cost.
+
+TELLING = ("v$latch", "v$latch_children", "v$mutex_sleep", "v$rowcache", "v$system_event", "v$session")
+"""At least one of these views is necessary for any statement."""
+SEVERAL_DOZEN = 36
+"""This many sessions that wait for the row cache in one look are a trouble, whatever the averages say (our bound)."""
+
+
+def surface_impacts(context: SignalContext) -> tuple[SurfaceImpact, ...]:
+    """The cost of each surface with known waits."""
+    each = ((surface, context.impact_of((surface,))) for surface in context.surfaces)
+    return tuple(
+        SurfaceImpact(
+            surface=surface, share_of_db_time=impact.share_of_db_time, waiting_sessions=impact.waiting_sessions
+        )
+        for surface, impact in each
+        if impact is not None and (impact.share_of_db_time is not None or impact.waiting_sessions is not None)
+    )
+
+
+def whole_impact(context: SignalContext, findings: Iterable[Finding]) -> Impact | None:
+    """The cost of the row cache, and of the result cache latch if that is in trouble."""
+    shown = {finding.surface for finding in findings if finding.severity is not Severity.INFO}
+    beside: tuple[Surface, ...] = ("result-cache",) if "result-cache" in shown else ()
+    return context.impact_of((*ROW_CACHE_SURFACES, *beside))
+
+
+def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Trouble, ...]:
+    """Every surface, or hot cache on it, with notable waits; the most expensive first."""
+    found = [trouble for surface in context.surfaces for trouble in _on(context, surface, findings)]
+    return tuple(sorted(found, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
+
+
+def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:
+    hot = context.hot_caches.named(surface)
+    for place, names in enumerate(hot or [()]):
+        impact = context.impact_by(context.hot_caches.waited_for((surface,), names))
+        if impact is None or severity_of(impact) in (None, Severity.INFO):
+            continue
+        child = context.hot_caches.children[place] if surface == "latch" and names else None
+        named = context.map.name(child) if child is not None else names[0] if names else None
+        yield Trouble(
+            surface=surface,
+            cache=named,
+            child=child,
+            share_of_db_time=impact.share_of_db_time,
+            waiting_sessions=impact.waiting_sessions,
+            causes=tuple(
+                finding.cause
+                for finding in findings
+                if finding.severity is not Severity.INFO
+                and finding.surface == surface
+                and (
+                    not names
+                    or finding.cache is None
+                    or bool(set(context.hot_caches.waited_as([finding.cache])) & set(names))
+                )
+            ),
+        )
+
+
+def overall_gate(context: SignalContext) -> Severity | None:
+    """Severity of all waits, whether the cause is known or not. None if no cost is known and no session was seen waiting."""
+    gates = [row_cache_gate(context), context.gate_of(["result-cache"])]
+    known = [gate for gate in gates if gate is not None]
+    return worst(known) if known else None
+
+
+def cost_is_open(context: SignalContext) -> bool:
+    """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none."""
+    if context.printed or context.delta.basis.kind == "totals":
+        return False
+    if row_cache_gate(context) is None:
+        return any(not isinstance(context.delta.read(view), Missing) for view in TELLING)
+    named = any(row.get("name") == RESULT_CACHE_LATCH for row in context.delta.rows("v$latchname"))
+    return named and context.gate_of(["result-cache"]) is None
+
+
+def row_cache_gate(context: SignalContext) -> Severity | None:
+    """Severity of the waits for the row cache: by their cost, and by the sessions in one look."""
+    gates = [context.gate]
+    if crowd_at_once(context) >= SEVERAL_DOZEN:
+        gates.append(Severity.WARNING)
+    known = [gate for gate in gates if gate is not None]
+    return worst(known) if known else None
+
+
+def crowd_at_once(context: SignalContext) -> int:
+    """Most sessions seen waiting for the row cache in one look."""
+    now = len(context.look.of(ROW_CACHE_SURFACES)) if context.look else 0
+    return max(now, context.crowd.most_at_once if context.crowd else 0)
+
+
+# A quiet interval: nothing waits and nothing hangs, so the findings need no weighing of every cause.
+#
+# The findings equal those of `rules.engine.diagnose`, which also gives what was ruled out and what stayed open.
+
+
+def quiet_findings(context: SignalContext) -> list[CauseVerdict] | None:
+    """The findings of a quiet interval, all of which cost nothing. None if every cause must be judged."""
+    if not _quiet(context):
+        return None
+    asked = _candidates(tuple(context.surfaces), full_release_of(context.delta))
+    return weighed(
+        context, catalogue(), [verdict for cause in asked if (verdict := _found(cause, context)) is not None]
+    )
+
+
+def _quiet(context: SignalContext) -> bool:
+    """Whether an interval between polls cost nothing on any surface, and no session was seen waiting."""
+    delta = context.delta
+    return (
+        delta.source == "views"
+        and delta.basis.kind == "interval"
+        and not delta.confirmations
+        and context.crowd is None
+        and (context.look is None or not (context.look.sessions or context.look.before))
+        and all(context.gate_of((surface,)) is Severity.INFO for surface in context.surfaces)
+        and overall_gate(context) is Severity.INFO
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A cause with its conditions in the best order: quick ones and frequent failures first."""
+
+    cause: Cause
+    in_turn: tuple[Condition | AnyOf, ...]
+    shaped: bool
+    """Whether a shape may replace an unknown identity."""
+
+
+@cache
+def _candidates(surfaces: Sequence[Surface], release: str | None) -> tuple[_Candidate, ...]:
+    """The causes that can happen on an instance with these surfaces."""
+    shown = [cause for cause in catalogue().values() if set(cause.surfaces) & set(surfaces)]
+    here = [cause for cause in shown if release is None or cause.releases.include(release)]
+    return tuple(
+        _Candidate(
+            cause,
+            tuple(sorted(cause.when, key=_turn)),
+            any(condition.role == "shape" for condition in conditions(cause)),
+        )
+        for cause in here
+        if not cause.handbook
+    )
+
+
+def _turn(condition: Condition | AnyOf) -> int:
+    return 3 if isinstance(condition, AnyOf) else {"required": 0, "identity": 1}.get(condition.role, 2)
+
+
+def _found(candidate: _Candidate, context: SignalContext) -> Finding | None:
+    """The finding of a cause in a quiet interval. None at the first condition that fails or is unknown.
+
+    There is no near miss here: that needs waits that cost something.
+    """
+    cause = candidate.cause
+    for condition in candidate.in_turn:
+        for outcome in outcomes_of(condition, cause, context):
+            role, holds = outcome.condition.role, as_known(outcome, context).holds
+            if holds is False and role != "supporting":
+                return None
+            if holds is None and (role == "required" or (role == "identity" and not candidate.shaped)):
+                return None
+    outcomes = [as_known(each, context) for condition in cause.when for each in outcomes_of(condition, cause, context)]
+    if blocking_of(outcomes, context) is not None or any(may_dilute(outcome, context) for outcome in outcomes):
+        return None
+    return finding(cause, context, outcomes)

@@ -5,15 +5,248 @@ added to the cost. When the wait ends, the part that an earlier look counted is 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
 
-from collectors.model import Delta, Missing, Row, number
-from rules.model import Surface
-from rules.waited import LATCH_EVENT
-from rules.waiters import blocker_of, tells_blocker
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    ROW_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    Delta,
+    Missing,
+    Row,
+    number,
+    text,
+)
+from rules.cache_map import CacheMap
+from rules.memoize import remembered
+from rules.model import Impact, Severity, Surface
 
-VIEW = "waiting_sessions"
+# Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
+#
+# An event without waits has no row in v$system_event. If other views show waits, or if the row existed at the start of
+# the
+# interval, its absence is a gap of the source, and the time is unknown.
+
+LATCH_EVENT = "latch: row cache objects"
+SYSTEM_EVENTS = "v$system_event"
+PROVING_SLEEPS = 100.0
+"""From this number on, sleeps must have been waits. A few may fall between the reads of two views (our bound)."""
+PROVING_WAITERS = 10
+ENDED_MICRO = 1e6
+"""A younger sampled wait has ended since. An older one may go on, and a wait counts when it ends."""
+
+FinishedWaits = Mapping[str, float | None]
+"""Event → seconds of foreground sessions, None if unknown. An event that is absent had no waits."""
+
+
+def finished_waits(delta: Delta) -> FinishedWaits | None:
+    """The waits that ended, by event. None without v$system_event."""
+    if isinstance(delta.read(SYSTEM_EVENTS), Missing):
+        return None
+    micro: dict[str, list[float | None]] = {}
+    for row in delta.rows(SYSTEM_EVENTS):
+        micro.setdefault(str(row.get("event")), []).append(_session_micro(row))
+    known: dict[str, float | None] = {event: _seconds(times) for event, times in micro.items()}
+    if delta.source == "views":
+        known.update(dict.fromkeys(set(_not_captured(delta)) - set(known)))
+    return known
+
+
+def finished_seconds(delta: Delta, event: str) -> float | None:
+    """Seconds of finished waits of foreground sessions for an event. Only foreground sessions count in DB time.
+
+    A row without the split counts whole. An event without waits gives zero. None if the time was not captured.
+    """
+    waits = finished_waits(delta)
+    return None if waits is None else waits.get(event, 0.0)
+
+
+def _seconds(times: list[float | None]) -> float | None:
+    known = [time for time in times if time is not None]
+    return sum(known) / 1e6 if len(known) == len(times) else None
+
+
+def _session_micro(row: Row) -> float | None:
+    """Microseconds of foreground sessions. A row without the split counts whole."""
+    own = number(row.get("time_waited_micro_fg"))
+    return number(row.get("time_waited_micro")) if own is None else own
+
+
+def _not_captured(delta: Delta) -> Iterator[str]:
+    """Events that must have a row: it disappeared, or other views show their waits."""
+    for oddity in delta.oddities:
+        if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key:
+            yield str(oddity.key[0])
+    if _any_sleeps(row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH) or _any_sleeps(
+        iter(delta.rows("v$latch_children"))
+    ):
+        yield LATCH_EVENT
+    if _any_sleeps(iter(delta.rows("v$mutex_sleep"))):
+        yield ROW_CACHE_MUTEX_EVENT
+    met = [text(row.get("event")) for row in delta.rows("v$session") if _short(row)]
+    for event in (LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT):
+        if met.count(event) >= PROVING_WAITERS:
+            yield event
+
+
+def _any_sleeps(rows: Iterator[Row]) -> bool:
+    return sum(number(row.get("sleeps")) or 0.0 for row in rows) >= PROVING_SLEEPS
+
+
+def _short(row: Row) -> bool:
+    waited = number(row.get("wait_time_micro"))
+    return waited is not None and waited < ENDED_MICRO
+
+
+# Who waits and for which cache: the sampled sessions of an interval, grouped by what they have in common.
+#
+# A row cache mutex or lock names its cache in P1. A latch names the address of its child in P1RAW, which leads through
+# v$latch_children and the map to the cache.
+
+MINIMUM_WAITERS = 10
+"""Fewer sampled waiters do not show which cache it is or who waits."""
+BY_CACHE_ID = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
+RESULT_CACHE = "result cache"
+"""The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
+EXCLUSIVE = 5
+NOT_LISTED = "not listed in v$rowcache"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    """One session waiting in one look."""
+
+    event: str
+    cache: str
+    """Cache name, or unknown."""
+    sql_id: str
+    module: str
+    program: str
+    container: str
+    blocker: str
+    """See `blocker_of`. Empty if Oracle does not say."""
+    exclusive: bool
+    """A row cache lock requested in exclusive mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledWaiters:
+    """Every waiter of the row cache in an interval, over a number of looks."""
+
+    looks: int
+    waiters: tuple[Waiter, ...]
+    most_at_once: int = 0
+    """Most of them in a single look, without those of the result cache."""
+
+    def of(self, event: str | None = None) -> tuple[Waiter, ...]:
+        """Those of one event, or all."""
+        return tuple(waiter for waiter in self.waiters if event in (None, waiter.event))
+
+    def caches(self, event: str | None = None) -> Counter[str]:
+        return Counter(sorted(waiter.cache for waiter in self.of(event)))
+
+    def groups(self) -> list[tuple[Waiter, int]]:
+        """Equal waiters counted, the most first."""
+        return sorted(Counter(self.waiters).items(), key=lambda item: (-item[1], str(item[0])))
+
+
+def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]) -> SampledWaiters | None:
+    """The sampled waiters for the row cache. None without a look. `children`: child numbers by latch address."""
+    rows = delta.rows("v$session")
+    looks = {row.get("sample") for row in rows}
+    if not looks:
+        return None
+    each = Counter(row.get("sample") for row in rows if row.get("event") in (*BY_CACHE_ID, LATCH_EVENT))
+    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, children, rows)), max(each.values(), default=0))
+
+
+def _waiters(
+    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None], rows: tuple[Row, ...]
+) -> Iterator[Waiter]:
+    cache_of = cache_namer(delta, caches, children)
+    for row in rows:
+        event, cache = text(row.get("event")), cache_of(row)
+        if cache is None:
+            continue
+        yield Waiter(
+            event=event or "",
+            cache=cache,
+            sql_id=text(row.get("sql_id")) or "",
+            module=text(row.get("module")) or "",
+            program=text(row.get("program")) or "",
+            container=text(row.get("con_id")) or "",
+            blocker=blocker_of(row) or "",
+            exclusive=event == ROW_CACHE_LOCK_EVENT and number(row.get("p3")) == EXCLUSIVE,
+        )
+
+
+def blocker_of(row: Row) -> str | None:
+    """The session at the end of the chain, `SID@INSTANCE`, or `SID` if its instance is unknown. None without a blocker."""
+    for kind in ("final_blocking", "blocking"):
+        session, instance = text(row.get(f"{kind}_session")), text(row.get(f"{kind}_instance"))
+        if session is not None:
+            return session if instance is None else f"{session}@{instance}"
+    return None
+
+
+def tells_blocker(row: Row) -> bool:
+    """Whether Oracle's statement on a blocker was captured. NULL says that it names none."""
+    for kind in ("final_blocking", "blocking"):
+        if f"{kind}_session" not in row or f"{kind}_instance" not in row:
+            return False
+        if row[f"{kind}_session"] is not None:
+            return True
+    return True
+
+
+def cache_namer(
+    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
+) -> Callable[[Row], str | None]:
+    """The cache that a session waits for: its name, else its id, else unknown. None for other waits."""
+    # Subordinates share their parent's id, so the id has the parent's name.
+    parents_last = sorted(
+        delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row.get("parameter")))
+    )
+    names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
+    result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
+
+    def cache_of(row: Row) -> str | None:
+        event = text(row.get("event"))
+        if event in BY_CACHE_ID:
+            cache = number(row.get("p1"))
+            return names.get(cache) or unlisted(cache)
+        if event == LATCH_EVENT:
+            child = children.get(text(row.get("p1raw")))
+            return "unknown" if child is None else _behind(caches, int(child))
+        if event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
+            return RESULT_CACHE
+        return None
+
+    return cache_of
+
+
+def unlisted(cache: float | None) -> str:
+    """The name of a cache that v$rowcache does not list. Only its id is known."""
+    return "unknown" if cache is None else f"cache id {cache:g}, {NOT_LISTED}"
+
+
+def within_cache(cache: str) -> str:
+    """The name of a cache for the middle of a sentence."""
+    return f"{cache}," if cache.endswith(NOT_LISTED) else cache
+
+
+def _behind(caches: CacheMap, child: int) -> str:
+    """The cache that a child guards."""
+    guarded = caches.children.get(child)
+    parents = [ref.cache_id for ref in guarded.caches if ref.type == "PARENT"] if guarded else []
+    return unlisted(parents[0]) if guarded and guarded.name is None and len(parents) == 1 else caches.name(child)
+
+
+WAITING_SESSIONS = "waiting_sessions"
 HANGING_SECONDS = 10.0
 """Ordinary waits for the row cache take milliseconds, under DDL seconds. A session that has waited this long hangs."""
 
@@ -91,13 +324,13 @@ def most_waited_for(sessions: Iterable[StillWaiting]) -> tuple[str, str] | None:
 
 def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook | None:
     """The result of the look at the end of the interval. None without a look."""
-    reading = delta.read(VIEW)
+    reading = delta.read(WAITING_SESSIONS)
     if isinstance(reading, Missing):
         return None
     span = delta.basis.seconds
     sessions = tuple(_sessions(reading.rows, cache_of, span))
     met = _met(reading.rows)
-    began = delta.at_begin.get(VIEW)
+    began = delta.at_begin.get(WAITING_SESSIONS)
     before = _ended(began.rows, reading.rows, span) if began is not None and delta.basis.kind == "interval" else ()
     untold = tuple(surfaces for row in reading.rows if (surfaces := _perhaps_on(row)))
     return WaitingLook(sessions, max(met, len(sessions)), tuple(before), untold)
@@ -166,3 +399,268 @@ def _background(row: Row) -> bool:
 def _whole(row: Row, name: str) -> int | None:
     value = number(row.get(name))
     return None if value is None else int(value)
+
+
+# Which caches are in trouble on a surface, each separately, and what the waits for each of them cost.
+#
+# Two troubles at once share one latch statistic and one wait event. Each is judged by its share of what the other
+# leaves.
+# Its cost is its part of the time lost on the surface.
+
+Thing = TypeVar("Thing")
+
+STANDS_OUT = 0.15
+"""A cache with a smaller share of a surface's waits is not a trouble of its own."""
+GAP = 2.5
+"""A hot cache has this many times the waits of the next one. Five caches with a fifth each are one storm."""
+MOST = 2
+"""More than two at once look like one storm: each of three equal ones would have all that the others leave."""
+OWN = 0.8
+"""A cache with this share of a surface's waits leaves so little that the figures of the whole surface are its own."""
+FEWEST_WAITERS = 5
+"""With fewer sampled waiters no cache is hot, whatever its share."""
+
+
+def standing_out(sizes: Mapping[Thing, float]) -> tuple[Thing, ...]:
+    """The few that have most of a whole, the largest first. Empty if it is spread evenly."""
+    whole = sum(sizes.values())
+    ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))
+    few: tuple[Thing, ...] = ()
+    following = [size for _, size in ordered[1:]] + [0.0]
+    for place, ((_, size), after) in enumerate(zip(ordered, following, strict=False), 1):
+        if place > MOST or size < STANDS_OUT * whole or not size:
+            break
+        if size >= GAP * after:
+            few = tuple(key for key, _ in ordered[:place])
+    return few
+
+
+class HotCaches:
+    """The hot caches on each surface of one Delta. It holds names and costs, no counters."""
+
+    def __init__(
+        self,
+        rowcache: tuple[Row, ...],
+        caches: CacheMap,
+        sleeps: Mapping[int, float],
+        waiters: Mapping[Surface, Mapping[str, float]],
+        seconds: Mapping[Surface, float | None],
+    ) -> None:
+        """`sleeps` by child of the latch, `waiters` sampled by cache, `seconds` lost on each surface of this instance."""
+        self._rowcache, self._map, self._sleeps, self._waiters, self._seconds = (
+            rowcache,
+            caches,
+            sleeps,
+            waiters,
+            seconds,
+        )
+
+    @cached_property
+    def children(self) -> tuple[int, ...]:
+        """Hot children of the row cache latch, by their sleeps."""
+        return standing_out(self._sleeps)
+
+    @remembered
+    def caches(self, surface: Surface) -> tuple[str, ...]:
+        """Hot caches, by the sampled waiters of a mutex or lock."""
+        sizes = self._waiters.get(surface, {})
+        known = {str(row.get("parameter")) for row in self._rowcache}
+        return tuple(cache for cache in standing_out(sizes) if cache in known and sizes[cache] >= FEWEST_WAITERS)
+
+    def _sizes(self, surface: Surface) -> Mapping[Any, float]:
+        """Sleeps by child of the latch, or sampled waiters by cache."""
+        return self._sleeps if surface == "latch" else self._waiters.get(surface, {})
+
+    def beside(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> tuple[str, ...]:
+        """The other hot caches on the surfaces on which some caches are hot."""
+        by_surface = [hot for surface in surfaces if (hot := self.named(surface))]
+        if not by_surface:
+            return ()
+        own = set(self.waited_as(caches))
+        beside: set[str] = set()
+        for hot in by_surface:
+            if any(own & set(names) for names in hot):
+                beside.update(name for names in hot if not own & set(names) for name in names)
+        return tuple(sorted(beside))
+
+    def named(self, surface: Surface) -> list[tuple[str, ...]]:
+        """The hot caches on a surface, the hottest first. For a child, all that it guards."""
+        if surface == "latch":
+            guarded = (self._map.children.get(child) for child in self.children)
+            return [tuple(ref.parameter for ref in guard.caches if ref.parameter) for guard in guarded if guard]
+        return [(cache,) for cache in self.caches(surface)]
+
+    def mixed(self, surface: Surface) -> bool:
+        """Whether several caches cause the waits on a surface, so that figures of the whole surface belong to none of them."""
+        sizes = self._sizes(surface)
+        return bool(sizes) and max(sizes.values()) < OWN * sum(sizes.values())
+
+    def part_of_surface(self, surface: Surface, caches: Iterable[str]) -> float:
+        """Which part of the time lost on a surface was lost for some caches. All of it if only they are hot."""
+        names = self.waited_as(caches)
+        if surface == "result-cache" or not names:
+            return 1.0
+        own: set[object] = set(self._map.guarding(names)) if surface == "latch" else set(names)
+        hot: set[object] = set(self.children if surface == "latch" else self.caches(surface))
+        sizes = self._sizes(surface)
+        whole = sum(sizes.values())
+        if not own or not whole or (hot and hot <= own):
+            return 1.0
+        return sum(size for key, size in sizes.items() if key in own) / whole
+
+    def waited_as(self, caches: Iterable[str]) -> tuple[str, ...]:
+        """The names of some caches and of their parents. A waiter for a subordinate cache names its parent's id."""
+        return self._with_parents(frozenset(caches))
+
+    @remembered
+    def _with_parents(self, wanted: frozenset[str]) -> tuple[str, ...]:
+        rows = self._rowcache
+        ids = {row.get("cache#") for row in rows if row.get("parameter") in wanted and row.get("type") == "SUBORDINATE"}
+        if not ids:
+            return tuple(sorted(wanted))
+        parents = {
+            str(row.get("parameter")) for row in rows if row.get("cache#") in ids and row.get("type") == "PARENT"
+        }
+        return tuple(sorted(wanted | parents))
+
+    def waited_for(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> float | None:
+        """Seconds lost on some surfaces for some caches. None if no surface's time is known."""
+        wanted = tuple(caches)
+        parts = [
+            seconds * self.part_of_surface(surface, wanted)
+            for surface in surfaces
+            if (seconds := self._seconds.get(surface)) is not None
+        ]
+        return sum(parts) if parts else None
+
+
+# The impact gate: how severe a trouble is by what its waits cost.
+
+IDLE_SESSIONS = 0.01
+"""If fewer sessions wait on average it costs nothing, whatever their share of an idle instance's DB time."""
+NOTICEABLE_SHARE = 0.005
+SHARE_GATE = ((0.10, Severity.CRITICAL), (0.02, Severity.WARNING), (NOTICEABLE_SHARE, Severity.NOTICE))
+SESSIONS_GATE = ((5.0, Severity.CRITICAL), (0.5, Severity.WARNING), (0.05, Severity.NOTICE))
+
+
+def severity_of(impact: Impact | None) -> Severity | None:
+    """Share of DB time decides, else waiting sessions. If no session waits it costs nothing, whatever its share."""
+    if impact is None or (impact.share_of_db_time is None and impact.waiting_sessions is None):
+        return None
+    if impact.waiting_sessions is not None and impact.waiting_sessions < IDLE_SESSIONS:
+        return Severity.INFO
+    if impact.share_of_db_time is not None:
+        return _graded(impact.share_of_db_time, SHARE_GATE)
+    return _graded(impact.waiting_sessions or 0.0, SESSIONS_GATE)
+
+
+def severity_of_hang(sessions: int, basis: str) -> Severity | None:
+    """Severity of this many sessions that hang at one moment; next to totals at most a warning. None if none hangs."""
+    if not sessions:
+        return None
+    return _graded(float(sessions), SESSIONS_GATE).at_most(Severity.WARNING if basis == "totals" else Severity.CRITICAL)
+
+
+def _graded(value: float, gate: Sequence[tuple[float, Severity]]) -> Severity:
+    return next((severity for floor, severity in gate if value >= floor), Severity.INFO)
+
+
+# Time lost in waits for the row cache and the result cache, surface by surface. Unknown if it was not captured.
+
+SURFACE_EVENTS: Mapping[Surface, str] = {
+    "latch": LATCH_EVENT,
+    "mutex": ROW_CACHE_MUTEX_EVENT,
+    "lock": ROW_CACHE_LOCK_EVENT,
+}
+ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
+
+
+@dataclass(frozen=True)
+class LostTime:
+    """Seconds by event and by surface, each computed once.
+
+    `finished`: waits that ended. `slept`: what surfaces count of their own waits, None if unknown. `background`: events
+    with waiters, background processes included.
+    """
+
+    finished: FinishedWaits | None
+    slept: Mapping[Surface, float | None]
+    background: Set[str]
+    look: WaitingLook | None
+    surfaces: tuple[Surface, ...]
+    printed: bool
+
+    @cached_property
+    def by_surface(self) -> Mapping[Surface, float | None]:
+        """Seconds lost on each surface: by its wait event, else by the wait time of its own view. None if unknown."""
+        every: tuple[Surface, ...] = (*ROW_CACHE_SURFACES, "result-cache")
+        return {surface: self._on(surface) for surface in every}
+
+    def on(self, surfaces: Iterable[Surface]) -> float | None:
+        """Seconds lost on those of some surfaces that this instance has and that are known. None if there is none."""
+        waits = [self.by_surface[surface] for surface in surfaces if surface in self.surfaces]
+        known = [seconds for seconds in waits if seconds is not None]
+        return sum(known) if known else None
+
+    def untold(self, surfaces: Iterable[Surface]) -> tuple[Surface, ...]:
+        """Those of some surfaces whose time was not captured, or not for every waiter.
+
+        Always empty for a report, which prints whatever had activity.
+        """
+        if self.printed:
+            return ()
+        met = {surface for perhaps in self.look.untold for surface in perhaps} if self.look else set[Surface]()
+        return tuple(
+            surface
+            for surface in surfaces
+            if surface in self.surfaces and (self.by_surface[surface] is None or surface in met)
+        )
+
+    def waited(self, events: Iterable[str]) -> float | None:
+        """Seconds that foreground sessions waited in some events together, open waits included.
+
+        None if one of them was not captured and no session is known to wait.
+        """
+        waits = [self._waited(event) for event in dict.fromkeys(events)]
+        known = [waited for waited in waits if waited is not None]
+        return sum(known) if len(known) == len(waits) else None
+
+    def _waited(self, event: str) -> float | None:
+        finished = None if self.finished is None else self.finished.get(event, 0.0)
+        waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
+        return None if finished is None and not waited else waited
+
+    def _on(self, surface: Surface) -> float | None:
+        if surface == "result-cache":
+            return self._on_result_cache()
+        by_event = self.waited((SURFACE_EVENTS[surface],))
+        # If a report does not print an event, the latch or mutex itself has the time, unless background processes waited for it.
+        by_all = SURFACE_EVENTS[surface] in self.background
+        if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
+            return by_event
+        slept = self.slept[surface]
+        return by_event if slept is None else slept
+
+    def _on_result_cache(self) -> float | None:
+        slept = self.slept["result-cache"]
+        still = sum(waiter.inside for waiter in self.look.of(["result-cache"])) if self.look else 0.0
+        return slept if not still else (slept or 0.0) + still
+
+
+def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tuple[Surface, ...]) -> LostTime:
+    """The lost time in a Delta and the look at its end. `latch`: the row of the row cache latch, or its children's sums."""
+    background = {
+        event for event in SURFACE_EVENTS.values() if delta.cell("v$system_event", "event", event, "time_waited_micro")
+    }
+    slept: dict[Surface, float | None] = {
+        "latch": _slept_seconds([number(latch.get("wait_time"))]),
+        "mutex": _slept_seconds([number(row.get("wait_time")) for row in delta.rows("v$mutex_sleep")]),
+        "result-cache": _slept_seconds([delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")]),
+    }
+    return LostTime(finished_waits(delta), slept, background, look, surfaces, delta.source == "report")
+
+
+def _slept_seconds(micro: Sequence[float | None]) -> float | None:
+    """Seconds together. None if there are none or one is unknown."""
+    known = [each for each in micro if each is not None]
+    return sum(known) / 1e6 if known and len(known) == len(micro) else None

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from service.config.settings import Settings
 from service.fleet.build import Fleet, build_fleet
 from service.fleet.coordinator import FleetMetrics

@@ -14,9 +14,8 @@ from collectors.deadline import CONNECT_SECONDS
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.release import OLDEST, parts
 from collectors.statement import Statement
-from rules.catalogue import catalogue
-from rules.cause import Cause
-from rules.query import CONTAINERS_SINCE, Query
+from rules.cause import Cause, catalogue
+from rules.remedy import CONTAINERS_SINCE, Query
 
 ASKED = "a person asks"
 BEGUN = "a person asks, or a trouble begins and defaults.confirm is once_per_episode"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jinja2
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 
 HOME = Path(__file__).parent
 ADDRESS = "http://127.0.0.1:8000"
@@ -18,7 +18,7 @@ ADDRESS = "http://127.0.0.1:8000"
 TARGET_LABELS = ("cluster", "env", "region")
 """THE LIST of labels that people add to targets, or outside as external labels, and that every rule keeps."""
 GATES = (("critical", 0.1, 5), ("warning", 0.02, 0.5))
-"""Severity, share of DB time, and sessions waiting where DB time cannot be read, as rules/impact.py has them."""
+"""Severity, share of DB time, and sessions waiting where DB time cannot be read, as rules/waits.py has them."""
 FILES = ("recording.yml", "alerts.yml", "alertmanager.yml")
 HELD_BACK = (
     ("", "RowCacheObjectsSleepsHigh|RowCacheObjectsOneChildDominates|RowCacheMutexWaits"),

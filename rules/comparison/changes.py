@@ -1,15 +1,237 @@
 """From two readings of one figure to a Change: per unit of work, checked against noise and the usual, as a sentence."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from math import sqrt
+from typing import Literal
 
+from pydantic import Field
+
+from collectors.model import ROW_CACHE_LATCH, Missing, number
+from rules.base import Frozen
 from rules.baseline import UsualRange
-from rules.comparison.model import ChangeVerdict, Direction, FigureChange, is_share
-from rules.comparison.significance import beyond_noise, factor_apart
-from rules.comparison.units import DB_TIME, CommonUnit, Unit, common
-from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.formatting import percent, rough, sentence
-from rules.model import Surface
+from rules.context import LOOKUPS, Known, SignalContext, SignalValue, Unknown
+from rules.formatting import function_of, percent, rough, sentence
+from rules.model import DiagnosisBasis, Surface
+
+# The words of a comparison: Side, Change, Comparison, and whether an episode's end is verified. JSON of the REST
+# interface.
+
+Direction = Literal["rose", "fell", "same", "cannot tell"]
+ChangeVerdict = Literal["changed", "within noise", "within the usual", "cannot tell"]
+
+
+def is_share(unit: str) -> bool:
+    """Whether a unit names the whole that a figure is a share of."""
+    return unit.startswith("of ")
+
+
+class Side(Frozen):
+    """One side of a comparison: what was read, over which time, and how much work was done then."""
+
+    database: str
+    release: str | None
+    mechanism: Literal["latch", "mutex"] | None
+    source: Literal["views", "report"]
+    basis: DiagnosisBasis
+    work: Mapping[str, float] = Field(description="kinds of work per second; empty if no rate is known")
+
+
+class FigureChange(Frozen):
+    """One figure on both sides, in a unit that both have."""
+
+    name: str = Field(description="stable key, such as latch_sleeps or cache_gets")
+    title: str
+    of: str | None = Field(description="the cache or miss location it is about")
+    surface: Surface | None
+    before: float | None = Field(description="in `unit`; null if unknown, which is never zero")
+    after: float | None
+    unit: str
+    counted_before: float | None = Field(description="the count or the seconds behind it, before it was put per unit")
+    counted_after: float | None
+    due_after: float | None = Field(description="the count to expect after, at the rate before; null for levels")
+    factor: float | None = Field(description="after / before; null if either is zero or unknown")
+    direction: Direction
+    verdict: ChangeVerdict
+    outside_usual: bool | None = Field(description="whether a side is outside the usual range; null without a baseline")
+    why: str = Field("", description="why it is unknown")
+    too_little: bool = Field(False, description="whether one side is too small to tell a change from chance")
+    sentence: str
+
+    @property
+    def is_share(self) -> bool:
+        """Whether both sides are shares of a whole, such as `of DB time`."""
+        return is_share(self.unit)
+
+
+class WorkDone(Frozen):
+    """The work of both sides, by the first measure that both have."""
+
+    name: str
+    before: float = Field(description="per second")
+    after: float
+    factor: float
+    same: bool = Field(description="whether it stayed within a fifth, so that the load is not the reason")
+
+
+class CameBack(Frozen):
+    """A trouble that a mark was meant to end, and that came back after it."""
+
+    cause: str
+    name: str
+    at: datetime
+
+
+class Comparison(Frozen):
+    """Before against after, figure by figure."""
+
+    database: str
+    before: Side
+    after: Side
+    comparable: bool = Field(description="false where latches guard one side and mutexes the other")
+    mark: str | None
+    changes: tuple[FigureChange, ...]
+    deciding: FigureChange | None = Field(
+        None, description="the change that the sentence speaks of; null where the sides cannot be compared item by item"
+    )
+    work: WorkDone | None = Field(None, description="whether the work stayed the same; null if unknown")
+    came_back: CameBack | None = Field(
+        None, description="when the trouble came back after the mark; null if it did not"
+    )
+    notes: tuple[str, ...]
+    sentence: str
+
+    def find(self, name: str, of: str | None = None) -> FigureChange | None:
+        """The change of that name, for one cache or location if given."""
+        return next((change for change in self.changes if change.name == name and of in (None, change.of)), None)
+
+
+class ChangeVerification(Frozen):
+    """The trouble of a cause is gone, or much smaller, while the work went on."""
+
+    verdict: Literal["verified"] = "verified"
+    cause: str
+    because: str
+    change: FigureChange
+
+
+class NotVerified(Frozen):
+    """The end of a cause's trouble cannot be put down to the change, and why not."""
+
+    verdict: Literal["not verified"] = "not verified"
+    cause: str
+    reason: Literal["no data after", "too few events", "the load went too", "sleeps did not fall"]
+    because: str
+
+
+# What a count is divided by: a piece of work that both sides did, the second, or the whole it is part of.
+
+MINIMUM_WORK = 100
+"""Fewer executions, transactions, logons or parses than this are not a measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A measure of work: its name, how many of it a rate is per, and how much of it a Scene has."""
+
+    each: str
+    words: str
+    scale: float
+    least: float
+    amount: Callable[[SignalContext], float | None]
+
+    def amount_in_words(self, amount: float) -> str:
+        """An amount in words: 31 s of DB time, 120 executions."""
+        if self.words in ("of DB time", "per second"):
+            return f"{amount:,.0f} s{' of DB time' if self.words == 'of DB time' else ''}"
+        return f"{amount:,.0f} {self.words.removeprefix('per 1,000 ').removeprefix('per ').removesuffix('s')}s"
+
+
+def transactions(context: SignalContext) -> float | None:
+    """Commits and rollbacks by users. None if either is unknown."""
+    commits, rollbacks = context.work("user commits"), context.work("user rollbacks")
+    return None if commits is None or rollbacks is None else commits + rollbacks
+
+
+def _of(statistic: str) -> Callable[[SignalContext], float | None]:
+    return lambda context: context.work(statistic)
+
+
+EXECUTIONS = Unit("per execution", "per 1,000 executions", 1000, MINIMUM_WORK, _of("execute count"))
+TRANSACTIONS = Unit("per transaction", "per 1,000 transactions", 1000, MINIMUM_WORK, transactions)
+LOGONS = Unit("per logon", "per logon", 1, MINIMUM_WORK, _of("logons cumulative"))
+HARD_PARSES = Unit("per hard parse", "per hard parse", 1, MINIMUM_WORK, _of("parse count (hard)"))
+DB_TIME = Unit("per second of DB time", "of DB time", 1, 0.0, lambda context: context.seconds_of("DB time"))
+SECONDS = Unit("per second", "per second", 1, 0.0, lambda context: context.delta.basis.seconds)
+
+OF_WORK: Sequence[Unit] = (EXECUTIONS, TRANSACTIONS, SECONDS)
+"""For what any statement may cause, the best first."""
+OF_TIME: Sequence[Unit] = (DB_TIME, SECONDS)
+OF_CACHES: Sequence[tuple[str, Unit]] = (
+    ("dc_rollback_segments", TRANSACTIONS),
+    ("dc_profiles", LOGONS),
+    ("dc_histogram_", HARD_PARSES),
+)
+"""The kind of work that uses a cache, where it is not any statement: transactions use undo segments, logons use profiles."""
+
+
+def fitting(cache: str) -> Sequence[Unit]:
+    """The units for the traffic of a cache, the best first."""
+    own = [unit for name, unit in OF_CACHES if cache.startswith(name)]
+    return (*own, *OF_WORK)
+
+
+@dataclass(frozen=True, slots=True)
+class CommonUnit:
+    """A unit with its amounts on both sides, each above zero."""
+
+    unit: Unit
+    before: float
+    after: float
+
+
+def common(units: Sequence[Unit], before: SignalContext, after: SignalContext) -> CommonUnit | None:
+    """The first of some units of which both sides have enough, or None."""
+    for unit in units:
+        amounts = unit.amount(before), unit.amount(after)
+        if amounts[0] and amounts[1] and min(amounts[0], amounts[1]) >= unit.least:
+            return CommonUnit(unit, amounts[0], amounts[1])
+    return None
+
+
+# Whether two counts differ by more than chance and bursts explain.
+
+BOUND = 4.0
+"""Standard deviations: twice what independent events need, because sleeps come in bursts."""
+ORDINARY_FACTOR = 1.25
+"""Large counts differ by this factor from hour to hour without any reason."""
+
+
+def deviations(before: float, after: float, exposure_before: float, exposure_after: float) -> float:
+    """How many standard deviations of a Poisson count lie between two rates. Exchanged sides give the same.
+
+    Anscombe's square root makes it valid for few events and for none. Exposures are seconds, executions, gets: the unit
+    that the counts are divided by. Both are above zero.
+    """
+    share = exposure_after / exposure_before
+    apart = sqrt(after + 3 / 8) - sqrt(share) * sqrt(before + 3 / 8)
+    return 2 * abs(apart) / sqrt(1 + share)
+
+
+def beyond_noise(before: float, after: float, exposure_before: float, exposure_after: float) -> bool:
+    """Whether two rates differ by more than noise: by at least an ordinary factor, and by more than chance."""
+    low, high = sorted((before / exposure_before, after / exposure_after))
+    if high < ORDINARY_FACTOR * low or high == low:
+        return False
+    return deviations(before, after, exposure_before, exposure_after) >= BOUND
+
+
+def factor_apart(before: float, after: float, least: float = ORDINARY_FACTOR, apart: float = 0.0) -> bool:
+    """Whether two levels, which are not counts, differ by at least a factor and an amount."""
+    low, high = sorted((before, after))
+    return high > low and high >= least * low and high - low >= apart
+
 
 LITTLE_DB_TIME = 60.0
 """With less DB time, in seconds, a share of it means nothing: one wait more or less would change it."""
@@ -217,3 +439,164 @@ def _fold(rates: tuple[float, float]) -> str:
 
 def _spelled(value: float, unit: Unit) -> str:
     return percent(value) if is_share(unit.words) else rough(value)
+
+
+# Compares the load as Changes: the caches that were asked, the places that slept, and the work that was done.
+
+MOST_NAMED = 5
+"""How many caches and places each side lists, the most used first."""
+NAMED = {"gets": (0.01, 1.0), "modifications": (0.1, 20.0)}
+"""A cache is listed if it has at least this share and this number of all gets, look-ups or changes."""
+ENTRIES_FACTOR = 1.1
+FEW_ENTRIES = 20.0
+TRAFFIC = {"gets": "gets of", "getmisses": "entries loaded into", "modifications": "changes of"}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkKind:
+    """A kind of work: its key, its words, its statistics, its reading from a Scene, its name in the baselines."""
+
+    name: str
+    words: str
+    statistics: str
+    amount: Callable[[SignalContext], float | None]
+    figure: str | None = None
+
+
+WORK = (
+    WorkKind("executions", "executions", "execute count", EXECUTIONS.amount, "executions_per_second"),
+    WorkKind("transactions", "transactions", "user commits and user rollbacks", transactions),
+    WorkKind("hard_parses", "hard parses", "parse count (hard)", HARD_PARSES.amount, "hard_parses_per_second"),
+    WorkKind("logons", "logons", "logons cumulative", LOGONS.amount, "logons_per_second"),
+    WorkKind("db_time", "seconds of DB time", "DB time", DB_TIME.amount, "db_time_per_second"),
+)
+
+
+def work_per_second(context: SignalContext) -> Mapping[str, float]:
+    """Each kind of work per second. Only what is known; none for totals of unknown age."""
+    seconds = context.delta.basis.seconds
+    amounts = {kind.name: kind.amount(context) for kind in WORK}
+    return {name: done / seconds for name, done in amounts.items() if done is not None and seconds}
+
+
+def work_changes(pair: ComparedSides) -> Iterator[FigureChange]:
+    """How much work was done per second."""
+    for kind in WORK:
+        item = ComparedFigure(kind.name, kind.words, figure=kind.figure)
+        yield counted(item, pair, both(pair, _work(kind)), (SECONDS,))
+
+
+def _work(kind: WorkKind) -> Callable[[SignalContext], SignalValue]:
+    view = "v$sys_time_model" if kind.name == "db_time" else "v$sysstat"
+    return lambda context: known(context, kind.amount(context), view, kind.statistics)
+
+
+def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
+    """Traffic and entries of the caches most asked for or most changed on either side, each by its name."""
+    for name in _named(pair):
+        for figure, words in TRAFFIC.items():
+            column = _compared(pair, figure)
+            measured = "look-ups in" if column == LOOKUPS else words
+            item = ComparedFigure(f"cache_{figure}", f"{measured} {name}", of=name)
+            whole = (*both(pair, _all(column)), f"all {'look-ups' if column == LOOKUPS else column}")
+            yield counted(item, pair, both(pair, _of_cache(name, column)), fitting(name), whole)
+        entries = both(pair, _of_cache(name, "usage"))
+        yield level(
+            ComparedFigure("cache_entries", f"entries of {name}", of=name),
+            pair,
+            entries,
+            "entries",
+            ENTRIES_FACTOR,
+            FEW_ENTRIES,
+        )
+
+
+def _compared(pair: ComparedSides, figure: str) -> str:
+    """What gets are compared by: look-ups, unless both sides count gets alike and one lacks the fast way.
+
+    Gets mean something else on a release with the fast way than on one without, though the name is the same.
+    """
+    if figure != "gets":
+        return figure
+    sides = (pair.before, pair.after)
+    measured = all(any(LOOKUPS in row for row in context.rowcache) for context in sides)
+    alike = sides[0].fast_way == sides[1].fast_way
+    return figure if alike and not (measured and sides[0].fast_way) else LOOKUPS
+
+
+def _named(pair: ComparedSides) -> list[str]:
+    """The caches to mention, the most asked for first."""
+    amounts: dict[str, float] = {}
+    for context in (pair.before, pair.after):
+        for figure, (share, fewest) in NAMED.items():
+            values = context.by_name(_compared(pair, figure))
+            least = max(share * sum(values.values()), fewest)
+            leading = [(name, value) for name, value in values.items() if value >= least][:MOST_NAMED]
+            amounts |= {name: max(amounts.get(name, 0.0), value) for name, value in leading}
+    return sorted(amounts, key=lambda name: (-amounts[name], name))
+
+
+def top_cache(context: SignalContext) -> tuple[str, float] | None:
+    """The cache most asked for and its share of all known look-ups. None without any."""
+    lookups = context.by_name(LOOKUPS)
+    total = sum(lookups.values())
+    return next(((name, part / total) for name, part in lookups.items()), None) if total else None
+
+
+def _of_cache(name: str, column: str) -> Callable[[SignalContext], SignalValue]:
+    def read(context: SignalContext) -> SignalValue:
+        rows = [row for row in context.rowcache if row.get("parameter") == name]
+        if rows or isinstance(context.delta.read("v$rowcache"), Missing):
+            return known(context, context.sum_of(rows, column), "v$rowcache", column)
+        why = f"the report does not list {name}" if context.printed else f"no cache named {name} there"
+        return Unknown("v$rowcache", why, "nothing to do")
+
+    return read
+
+
+def _all(column: str) -> Callable[[SignalContext], SignalValue]:
+    return lambda context: known(context, context.sum_of(context.rowcache, column), "v$rowcache", column)
+
+
+def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:
+    """Sleeps by location, of the latch or the mutexes: of whichever guards both sides."""
+    if pair.before.mechanism != pair.after.mechanism or pair.before.mechanism is None:
+        return
+    surface: Surface = pair.before.mechanism
+    sides = [places(context, surface) for context in (pair.before, pair.after)]
+    leading = {location for side in sides if side for location in list(side)[:MOST_NAMED]}
+    most = {location: max(side.get(location, 0.0) for side in sides if side) for location in leading}
+    view = "v$latch_misses" if surface == "latch" else "v$mutex_sleep"
+    for location in sorted(leading, key=lambda location: (-most[location], location)):
+        first, second = (
+            (known(context, _at(side, location), view, "sleeps"), known(context, _at(side), view, "sleeps"))
+            for context, side in zip((pair.before, pair.after), sides, strict=True)
+        )
+        item = ComparedFigure("location_sleeps", f"sleeps at {location}", of=location, surface=surface)
+        yield counted(item, pair, (first[0], second[0]), OF_WORK, (first[1], second[1], "all sleeps"))
+
+
+def _at(side: Mapping[str, float] | None, location: str | None = None) -> float | None:
+    """Sleeps at a place, or at all of them. A place that the view does not list has none."""
+    return None if side is None else sum(side.values()) if location is None else side.get(location, 0.0)
+
+
+def places(context: SignalContext, surface: Surface) -> Mapping[str, float] | None:
+    """Sleeps by location, most first; mutex locations by function, because their numbers change. None if unknown.
+
+    The views list a place once a session slept there. A place they do not list has no sleeps.
+    """
+    view, column = ("v$latch_misses", "sleep_count") if surface == "latch" else ("v$mutex_sleep", "sleeps")
+    if isinstance(context.delta.read(view), Missing):
+        return None
+    slept: dict[str, float] = {}
+    for row in context.delta.rows(view):
+        cell = number(row.get(column))
+        if surface == "latch" and row.get("parent_name") != ROW_CACHE_LATCH:
+            continue
+        if cell is None:
+            return None
+        location = str(row.get("location"))
+        location = location if surface == "latch" else function_of(location)
+        slept[location] = slept.get(location, 0.0) + cell
+    return dict(sorted(slept.items(), key=lambda item: (-item[1], item[0])))

@@ -6,10 +6,20 @@ from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, number
 from rules.baseline import sleeps_of
-from rules.comparison.figures import ComparedFigure, ComparedSides, both, counted, incomparable, known, level, untold
-from rules.comparison.model import FigureChange
-from rules.comparison.significance import beyond_noise
-from rules.comparison.units import OF_TIME, OF_WORK
+from rules.comparison.changes import (
+    OF_TIME,
+    OF_WORK,
+    ComparedFigure,
+    ComparedSides,
+    FigureChange,
+    beyond_noise,
+    both,
+    counted,
+    incomparable,
+    known,
+    level,
+    untold,
+)
 from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, rough
 from rules.model import Surface

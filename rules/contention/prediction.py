@@ -1,19 +1,305 @@
 """The effect of a change on a calibrated latch: work, misses, sleeps, each with its interval. Or a refusal, or only bounds."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
-from rules.contention.calibration import LEAST_HOLD, LatchModel, full
-from rules.contention.change import LoadChange, in_effect, loads_more
-from rules.contention.draws import between, normal, uniform
-from rules.contention.equilibrium import HoldDraws, Settled, settle, settle_both
-from rules.contention.holds import HANDOFF, MOST_EXPONENT, MOST_HANDOFF
-from rules.contention.queueing import Array, most_missed
-from rules.contention.readings import NotPredictable
-from rules.contention.sleeping import SleepModel, SleepRegime, sleeps_per_get
+from rules.cause import Cause
+from rules.contention.holds import (
+    HANDOFF,
+    MOST_EXPONENT,
+    MOST_HANDOFF,
+    HoldModel,
+    LatchCounts,
+    NotPredictable,
+    SleepModel,
+    SleepRegime,
+    between,
+    counts_of,
+    fit_hold,
+    fit_sleeps,
+    log_mean,
+    middle,
+    normal,
+    ordinary_hold,
+    processors,
+    sleeps_per_get,
+    spin_budget,
+    times_of,
+    uniform,
+)
+from rules.contention.queue import Array, HoldDraws, Settled, most_missed, settle, settle_both
+from rules.context import SignalContext
+from rules.formatting import percent, predicted_share, predicted_sleeps, rough
+from rules.model import Finding
+from rules.remedy import PredictedEffect, PredictedFigure, PredictionScore, RemedyEffect, ScoredFigure
+
+# From counted intervals to a model of one latch, or the reason why there is none.
+
+LEAST_MISSES = 200
+"""Total misses below which chance dominates."""
+LEAST_ROWS = 3
+"""From this many intervals on, a model has more than low confidence."""
+SATURATED = 0.93
+"""Above this share of the most possible misses, counters no longer show the think time."""
+LEAST_HOLD = 1e-6
+"""Seconds. A shorter hold is mostly handoff, so predictions for more load get wider."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatchModel:
+    """One latch, or several alike, with its calibration."""
+
+    processes: int
+    latches: int
+    think: float
+    """Seconds between gets of one process now, at full processor speed, without sleeps."""
+    think_spread: float
+    """Standard deviation of ln think."""
+    hold: HoldModel
+    sleep: SleepModel | None
+    """None if processes wait for processors: they sleep for that too, so the law of sleeps does not hold."""
+    speed: float
+    """h(N) now."""
+    sleep_cost: float
+    """Seconds that a sleep costs besides the queue: spins before it and the sleep, if holders stall; else 0."""
+    miss_ratio: float
+    """Now."""
+    gets_per_second: float
+    saturation: float
+    """Now: share of the most possible misses."""
+    rows: int
+    anchored: bool
+    """Whether one interval gave the figures of now. Otherwise the model gives them."""
+    variation: float = 0.0
+    """CV² of the load inside the interval. 0 if sub-intervals are modelled one by one."""
+    processors: int | None = None
+    sleeps_per_second: float = 0.0
+    """Now."""
+
+    @property
+    def saturated(self) -> bool:
+        """Whether the counters give only bounds."""
+        return self.saturation > SATURATED
+
+    @property
+    def low_confidence(self) -> bool:
+        """Whether it is based on fewer intervals than a fit needs."""
+        return self.rows < LEAST_ROWS
+
+
+def calibrate(
+    rows: Sequence[LatchCounts],
+    now: LatchCounts | None = None,
+    budget: float | None = None,
+    variation: float = 0.0,
+    processors: int | None = None,
+) -> LatchModel:
+    """A model from intervals of one latch. NotPredictable if they do not support one.
+
+    `now` is the interval that a change starts from. Without it all rows count as one load. `budget` is the spin before a sleep in
+    seconds, `variation` CV² of the load within long intervals. `processors` limits the processes.
+    """
+    if not rows:
+        raise NotPredictable("no interval of this latch was counted")
+    kept = [capped(row, processors) for row in rows]
+    _told(kept)
+    usable = [row for row in kept if not 0 < SATURATED < saturation(row)] or kept
+    base = capped(now, processors) if now is not None else None
+    state = base or _pooled(usable)
+    crowded = processors is not None and any(row.processes >= processors for row in (*rows, *([now] if now else ())))
+    sleep = None
+    if not crowded or not full(state.population, processors):
+        sleep = fit_sleeps(usable, spin_budget() if budget is None else budget)
+    hold = fit_hold(usable)
+    cost = 0.0 if crowded or sleep is None else _sleep_cost(usable, sleep)
+    thinks = [_think(row, cost) for row in ([base] if base is not None else usable)]
+    weights = [row.miss_ratio for row in ([base] if base is not None else usable)]
+    return LatchModel(
+        state.population,
+        state.latches,
+        log_mean(thinks, weights),
+        _think_spread(thinks),
+        hold,
+        sleep,
+        state.speed,
+        cost,
+        state.miss_ratio,
+        state.gets_per_second,
+        saturation(state),
+        len(rows),
+        base is not None or len(rows) == 1,
+        variation,
+        processors,
+        state.sleeps / state.seconds,
+    )
+
+
+def capped(row: LatchCounts, processors: int | None) -> LatchCounts:
+    """More processes than processors cannot collide at once: the others wait for a processor, not for the latch."""
+    if processors is not None and row.processes > processors:
+        return replace(row, processes=float(processors))
+    return row
+
+
+def full(processes: int, processors: int | None) -> bool:
+    """Whether processes use all processors, so that any more would wait for one."""
+    return processors is not None and processes >= processors
+
+
+def saturation(row: LatchCounts) -> float:
+    """The miss ratio as a share of the most that N processes and P latches can have."""
+    return row.miss_ratio / most_missed(row.population, row.latches)
+
+
+def _told(rows: Sequence[LatchCounts]) -> None:
+    """NotPredictable if the counters say too little."""
+    if any(row.population < 2 for row in rows):
+        raise NotPredictable("fewer than two sessions use the latch on average: there are no collisions to model")
+    if any(row.gets <= 0 or row.seconds <= 0 or row.misses <= 0 for row in rows):
+        raise NotPredictable("an interval has no gets, no misses or no length: leave it out")
+    if any(row.misses > row.gets for row in rows):
+        raise NotPredictable("an interval counts more misses than gets: its counters do not belong together")
+    misses = sum(row.misses for row in rows)
+    if misses < LEAST_MISSES:
+        raise NotPredictable(f"{misses:.0f} misses are too few (at least {LEAST_MISSES}): take a longer interval")
+    if len({row.latches for row in rows}) > 1:
+        raise NotPredictable("the intervals count different numbers of latches: model each number by itself")
+
+
+def _think(row: LatchCounts, cost: float) -> float:
+    """Seconds of think at full speed, without what sleeps cost besides the queue."""
+    apparent = times_of(row).think
+    return max(apparent - row.sleeps_per_get * cost, 0.05 * apparent) * row.speed
+
+
+def _think_spread(thinks: Sequence[float]) -> float:
+    """Scatter of the mean of ln think; 2 % for one interval."""
+    return float(np.std(np.log(thinks), ddof=1)) / sqrt(len(thinks)) if len(thinks) > 1 else 0.02
+
+
+def _sleep_cost(rows: Sequence[LatchCounts], sleep: SleepModel) -> float:
+    """τ + wait_time/sleeps if holders stall. Exhausted spins are waits of the queue, which the model includes."""
+    sleeps = sum(row.sleeps for row in rows)
+    if sleep.regime is SleepRegime.SPINS or not sleep.point:
+        return 0.0
+    return sleep.budget + sum(row.wait_seconds for row in rows) / sleeps
+
+
+def _pooled(rows: Sequence[LatchCounts]) -> LatchCounts:
+    """All rows as one interval."""
+    return LatchCounts(
+        float(np.average([row.processes for row in rows], weights=[row.seconds for row in rows])),
+        sum(row.seconds for row in rows),
+        sum(row.gets for row in rows),
+        sum(row.misses for row in rows),
+        sum(row.sleeps for row in rows),
+        wait_seconds=sum(row.wait_seconds for row in rows),
+        latches=rows[0].latches,
+        speed=float(np.average([row.speed for row in rows], weights=[row.seconds for row in rows])),
+    )
+
+
+# A change of a latch's load, and how far a model of counters reaches.
+
+FARTHEST = 5.0
+"""Beyond this factor of the observed gets or processes there is no prediction."""
+OF_A_REMEDY = (
+    "The prediction beside a remedy may go further, because it takes the hold that was measured on the other children"
+)
+SLACK = 1 + 1e-9
+"""Tolerance, so that five eighths over an eighth is not more than five."""
+FARTHEST_SPLIT = 16
+"""Beyond this factor of the latches there is no prediction. The emulator tested splits up to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadChange:
+    """The change. Any field left alone stays as it is."""
+
+    gets: float = 1.0
+    """Gets per unit of work, as a factor: 0.2 after a fall of 80 %."""
+    hold: float = 1.0
+    """Hold time as a factor."""
+    hold_seconds: float | None = None
+    """Hold time itself, if it is known from elsewhere. Then `hold` is left alone."""
+    latches: int | None = None
+    processes: int | None = None
+    speed: float | None = None
+    """h(N) at the new number of processes."""
+    hottest: float | None = None
+    """Share of gets of the most wanted latch after a split; even without it."""
+    gets_spread: float = 0.0
+    """Standard deviation of ln gets, if the factor is a guess."""
+    hold_spread: float = 0.0
+    """The same for the hold."""
+
+
+def in_effect(model: LatchModel, change: LoadChange) -> LoadChange:
+    """The change without anything that is so already; `LoadChange()` if nothing is left. NotPredictable beyond the limits."""
+    _within_reach(model, change)
+    return replace(
+        change,
+        latches=None if change.latches == model.latches else change.latches,
+        processes=None if change.processes == model.processes else change.processes,
+        speed=None if change.speed == model.speed else change.speed,
+        hottest=None if change.hottest == 1 / (change.latches or model.latches) else change.hottest,
+    )
+
+
+def loads_more(model: LatchModel, change: LoadChange) -> bool:
+    """Whether the change increases the load of the latch."""
+    return (
+        change.gets > 1
+        or change.hold > 1
+        or (change.processes or 0) > model.processes
+        or (change.latches or inf) < model.latches
+    )
+
+
+def _within_reach(model: LatchModel, change: LoadChange) -> None:
+    """NotPredictable if the change is beyond what a model of counters can predict."""
+    if min(change.gets, change.hold) <= 0:
+        raise NotPredictable("gets and hold are factors above 0")
+    known = "" if change.hold >= 1 / FARTHEST else f". {OF_A_REMEDY}"
+    for what, factor in (("hold", change.hold), (_load_in_words(change), change.gets * change.hold)):
+        if not 1 / FARTHEST <= factor * SLACK <= FARTHEST * SLACK**2:
+            raise NotPredictable(
+                f"{what} × {factor:g} is beyond ×{FARTHEST:g} of what was observed: "
+                f"change it in steps and measure between{known}"
+            )
+    latches = change.latches or model.latches
+    if not model.latches / FARTHEST_SPLIT <= latches <= model.latches * FARTHEST_SPLIT:
+        raise NotPredictable(
+            f"{latches} latches in place of {model.latches} are beyond ×{FARTHEST_SPLIT}, the most that was tested: "
+            "split in steps and measure between"
+        )
+    _enough_processors(model, change.processes or model.processes)
+
+
+def _load_in_words(change: LoadChange) -> str:
+    """The load is gets times hold. The queue depends on nothing else of either."""
+    return "gets" if change.hold == 1 else "the load (gets by hold)"
+
+
+def _enough_processors(model: LatchModel, processes: int) -> None:
+    if processes < 2:
+        raise NotPredictable("one session alone has no collisions: there is nothing to predict")
+    if processes > FARTHEST * model.processes:
+        raise NotPredictable(
+            f"{processes} processes are more than ×{FARTHEST:g} of the {model.processes} observed: "
+            "add them in steps and measure between"
+        )
+    if processes > model.processes and model.processors is not None and processes > model.processors:
+        raise NotPredictable(
+            f"{processes} processes are more than the {model.processors} processors: "
+            "the rest wait for a processor, which this model does not cover"
+        )
+
 
 LOWER_WORK, UPPER_WORK = 0.93, 1.12
 """Bounds of the work factor of a saturated latch whose gets fall by g: from the first, to the second over g."""
@@ -255,3 +541,168 @@ def _notes_of_change(model: LatchModel, change: LoadChange) -> list[str]:
         much = model.sleep.per_miss > AGAIN
         notes.append(f"{model.sleep.per_miss:.3g} sleeps per miss were counted: {again}{rare if much else ''}")
     return notes
+
+
+# What a cause's remedy is worth on this Delta, and whether such a prediction came true.
+
+
+def prediction_of(
+    context: SignalContext, causes: Mapping[str, Cause], findings: Iterable[Finding]
+) -> PredictedEffect | None:
+    """What the remedy of the first finding on a child latch is worth. None if no remedy says what it does to a child latch."""
+    for found in findings:
+        effect = causes[found.cause].remedy_effect
+        if effect is not None and found.surface == "latch":
+            return predicted_effect(context, found.cause, effect, found.child, found.cache)
+    return None
+
+
+def predicted_effect(
+    context: SignalContext,
+    cause: str,
+    effect: RemedyEffect,
+    child: int | None,
+    cache: str | None,
+    earlier: Sequence[LatchCounts] = (),
+) -> PredictedEffect:
+    """The effect of the remedy on the child. Refused, with the reason, if no prediction is possible.
+
+    `earlier` are intervals of the same child under the same trouble, for the calibration.
+    """
+    words = _in_words(effect)
+    try:
+        if child is None:
+            raise NotPredictable("the child latch behind the trouble is unknown")
+        now = counts_of(context, child)
+        change, ordinary = _change(context, effect, child)
+        model = calibrate([*earlier, now], now, processors=processors(context))
+        predicted = predict(model, change)
+    except NotPredictable as error:
+        refused = str(error)
+        return PredictedEffect(
+            cause=cause, child=child, cache=cache, change=words, statement=f"no prediction: {refused}", refused=refused
+        )
+    figures = tuple(_figures(now, predicted))
+    return PredictedEffect(
+        cause=cause,
+        child=child,
+        cache=cache,
+        change=words if ordinary is None else f"{words} ({ordinary * 1e9:.0f} ns)",
+        statement=_statement(figures),
+        figures=figures,
+        confidence="low" if model.low_confidence else "medium",
+        intervals=model.rows,
+        notes=predicted.notes,
+    )
+
+
+def _in_words(effect: RemedyEffect) -> str:
+    gets = "" if effect.gets == (1.0, 1.0) else f"gets × {_range(*effect.gets)}"
+    hold = (
+        ""
+        if effect.hold == (1.0, 1.0)
+        else "held as briefly as the other children"
+        if effect.hold == "ordinary"
+        else f"hold × {_range(*effect.hold)}"
+    )
+    return ", ".join(part for part in (gets, hold) if part) or "nothing"
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:g}" if least == most else f"{least:g}–{most:g}"
+
+
+def _change(context: SignalContext, effect: RemedyEffect, child: int) -> tuple[LoadChange, float | None]:
+    """The change with its scatter, and the ordinary hold if that is its result."""
+    gets, gets_spread = middle(*effect.gets)
+    gets = max(gets, 1 / FARTHEST)
+    if effect.hold != "ordinary":
+        hold, hold_spread = middle(*effect.hold)
+        return LoadChange(gets=gets, hold=hold, gets_spread=gets_spread, hold_spread=hold_spread), None
+    ordinary, scatter = ordinary_hold(context, child)
+    return LoadChange(gets=gets, hold_seconds=ordinary, gets_spread=gets_spread, hold_spread=scatter), ordinary
+
+
+def _figures(now: LatchCounts, predicted: Prediction) -> list[PredictedFigure]:
+    rate = now.misses / now.seconds
+    misses = Estimate(
+        None if predicted.misses.value is None else predicted.misses.value * rate,
+        predicted.misses.low * rate,
+        predicted.misses.high * rate,
+    )
+    found = [
+        _figure("miss_ratio", "of gets", now.miss_ratio, predicted.miss_ratio),
+        _figure("misses_per_second", "1/s", rate, misses),
+    ]
+    if predicted.sleeps_per_second is not None:
+        found.append(_figure("sleeps_per_second", "1/s", now.sleeps / now.seconds, predicted.sleeps_per_second))
+    return found
+
+
+def _figure(name: str, unit: str, now: float, estimate: Estimate) -> PredictedFigure:
+    return PredictedFigure.model_validate(
+        {"name": name, "unit": unit, "now": now, "value": estimate.value, "low": estimate.low, "high": estimate.high}
+    )
+
+
+def _statement(figures: Sequence[PredictedFigure]) -> str:
+    missed = figures[0]
+    parts = [f"misses {predicted_share(missed.now, missed.value, missed.low, missed.high)} of gets"]
+    slept = next((figure for figure in figures if figure.name == "sleeps_per_second"), None)
+    if slept is not None:
+        parts.append(
+            predicted_sleeps(
+                slept.now, slept.high, missed.now >= (missed.high if missed.value is None else missed.value)
+            )
+        )
+    return "; ".join(parts)
+
+
+def score(effect: PredictedEffect, after: LatchCounts, made_at: datetime | None = None) -> PredictionScore | None:
+    """How a prediction stood to what was counted after the change; None where nothing was predicted.
+
+    Of sleeps only the bound is a promise: fewer are no failure.
+    """
+    promised = [
+        ScoredFigure(
+            name=figure.name,
+            unit=figure.unit,
+            before=figure.now,
+            low=figure.low if figure.name == "miss_ratio" else 0.0,
+            high=figure.high,
+            came=0.0,
+            inside=False,
+        )
+        for figure in effect.figures
+        if figure.name == "miss_ratio" or figure.name == "sleeps_per_second"
+    ]
+    return _scored(promised, after, effect.intervals, made_at, effect.child) if promised else None
+
+
+def scored_again(kept: PredictionScore, after: LatchCounts) -> PredictionScore:
+    """The same promise held against what is counted by now."""
+    return _scored(kept.figures, after, kept.intervals, kept.made_at, kept.child)
+
+
+def _scored(
+    promised: Sequence[ScoredFigure], after: LatchCounts, intervals: int, made_at: datetime | None, child: int | None
+) -> PredictionScore:
+    seen = {"miss_ratio": after.miss_ratio, "sleeps_per_second": after.sleeps / after.seconds}
+    figures = tuple(
+        each.model_copy(update={"came": seen[each.name], "inside": each.low <= seen[each.name] <= each.high})
+        for each in promised
+    )
+    held = all(figure.inside for figure in figures)
+    missed, *slept = figures
+    words = f"{percent(missed.came)} of gets missed where {percent(missed.low)} to {percent(missed.high)} was predicted"
+    for figure in slept:
+        words += f", {rough(figure.came)} sleeps a second where at most {rough(figure.high)} were"
+    made = "before" if made_at is None else f"at {made_at:%H:%M:%S} UTC"
+    return PredictionScore(
+        held=held,
+        statement=f"the prediction made {made} {'held' if held else 'failed'}: {words}",
+        intervals=intervals,
+        figures=figures,
+        made_at=made_at,
+        child=child,
+    )

@@ -8,10 +8,10 @@ the share of gets that miss is the utilisation with N − 1.
 Unless said otherwise times are seconds, and `ratio` is hold over think, S/Z.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import log
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,3 +212,243 @@ def budget_for(processes: int, ratio: float, beyond: float) -> float:
         longer = 0.0 if decay is None else decay.beyond(np.exp([middle]))[0]
         low, high = (middle, high) if longer > beyond else (low, middle)
     return float(np.exp((low + high) / 2))
+
+
+# The equilibrium of a latch: load and hold depend on each other, so the two are solved together.
+#
+# Arrays have one element per draw. Several loads that are solved at once have one row each.
+
+EQUILIBRIUM_ROUNDS = 60
+SETTLED = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class HoldDraws:
+    """Parameters of the hold. The utilisation is one number per load."""
+
+    hold: Array
+    utilisation: float | Array
+    exponent: Array
+    handoff: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Latches in equilibrium."""
+
+    gets_per_second: Array
+    miss_ratio: Array
+    utilisation: Array
+    """Per latch; of the most wanted one if they differ."""
+    hold: Array
+    """Seconds, handoff included."""
+    think: Array
+
+
+def settle(processes: int, think: Array, hold: HoldDraws, latches: int = 1, hottest: float | None = None) -> Settled:
+    """Gets and misses of N processes with this think time between gets. All times in seconds."""
+    share = 1 / latches if hottest is None else hottest
+    seconds = hold.hold.copy()
+    moving = np.ones((*seconds.shape[:-1], 1), dtype=bool)
+    for _ in range(EQUILIBRIUM_ROUNDS):
+        state = latch_state(processes, seconds / think, latches, hottest)
+        used = state.held * share
+        wanted = hold.hold * (used / hold.utilisation) ** hold.exponent * (1 + hold.handoff * state.miss_ratio)
+        apart = np.log(wanted / seconds)
+        seconds = seconds * np.where(moving, np.exp(0.7 * apart), 1.0)
+        moving &= np.abs(apart).max(axis=-1, keepdims=True) >= SETTLED  # a load that has settled does not change
+        if not moving.any():
+            break
+    state = latch_state(processes, seconds / think, latches, hottest)
+    return Settled(state.held / seconds, state.miss_ratio, state.held * share, seconds, think)
+
+
+def settle_both(
+    processes: int, thinks: tuple[Array, Array], holds: tuple[HoldDraws, HoldDraws], latches: int = 1
+) -> tuple[Settled, Settled]:
+    """Two loads of the same latches and processes, each as by `settle`, in half the time."""
+    drawn = (np.stack([getattr(hold, name) for hold in holds]) for name in ("hold", "exponent", "handoff"))
+    seconds, exponent, handoff = drawn
+    reference = np.array([[hold.utilisation] for hold in holds])
+    found = settle(processes, np.stack(thinks), HoldDraws(seconds, reference, exponent, handoff), latches)
+    first, second = (
+        Settled(found.gets_per_second[i], found.miss_ratio[i], found.utilisation[i], found.hold[i], found.think[i])
+        for i in (0, 1)
+    )
+    return first, second
+
+
+# Least squares for a handful of positive parameters, by Levenberg and Marquardt (SIAM J. Appl. Math. 11, 1963).
+
+STEP = 1e-5
+LONGEST_STEP = 1.0
+MOST_ROUNDS = 300
+SMALL_GAIN = 1e-9
+"""A step that reduces the squared error by less than this share gains nothing."""
+NOTHING_LEFT = 1e-20
+
+
+def fit_positive(residuals: Callable[[Array], Array], start: Sequence[float]) -> tuple[Array, Array]:
+    """Parameters with the least sum of squared residuals, and their residuals. Searches in logarithms."""
+    place = np.log(np.asarray(start, dtype=np.float64))
+    left = residuals(np.exp(place))
+    damping = 1e-2
+    for _ in range(MOST_ROUNDS):
+        slopes = _slopes(residuals, place, left)
+        square = slopes.T @ slopes
+        ridge = damping * np.diag(np.diag(square) + 1e-9)
+        step = np.clip(np.linalg.solve(square + ridge, -slopes.T @ left), -LONGEST_STEP, LONGEST_STEP)
+        there = residuals(np.exp(place + step))
+        gain = float(left @ left - there @ there)
+        if gain > 0:
+            place, left, damping = place + step, there, max(damping / 3, 1e-12)
+        else:
+            damping *= 4
+        if 0 < gain < SMALL_GAIN * float(left @ left) + NOTHING_LEFT or damping > 1e9:
+            break
+    return np.exp(place), left
+
+
+def _slopes(residuals: Callable[[Array], Array], place: Array, left: Array) -> Array:
+    columns = []
+    for index in range(len(place)):
+        moved = place.copy()
+        moved[index] += STEP
+        columns.append((residuals(np.exp(moved)) - left) / STEP)
+    return np.array(columns).T
+
+
+# Tables of partitions × batch: a structure split into PN latches, AN items moved per get.
+#
+# Each of N workers thinks Z = A + B/AN per unit of work (B is what a refill costs besides the latch) and needs D
+# seconds of latch
+# per unit, spread over PN latches. So the throughput is that of a closed network with demands D/PN. A get holds s0 +
+# s1·AN, which
+# makes D = s + c/AN per unit. If a larger batch costs more per item than it saves, D = c/AN + e·AN; with both, all
+# three terms.
+
+LEAST_CELLS = 4
+MOST_WORTH = 0.9
+"""Another term is kept only if it reduces the squared error by this share."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """One measured setting."""
+
+    partitions: int
+    batch: int
+    throughput: float
+    """Units of work per second."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemandTerms:
+    """Seconds per unit of work. An absent term is 0."""
+
+    think: float
+    """A."""
+    think_per_batch: float
+    """B."""
+    per_item: float
+    """s."""
+    per_batch: float
+    """c."""
+    growing: float
+    """e."""
+
+    def think_seconds(self, batch: int) -> float:
+        """Z = A + B/AN."""
+        return self.think + self.think_per_batch / batch
+
+    def latch_seconds(self, batch: int) -> float:
+        """D = s + c/AN + e·AN."""
+        return self.per_item + self.per_batch / batch + self.growing * batch
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFit:
+    """Terms that explain a table, and how well."""
+
+    terms: DemandTerms
+    processes: int
+    error: float
+    """Root mean square of ln(predicted/measured) over the fitted cells, per degree of freedom; 0 where cells equal terms."""
+    cells: int
+    most_batch: int
+    """Largest batch measured. There is no prediction beyond it."""
+    form: str
+    """The terms of D in words: `s + c/AN`, `c/AN + e·AN` or `s + c/AN + e·AN`."""
+
+    def throughput(self, partitions: int, batch: int) -> float:
+        """Units of work per second. ValueError for a batch larger than any measured."""
+        if batch > self.most_batch:
+            raise ValueError(
+                f"batch {batch} is beyond {self.most_batch}, the largest that was measured: measure it instead"
+            )
+        return table_throughput(self.terms, self.processes, partitions, batch)
+
+
+def table_throughput(terms: DemandTerms, processes: int, partitions: int, batch: int) -> float:
+    """Units of work per second of a closed network with these terms."""
+    demand = terms.latch_seconds(batch)
+    state = latch_state(processes, demand / terms.think_seconds(batch), partitions)
+    return float(state.held[0]) / demand
+
+
+FORMS: Mapping[str, tuple[bool, bool]] = {
+    "s + c/AN": (True, False),
+    "c/AN + e·AN": (False, True),
+    "s + c/AN + e·AN": (True, True),
+}
+"""Form of D → whether it has the terms s and e."""
+
+
+def fit_partitions(cells: Sequence[TableCell], processes: int, form: str | None = None) -> PartitionFit:
+    """The terms of a table. Without `form` the data choose. ValueError with fewer than LEAST_CELLS cells.
+
+    Four cells fit both two-term forms equally. Then s + c/AN is used, unless it makes the part per item longer than the part
+    per batch: the fixed part of a critical section is the longer one, so a cost that grows with the batch explains it better.
+    """
+    if len(cells) < LEAST_CELLS:
+        raise ValueError(
+            f"{len(cells)} cells cannot tell four terms: measure at least {LEAST_CELLS}, two batches × two partitions"
+        )
+    if len({cell.batch for cell in cells}) < 2 or len({cell.partitions for cell in cells}) < 2:
+        raise ValueError("the table varies only one of partitions and batch: measure at least two of each")
+    if form is not None:
+        return _fit(cells, processes, form)
+    plain, grown = _fit(cells, processes, "s + c/AN"), _fit(cells, processes, "c/AN + e·AN")
+    if len(cells) == LEAST_CELLS:
+        return grown if plain.terms.per_item > plain.terms.per_batch else plain
+    best = min((plain, grown), key=lambda fit: fit.error)
+    if len(cells) > LEAST_CELLS + 1:
+        full = _fit(cells, processes, "s + c/AN + e·AN")
+        best = min((best, full), key=lambda fit: fit.error)
+    return plain if plain.error * MOST_WORTH <= best.error else best
+
+
+def _fit(cells: Sequence[TableCell], processes: int, form: str) -> PartitionFit:
+    with_item, with_growth = FORMS[form]
+    partitions = np.array([float(cell.partitions) for cell in cells])
+    measured = np.log([cell.throughput for cell in cells])
+
+    def terms(values: Array) -> DemandTerms:
+        think, refill, fixed, *rest = (float(value) for value in values)
+        return DemandTerms(think, refill, rest.pop(0) if with_item else 0.0, fixed, rest.pop(0) if with_growth else 0.0)
+
+    def residuals(values: Array) -> Array:
+        own = terms(values)
+        demand = np.array([own.latch_seconds(cell.batch) for cell in cells])
+        think = np.array([own.think_seconds(cell.batch) for cell in cells])
+        apart: Array = np.log(latch_state(processes, demand / think, partitions).held / demand) - measured
+        return apart
+
+    best = max(cells, key=lambda cell: cell.throughput).throughput
+    worst = min(cells, key=lambda cell: cell.throughput).throughput
+    start = [processes / best, processes / best, 1 / worst]
+    start += [0.3 / best] * with_item + [0.03 / best] * with_growth
+    values, left = fit_positive(residuals, start)
+    freedom = len(cells) - len(start)
+    error = sqrt(float(left @ left) / freedom) if freedom > 0 else 0.0
+    return PartitionFit(terms(values), processes, error, len(cells), max(cell.batch for cell in cells), form)

@@ -3,12 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from collectors.model import spoken
-from rules.blockers import named_session
+from rules.base import Frozen
+from rules.blockers import ROW_CACHE_BLOCKERS, named_session
 from rules.chain_tree import ChainSession, HangVerdict, MissingFact, WaitChain
+from rules.context import Known, SignalContext
+from rules.explain.headline import EMERGENCY_NOTICE
 from rules.formatting import count
-from rules.frozen import Frozen
-from rules.hang_model import Blocker, Blockers
-from rules.waiters import within
+from rules.hang_model import Blocker, Blockers, LibraryCacheWait
+from rules.model import Figure, Step
+from rules.signals import SIGNALS, Subject
+from rules.waits import StillWaiting, within_cache
 
 NO_COMMAND = "No command to end a session"
 ACTION = "The one action, if the session cannot finish by itself"
@@ -76,9 +80,9 @@ def _holding(end: ChainSession, held: Blocker | None) -> str:
     if held is None or held.cache is None:
         what = "what the session before it waits for"
     elif held.object is not None:
-        what = f"{held.object} in {within(held.cache)}"
+        what = f"{held.object} in {within_cache(held.cache)}"
     else:
-        what = f"an entry of {within(held.cache)}"
+        what = f"an entry of {within_cache(held.cache)}"
     if end.holds == "unknown":
         return f"at the end; in which mode it holds {what} is not known"
     how = "exclusively" if end.holds == "exclusive" else "in share mode, since when is not known"
@@ -98,7 +102,7 @@ def _about(session: ChainSession) -> str:
 
 def _waiter(session: ChainSession) -> TreeLine:
     through = "" if session.certain else ", through sessions that are not known"
-    cache = "" if session.cache is None else f" on {within(session.cache)}"
+    cache = "" if session.cache is None else f" on {within_cache(session.cache)}"
     if session.alike > 1 or session.sid is None:
         longest = "" if session.waited_seconds is None else f", the longest for {spoken(session.waited_seconds)}"
         who = f"{count(session.alike)} session{'s' * (session.alike != 1)}"
@@ -188,3 +192,104 @@ def not_shown(found: Blockers) -> Iterator[str]:
 def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence[WaitChain]:
     """The trees that fit: one with an action first, then the largest."""
     return sorted(chains, key=lambda chain: (chain.action is None, -chain.waiting))[:most]
+
+
+# The session behind a hang in words: who, what, since when, what not to kill; and who waits in the library cache too.
+
+ACCOUNT_STATUS = 79
+LEFT_ALONE = "Kill no background process, and no waiting session: that frees nothing, and pools open new ones at once."
+APART = (
+    "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: the "
+    "end of one need not end the other."
+)
+
+
+def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) -> list[Step]:
+    """The step that says who holds it, since when, and what not to kill; and who waits in the library cache meanwhile."""
+    if found is None:
+        return []
+    sentences = [in_one_sentence(chain, found) for chain in shown_first(found.chains)]
+    sentences += [words for blocker in found.blockers[:MOST_TREES] if (words := entry_words(blocker))]
+    if found.unknown:
+        sentences.append(f"Nothing more is known: {found.unknown}.")
+    sentences.append(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
+    figures = tuple(
+        Figure(
+            name=f"held by session {blocker.sid}, at least",
+            value=blocker.held_at_least_seconds,
+            unit="s",
+            of=ROW_CACHE_BLOCKERS,
+        )
+        for blocker in found.blockers
+        if blocker.held_at_least_seconds is not None
+    )
+    step = Step(step="blocker", statement=" ".join(sentences), figures=figures)
+    beside = _library_cache(found, waiters)
+    return [step, Step(step="library cache", statement=beside)] if beside else [step]
+
+
+def _library_cache(found: Blockers, waiters: Sequence[StillWaiting]) -> str | None:
+    """Who waits in the library cache meanwhile. None if the look found nobody."""
+    if not found.library_cache:
+        return None
+    groups = [_library_cache_group(group) for group in found.library_cache]
+    return " ".join([f"At the look, {'; '.join(groups)}.", *_entangled(found, waiters), APART])
+
+
+def _library_cache_group(group: LibraryCacheWait) -> str:
+    has = "session" if group.sessions == 1 else "sessions"
+    sid, instance = (group.sid, group.instance) if group.final_sid is None else (group.final_sid, group.final_instance)
+    whom = "a session that Oracle does not name" if sid is None else f"session {sid}"
+    whom += "" if sid is None or instance is None else f" on instance {instance}"
+    what = f" (type {group.type})" if group.type and group.type != ACCOUNT_STATUS else ""
+    what = (
+        f" of an account (type {ACCOUNT_STATUS}: logons after failed passwords)" * (group.type == ACCOUNT_STATUS)
+        or what
+    )
+    since = f" for up to {spoken(group.longest_seconds)}" if group.longest_seconds >= 1 else ""
+    return f"{count(group.sessions)} {has} waited for {group.event}{what}{since}, behind {whom}"
+
+
+def _entangled(found: Blockers, waiters: Sequence[StillWaiting]) -> Iterator[str]:
+    """How the two waits are connected: one holder of both, or a circle."""
+    holders = {blocker.sid: blocker for blocker in found.blockers if blocker.sid is not None}
+    stuck = {waiter.sid for waiter in waiters}
+    both = sorted({sid for group in found.library_cache if (sid := group.final_sid) is not None and sid in holders})
+    for sid in both:
+        yield f"Session {sid} holds the entry of the row cache as well: both waits should end with it."
+    inside = [sid for sid, holder in holders.items() if (holder.waits_for or "").startswith("library cache")]
+    behind = sorted({sid for group in found.library_cache if (sid := group.sid) is not None and sid in stuck})
+    if inside and behind:
+        yield (
+            f"Session {behind[0]}, their blocker, waits for the row cache itself, and session {inside[0]}, which holds the "
+            "entry, waits in the library cache: a circle, of which Oracle ends one with ORA-00060 (row-cache-library-deadlock)."
+        )
+
+
+def entry_words(blocker: Blocker) -> str:
+    """The entry that a holder holds, by its key. Empty without a key."""
+    if blocker.key is None:
+        return ""
+    if blocker.object is not None:
+        confirmed = f" To confirm it: {blocker.object_query}." if blocker.object_query else ""
+        return f"The entry is {blocker.object} (key {blocker.key}; {blocker.object_rule}).{confirmed}"
+    hint = f"; readable in it: {blocker.key_text}" if blocker.key_text else ""
+    why = f" It stays raw: {blocker.object_rule}." if blocker.object_rule else ""
+    return f"The key of the entry is {blocker.key}{hint}.{why}"
+
+
+# Waits that are too long to be ordinary. They get a sentence even if they cost little.
+
+TOO_LONG_MS = 20.0
+"""An ordinary wait for a latch or mutex of the row cache takes 0.1 to 10 ms; the bound is our own."""
+
+
+def long_waits(context: SignalContext) -> Iterator[str]:
+    """Sentences about waits for the row cache that are too long for a dictionary look-up."""
+    for surface, name in (("latch", "average_latch_wait"), ("mutex", "average_mutex_wait")):
+        reading = SIGNALS[name].read(context, Subject()) if surface in context.surfaces else None
+        if isinstance(reading, Known) and reading.value >= TOO_LONG_MS:
+            yield (
+                f"a wait for a row cache {surface} lasts {reading.value:,.0f} ms on average ({reading.derivation}), longer than "
+                "any dictionary look-up takes: holders did not run; look at processors, a resource plan and paging"
+            )

@@ -1,24 +1,346 @@
 """The chain from the wait to the cause: one link each for the wait, its place, its cache, its holder, the signs and the cause."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from collectors.model import RESULT_CACHE_LATCH
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row, number
+from rules.base import Bound, UsualBetween
 from rules.baseline import UsualRange
-from rules.blockers import VIEW as BLOCKERS_VIEW
+from rules.blockers import ROW_CACHE_BLOCKERS as BLOCKERS_VIEW
 from rules.blockers import blockers_of
-from rules.bounds import Bound, UsualBetween
-from rules.chain import MOST_BARS, ChainBar, ChainLink
+from rules.cache_map import look_up
 from rules.context import SURFACE_EVENTS, SignalContext
-from rules.explanation.chain.caches import cache_link
-from rules.explanation.chain.places import holder_link, place_link
-from rules.explanation.hangs import hang_sentence
-from rules.explanation.wait_chain import entry_of, in_one_sentence
-from rules.formatting import measured, over, sentence, within
-from rules.hangs import VIEW, hanging
-from rules.impact import NOTICEABLE_SHARE
-from rules.model import Confidence, Evidence, Finding, Severity, Surface
+from rules.explain.blockers import entry_of, in_one_sentence
+from rules.explain.headline import hang_sentence
+from rules.explain.report import TO_NAME_IT
+from rules.formatting import function_of, measured, over, part_of, sentence, within
+from rules.miss_locations import mutex_shape_of, shape_of
+from rules.model import (
+    MOST_BARS,
+    ChainBar,
+    ChainLink,
+    Confidence,
+    EventFunnel,
+    Evidence,
+    Finding,
+    Severity,
+    Surface,
+    bars_of,
+)
 from rules.signals import SIGNALS
+from rules.waits import NOTICEABLE_SHARE, WAITING_SESSIONS, hanging
+
+# Which cache it is: the one the child guards, the one waiters name, or the cause's own by its share of the work.
+
+NO_CACHE = "an unknown cache"
+
+
+def cache_link(context: SignalContext, surface: Surface, top: Finding | None) -> ChainLink | None:
+    """The cache: the one the child guards, the one waiters name, or the cause's own if only the shares suggest it."""
+    if surface == "result-cache":
+        return None
+    if surface == "latch":
+        return _guarded_link(context, top)
+    return _named_link(context, surface, top)
+
+
+def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink | None:
+    guarded, doubt = context.hot, context.hot_spot.doubt
+    gets = context.by_name("gets")
+    total = sum(gets.values())
+    named = top.cache if top is not None and top.cache else context.hot_spot.cache
+    own = tuple(ref.parameter for ref in guarded.caches if ref.parameter) if guarded and not doubt else ()
+    if top is not None and top.cache and top.cache not in own:
+        own = tuple(top.cache.split("+"))
+    certain = bool(guarded) and doubt is None and (top is None or top.identity in ("read", "inferred", None))
+    if named is None:
+        return _unknown_cache(context, doubt)
+    here = sum(gets.get(cache, 0.0) for cache in own)
+    why = None if certain else _why_no_cache(context, doubt)
+    sign = top.sign("share_of_lookups") if top else None
+    return ChainLink(
+        kind="cache",
+        verb="which guards" if certain else "most likely for",
+        name=named,
+        code=True,
+        value=here / total if total and here else None,
+        unit="ratio",
+        of="gets",
+        numerator=here if total and here else None,
+        denominator=total or None,
+        counted="gets",
+        bars=bars_of(gets, total, own),
+        usual=sign.usual if sign else None,
+        bound=sign.bound if sign else None,
+        measured=f"{part_of(here, total)} dictionary gets are of {named}."
+        if total and here
+        else "Its gets are unknown.",
+        views=("x$kqrst", "v$rowcache") if certain and guarded and guarded.identity.name == "READ" else ("v$rowcache",),
+        caveat="The cache is inferred from the gets of the child: x$kqrst was not read."
+        if certain and guarded and guarded.identity.name == "INFERRED"
+        else None,
+        certain=certain,
+        unknown=None if why is None else why[0],
+        way_out=None if why is None else why[1],
+        sql=None if context.printed else _rowcache_sql(own, "gets"),
+    )
+
+
+def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -> ChainLink:
+    """The cache that waiters name. Without waiters the cause's own, by its share of the work."""
+    event = SURFACE_EVENTS[surface]
+    waiters = [waiter.cache for waiter in context.crowd.of(event)] if context.crowd else []
+    looked = f"met in {context.crowd.looks} looks" if context.crowd and waiters else "that hang"
+    if not waiters and context.look is not None:
+        waiters = [waiter.cache for waiter in hanging(context.look.of((surface,)))]
+    counted = {cache: float(times) for cache, times in Counter(sorted(waiters)).most_common()}
+    named = top.cache if top is not None and top.cache else next(iter(counted), None)
+    if named is None or named == "unknown":
+        return _unknown_cache(context, None)
+    own = tuple(named.split("+"))
+    here, total = sum(counted.get(cache, 0.0) for cache in own), float(len(waiters))
+    if not here:
+        return _likely_link(context, surface, named, own, top)
+    sign = top.sign("share_of_mutex_waiters" if surface == "mutex" else "share_of_lock_waiters") if top else None
+    return ChainLink(
+        kind="cache",
+        verb="for",
+        name=named,
+        code=True,
+        value=here / total,
+        unit="ratio",
+        of="waiters",
+        numerator=here,
+        denominator=total,
+        counted="waiters",
+        bars=bars_of(counted, total, own),
+        usual=sign.usual if sign else None,
+        bound=sign.bound if sign else None,
+        measured=f"{part_of(here, total)} waiters {looked} name {named} in P1.",
+        views=(WAITING_SESSIONS if looked == "that hang" else "v$session",),
+        sql=f"select p1 cache#, count(*) from v$session\n where state = 'WAITING' and event = '{event}' group by p1",
+    )
+
+
+def _likely_link(
+    context: SignalContext, surface: Surface, named: str, own: Sequence[str], top: Finding | None
+) -> ChainLink:
+    """A cache that no waiter names, by its share of the work that takes the mutex or the lock."""
+    column = "modifications" if surface == "lock" else "gets"
+    by_name = context.by_name(column)
+    total, here = sum(by_name.values()), sum(by_name.get(cache, 0.0) for cache in own)
+    why, way_out = _why_no_waiters(context, SURFACE_EVENTS[surface])
+    sign = top.sign("share_of_lookups") if top and surface == "mutex" else None
+    return ChainLink(
+        kind="cache",
+        verb="most likely for",
+        name=named,
+        code=True,
+        value=here / total if total and here else None,
+        unit="ratio",
+        of=column,
+        numerator=here if total and here else None,
+        denominator=total or None,
+        counted=column,
+        bars=bars_of(by_name, total, own),
+        usual=sign.usual if sign else None,
+        measured=f"{part_of(here, total)} {column} are of {named}." if total else f"Its {column} are unknown.",
+        views=("v$rowcache",),
+        certain=False,
+        unknown=f"what the waiters name: {why}",
+        way_out=way_out,
+        sql=None if context.printed else _rowcache_sql(own, column),
+    )
+
+
+def _why_no_waiters(context: SignalContext, event: str) -> tuple[str, str]:
+    if context.crowd is not None:
+        return f"no session waiting for {event} was met", context.busier
+    unknown = context.why_unknown("v$session")
+    return unknown.why, unknown.way_out
+
+
+def _why_no_cache(context: SignalContext, doubt: str | None) -> tuple[str, str]:
+    if doubt is not None:
+        return f"which cache the child guards: {doubt}", "compare x$kqrst with v$rowcache"
+    unknown = context.why_unknown("x$kqrst")
+    if context.printed:
+        child = context.hot_child
+        named = TO_NAME_IT if child is None else f"{sentence(look_up(child))}."
+        return "which cache the child guards: a report has no x$kqrst", named
+    return f"which cache the child guards: {unknown.why}", unknown.way_out
+
+
+def _unknown_cache(context: SignalContext, doubt: str | None) -> ChainLink:
+    why, way_out = _why_no_cache(context, doubt)
+    return ChainLink(
+        kind="cache",
+        verb="for",
+        name=NO_CACHE,
+        code=False,
+        value=None,
+        unit="ratio",
+        measured="The cache is unknown.",
+        certain=False,
+        unknown=why,
+        way_out=way_out,
+    )
+
+
+def _rowcache_sql(caches: Sequence[str], column: str) -> str:
+    names = ", ".join(f"'{cache}'" for cache in caches)
+    return (
+        f"select cache#, type, parameter, gets, getmisses, modifications, usage\n  from v$rowcache where parameter in ({names})\n"
+        f" order by {column} desc"
+    )
+
+
+# Where sessions wait, and what the holder does meanwhile: child latch, mutex location, miss location.
+
+NEARLY_ALL, MOST = 0.9, 0.5
+WHOLE_LATCH = "v$latch_misses does not separate children, so these are shares over the whole latch."
+EVERY_LOOKUP = "Every look-up by key passes here. The place shows that look-ups sleep, not which cause makes them."
+LOCATIONS_SQL = (
+    "select location, sleep_count\n  from v$latch_misses where parent_name = '{}'\n order by sleep_count desc"
+)
+
+
+def place_link(context: SignalContext, surface: Surface) -> ChainLink | None:
+    """The child latch with most of the sleeps, or the place where sessions sleep for a mutex."""
+    if surface == "latch":
+        return _child_link(context)
+    if surface == "mutex":
+        return _mutex_link(context)
+    return None
+
+
+def _child_link(context: SignalContext) -> ChainLink | None:
+    child, total = context.hot_child, context.children_sleeps
+    if child is None or not total:
+        return _unknown_child(context)
+    sleeps = context.delta.by_number("v$latch_children", "child#", "sleeps")
+    share = sleeps.get(child, 0.0) / total
+    return ChainLink(
+        kind="place",
+        verb=f"{_how_many(share)} on",
+        name=f"child latch {child}",
+        code=False,
+        value=share,
+        unit="ratio",
+        of="sleeps",
+        numerator=sleeps.get(child, 0.0),
+        denominator=total,
+        counted="sleeps",
+        bars=bars_of({f"child {number}": slept for number, slept in sleeps.items()}, total, (f"child {child}",)),
+        measured=f"Child {child} has {part_of(sleeps.get(child, 0.0), total)} sleeps.",
+        views=("v$latch_children",),
+        sql="select child#, gets, misses, sleeps\n  from v$latch_children where name = 'row cache objects'\n"
+        " order by sleeps desc",
+    )
+
+
+def _unknown_child(context: SignalContext) -> ChainLink | None:
+    """The link for an unknown child. None if no child slept."""
+    if context.children and context.children_sleeps is not None:
+        return None
+    why, way_out = "a report prints the latch as a whole", TO_NAME_IT
+    if not context.printed:
+        unknown = context.why_unknown("v$latch_children", "sleeps")
+        why, way_out = unknown.why, unknown.way_out
+    return ChainLink(
+        kind="place",
+        verb="on",
+        name="an unknown child latch",
+        code=False,
+        value=None,
+        unit="ratio",
+        of="sleeps",
+        measured=f"The hot child latch is unknown: {why}.",
+        views=("v$latch_children",),
+        certain=False,
+        unknown=f"which child latch: {why}",
+        way_out=way_out,
+    )
+
+
+def _mutex_link(context: SignalContext) -> ChainLink | None:
+    shape = mutex_shape_of(context)
+    if shape is None:
+        return None
+    rows = context.delta.rows("v$mutex_sleep")
+    places = summed((str(row.get("location")), number(row.get("sleeps")) or 0.0) for row in rows)
+    place, slept = next(iter(places.items()))
+    everyday = shape.fingerprint in (None, "normal")
+    return ChainLink(
+        kind="place",
+        verb="while looking up, in" if function_of(place) in ("kqrpre", "kqrget") else "in",
+        name=place,
+        code=True,
+        value=slept / shape.total,
+        unit="ratio",
+        of="sleeps",
+        numerator=slept,
+        denominator=shape.total,
+        counted="sleeps",
+        bars=bars_of(places, shape.total, (place,)),
+        measured=f"{part_of(slept, shape.total)} sleeps are here. {sentence(shape.meaning)}.",
+        views=("v$mutex_sleep",),
+        caveat=EVERY_LOOKUP if everyday else None,
+        sql=None
+        if context.printed
+        else "select location, sleeps, wait_time / 1e6 seconds\n  from v$mutex_sleep where mutex_type = 'Row Cache'\n"
+        " order by sleeps desc",
+    )
+
+
+def holder_link(context: SignalContext, surface: Surface, top: Finding | None) -> ChainLink | None:
+    """What the holder of a latch does while others sleep. Mutexes show only where sessions sleep, which the place has already."""
+    if surface not in ("latch", "result-cache"):
+        return None
+    latch = ROW_CACHE_LATCH if surface == "latch" else RESULT_CACHE_LATCH
+    rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == latch]
+    places = summed((str(row.get("location")), number(row.get("sleep_count")) or 0.0) for row in rows)
+    total = sum(places.values())
+    if not total:
+        return None
+    shape = shape_of(context) if surface == "latch" else None
+    place, slept = next(iter(places.items()))
+    signal = "share_of_holders" if surface == "latch" else "share_of_result_cache_holders"
+    sign = top.sign(signal) if top else None
+    return ChainLink(
+        kind="holder",
+        verb="held while searching, in" if shape and shape.fingerprint == "chain" else "held most often in",
+        name=place,
+        code=True,
+        value=slept / total,
+        unit="ratio",
+        of="holders",
+        numerator=slept,
+        denominator=total,
+        counted="sleeps",
+        usual=sign.usual if sign else None,
+        bound=sign.bound if sign else None,
+        bars=bars_of(places, total, (place,)),
+        measured=f"{part_of(slept, total)} sleeps in v$latch_misses had a holder here."
+        + (f" {sentence(shape.meaning)}." if shape else ""),
+        views=("v$latch_misses",),
+        caveat=WHOLE_LATCH if surface == "latch" else None,
+        sql=None if context.printed else LOCATIONS_SQL.format(latch),
+    )
+
+
+def summed(pairs: Iterable[tuple[str, float]]) -> Mapping[str, float]:
+    """Values by name, the largest first."""
+    sums: dict[str, float] = {}
+    for name, value in pairs:
+        sums[name] = sums.get(name, 0.0) + value
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _how_many(share: float) -> str:
+    return "nearly all" if share >= NEARLY_ALL else "mostly" if share >= MOST else "most often"
+
 
 TOLD = (
     "share_of_sleeps",
@@ -151,7 +473,7 @@ def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
         unit="sessions",
         measured=f"{sentence(said)}.",
         bars=tuple(ChainBar(label=f"session {waiter.sid}", value=waiter.seconds, hot=True) for waiter in longest),
-        views=(VIEW,),
+        views=(WAITING_SESSIONS,),
         caveat="v$system_event counts a wait only when it ends, so these waits are in no counter yet.",
         sql="select sid, serial#, event, p1, wait_time_micro / 1e6 seconds, final_blocking_session\n"
         f"  from v$session where state = 'WAITING' and event = '{name}'\n order by wait_time_micro desc",
@@ -234,3 +556,64 @@ def _of_sign(sign: Evidence, kind: Literal["sign", "cause"], verb: str, name: st
         measured=f"{sentence(sign.name)}: {measured(sign.value, sign.unit)}{counted}. {sentence(sign.because)}.",
         views=tuple(views.split(", ")),
     )
+
+
+# The funnel of the surface that costs most: how many requests found it taken, and how many of those slept.
+
+
+def funnel(context: SignalContext, findings: Sequence[Finding]) -> EventFunnel | None:
+    """For the first finding's surface, else for what guards the row cache here. None if nothing is known of it."""
+    surface = findings[0].surface if findings else _guard(context)
+    made = _BY_SURFACE[surface](context)
+    known = (made.requests, made.misses, made.sleeps, made.seconds_waited)
+    return None if all(value is None for value in known) else made
+
+
+def _guard(context: SignalContext) -> Surface:
+    return "mutex" if context.mechanism == "mutex" else "latch"
+
+
+def _latch(context: SignalContext) -> EventFunnel:
+    statistics = context.latch
+    return EventFunnel(
+        of=ROW_CACHE_LATCH,
+        requests=statistics.gets,
+        misses=statistics.misses,
+        sleeps=statistics.sleeps,
+        seconds_waited=context.surface_wait_seconds("latch"),
+    )
+
+
+def _result_cache(context: SignalContext) -> EventFunnel:
+    row: Row = next((row for row in context.delta.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH), {})
+    return EventFunnel(
+        of=RESULT_CACHE_LATCH,
+        requests=number(row.get("gets")),
+        misses=number(row.get("misses")),
+        sleeps=number(row.get("sleeps")),
+        seconds_waited=context.surface_wait_seconds("result-cache"),
+    )
+
+
+def _mutex(context: SignalContext) -> EventFunnel:
+    """Requests are the gets of all caches. Each takes a mutex, but no view counts how many found it taken."""
+    return EventFunnel(
+        of=SURFACE_EVENTS["mutex"],
+        requests=context.sum_of(context.delta.rows("v$rowcache"), "gets"),
+        misses=None,
+        sleeps=context.sum_of(context.delta.rows("v$mutex_sleep"), "sleeps"),
+        seconds_waited=context.surface_wait_seconds("mutex"),
+    )
+
+
+def _lock(context: SignalContext) -> EventFunnel:
+    return EventFunnel(
+        of=SURFACE_EVENTS["lock"],
+        requests=context.sum_of(context.delta.rows("v$rowcache"), "modifications"),
+        misses=None,
+        sleeps=context.delta.cell("v$system_event", "event", SURFACE_EVENTS["lock"], "total_waits"),
+        seconds_waited=context.surface_wait_seconds("lock"),
+    )
+
+
+_BY_SURFACE = {"latch": _latch, "mutex": _mutex, "lock": _lock, "result-cache": _result_cache}

@@ -1,23 +1,224 @@
 """The one sentence of a Diagnosis: what is wrong, where, and what it costs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from collectors.model import RESULT_CACHE_LATCH, Missing
+from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
-from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
-from rules.explanation.confirmation import speaks_against
-from rules.explanation.hangs import hang_sentence
-from rules.explanation.several import at_once, beside
-from rules.formatting import over, percent, sentence, within
-from rules.hangs import most_waited_for
-from rules.impact import IDLE_SESSIONS, NOTICEABLE_SHARE
-from rules.model import Confidence, Finding, Impact, Severity, Surface
-from rules.plausibility import contradictions
-from rules.troubles import TELLING, cost_is_open, row_cache_gate
-from rules.unseen import unseen_waiters
-from rules.waiters import MINIMUM_WAITERS
-from rules.weighing import OpenCause
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, contradictions
+from rules.formatting import count, over, part_of, percent, sentence, within
+from rules.formatting import number as spelled
+from rules.hang_model import WaitingGroup
+from rules.judge import OpenCause
+from rules.model import Confidence, Figure, Finding, Impact, Severity, Step, Surface, Trouble
+from rules.remedy import Confirmation
+from rules.resolve import SEVERAL_DOZEN, TELLING, cost_is_open, crowd_at_once, row_cache_gate, troubles, unseen_waiters
+from rules.waits import (
+    HANGING_SECONDS,
+    IDLE_SESSIONS,
+    MINIMUM_WAITERS,
+    NOTICEABLE_SHARE,
+    RESULT_CACHE,
+    WAITING_SESSIONS,
+    StillWaiting,
+    hanging,
+    most_waited_for,
+    severity_of,
+    within_cache,
+)
+
+# The address of the page for a hang. Every output that reports a hang links to it by this constant.
+
+EMERGENCY_PAGE = "docs/emergency.md"
+"""Relative to the root of the project."""
+EMERGENCY_NOTICE = f"Before anything is killed or restarted, collect what {EMERGENCY_PAGE} lists."
+"""One sentence to print beside a hang."""
+
+
+# The step of the confirming query: its text, its result and container, or what prevents it.
+
+
+def confirming_step(query: Confirmation) -> Step:
+    """The confirming query of the first finding."""
+    result = f"; the record has {record_of(query)}" if query.result is not None else ""
+    closed = f" It cannot run here: {query.obstacle}." if query.obstacle else ""
+    return Step(step="confirming query", statement=f"{query.sql}{result}.{closed} {query.reading}")
+
+
+def record_of(query: Confirmation) -> str:
+    """The result of the query, its container, and what it counted. A number that did not cover everything says so."""
+    names = f": {'; '.join(map(named, query.names))}" if query.names else ""
+    return f"{number_of(query)}{names}"
+
+
+def number_of(query: Confirmation) -> str:
+    """The result of the query and its container; why names are missing; and what an incomplete number does not prove."""
+    assert query.result is not None
+    seen = f" ({query.seen})" if query.seen else ""
+    unnamed = f", without names ({query.unnamed})" if query.unnamed else ""
+    missed = query.needs is not None and query.confirms is None
+    blind = "; that it misses the bound proves nothing, as other containers were not seen" if missed else ""
+    return f"{spelled(query.result)}{seen}{unnamed}{blind}"
+
+
+def speaks_against(finding: Finding) -> str | None:
+    """That the confirming query speaks against a finding, with its number. None if it does not."""
+    query = finding.confirm
+    if query is None or query.result is None or query.confirms is not False:
+        return None
+    return f"the confirming query speaks against it: {number_of(query)}"
+
+
+def named(row: Mapping[str, str | float | None]) -> str:
+    """A row of names: "APP ORDERS_SEQ cache_size 0, last_number 4,711". A number has the name of its column."""
+    words = [str(cell) for cell in row.values() if isinstance(cell, str)]
+    figures = [f"{name} {spelled(cell)}" for name, cell in row.items() if isinstance(cell, int | float)]
+    return " ".join([*words, ", ".join(figures)]).strip()
+
+
+# Sessions that hang, in the headline and as a step: how many, for which cache, how long, and what the counters show.
+
+EVERY: tuple[Surface, ...] = ("latch", "mutex", "lock", "result-cache")
+
+
+def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -> str | None:
+    """38 sessions have waited for dc_objects for up to 11 minutes; and what the counter shows. None if none hangs."""
+    stuck = hanging(context.look.of(surfaces)) if context.look else ()
+    named = most_waited_for(stuck)
+    if context.look is None or named is None:
+        return None
+    event, cache = named
+    alike = [waiter for waiter in stuck if (waiter.event, waiter.cache) == named]
+    most = f"up to {spoken(alike[0].seconds)}"
+    longest = f"for {most}"
+    where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else within_cache(cache)
+    counter = _counter(context, event)
+    if context.look.met > len(context.look.sessions):
+        many = (
+            f"{count(context.look.met)} sessions wait for the row cache, and of the {count(len(context.look.sessions))}"
+        )
+        return f"{many} longest waits {count(len(alike))} are for {where}, {longest}; {counter}"
+    waiting = [waiter for waiter in context.look.of(surfaces) if (waiter.event, waiter.cache) == named]
+    if len(waiting) > len(alike):
+        # Two counts that differ come with their sessions, so that readers need not guess.
+        those = f"{count(len(alike))} of them for {spoken(HANGING_SECONDS)} or longer"
+        return f"{count(len(waiting))} sessions wait for {where}, {those} and {most}; {counter}"
+    has = "session has" if len(alike) == 1 else "sessions have"
+    return f"{count(len(alike))} {has} waited for {where} {longest}; {counter}"
+
+
+def _counter(context: SignalContext, event: str) -> str:
+    """What v$system_event shows of it. That view counts a wait when it ends."""
+    rows = [row for row in context.delta.rows("v$system_event") if row.get("event") == event]
+    ended = [number(row.get("total_waits")) for row in rows]
+    if context.delta.basis.kind != "interval" or None in ended or not context.delta.rows("v$system_event"):
+        return "v$system_event counts a wait only when it ends"
+    waits = sum(wait or 0.0 for wait in ended)
+    if not waits:
+        return "no wait has finished, so v$system_event shows nothing"
+    return f"{count(waits)} other {'wait' if waits == 1 else 'waits'} for {event} finished meanwhile"
+
+
+def hang_step(context: SignalContext) -> Step | None:
+    """The step that says who hangs. None if no session hangs."""
+    sentence = hang_sentence(context)
+    if context.look is None or sentence is None:
+        return None
+    stuck = hanging(context.look.of(EVERY))
+    waiting = context.look.of(EVERY)
+    behind = _behind([waiter for waiter in waiting if waiter.event in {each.event for each in stuck}])
+    background = sum(1 for waiter in context.look.sessions if waiter.background)
+    also = f" {background} background process{'es' * (background > 1)} waits too." if background else ""
+    return Step(
+        step="waiting now",
+        statement=f"{sentence}.{behind}{also}",
+        figures=tuple(
+            figure
+            for group in waiting_groups(context)[:3]
+            for figure in (
+                Figure(name=f"waiting for {group.cache}", value=group.sessions, unit="sessions", of=WAITING_SESSIONS),
+                Figure(
+                    name=f"longest wait for {group.cache}", value=group.longest_seconds, unit="s", of=WAITING_SESSIONS
+                ),
+            )
+        ),
+    )
+
+
+def _behind(waiting: Sequence[StillWaiting]) -> str:
+    blockers = Counter(sorted(waiter.blocker for waiter in waiting if waiter.blocker))
+    if not blockers:
+        return " Oracle names no session that blocks them."
+    blocker, times = blockers.most_common(1)[0]
+    return f" {part_of(times, len(waiting))} ({percent(times / len(waiting))}) wait for session {blocker}."
+
+
+def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:
+    """Foreground sessions in the look of the poll, by event and cache, most first."""
+    if context.look is None:
+        return ()
+    grouped: dict[tuple[str, str], list[StillWaiting]] = {}
+    for waiter in context.look.of(EVERY):
+        grouped.setdefault((waiter.event, waiter.cache), []).append(waiter)
+    groups = [
+        WaitingGroup(
+            event=event,
+            cache=cache,
+            sessions=len(alike),
+            hanging=len(hanging(alike)),
+            longest_seconds=max(waiter.seconds for waiter in alike),
+        )
+        for (event, cache), alike in grouped.items()
+    ]
+    return tuple(sorted(groups, key=lambda group: (-group.hanging, -group.sessions, group.event, group.cache)))
+
+
+# Two troubles at once, in the headline and in the steps: the trouble beside the first finding.
+
+
+def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]:
+    """The troubles that the first finding does not explain."""
+    first = findings[0].cause if findings and findings[0].severity is not Severity.INFO else None
+    dear = [
+        trouble
+        for trouble in troubles(context, findings)
+        if (severity_of(trouble) or Severity.INFO).rank >= Severity.WARNING.rank
+    ]
+    if first is None:
+        spoken_of = next((trouble for trouble in dear if trouble.surface in ROW_CACHE_SURFACES), None)
+        return [trouble for trouble in dear if trouble is not spoken_of]
+    return [trouble for trouble in dear if first not in trouble.causes]
+
+
+def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
+    """The other troubles in a few words. None without any."""
+    names = [_told(trouble, findings) for trouble in others(context, findings)]
+    return f"beside it {' and '.join(names)}" if names else None
+
+
+def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:
+    event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
+    cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
+    what = f"{trouble.cache} ({event})" if trouble.cache else event
+    if trouble.share_of_db_time is None:
+        cost = f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"
+    else:
+        cost = f"costs {percent(trouble.share_of_db_time)}"
+    return f"{what} {cost}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
+
+
+def at_once(context: SignalContext) -> str | None:
+    """How many sessions waited in one look, if there are dozens."""
+    most = crowd_at_once(context)
+    return f"{most} sessions were met in one look" if most >= SEVERAL_DOZEN else None
+
+
+def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
+    """The context for the steps of a trouble: with its own child."""
+    return context if trouble.child is None else replace(context, focus=trouble.child)
+
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
 """The views without which a verdict on the row cache is incomplete."""

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Row, number
-from rules.context import SURFACE_EVENTS, SignalContext
+from rules.context import SURFACE_EVENTS, SignalContext, ratio
 from rules.formatting import count, counted, exact, over, percent, sentence
 from rules.miss_locations import shape_of
 from rules.model import Figure, Severity, Step
-from rules.statistics import ratio
 
 FEWEST_PER_GET, MOST_PER_GET = 0.9, 3.3
 """Possible latch gets per dictionary get: one for a subordinate, three for a parent, with a tenth of slack either way."""
@@ -106,7 +105,7 @@ class _Cell:
 
 
 WAITS = (_Cell("total_waits", "waits", "waits"), _Cell("time_waited_micro", "time waited", "s", 1e6))
-OWN_WAITS = (_Cell("total_waits_fg", "waits", "waits"), _Cell("time_waited_micro_fg", "time waited", "s", 1e6))
+FOREGROUND_WAITS = (_Cell("total_waits_fg", "waits", "waits"), _Cell("time_waited_micro_fg", "time waited", "s", 1e6))
 LATCH = (
     *(
         _Cell(column, column.replace("_", " "), column.replace("_", " "))
@@ -161,7 +160,7 @@ def _waits_of(context: SignalContext, row: Row, view: str) -> _Told:
     apart = "time_waited_micro_fg" in row
     if apart and "total_waits_fg" not in row:
         return _Told(f"{event} by background processes alone")
-    part = _row(event, row, OWN_WAITS if apart else WAITS, view)
+    part = _row(event, row, FOREGROUND_WAITS if apart else WAITS, view)
     share = ratio(context.waited_seconds((event,)), context.seconds_of("DB time"))
     # A printed wait of zero seconds is rounded.
     cost = f" ({percent(share, 2) if share else ROUNDED_AWAY} of DB time)" if share is not None and apart else ""

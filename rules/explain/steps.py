@@ -1,23 +1,175 @@
 """The first steps of the walk if no child latch is hot: row cache mutexes, row cache lock, result cache latch."""
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from collectors.model import (
+    LONG_WINDOW,
     RESULT_CACHE_LATCH,
     ROW_CACHE_LATCH,
     ROW_CACHE_LOCK_EVENT,
     ROW_CACHE_MUTEX_EVENT,
     Missing,
     Row,
+    long_window,
     number,
 )
-from rules.context import SignalContext
-from rules.explanation.report import NOTHING_TO_EXPLAIN, quiet
-from rules.formatting import count, over, percent, sentence
-from rules.hangs import VIEW, hanging
-from rules.misplaced import misplaced_sleeps
-from rules.miss_locations import mutex_shape_of
-from rules.model import Figure, Step
+from rules.blockers import blockers_of
+from rules.cache_map import look_up, why_not_inferred
+from rules.context import (
+    LOOKUPS,
+    MINIMUM_SLEEPS,
+    REMEMBER,
+    SURFACE_EVENTS,
+    Known,
+    SignalContext,
+    misplaced_notes,
+    misplaced_sleeps,
+    pdb_note,
+)
+from rules.explain.blockers import blocker_steps, long_waits
+from rules.explain.headline import confirming_step, focused, hang_step, others, speaks_against
+from rules.explain.report import NOTHING_TO_EXPLAIN, as_printed, guessed_cache, no_child, quiet
+from rules.formatting import count, counted, exact, over, part_of, percent, sentence, times
+from rules.miss_locations import mutex_shape_of, shape_of
+from rules.model import Figure, Finding, Step, WaiterGroup, WaiterTotal, WaiterTotals
+from rules.signals import SIGNALS, Subject
+from rules.waits import WAITING_SESSIONS, SampledWaiters, hanging
+
+# The first steps of the walk where child latches guard the row cache: hot child → cache → v$rowcache → miss location.
+
+
+def latch_steps(context: SignalContext) -> list[Step | None]:
+    """Hot child, cache, confirmation, miss location. None if there is nothing to say."""
+    return [_hot_child(context), _cache(context), _confirmation(context), _miss_location(context)]
+
+
+def _hot_child(context: SignalContext) -> Step:
+    total = context.children_sleeps
+    if total is None and context.printed:
+        return no_child(context)
+    if total is None:
+        unknown = context.why_unknown("v$latch_children", "sleeps")
+        return Step(step="hot child", statement=f"Cannot tell which child is hot: {unknown.why}. {unknown.way_out}")
+    if context.hot_child is None:
+        return Step(step="hot child", statement=f"No child of `row cache objects` slept {over(context.delta.basis)}.")
+    if total < MINIMUM_SLEEPS:
+        few = (
+            f"All children of `row cache objects` together slept {counted(total, 'times')} {over(context.delta.basis)}"
+        )
+        slept = Figure(name="sleeps of all children", value=exact(total), unit="sleeps", of="v$latch_children")
+        return Step(step="hot child", statement=f"{few}, too few to tell a hot one.", figures=(slept,))
+    row = next(row for row in context.children if row.get("child#") == context.hot_child)
+    sleeps = number(row.get("sleeps")) or 0.0
+    share = sleeps / total
+    latch = "" if row.get("latch#") is None else f" of latch# {row.get('latch#')}"
+    return Step(
+        step="hot child",
+        statement=f"Child {context.hot_child}{latch} (row cache objects) has {percent(share)} of the "
+        f"sleeps: {part_of(sleeps, total)}, {over(context.delta.basis)}.{_to_name_it(context)}",
+        figures=(
+            Figure(name="share of sleeps", value=share, unit="ratio", of="v$latch_children"),
+            Figure(name="sleeps of the child", value=exact(sleeps), unit="sleeps", of="v$latch_children"),
+            Figure(name="sleeps of all children", value=exact(total), unit="sleeps", of="v$latch_children"),
+        ),
+    )
+
+
+def _to_name_it(context: SignalContext) -> str:
+    """How to learn the cache of the child that a report names."""
+    if not context.printed or context.hot is not None or context.hot_child is None:
+        return ""
+    return f" To name its cache, {look_up(context.hot_child)}."
+
+
+def _cache(context: SignalContext) -> Step | None:
+    if context.printed and not context.children:
+        return guessed_cache(context)
+    if context.hot_child is None:
+        return None
+    guarded, names = context.hot, context.delta.read("v$rowcache")
+    if guarded is None:
+        kqrst = context.why_unknown("x$kqrst")
+        why = f"{kqrst.why}, and {why_not_inferred(context.delta)}" if context.latch.gets else kqrst.why
+        unknown = f"Cannot tell which cache child {context.hot_child} guards: {why}."
+        guess = guessed_cache(context) if context.printed else Step(step="cache", statement=kqrst.way_out)
+        return Step(step="cache", statement=f"{unknown} {guess.statement}", figures=guess.figures)
+    if doubt := context.hot_spot.doubt:
+        says = f"{'x$kqrst says' if guarded.identity.name == 'READ' else 'its gets fit'} {guarded.name or 'some cache'}"
+        return Step(
+            step="cache", statement=f"Cannot tell which cache child {guarded.child} guards: {says}, but {doubt}."
+        )
+    parents = [cache for cache in guarded.caches if cache.type == "PARENT"]
+    subordinates = [cache for cache in guarded.caches if cache.type != "PARENT"]
+    named = " and ".join(f"cache# {parent.cache_id} {parent.parameter or '(name unknown)'}" for parent in parents)
+    below = (
+        "parent only" if not subordinates else f"with {len(subordinates)} subordinate" + "s" * (len(subordinates) > 1)
+    )
+    how = {"READ": "read from x$kqrst of this instance", "INFERRED": "inferred from its gets by the load model"}
+    statement = f"Child {guarded.child} → {named}, {below} ({how[guarded.identity.name]})."
+    if isinstance(names, Missing):
+        statement += f" Cannot tell which cache that is by name: {names.why}. {names.way_out}"
+    figures = [Figure(name="cache id", value=parent.cache_id, unit="", of="x$kqrst") for parent in parents]
+    return Step(step="cache", statement=statement, figures=tuple(figures))
+
+
+def _confirmation(context: SignalContext) -> Step | None:
+    """The traffic of the hot child's caches in v$rowcache, or of the busiest cache if the child is unknown."""
+    if context.hot_spot.doubt or (context.children and context.children_sleeps is None):
+        return None  # the hot child or its cache is unknown, so there is nothing to confirm
+    total = context.sum_of(context.delta.rows("v$rowcache"), "gets")
+    if not total:
+        unknown = context.why_unknown("v$rowcache", "gets")
+        return Step(step="confirmation", statement=f"v$rowcache cannot confirm it: {unknown.why}. {unknown.way_out}")
+    rows = context.hot.rows if context.hot else ()
+    name = context.hot.name if context.hot else None
+    if not rows or name is None:
+        busiest = max(context.delta.rows("v$rowcache"), key=lambda row: (number(row.get("gets")) or 0.0, str(row)))
+        rows, name = (busiest,), f"{busiest.get('parameter')}, the busiest cache,"
+    gets = context.sum_of(rows, "gets")
+    if gets is None:
+        return Step(step="confirmation", statement=f"The gets of {name} are unknown.")
+    figures = [
+        Figure(name="share of dictionary gets", value=gets / total, unit="ratio", of="v$rowcache"),
+        Figure(name="gets", value=exact(gets), unit="gets", of="v$rowcache"),
+    ]
+    statement = (
+        f"{name} had {counted(gets, 'gets')} = {percent(gets / total)} of {count(total)} {over(context.delta.basis)}."
+    )
+    used = context.sum_of(rows, "usage")
+    if used is not None:
+        statement += f" It holds {counted(used, 'entries')}."
+        figures.append(Figure(name="entries used", value=exact(used), unit="entries", of="v$rowcache"))
+    index = SIGNALS["hold_anomaly_index"].read(context, Subject())
+    if isinstance(index, Known):
+        statement += f" A get of it sleeps {times(index.value)} as often as one of other caches ({index.derivation})."
+        figures.append(
+            Figure(name="hold anomaly index", value=index.value, unit="ratio", of="v$latch_children, v$rowcache")
+        )
+    return Step(step="confirmation", statement=statement, figures=tuple(figures))
+
+
+def _miss_location(context: SignalContext) -> Step | None:
+    shape = shape_of(context)
+    if shape is None:
+        unknown = context.why_unknown("v$latch_misses", "sleep_count")
+        if isinstance(context.delta.read("v$latch_misses"), Missing):
+            cure = f"{sentence(unknown.way_out)}." if context.printed else unknown.way_out
+            return Step(step="miss location", statement=f"No miss locations: {unknown.why}. {cure}")
+        return None
+    leading = list(shape.sleeps.items())[:3]
+    shares = " / ".join(f"{location} {percent(held / shape.total, 2)}" for location, held in leading)
+    named = f"{shape.fingerprint}: {shape.meaning}" if shape.fingerprint else shape.meaning
+    return Step(
+        step="miss location",
+        statement=f"Holders by location: {shares} of {count(shape.total)} sleeps ({named}). "
+        "v$latch_misses does not separate children, so these are shares over the whole latch.",
+        figures=tuple(
+            Figure(name=location, value=held / shape.total, unit="ratio", of="v$latch_misses")
+            for location, held in leading
+        ),
+    )
+
 
 NEARLY_ALL = 0.9
 """From this share of the changes on, a cache is the likely one behind the lock."""
@@ -149,7 +301,9 @@ def _named_by_the_look(met: list[str]) -> Step:
     return Step(
         step="cache",
         statement=f"Waiters name their cache in P1: {shares} of {len(met)} that hang.",
-        figures=tuple(Figure(name=cache, value=times / len(met), unit="ratio", of=VIEW) for cache, times in ranked),
+        figures=tuple(
+            Figure(name=cache, value=times / len(met), unit="ratio", of=WAITING_SESSIONS) for cache, times in ranked
+        ),
     )
 
 
@@ -253,3 +407,208 @@ def _result_cache_location(context: SignalContext) -> Step | None:
         f"{row.get('location')} {percent((number(row.get('sleep_count')) or 0.0) / total)}" for row in leading
     )
     return Step(step="miss location", statement=f"Holders by location: {shares} of {count(total)} sleeps.")
+
+
+# The walk of a DBA in words: what is hot → cache → v$rowcache → location → who → cause → query → remedy → references.
+
+FIRST_STEPS = {"latch": latch_steps, "mutex": mutex_steps, "lock": lock_steps, "result-cache": result_cache_steps}
+MOST_GROUPS = 20
+LARGEST_WAIT = "largest wait"
+LARGE = 0.05
+"""From this share of DB time on, a wait for something else gets a sentence."""
+
+
+def steps(context: SignalContext, findings: Sequence[Finding]) -> tuple[Step, ...]:
+    """The steps as far as they lead. The later ones belong to the first finding."""
+    surface = findings[0].surface if findings else context.costliest(context.surfaces)
+    chain = [
+        hang_step(context),
+        *blocker_steps(blockers_of(context), context.look.sessions if context.look else ()),
+        *FIRST_STEPS[surface](context),
+        as_printed(context),
+        _who(context),
+        _largest_wait(context),
+    ]
+    if findings:
+        chain += _remedy_steps(findings[0], context)
+    for trouble in others(context, findings):
+        chain += FIRST_STEPS[trouble.surface](focused(context, trouble))
+        explains = next((finding for finding in findings if finding.cause in trouble.causes), None)
+        chain += _remedy_steps(explains, context) if explains else []
+    return tuple(step for step in chain if step is not None)
+
+
+def groups(context: SignalContext) -> tuple[WaiterGroup, ...]:
+    """Sampled waiters by what they have in common, most first."""
+    crowd = context.crowd
+    if crowd is None or not crowd.waiters:
+        return ()
+    return tuple(
+        WaiterGroup(
+            event=group.event,
+            cache=group.cache,
+            sessions=times / crowd.looks,
+            share=times / len(crowd.waiters),
+            sql_id=group.sql_id or None,
+            module=group.module or None,
+            program=group.program or None,
+            container=group.container or None,
+            blocker=group.blocker or None,
+        )
+        for group, times in crowd.groups()[:MOST_GROUPS]
+    )
+
+
+def _largest_wait(context: SignalContext) -> Step | None:
+    """The wait with most of DB time, if it is not one of the row cache. Only some events are read."""
+    db_time = context.seconds_of("DB time")
+    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}
+    waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]
+    if not waits or not db_time:
+        return None
+    seconds, event = max(waits)
+    share = seconds / db_time
+    if event in SURFACE_EVENTS.values() or not LARGE <= share <= 1:
+        return None
+    return Step(
+        step=LARGEST_WAIT,
+        statement=f"Of the waits that are read the largest is {event}, {percent(share)} of DB time.",
+        figures=(Figure(name=event, value=share, unit="ratio", of="v$system_event"),),
+    )
+
+
+def _who(context: SignalContext) -> Step | None:
+    waiting = groups(context)
+    if not waiting or context.crowd is None:
+        return None
+    first = "; ".join(f"{percent(group.share)} {_identified(group)}" for group in waiting[:3])
+    looks = context.crowd.looks
+    return Step(
+        step="who",
+        statement=f"Of {len(context.crowd.waiters)} waiters met in {looks} looks at v$session: {first}.",
+        figures=tuple(
+            Figure(name=f"waiting for {group.cache}", value=group.sessions, unit="sessions on average", of="v$session")
+            for group in waiting[:3]
+        ),
+    )
+
+
+def _identified(waiter_group: WaiterGroup) -> str:
+    parts = [f"for {waiter_group.cache} ({waiter_group.event})"]
+    parts += [
+        f"{name} {value}" for name, value in (("SQL", waiter_group.sql_id), ("module", waiter_group.module)) if value
+    ]
+    parts += (
+        [f"program {waiter_group.program}"]
+        if waiter_group.program and waiter_group.program != waiter_group.module
+        else []
+    )
+    parts += [f"blocked by session {waiter_group.blocker}"] if waiter_group.blocker else []
+    return ", ".join(parts)
+
+
+def _remedy_steps(top: Finding, context: SignalContext) -> list[Step]:
+    sure = {"high": "High", "medium": "Medium", "low": "Low"}[top.confidence]
+    open_points = f" Not known: {'; '.join(top.unknown)}." if top.unknown else ""
+    by_cost = "" if context.gate_of((top.surface,)) is None else " by what the waits cost"
+    evidence = [
+        Step(
+            step="cause",
+            statement=f"{top.name} ({top.cause}), severity {top.severity}{by_cost}. {top.explanation} "
+            f"{sure} confidence.{open_points}",
+            figures=tuple(
+                Figure(name=evidence.signal, value=evidence.value, unit=evidence.unit, of=SIGNALS[evidence.signal].of)
+                for evidence in top.evidence
+            ),
+        )
+    ]
+    if top.confirm:
+        evidence.append(confirming_step(top.confirm))
+    against = speaks_against(top)
+    waits = f"Not yet, for {against}. If it is proven after all: " if against else ""
+    remedy = f"{waits}{top.remedy} Risk: {top.risk} Expected effect: {top.expected_effect}"
+    evidence.append(Step(step="remedy", statement=remedy))
+    if top.references:
+        evidence.append(
+            Step(
+                step="references",
+                statement="; ".join(_cited(reference.title, reference.url) for reference in top.references),
+            )
+        )
+    return evidence
+
+
+def _cited(title: str, url: str | None) -> str:
+    return f"{title} ({url})" if url else title
+
+
+# Who waits, as totals: by statement and by module, of all waiters in all looks.
+
+MOST = 10
+
+
+def waiter_totals(context: SignalContext) -> WaiterTotals | None:
+    """The totals. None without samples."""
+    crowd = context.crowd
+    if crowd is None:
+        return None
+    return WaiterTotals(
+        looks=crowd.looks,
+        waiters=len(crowd.waiters),
+        by_sql_id=_totals(crowd, (waiter.sql_id for waiter in crowd.waiters)),
+        by_module=_totals(crowd, (waiter.module for waiter in crowd.waiters)),
+    )
+
+
+def _totals(crowd: SampledWaiters, names: Iterable[str]) -> tuple[WaiterTotal, ...]:
+    counted = sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        WaiterTotal(name=name or None, waiters=times, share=times / len(crowd.waiters), sessions=times / crowd.looks)
+        for name, times in counted[:MOST]
+    )
+
+
+# The notes on a Delta beside its verdicts: assumptions, omitted counters, views that gave nothing.
+
+MINIMUM_MISSES = 100
+"""Views are read without a lock, so a few more misses than gets are not a contradiction."""
+
+
+def notes(context: SignalContext) -> tuple[str, ...]:
+    """Notes of the source, assumptions, disagreements of the map, impossible figures, omitted counters, refusals."""
+    readings = sorted(context.delta.readings.items())
+    assumed = [
+        f"assumed: {note}" for _, reading in readings if not isinstance(reading, Missing) for note in reading.notes
+    ]
+    refused = [
+        f"{reading.why}; {reading.way_out}"
+        for _, reading in readings
+        if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
+    ]
+    source = [REMEMBER] if context.printed else []
+    doubts = [str(disagreement) for disagreement in context.map.disagreements]
+    # A view with repeated rows is missing for that reason, so its note is among the refusals.
+    odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
+    misplaced = misplaced_notes(context.delta, context.mechanism)
+    own = (*source, *context.delta.notes, *pdb_note(context.delta), *_window(context), *misplaced)
+    return (*own, *assumed, *doubts, *implausible(context), *long_waits(context), *odd, *refused)
+
+
+def _window(context: SignalContext) -> tuple[str, ...]:
+    """That an average over hours hides short storms. The reader of a report says so itself."""
+    seconds = context.delta.basis.seconds or 0.0
+    return () if context.printed or seconds <= LONG_WINDOW else (long_window(seconds),)
+
+
+def implausible(context: SignalContext) -> tuple[str, ...]:
+    """Sentences about dictionary caches with more misses than look-ups, in the order of their names."""
+    sentences = []
+    for row in context.rowcache:
+        lookups, misses = number(row.get(LOOKUPS, row.get("gets"))), number(row.get("getmisses"))
+        if lookups is not None and misses is not None and misses > max(lookups, MINIMUM_MISSES):
+            words = "gets" if number(row.get("fastgets")) is None else "look-ups"
+            sentences.append(
+                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(lookups)} {words}, which is impossible: "
+                "do not rely on either number"
+            )
+    return tuple(sorted(sentences))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rules.bounds import meets
+from rules.base import meets
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
 from rules.model import Surface

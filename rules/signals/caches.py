@@ -4,9 +4,8 @@ Requests are counted in look-ups: gets and fastgets together. Gets alone are the
 """
 
 from collectors.model import SCRIPT, Missing
-from rules.context import MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
+from rules.context import LOOKUPS, MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
-from rules.lookups import LOOKUPS
 from rules.signals import Subject, signal
 
 MINIMUM_MODIFICATIONS = 20

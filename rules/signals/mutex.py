@@ -1,12 +1,15 @@
-"""Signals of who waits and where, on mutexes and on the row cache lock."""
+"""Signals of the row cache mutexes as a whole: how often and how long sessions sleep, and whether for one cache."""
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
-from rules.formatting import function_of, part_of
+from rules.formatting import count, function_of, part_of
 from rules.model import Surface
 from rules.signals import Subject, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
-from rules.waiters import MINIMUM_WAITERS, NOT_LISTED, Waiter
+from rules.signals.latch import time_of_a_sleep
+from rules.waits import MINIMUM_WAITERS, NOT_LISTED, Waiter
+
+# Signals of who waits and where, on mutexes and on the row cache lock.
 
 LISTED = "capture p1 of v$session and every row of v$rowcache as well"
 AGREEING = 5
@@ -110,3 +113,93 @@ def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalVa
 def lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
     return _event_share(context, ROW_CACHE_LOCK_EVENT)
+
+
+def _total(context: SignalContext, column: str) -> SignalValue:
+    """A column over all locations. Zero if the view was read and no session ever slept."""
+    rows = context.delta.rows("v$mutex_sleep")
+    total = context.sum_of(rows, column)
+    if total is not None:
+        return Known(total)
+    if not rows and not isinstance(context.delta.read("v$mutex_sleep"), Missing):
+        return Known(0.0, "no location of a row cache mutex has any")
+    return context.why_unknown("v$mutex_sleep", column)
+
+
+@signal(unit="sleeps", of="v$mutex_sleep", surface="mutex")
+def row_cache_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
+    """Sleeps on row cache mutexes."""
+    return _total(context, "sleeps")
+
+
+@signal(unit="ms", of="v$mutex_sleep", surface="mutex")
+def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex."""
+    sleeps, waited = _total(context, "sleeps"), _total(context, "wait_time")
+    if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
+        return sleeps if isinstance(sleeps, Unknown) else waited
+    enough = enough_sleeps(context, sleeps.value, "v$mutex_sleep")
+    if isinstance(enough, Unknown):
+        return enough
+    return Known(
+        waited.value / 1000 / sleeps.value,
+        f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps",
+        waited.value / 1000,
+        sleeps.value,
+    )
+
+
+@signal(unit="ratio", of="v$session", surface="mutex")
+def hottest_cache_share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the sampled waiters for row cache mutexes that name the same cache. Near 1 concentrated, below 0.5 diffuse."""
+    waiters = mutex_waiters(context)
+    if isinstance(waiters, Unknown):
+        return waiters
+    caches = [waiter.cache for waiter in waiters]
+    most = max(caches.count(cache) for cache in set(caches))
+    return Known(most / len(caches), f"{part_of(most, len(caches))} waiters", most, len(caches))
+
+
+# Signals of the length of one wait. Far above the ordinary length, the holder does not run.
+
+LONG_WAIT_MICRO = 1e6
+"""For waits of a second and more a few are enough, because no ordinary wait lasts so long."""
+
+
+def _average_wait(context: SignalContext, event: str) -> SignalValue:
+    """Milliseconds per wait for an event."""
+    row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), {})
+    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    if not row and context.delta.source == "views" and context.waited_seconds([event]) == 0:
+        return Unknown("v$system_event", f"no session waited for {event}", context.busier)
+    if waits is None or micro is None:
+        return context.why_unknown("v$system_event", "total_waits")
+    if waits < MINIMUM_WAITERS and (not waits or micro < waits * LONG_WAIT_MICRO):
+        why = f"too few events: {waits:.0f} waits for {event}, at least {MINIMUM_WAITERS} are needed"
+        return Unknown("v$system_event", why, context.busier)
+    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
+
+
+def _or(waited: SignalValue, slept: SignalValue) -> SignalValue:
+    """The average time of a wait; if it is unknown, that of one of its sleeps."""
+    return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited
+
+
+@signal(unit="ms", of="v$system_event", surface="lock")
+def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for row cache lock. Seconds mean that a holder keeps the entry during long work of its own."""
+    return _average_wait(context, ROW_CACHE_LOCK_EVENT)
+
+
+@signal(unit="ms", of="v$system_event", surface="mutex")
+def average_mutex_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for a row cache mutex, perhaps with many sleeps. Tens of milliseconds mean that holders do not run."""
+    waited = _average_wait(context, ROW_CACHE_MUTEX_EVENT)
+    return _or(waited, average_mutex_sleep(context, subject))
+
+
+@signal(unit="ms", of="v$system_event", surface="latch")
+def average_latch_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for `latch: row cache objects`. Tens of milliseconds mean that holders do not run."""
+    waited = _average_wait(context, SURFACE_EVENTS["latch"])
+    return _or(waited, time_of_a_sleep(context, context.latch_row))

@@ -7,11 +7,204 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from math import inf
 
-from collectors.model import ROW_CACHE_LOCK_EVENT, Missing
-from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
-from rules.formatting import part_of
-from rules.hangs import HANGING_SECONDS, VIEW, StillWaiting, hanging
-from rules.signals import Subject, certain, signal
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, Row, number
+from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown, no_share
+from rules.formatting import PER_WAITED, part_of
+from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
+from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
+from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
+from rules.waits import HANGING_SECONDS, MINIMUM_WAITERS, WAITING_SESSIONS, StillWaiting, hanging
+
+# Signals of what sessions did while they waited: the time of an activity includes the waits in it.
+#
+# Other work only makes these ratios larger, so a small one is certain to speak against a cause.
+
+
+def _time_to_waits(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
+    """Seconds of a statistic of v$sys_time_model per second lost on the cause's surfaces for its caches."""
+    spent, waited = context.seconds_of(statistic), context.hot_caches.waited_for(subject.surfaces, subject.caches)
+    if spent is None:
+        return context.why_unknown("v$sys_time_model", statistic)
+    if waited is None or context.lost.untold(subject.surfaces):
+        return context.why_unknown("v$system_event", "time_waited_micro")
+    if waited == 0:
+        return Unknown("v$system_event", "no session waited for the row cache", context.busier)
+    ratio = Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits", spent, waited)
+    if _parts_are_known(context, subject) or already_enough(ratio.value, subject.needs):
+        return ratio
+    return context.why_unknown("v$latch_children", "sleeps")  # for the waits of all caches it is at least this much
+
+
+def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
+    """Whether the capture shows which part of the sleeps on the latch belongs to some caches. If not, all count as theirs."""
+    names = context.hot_caches.waited_as(subject.caches)
+    if not names or "latch" not in subject.surfaces or "latch" not in context.surfaces or context.printed:
+        return True
+    return context.children_sleeps is not None and bool(context.map.guarding(names))
+
+
+@signal(
+    unit=PER_WAITED,
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of parsing for each second waited",
+)
+def parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent parsing per time waited for the cause's caches. Well below 1, the waits are not part of parsing."""
+    return _time_to_waits(context, subject, "parse time elapsed")
+
+
+@signal(
+    unit=PER_WAITED,
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of hard parsing for each second waited",
+)
+def hard_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent in hard parses per time waited for the cause's caches. Well below 1, the waits are not part of hard parses."""
+    return _time_to_waits(context, subject, "hard parse elapsed time")
+
+
+@signal(
+    unit=PER_WAITED,
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of failed parses for each second waited",
+)
+def failed_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent in parses that failed per time waited for the cause's caches."""
+    return _time_to_waits(context, subject, "failed parse elapsed time")
+
+
+@signal(
+    unit=PER_WAITED,
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of logging on for each second waited",
+)
+def connection_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent logging on and off per time waited for the cause's caches."""
+    return _time_to_waits(context, subject, "connection management call elapsed time")
+
+
+@signal(
+    unit=PER_WAITED,
+    of="v$sys_time_model, v$system_event",
+    diluted=("<=",),
+    called="time of fetching sequence ranges for each second waited",
+)
+def sequence_load_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent fetching ranges of sequence numbers per time waited for the cause's caches."""
+    return _time_to_waits(context, subject, "sequence load elapsed time")
+
+
+# Signals of trouble in the library cache, or beside a DDL, that looks like row cache trouble.
+
+LIBRARY_CACHE_LOCK = "library cache lock"
+
+
+@signal(unit="ratio", of="v$system_event, v$sys_time_model", called="library cache lock waits, share of DB time")
+def library_cache_lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of DB time waited for `library cache lock`."""
+    waited = context.waited_seconds((LIBRARY_CACHE_LOCK,))
+    return waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
+
+
+@signal(unit="ms", of="v$system_event")
+def average_library_cache_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for `library cache lock`. Seconds mean that a holder keeps it during a delay or its own work."""
+    row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == LIBRARY_CACHE_LOCK), {})
+    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    if waits is None or micro is None:
+        return context.why_unknown("v$system_event", "total_waits")
+    if waits < MINIMUM_WAITERS:
+        why = f"too few events: {waits:.0f} waits for {LIBRARY_CACHE_LOCK}, at least {MINIMUM_WAITERS} are needed"
+        return Unknown("v$system_event", why, context.busier)
+    return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
+
+
+@signal(unit="ratio", of="v$system_event", called="waits for the mutex of a cursor for each second of row cache waits")
+def cursor_mutex_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time waited for `cursor: mutex X`, per time waited for the row cache."""
+    return waits_to_row_cache(context, ("cursor: mutex X",))
+
+
+@signal(unit="ratio", of="v$system_event", called="waits for a place in a block for each second of row cache waits")
+def itl_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time waited for `enq: TX - allocate ITL entry`, per time waited for the row cache: inserts into the same blocks."""
+    return waits_to_row_cache(context, ("enq: TX - allocate ITL entry",))
+
+
+# Signals of the result cache latch, which has no wait event of its own and is not part of the row cache.
+
+
+def _latch(context: SignalContext) -> Row:
+    return next((row for row in context.delta.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH), {})
+
+
+def _listed(context: SignalContext, reading: SignalValue) -> SignalValue:
+    """The reading. If a report does not list the latch, that."""
+    rows = context.delta.rows("v$latch")
+    if isinstance(reading, Known) or not context.printed or not rows or _latch(context):
+        return reading
+    why = f"the report lists no {RESULT_CACHE_LATCH} (it lists latches with activity only)"
+    return Unknown("v$latch", why, context.busier)
+
+
+@signal(unit="sleeps", of="v$latch", surface="result-cache")
+def result_cache_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
+    """Sleeps on the result cache latch."""
+    sleeps = number(_latch(context).get("sleeps"))
+    return _listed(context, context.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps))
+
+
+@signal(
+    unit="ratio",
+    of="v$latch",
+    surface="result-cache",
+    called="gets that found the result cache latch busy",
+    share_of="gets",
+)
+def result_cache_miss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
+    """Misses per get of the result cache latch: how often it was busy at the first try."""
+    return _listed(context, misses_per_get(context, _latch(context)))
+
+
+@signal(unit="sleeps per miss", of="v$latch", surface="result-cache")
+def result_cache_sleeps_per_miss(context: SignalContext, subject: Subject) -> SignalValue:
+    """Sleeps per miss of the result cache latch: 0 means that spinning was always enough."""
+    return _listed(context, sleeps_of_a_miss(context, _latch(context)))
+
+
+@signal(unit="ms", of="v$latch", surface="result-cache")
+def average_result_cache_sleep(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average time of one sleep on the result cache latch. Far above 10 ms the host causes the wait."""
+    return _listed(context, time_of_a_sleep(context, _latch(context)))
+
+
+@signal(
+    unit="ratio", of="v$latch, v$sys_time_model", surface="result-cache", called="result cache waits, share of DB time"
+)
+def result_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of DB time slept for the result cache latch. Unknown inside a PDB."""
+    if context.inside_pdb:
+        return _listed(context, no_share())
+    waited = context.surface_wait_seconds("result-cache")
+    return _listed(context, waited_share_of_db_time(context, waited, "v$latch", "wait_time"))
+
+
+@signal(unit="ratio", of="v$latch_misses", surface="result-cache")
+def share_of_result_cache_holders(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the result cache latch's sleeps whose holder was at the location."""
+    rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == RESULT_CACHE_LATCH]
+    total = context.sum_of(rows, "sleep_count")
+    if total is None:
+        return context.why_unknown("v$latch_misses", "sleep_count")
+    enough = enough_sleeps(context, total, "v$latch_misses")
+    if isinstance(enough, Unknown):
+        return enough
+    here = sum(number(row.get("sleep_count")) or 0.0 for row in rows if row.get("location") == subject.location)
+    return Known(here / total, part_of(here, total), here, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +218,7 @@ class _Waiting:
 
 def _waiting(context: SignalContext, subject: Subject) -> _Waiting | Unknown:
     if context.look is None:
-        return context.why_unknown(VIEW)
+        return context.why_unknown(WAITING_SESSIONS)
     surfaces = subject.surfaces or ROW_CACHE_SURFACES
     met = [waiter for waiter in context.look.of(surfaces) if not subject.caches or waiter.cache in subject.caches]
     sure = tuple(waiter for waiter in met if waiter.kind_told)
@@ -36,11 +229,11 @@ def _waiting(context: SignalContext, subject: Subject) -> _Waiting | Unknown:
 def _told(context: SignalContext, subject: Subject, least: float, most: float, derivation: str = "") -> SignalValue:
     """The least possible value, if the missing part makes no difference to what the cause needs."""
     if least != most and not certain(least, most, subject.needs):
-        return context.why_unknown(VIEW, "wait of some sessions")
+        return context.why_unknown(WAITING_SESSIONS, "wait of some sessions")
     return Known(least, derivation)
 
 
-@signal(unit="sessions", of=VIEW, called="sessions that still wait")
+@signal(unit="sessions", of=WAITING_SESSIONS, called="sessions that still wait")
 def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
     """Sessions that still wait at the poll, on the cause's surfaces and for its caches if it names some."""
     waiting = _waiting(context, subject)
@@ -50,7 +243,7 @@ def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
     return _told(context, subject, least, least + waiting.perhaps)
 
 
-@signal(unit="s", of=VIEW, called="longest wait that has not ended")
+@signal(unit="s", of=WAITING_SESSIONS, called="longest wait that has not ended")
 def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValue:
     """Length of the longest wait that has not ended, on the cause's surfaces and for its caches."""
     waiting = _waiting(context, subject)
@@ -77,7 +270,9 @@ def average_finished_lock_wait(context: SignalContext, subject: Subject) -> Sign
     return Known(micro / waits / 1e6 if waits else 0.0, f"{waits:.0f} waits ended")
 
 
-@signal(unit="ratio", of=VIEW, called="sessions that wait for the same session", share_of="sessions that hang")
+@signal(
+    unit="ratio", of=WAITING_SESSIONS, called="sessions that wait for the same session", share_of="sessions that hang"
+)
 def share_behind_one_session(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the hanging sessions with a known blocker that wait for one and the same session."""
     waiting = _waiting(context, subject)
@@ -92,5 +287,5 @@ def share_behind_one_session(context: SignalContext, subject: Subject) -> Signal
         return _told(context, subject, most / of, (most + perhaps) / of, f"at least {part_of(most, of)} waiters")
     if not known:
         why = f"no session has waited {HANGING_SECONDS:.0f} s for a session that Oracle names"
-        return Unknown(VIEW, why, "ask who holds what they wait for: see the blockers of the diagnosis")
+        return Unknown(WAITING_SESSIONS, why, "ask who holds what they wait for: see the blockers of the diagnosis")
     return Known(most / known, f"{part_of(most, known)} waiters", most, known)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from rules.contention.processor import hold_seconds
-from rules.frozen import Frozen
+from rules.base import Frozen
+from rules.contention.holds import hold_seconds
 from rules.studies.table import BadStudy
 
 _LINE = re.compile(

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from rules.contention.partitions import LEAST_CELLS, PartitionFit, TableCell, fit_partitions
-from rules.frozen import Frozen
+from rules.base import Frozen
+from rules.contention.queue import LEAST_CELLS, PartitionFit, TableCell, fit_partitions
 from rules.studies.table import BadStudy, StudyColumn, rows
 
 COLUMNS = (

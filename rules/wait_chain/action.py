@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from collectors.model import Row, text
 from rules.chain_tree import ChainAction, ChainSession, MissingFact, WaitChain
 from rules.formatting import count
-from rules.wait_chain.graph import ChainGraph, SessionFacts
-from rules.wait_chain.kinds import kind_of, left_alone, process_name
-from rules.wait_chain.looks import first, whole
+from rules.wait_chain.graph import ChainGraph, SessionFacts, first, kind_of, left_alone, process_name, whole
 
 ABOUT = "select sid, serial#, type, program, username, state, event, blocking_instance, blocking_session from v$session"
 HOLDERS = (

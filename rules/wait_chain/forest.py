@@ -7,9 +7,18 @@ from typing import NamedTuple
 from collectors.model import number, text
 from rules.chain_tree import ChainSession, HangVerdict, WaitChain
 from rules.wait_chain.action import decided
-from rules.wait_chain.graph import ChainGraph, Edge, WaiterRows
-from rules.wait_chain.kinds import kind_of, process_name
-from rules.wait_chain.looks import ChainLooks, SessionKey, at, first, whole
+from rules.wait_chain.graph import (
+    ChainGraph,
+    ChainLooks,
+    Edge,
+    SessionKey,
+    WaiterRows,
+    at,
+    first,
+    kind_of,
+    process_name,
+    whole,
+)
 
 MOST_TREES = 10
 MOST_LISTED = 20

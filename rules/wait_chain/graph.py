@@ -3,14 +3,143 @@
 v$wait_chains, v$session and v$rowcache_parent may name different sessions. All are kept, and a disagreement becomes a sentence.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from collectors.model import ROW_CACHE_LOCK_EVENT, Row, number, text
-from rules.chain_tree import ChainSource, Holding
-from rules.wait_chain.looks import ChainLooks, SessionKey, at, whole
-from rules.waiters import unlisted
+from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
+from rules.chain_tree import ChainSource, Holding, SessionKind
+from rules.waits import unlisted
+
+# What a session is: a foreground session, a parallel slave, a job, or a background process, and why to leave those
+# alone.
+
+PROCESS = re.compile(r"\(([A-Z][A-Z0-9]{2,4})\)\s*$")
+SLAVE = re.compile(r"P[A-Z0-9]{3}")
+JOB = re.compile(r"J[A-Z0-9]{3}")
+NOT_TO_KILL = (
+    (
+        re.compile(r"LCK\d|LM[A-Z0-9]{1,2}"),
+        "the instance ends with it; it carries the locks of the cluster as a messenger; the holder is a session behind it, "
+        "mostly on another instance",
+    ),
+    (
+        re.compile(r"SMON"),
+        "the instance ends with it, and the transaction it rolls back starts over after a restart and holds the same locks again",
+    ),
+    (
+        re.compile(r"MMON|MMNL|M\d{3}"),
+        "Oracle restarts it, and the wait with it; if it keeps a lock for minutes, ask Oracle Support",
+    ),
+)
+"""Background processes by name, and why to leave each alone; see docs/emergency.md. Any other may end the instance."""
+
+
+def process(program: str | None) -> str:
+    """The name of a background process: LCK0 of `oracle@db1 (LCK0)`."""
+    return process_name(program) or "a background process"
+
+
+def process_name(program: str | None) -> str | None:
+    """The name of a process that Oracle starts, from the program of its session. None for a client."""
+    found = PROCESS.search(program or "")
+    return found[1] if found else None
+
+
+def left_alone(name: str) -> str:
+    """Why a background process of that name is never killed."""
+    return next((why for pattern, why in NOT_TO_KILL if pattern.fullmatch(name)), "the instance may end with it")
+
+
+def kind_of(row: Row, *, slave: bool = False) -> SessionKind | None:
+    """The kind of a session. None if it is unknown. `slave`: v$px_session has a coordinator for it.
+
+    A session of type USER in a process that Oracle starts, and that is neither slave nor job, is of no kind that may be ended.
+    """
+    of = text(row.get("type"))
+    if of == "BACKGROUND":
+        return "background"
+    program = text(row.get("program"))
+    if of != "USER" or program is None:
+        return None
+    name = process_name(program)
+    if slave or (name and SLAVE.fullmatch(name)):
+        return "parallel slave"
+    if name and JOB.fullmatch(name):
+        return "job"
+    return None if name else "foreground"
+
+
+# What the looks saw of a hang, in one value: the input of `rules.wait_chain.forest`.
+
+SessionKey = tuple[int | None, int]
+"""A session: number of its instance, None if unknown, and SID."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLooks:
+    """Rows as the views gave them. A view that was not read has no rows and is not in `read`."""
+
+    own: int | None
+    """Number of the polled instance."""
+    clustered: bool | None
+    """Whether it is one of a cluster. None if unknown."""
+    cache_of: Callable[[Row], str | None]
+    """The cache that a waiting session waits for; None if it does not wait for the row cache."""
+    waiters: Sequence[Row] = ()
+    """waiting_sessions: foreground and background sessions that wait for the row cache."""
+    met: int = 0
+    """How many there were, listed or not."""
+    holders: Sequence[Row] = ()
+    """row_cache_blockers: v$rowcache_parent with v$session, and sessions of other instances without an entry."""
+    sessions: Sequence[Row] = ()
+    """chain_sessions."""
+    chains: Sequence[Row] = ()
+    """v$wait_chains."""
+    hangs: Sequence[Row] = ()
+    """v$hang_info."""
+    hang_sessions: Sequence[Row] = ()
+    slaves: Sequence[Row] = ()
+    locks: Sequence[Row] = ()
+    jobs: Sequence[Row] = ()
+    transactions: Sequence[Row] = ()
+    read: frozenset[str] = field(default_factory=frozenset)
+    """The views that were read."""
+
+    def key(self, instance: Value, sid: Value) -> SessionKey | None:
+        """A session by what a row says. Outside a cluster every session is of the polled instance."""
+        of = whole(sid)
+        if of is None:
+            return None
+        at = whole(instance)
+        return (self.own if at is None and self.clustered is False else at, of)
+
+    def named(self, row: Row, kind: str) -> SessionKey | None:
+        """The session that a row of v$session names as `blocking` or `final_blocking`."""
+        return self.key(row.get(f"{kind}_instance"), row.get(f"{kind}_session"))
+
+    def here(self, row: Row) -> SessionKey | None:
+        """The session of a row without an instance, which is of the polled instance."""
+        return self.key(row.get("instance", self.own), row.get("sid"))
+
+
+def whole(value: Value) -> int | None:
+    """A whole number, None if it is none."""
+    known = number(value)
+    return None if known is None else int(known)
+
+
+def at(key: SessionKey) -> str:
+    """`312@1`, or `312` if the instance is unknown."""
+    instance, sid = key
+    return f"{sid}" if instance is None else f"{sid}@{instance}"
+
+
+def first(rows: Iterable[Row]) -> Row:
+    """The first row, empty without any."""
+    return next(iter(rows), {})
+
 
 HANGS_AFTER_MICRO = 10_000_000.0
 MODES: dict[int, Holding] = {3: "share", 5: "exclusive"}

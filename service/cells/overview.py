@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Severity
 from service.cells import promql
 from service.cells.engine import Engine, EngineAway, EngineSample

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rules.catalogue import catalogue
-from rules.cause import Cause
+from rules.cause import Cause, catalogue
 from rules.remedy import PLATFORMS, Platform, RemedyStep
 from service.cli.messages import fail
 from service.cli.terminal import show

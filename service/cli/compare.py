@@ -12,8 +12,8 @@ import typer
 
 from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
+from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
-from rules.comparison.model import Comparison
 from service.characters import visible_json
 from service.cli.messages import fail, say
 from service.cli.options import CONFIG, ConfigOption, StoreOption, settings_of

@@ -12,7 +12,7 @@ from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
 from collectors.poll import Grouping
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings, Settings
 from service.history.demo_marks import WHO

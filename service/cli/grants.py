@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from collectors.grants import confirming_script, grants_script, has_row_cache_latch, release_named
-from rules.catalogue import catalogue
-from rules.confirming_views import views_before_containers, views_since_containers
+from rules.cause import catalogue, views_before_containers, views_since_containers
 from service.cli.kinds import KIND_HELP, chosen_kind
 from service.cli.messages import fail
 

@@ -15,8 +15,8 @@ from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
-from rules.hangs import HANGING_SECONDS
-from rules.hangs import VIEW as WAITING_SESSIONS
+from rules.waits import HANGING_SECONDS
+from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 from service.characters import visible
 from service.config.settings import DatabaseSettings, Settings
 from service.state.board import MonitoredDatabase

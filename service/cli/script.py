@@ -7,8 +7,7 @@ import typer
 
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
-from rules.catalogue import catalogue
-from rules.cause import Cause
+from rules.cause import Cause, catalogue
 
 
 def script(

@@ -9,13 +9,11 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from rules.studies.claims import claim_of
 from rules.studies.cpu import CpuStudy, cpu_study
-from rules.studies.parallel import ParallelStudy, parallel_study
+from rules.studies.parallel import ParallelStudy, TimerStudy, parallel_study, timer_study
 from rules.studies.partitions import PartitionStudy, partition_study, setting_of
-from rules.studies.scaling import ScalingStudy, scaling_study
+from rules.studies.scaling import ScalingStudy, claim_of, scaling_study
 from rules.studies.table import BadStudy
-from rules.studies.timer import TimerStudy, timer_study
 from service.cli.messages import fail
 from service.render.study.cpu import cpu_page
 from service.render.study.page import StudyPage

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from collectors.errors import InputError
-from rules.contention.readings import NotPredictable
+from rules.contention.holds import NotPredictable
 from rules.formatting import rough
 from service.cli.compare import change_of, opened_store
 from service.cli.messages import fail

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from collectors.model import Delta, NotComparable
+from rules.comparison.changes import CameBack, Comparison
 from rules.comparison.compare import compare
-from rules.comparison.model import CameBack, Comparison
 from service.history.baselines import usual_at
 from service.state.episodes import Episode
 from service.state.window import Window

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from collectors.model import Delta
-from rules.catalogue import catalogue
-from rules.comparison.model import ChangeVerification, NotVerified
-from rules.comparison.verification import verified
-from rules.contention.readings import NotPredictable, counts_of
-from rules.contention.remedy import score, scored_again
+from rules.cause import catalogue
+from rules.comparison.changes import ChangeVerification, NotVerified
+from rules.comparison.compare import verified
+from rules.contention.holds import NotPredictable, counts_of
+from rules.contention.prediction import score, scored_again
 from rules.context import SignalContext
 from rules.formatting import sentence
-from rules.predicted import PredictionScore
+from rules.remedy import PredictionScore
 from service.history.comparison import GRACE, SPAN, CannotCompare, ComparedWindows, TooEarly, around, comparison
 from service.history.past_diagnosis import diagnosis_at
 from service.state.episodes import Episode, MarkVerdict

@@ -9,13 +9,17 @@ from math import exp
 from statistics import mean, pvariance
 
 from collectors.model import Delta, NotComparable
-from rules.contention.calibration import LatchModel, calibrate
-from rules.contention.change import LoadChange
-from rules.contention.holds import HANDOFF
-from rules.contention.prediction import UNCHANGED, Estimate, predict
-from rules.contention.processor import hidden_spin_share
-from rules.contention.readings import LatchCounts, NotPredictable, child_named, counts_of, processors
-from rules.contention.timer import fit_timed
+from rules.contention.holds import (
+    HANDOFF,
+    LatchCounts,
+    NotPredictable,
+    child_named,
+    counts_of,
+    fit_timed,
+    hidden_spin_share,
+    processors,
+)
+from rules.contention.prediction import UNCHANGED, Estimate, LatchModel, LoadChange, calibrate, predict
 from rules.context import SignalContext
 from rules.formatting import percent, predicted_share, predicted_sleeps
 from service.history.whatif_model import EstimateOut, SpinningOut, WhatIfIn, WhatIfOut

@@ -17,9 +17,9 @@ from collectors.model import Delta, NotComparable
 from collectors.reports.read import looks_like_report
 from collectors.reports.read import read as read_report
 from collectors.sqlplus import spool
+from rules.context import DeltaSource
 from rules.engine import cannot_tell, diagnose
 from rules.model import CANNOT_TELL, Diagnosis
-from rules.printed import DeltaSource
 from service.intake.archives import (
     LIMITS,
     Limits,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from collectors.model import ROW_CACHE_LATCH, Delta, NotComparable, Row, number
-from rules.frozen import Frozen
+from rules.base import Frozen
 
 MOST = 12
 """Bars of one chart. The others are too small to see."""

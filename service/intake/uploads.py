@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from rules.frozen import Frozen
+from rules.base import Frozen
+from rules.context import REMEMBER, DeltaSource
 from rules.model import Diagnosis
-from rules.printed import REMEMBER, DeltaSource
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.inputs import InputResults, diagnose_data
 from service.intake.report_figures import Bars, figures

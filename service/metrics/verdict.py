@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from rules.catalogue import catalogue
-from rules.cause import Cause
-from rules.explanation.confirmation import speaks_against
+from rules.cause import Cause, catalogue, hedged
+from rules.explain.headline import speaks_against
 from rules.model import Confidence, Diagnosis, Finding, Severity
-from rules.wording import hedged
 from service.metrics import verdicts
 from service.metrics.family import FamilySample, Labels
 from service.state import summary

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.formatting import percent
 from rules.model import Confidence, Severity
 from service.characters import visible

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rules.explanation.steps import LARGEST_WAIT
+from rules.context import REMEMBER
+from rules.explain.steps import LARGEST_WAIT
 from rules.formatting import sentence
 from rules.model import Diagnosis, Finding, Severity, Step, Undetermined
-from rules.printed import REMEMBER
 from service.intake.inputs import DiagnosedInput
 from service.render.parts import (
     EFFECT,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rules.comparison.model import Comparison, FigureChange, Side
+from rules.comparison.changes import Comparison, FigureChange, Side
 from rules.formatting import percent, rough
 from service.characters import visible
 from service.render.markdown import inline, row

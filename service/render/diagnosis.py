@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.formatting import compared, sentence
-from rules.grades import FOUNDED_ON
 from rules.miss_locations import merely_fits
 from rules.model import Diagnosis, Finding
-from rules.query import Texts
+from rules.remedy import Texts
 from service.characters import visible
 from service.intake.inputs import DiagnosedInput
 from service.render.brief import BLOCKER, brief

@@ -6,12 +6,12 @@ from contextvars import ContextVar
 from textwrap import wrap
 
 from collectors.model import Basis, Delta
+from rules.base import FOUNDED_ON
 from rules.context import SignalContext
-from rules.explanation.confirmation import confirming_step, speaks_against
+from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
-from rules.grades import FOUNDED_ON
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Step
-from rules.predicted import NOT_TIME, PredictedEffect
+from rules.remedy import NOT_TIME, PredictedEffect
 from service.intake.inputs import DiagnosedInput
 
 COLUMNS = 100

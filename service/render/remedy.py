@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from rules.query import Texts
-from rules.remedy import PLATFORMS, PlatformStep, RemedyStep, where
+from rules.remedy import PLATFORMS, PlatformStep, RemedyStep, Texts, where
 from service.render.markdown import inline
 from service.render.parts import wrapped
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from collectors.model import Delta
-from rules.explanation.confirmation import speaks_against
+from rules.explain.headline import speaks_against
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity
 from rules.remedy import where
-from rules.trends.same_interval import same_interval
+from rules.trends import same_interval
 from service.intake.inputs import DiagnosedInput
 from service.render.parts import nothing_judged, why_low, wrapped
 from service.render.summary import HEADINGS, SummaryGroup, lines, troubles, worst_first

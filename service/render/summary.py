@@ -9,7 +9,7 @@ from itertools import combinations
 from collectors.model import Delta, Value
 from rules.formatting import percent
 from rules.model import CANNOT_TELL, Diagnosis, DiagnosisBasis, Finding, Severity
-from rules.trends.series import ReportSeries, series
+from rules.trends import ReportSeries, series
 from service.intake.inputs import DiagnosedInput
 
 HEADINGS = ("file", "state", "DB time lost", "cause", "cache", "confidence", "period", "database")

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from collectors.emergency import EMERGENCY_NOTICE
 from rules.chain_tree import WaitChain
-from rules.explanation.blockers import LEFT_ALONE, entry_words
-from rules.explanation.wait_chain import (
+from rules.explain.blockers import (
     ACTION,
+    LEFT_ALONE,
     entry_of,
+    entry_words,
     heading,
     not_shown,
     queries,
@@ -17,6 +17,7 @@ from rules.explanation.wait_chain import (
     tree,
     why_no_command,
 )
+from rules.explain.headline import EMERGENCY_NOTICE
 from rules.hang_model import Blockers
 from service.render.markdown import inline
 from service.render.parts import wrapped

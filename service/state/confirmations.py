@@ -9,7 +9,7 @@ from collectors.model import ConfirmationResult
 from collectors.ondemand.check import counted, first_names
 from collectors.poll import Connection
 from rules.cause import Cause
-from rules.confirming import missing_grant
+from rules.judge import missing_grant
 
 VALID_SECONDS = 3600.0
 """A result is valid for the current trouble this long, and never across a restart."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from rules.catalogue import catalogue
-from rules.explanation.confirmation import speaks_against
-from rules.impact import severity_of
-from rules.lasting import WaitsLeft
+from rules.base import WaitsLeft
+from rules.cause import catalogue
+from rules.explain.headline import speaks_against
 from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, Trouble
-from rules.predicted import PredictionScore
+from rules.remedy import PredictionScore
+from rules.waits import severity_of
 
 OPEN_AFTER = 2
 CLOSE_AFTER = 3

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from collectors.model import Snapshot
-from rules.explanation.headline import NO_CAUSE, NONE_JUDGED
+from rules.base import Confidence, Easing, LastingTrouble, Severity, State
+from rules.explain.headline import NO_CAUSE, NONE_JUDGED
 from rules.formatting import within
-from rules.grades import Confidence, Severity, State
 from rules.hang_model import WaitingGroup
-from rules.hangs import SURFACE_OF
-from rules.lasting import Easing, LastingTrouble
 from rules.model import Diagnosis, Finding, Surface
+from rules.waits import SURFACE_OF
 from service.state.episodes import Episode, own_waits, waits_left
 
 NOTHING_TO_DO = "Nothing to do"

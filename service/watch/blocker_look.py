@@ -11,8 +11,8 @@ from collectors.errors import SessionError
 from collectors.model import Missing, Reading, Rows, Snapshot, number
 from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
 from collectors.poll import Connection
-from rules.hangs import HANGING_SECONDS
 from rules.model import Diagnosis
+from rules.waits import HANGING_SECONDS
 from service.config.audit import Audit
 
 log = logging.getLogger("latchscope.loop")

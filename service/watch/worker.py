@@ -10,7 +10,7 @@ from collectors.errors import CredentialError, SessionError, SessionKept, Statem
 from collectors.model import number
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, Grouping
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Severity
 from service.config.audit import Audit
 from service.state import confirmations

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from rules.grades import State
+from rules.base import State
 from rules.model import Impact
 from service.history.fleet_past import FleetPast, MarkOutcome
 from service.state.board import MonitoredDatabase

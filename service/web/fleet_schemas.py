@@ -4,9 +4,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field, computed_field
 
+from rules.base import Confidence, Easing, Severity, State
 from rules.cause import Cause
-from rules.grades import Confidence, Severity, State
-from rules.lasting import Easing
 from rules.model import Impact, Surface
 from rules.remedy import paragraph, risks
 from service.history.fleet_past import Outcome

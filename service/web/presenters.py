@@ -7,13 +7,11 @@ from datetime import datetime
 from collectors.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from collectors.ondemand.holders import Held, HolderProfile
+from rules.base import ChangeMade, Easing, LastingTrouble
 from rules.cache_map import CacheMap
-from rules.context import SignalContext
+from rules.context import LOOKUPS, SignalContext, latch_statistics, ratio
 from rules.engine import cannot_tell
-from rules.lasting import ChangeMade, Easing, LastingTrouble
-from rules.lookups import LOOKUPS
 from rules.model import Diagnosis, DiagnosisBasis
-from rules.statistics import latch_statistics, ratio
 from service.history.comparison import GRACE
 from service.history.past_diagnosis import diagnosis_at
 from service.state.board import MonitoredDatabase

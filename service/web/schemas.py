@@ -9,7 +9,7 @@ from collectors.model import NamedRow
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS
 from rules.baseline import UsualRange
 from rules.model import CacheRef, DiagnosisBasis, Severity
-from rules.predicted import PredictionScore
+from rules.remedy import PredictionScore
 from service.intake.uploads import ReportPart
 
 

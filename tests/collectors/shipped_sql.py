@@ -15,8 +15,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from collectors.grants import KQRST_COLUMNS
 from collectors.release import parts
-from rules.catalogue import LOADER
-from rules.cause import Cause
+from rules.cause import LOADER, Cause
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 VERSIONS = {

@@ -11,8 +11,8 @@ from collectors.ondemand import blockers, chains, holders
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.registry import collectors, groups
 from collectors.release import parts, text_for
-from rules.catalogue import catalogue as causes
 from rules.cause import Cause, Releases
+from rules.cause import catalogue as causes
 from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
 from tests.collectors.sqlplus.sqlplus_standin import parsed
 from tests.each import each

@@ -24,7 +24,7 @@ from collectors.ondemand.sampling import Burst
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from collectors.poll import Grouping, poll
 from collectors.registry import collectors, groups
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.engine import diagnose
 from tests.live.questions import ACCEPTED
 

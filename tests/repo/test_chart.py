@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rules.catalogue import LOADER
+from rules.cause import LOADER
 from service.config.sources import read
 from tests.repo.manifests import refused
 

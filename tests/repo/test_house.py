@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from collectors.registry import collectors
-from rules.catalogue import HOME, catalogue
+from rules.cause import HOME, catalogue
 from rules.signals import SIGNALS
 from service.metrics.families import FAMILIES
 from tests.each import each
@@ -21,7 +21,7 @@ FLOORS = ("collectors", "rules", "service")
 MODULES = sorted(path.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
 MOST_LINES = 800
 SHORT = 60
-MOST_SHORT_FILES = 101
+MOST_SHORT_FILES = 72
 """Files below SHORT lines that are no view. The number may only fall."""
 
 

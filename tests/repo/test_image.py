@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from tests.each import each
 from tests.ports import free_port
 from tests.repo.processes import eventually, fetch, fetch_json, running

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from rules.catalogue import LOADER
+from rules.cause import LOADER
 from service.config.sources import read
 from tests.each import each
 from tests.repo.manifests import refused

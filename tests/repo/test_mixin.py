@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rules.catalogue import LOADER
+from rules.cause import LOADER
 from tests.repo.processes import need
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue, hedged
 from rules.model import Confidence
-from rules.wording import hedged
 from tests.repo.processes import need
 from tests.repo.test_prometheus import RULE_FILES, read, write_rules
 from tests.service.stage import Client, Stage

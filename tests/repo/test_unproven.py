@@ -12,7 +12,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from tests.each import each
 from tests.live.questions import QUESTIONS
 from tests.paths import ROOT

@@ -16,10 +16,10 @@ from pydantic import Field
 
 from collectors.model import Basis, Changes, ConfirmationResult, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
-from rules.catalogue import HOME, LOADER
+from rules.base import Frozen
+from rules.cause import HOME, LOADER
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.frozen import Frozen
 from rules.model import Confidence, Diagnosis, Severity
 from tests.rules.case_rows import followed, merged, naming, ordinary
 from tests.rules.case_waiters import StillWaiting, Waiters, looked, sampled

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from collectors.demo.load import address
 from collectors.model import Changes, Delta, Row
-from rules.frozen import Frozen
+from rules.base import Frozen
 
 LOOKS = 10
 EXCLUSIVE, SHARE = 5, 3

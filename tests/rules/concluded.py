@@ -5,15 +5,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from collectors.model import Changes, Delta, Row, Value
-from rules.catalogue import catalogue
-from rules.context import SignalContext
+from rules.cause import catalogue
+from rules.context import LOOKUPS, SignalContext, gaps_of, lookups_of
 from rules.engine import severity_by_cost
-from rules.finding import ranked
-from rules.judging import judge
-from rules.lookups import LOOKUPS, lookups_of
+from rules.judge import judge, ranked
 from rules.model import Diagnosis, Finding, RuledOut, Severity
-from rules.nameless import gaps_of
-from rules.weighing import weighed
+from rules.resolve import weighed
 
 JUDGED = {name: cause for name, cause in catalogue().items() if not cause.handbook}
 

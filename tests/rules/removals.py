@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from collectors.model import Changes, Delta, Row, Value, unread
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Finding, RuledOut, Severity
 from tests.rules.case_files import Told
 from tests.rules.concluded import Concluded

@@ -11,9 +11,9 @@ from itertools import islice
 import pytest
 
 from collectors.model import Changes, Delta, Row
+from rules.context import gaps_of
 from rules.engine import diagnose
 from rules.model import Impact, Severity
-from rules.nameless import gaps_of
 from tests.each import each
 from tests.rules.case_files import Told, all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.concluded import Concluded, concluded, watched

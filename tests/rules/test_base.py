@@ -1,6 +1,11 @@
 """Bounds: comparisons as causes write them, as operator and number."""
 
-from rules.bounds import Bound, bound_of, meets
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import ValidationError
+
+from rules.base import Bound, Confidence, Easing, Frozen, Severity, bound_of, meets, worst
 from tests.each import each
 
 
@@ -25,3 +30,43 @@ def test_bound_is_operator_and_number_and_none_of_what_is_no_comparison() -> Non
     assert bound_of("<= 1e-3") == Bound(operator="<=", value=0.001)
     assert bound_of("12.2 to the newest") is None
     assert bound_of("not >= 0.3") is None
+
+
+def test_severities_and_confidences_are_ordered() -> None:
+    assert [one.rank for one in Severity] == [0, 1, 2, 3]
+    assert [str(one) for one in Severity] == ["info", "notice", "warning", "critical"]
+    assert [one.rank for one in Confidence] == [0, 1, 2]
+
+
+def test_at_most_is_the_lower_of_two() -> None:
+    assert Severity.CRITICAL.at_most(Severity.INFO) is Severity.INFO
+    assert Severity.NOTICE.at_most(Severity.CRITICAL) is Severity.NOTICE
+
+
+def test_worst_of_none_is_info() -> None:
+    assert worst([]) is Severity.INFO
+    assert worst([Severity.NOTICE, Severity.CRITICAL, Severity.INFO]) is Severity.CRITICAL
+
+
+class Point(Frozen):
+    """A value."""
+
+    x: int
+
+
+def test_frozen_refuses_changes() -> None:
+    point = Point(x=1)
+    with pytest.raises(ValidationError, match="frozen"):
+        point.x = 2  # type: ignore[misc]
+
+
+def test_frozen_refuses_members_it_does_not_know() -> None:
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        Point.model_validate({"x": 1, "y": 2})
+
+
+def test_easing_takes_no_members_it_does_not_know() -> None:
+    members = {"cause": "undo-segments", "name": "Too many undo segments", "cache": None, "until": datetime.now(UTC)}
+    assert Easing.model_validate(members).cache is None
+    with pytest.raises(ValidationError):
+        Easing.model_validate(members | {"since": None})

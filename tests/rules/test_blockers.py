@@ -12,7 +12,7 @@ from rules.blockers import process, readable
 from rules.hang_model import Blocker, Blockers
 from rules.model import Diagnosis
 from tests.each import each
-from tests.rules.test_hangs import SECONDS, judged, snapshot, waiters
+from tests.rules.test_waits import SECONDS, judged, snapshot, waiters
 
 HOLDER: Row = {
     "cache#": 8,

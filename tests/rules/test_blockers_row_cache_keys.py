@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.row_cache_keys import NUMBERED, read_key
+from rules.blockers import NUMBERED, read_key
 from tests.each import each
 
 

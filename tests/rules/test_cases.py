@@ -6,11 +6,9 @@ from itertools import chain
 
 import pytest
 
-from rules.catalogue import HOME, catalogue
-from rules.cause import AnyOf, Cause, Condition
+from rules.cause import HOME, AnyOf, Cause, Condition, catalogue
 from rules.engine import diagnose
-from rules.judging import judge
-from rules.weighing import CauseVerdict, NearMiss
+from rules.judge import CauseVerdict, NearMiss, judge
 from tests.each import each
 from tests.rules.case_files import (
     Told,

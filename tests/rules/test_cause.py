@@ -1,4 +1,4 @@
-"""Loading the knowledge base: what a good entry is, and one clear line for each way to get it wrong."""
+"""A cause as a value: comparisons, releases, and which fields fit together."""
 
 import re
 from pathlib import Path
@@ -6,11 +6,31 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
-from rules.catalogue import HOME, BadCause, catalogue, conditions, load, read
-from rules.cause import Cause
-from rules.query import Band, Query
-from rules.remedy import RemedyStep
+from rules.base import meets
+from rules.cause import (
+    CACHE,
+    HOLDER,
+    HOME,
+    BadCause,
+    Cause,
+    Condition,
+    Releases,
+    catalogue,
+    conditions,
+    filled,
+    hedged,
+    in_slot,
+    load,
+    read,
+    slots,
+    text_spans,
+    views_before_containers,
+    views_since_containers,
+)
+from rules.model import Confidence
+from rules.remedy import Band, Query, RemedyStep
 from rules.signals import SIGNALS
 from tests.each import each
 
@@ -194,3 +214,212 @@ def test_readme_mentions_every_field() -> None:
     inner = {*type(condition).model_fields, "any_of", *Query.model_fields, *Band.model_fields, *RemedyStep.model_fields}
     fields = {*Cause.model_fields, *inner}
     assert {field for field in fields if f"`{field}`" not in text} == set()
+
+
+PLAIN, MEASURED = (
+    "Applications log on all the time",
+    "Applications log on too often: {logons_per_second} times a second",
+)
+
+
+def test_slots_are_the_names_in_braces() -> None:
+    assert slots(MEASURED, None, "{cache} and {cache}") == {"logons_per_second", "cache"}
+    assert slots(PLAIN) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"logons_per_second": "112"}, "Applications log on too often: 112 times a second"),
+        ({}, PLAIN),
+        ({"commits_per_second": "4"}, PLAIN),
+    ],
+)
+def test_filled_takes_the_plain_form_where_a_slot_is_not_known(values: dict[str, str], words: str) -> None:
+    assert filled(MEASURED, PLAIN, values) == words
+
+
+def test_filled_without_a_measured_form_is_the_plain_one() -> None:
+    assert filled(None, PLAIN, {"logons_per_second": "112"}) == PLAIN
+
+
+@each(
+    ("value", "unit", "words"),
+    [
+        (111.61, "per second", "112"),
+        (14_838, "entries", "14,800"),
+        (0.319, "ratio", "31.9 %"),
+        (0.319, "share of DB time", "31.9 %"),
+        (63.24, "ms", "63.2 ms"),
+        (18.65, "s", "18 seconds"),
+        (0, "per second", "0"),
+    ],
+)
+def test_value_in_a_slot_has_three_digits_and_the_unit_that_the_words_do_not_say(
+    value: float, unit: str, words: str
+) -> None:
+    assert in_slot(value, unit) == words
+
+
+@each(
+    ("confidence", "against", "after", "words"),
+    [
+        (Confidence.HIGH, False, "Applications", "Applications log on too often: 112 times a second"),
+        (Confidence.MEDIUM, False, "Applications", "Applications log on too often: 112 times a second"),
+        (Confidence.LOW, False, "Applications", "Applications probably log on too often: 112 times a second"),
+        (Confidence.LOW, False, None, "Perhaps applications log on too often: 112 times a second"),
+        (Confidence.LOW, False, "App", "Perhaps applications log on too often: 112 times a second"),
+        (Confidence.MEDIUM, True, "Applications", "Perhaps applications log on too often: 112 times a second"),
+    ],
+)
+def test_hedged_says_how_sure_a_title_is(confidence: Confidence, against: bool, after: str | None, words: str) -> None:
+    assert hedged("Applications log on too often: 112 times a second", after, confidence, against) == words
+
+
+SENTENCES = {
+    "title": 12,
+    "measured_title": 12,
+    "lede": 25,
+    "measured_lede": 25,
+    "do_now": 15,
+    "measured_do_now": 15,
+    "do_not": 18,
+    "measured_do_not": 18,
+}
+"""Text of a cause → its maximum of words; a slot counts as one."""
+
+
+def test_sentences_of_causes_are_as_short_as_a_page_needs_them() -> None:
+    texts = {(one.id, kind): getattr(one, kind) or "" for one in catalogue().values() for kind in SENTENCES}
+    assert {place: text for place, text in texts.items() if len(text.split()) > SENTENCES[place[1]]} == {}
+
+
+def test_titles_are_one_sentence_without_a_full_stop_and_other_texts_end_with_one() -> None:
+    for one in catalogue().values():
+        for title in filter(None, (one.title, one.measured_title)):
+            assert re.fullmatch(r"[A-Z{][^;]*[^.;,:]", title) and ". " not in title, f"{one.id}: {title}"
+        for text in filter(
+            None, (one.lede, one.measured_lede, one.do_now, one.measured_do_now, one.check_first, one.do_not)
+        ):
+            assert re.fullmatch(r"[A-Z{].*\.", text) and ";" not in text, f"{one.id}: {text}"
+
+
+def test_what_not_to_do_stands_in_one_place() -> None:
+    """A reader with seconds reads one line for what to do and one for what not to do. So neither hides in the other."""
+    hidden = re.compile(r"\b([Dd]o not|[Nn]ever)\b|Leave the row cache alone")
+    for one in catalogue().values():
+        assert not hidden.search(f"{one.do_now} {one.check_first or ''}"), one.id
+        for text in filter(None, (one.do_not, one.measured_do_not)):
+            assert text.startswith("Do not "), f"{one.id}: {text}"
+
+
+def test_title_is_no_name_and_can_be_doubted() -> None:
+    for one in catalogue().values():
+        assert one.title != one.name, one.id
+        assert one.hedge_after is None or one.title.startswith(f"{one.hedge_after} "), one.id
+        for title in filter(None, (one.title, one.measured_title)):
+            said = hedged(title, one.hedge_after, Confidence.LOW, against=False)
+            assert re.search(r"^Perhaps [a-z]|^Perhaps [A-Z]{2}| probably ", said), f"{one.id}: {said}"
+            assert "probably" not in title.lower() and "perhaps" not in title.lower(), one.id
+
+
+def test_slots_of_causes_name_signals_and_read_well_without() -> None:
+    for one in catalogue().values():
+        assert slots(*one.sentences) <= {*SIGNALS, CACHE, HOLDER}, one.id
+        assert all(slots(text) for text in one.sentences), (
+            f"{one.id}: a measured form without a slot is a second plain one"
+        )
+        assert not slots(one.title, one.lede, one.do_now, one.check_first, one.do_not), one.id
+
+
+def test_example_of_the_design_is_said_so() -> None:
+    storm, logons = catalogue()["undo-segments"], catalogue()["logon-storm"]
+    assert storm.title == "Too many undo segments make every transaction queue"
+    measured = filled(logons.measured_title, logons.title, {"logons_per_second": in_slot(111.61, "per second")})
+    said = hedged(measured, logons.hedge_after, Confidence.LOW, against=False)
+    assert said == "Applications probably log on too often: 112 times a second"
+    assert catalogue()["spin-only"].title == "The latch is busy, and hardly anybody waits for it"
+
+
+@each(
+    ("cause", "spans"),
+    [
+        ("sequence-nocache", [("9.2", "12.1", None, "dba_sequences"), ("12.1", None, None, "cdb_sequences")]),
+        ("sequence-conflicts", [("9.2", "12.1", None, "dba_sequences"), ("12.1", None, "12.1", "cdb_sequences")]),
+        ("undo-creation-slow", [("10.2.0.4", None, "11.1.0.7", "dba_rollback_segs")]),
+        ("undo-online-storm", [("10.2", "12.1", None, "dba_rollback_segs"), ("12.1", None, None, "cdb_rollback_segs")]),
+        ("constraint-creation", [("12.2", None, None, "cdb_objects")]),
+        ("spin-only", []),
+    ],
+)
+def test_text_spans_are_the_releases_of_each_text(
+    cause: str, spans: list[tuple[str, str | None, str | None, str]]
+) -> None:
+    found = [(span.since, span.before, span.until, *span.views) for span in text_spans(catalogue()[cause])]
+    assert found == spans
+
+
+def test_views_before_containers_are_never_those_of_containers() -> None:
+    views = views_before_containers(CAUSES)
+    assert not [view for view in views if view.startswith(("cdb_", "v$pdbs", "audit_"))]
+    assert views["dba_sequences"] == ("sequence-conflicts", "sequence-nocache")
+    assert "vpd-policy-check" in views["dba_policies"] and "failed-logons" in views["v$session"]
+
+
+def test_views_since_containers_are_never_those_of_one_container() -> None:
+    views = views_since_containers(CAUSES)
+    assert not [view for view in views if view.startswith("dba_")]
+    assert set(views["cdb_rollback_segs"]) == {"undo-segments", "undo-online-storm", "undo-segment-floor"}
+    assert "failed-logons" not in views["v$session"], "it ends with 11.1"
+    assert "vpd-child-cursors" in views["v$sqlstats"], "it ends with 12.1"
+
+
+def test_every_cause_with_a_query_stands_beside_a_view() -> None:
+    every = {**views_before_containers(CAUSES), **views_since_containers(CAUSES)}
+    beside = {cause for causes in (*views_before_containers(CAUSES).values(), *every.values()) for cause in causes}
+    assert beside == {cause.id for cause in CAUSES if cause.confirm}
+
+
+@each("needs", ["> 1", "== 1", ">=1", ">= about 1", ">= 0x10"])
+def test_condition_refuses_other_comparisons(needs: str) -> None:
+    with pytest.raises(ValidationError, match="should match pattern"):
+        Condition(signal="s", needs=needs, because="b")
+
+
+@each(
+    ("since", "until", "release", "included"),
+    [
+        (None, None, "9.2.0.1.0", True),
+        ("12.1", "12.1", "12.1.0.2.0", True),
+        ("12.1", "12.1", "12.2.0.1.0", False),
+        ("12.1", "12.1", "11.2.0.4.0", False),
+        ("12.2", None, "19.0.0.0.0", True),
+        ("12.2", None, "12.1.0.2.0", False),
+        (None, "11.2.0.3", "11.2.0.3.0", True),
+        (None, "11.2.0.3", "11.2.0.4.0", False),
+        (None, "19.7", "19.7.0.0.0", True),
+        (None, "19.7", "19.8.0.0.0", False),
+        (None, "9.2", "11.2.0.4.0", False),
+    ],
+)
+def test_releases_include_both_ends_at_their_written_precision(
+    since: str | None, until: str | None, release: str, included: bool
+) -> None:
+    assert Releases(since=since, until=until).include(release) is included
+
+
+@pytest.mark.parametrize("told", ["11", "11.2", "11.2.0"])
+def test_releases_include_a_partial_release_that_may_match(told: str) -> None:
+    assert Releases(since="11.2.0.1", until="11.2.0.3").include(told)
+    assert Releases(since="11.2.0.4").include(told)
+    assert not Releases(since="12.1").include(told)
+    assert not Releases(until="10.2").include(told)
+
+
+def test_usual_values_never_meet_the_condition_they_stand_beside() -> None:
+    usual = [
+        (cause.id, one, end) for cause in catalogue().values() for one in conditions(cause) for end in one.usual or ()
+    ]
+    assert len(usual) >= 20
+    wrong = [(name, one.signal) for name, one, end in usual if end is not None and meets(end, one.needs)]
+    assert wrong == []

@@ -1,15 +1,46 @@
 """The Scene: mechanism, hot child, the cost of waits, and why something is unknown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from collectors.model import ROW_CACHE_LATCH, Missing, Oddity, Row
-from rules.context import SignalContext, Unknown
-from rules.model import Severity
+from collectors.model import ROW_CACHE_LATCH, SCRIPT, Basis, Changes, Delta, Missing, Oddity, Row
+from collectors.reports.sections import READERS
+from rules.contention.holds import NotPredictable, active_sessions
+from rules.context import (
+    LOOKUPS,
+    REMEMBER,
+    SECTIONS,
+    LatchStatistics,
+    SignalContext,
+    Unknown,
+    age_of,
+    aged,
+    another,
+    busier,
+    collision_correction,
+    contradictions,
+    db_time_is_sound,
+    gaps_of,
+    has_fast_way,
+    latch_statistics,
+    misplaced_latch_wait,
+    misplaced_notes,
+    misplaced_sleeps,
+    more_of,
+    ratio,
+    section_of,
+    share,
+    with_lookups,
+)
+from rules.engine import diagnose
+from rules.model import Known, Severity
+from rules.signals import SIGNALS, Subject
 from tests.each import each
-from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
+from tests.rules.contexts import BEGIN, SICK, TOTALS, context_of, delta_of, with_rows
 
 
 @each(
@@ -164,3 +195,352 @@ def test_children_exclude_a_row_without_a_child_number(child: str | float | None
     rows: list[Row] = [{"latch#": 270, "child#": child, "sleeps": 9_000}, {"latch#": 270, "child#": 5, "sleeps": 200}]
     context = context_of(with_rows("v$latch_children", *rows))
     assert (len(context.children), context.hot_child) == (1, 5)
+
+
+# name: seconds, gets, misses, sleeps, wait µs → rho, kappa, W (s/s), average wait (µs); gets follow from the rate.
+WORKED = {
+    "result cache, T2, 8 processes": (57.29, 69_820, 0.304, 1.65e-5, 5.2e-5, 149),
+    "result cache, T2, 12 processes": (59.30, 101_180, 0.503, 4.06e-4, 1.0e-3, 48.9),
+    "result cache, i7, 6 processes": (6.23, 481_541, 0.173, 2.1e-5, 2.9e-5, 16),
+    "result cache, i7, 12 processes": (10.21, 587_661, 0.622, 4.9e-5, 1.2e-2, 674),
+    "11.2.0.4 RAC report": (2_220, 20_462, 0.0029, 0.0036, 0.0005, 2_000),
+    "12.1.0.2 report": (3_614, 92_226, 0.0039, 0.0012, 0.0036, 9_000),
+    "12.1.0.2 collapse": (3_689, 19_673, 0.0052, 0.067, 1.45, 210_000),
+}
+
+LACKING = Unknown("v$latch", "refused", "grant it")
+
+
+@each("name", WORKED)
+def test_latch_statistics_match_the_worked_numbers(name: str) -> None:
+    seconds, rate, rho, kappa, wait, average = WORKED[name]
+    gets = rate * seconds
+    row = {"gets": gets, "misses": gets * rho, "sleeps": gets * rho * kappa, "wait_time": gets * rho * kappa * average}
+    got = latch_statistics(row, seconds)
+    assert got.gets_per_second == pytest.approx(rate)
+    assert got.miss_ratio == pytest.approx(rho)
+    assert got.sleep_ratio == pytest.approx(kappa)
+    assert got.sleeping_sessions == pytest.approx(wait, rel=0.15)  # the source gives one or two digits
+    assert got.wait_seconds_per_sleep == pytest.approx(average / 1e6)
+    assert got.hold_seconds == pytest.approx(rho / rate)
+
+
+@each(
+    ("name", "microseconds"),
+    [
+        ("result cache, T2, 8 processes", 4.4),
+        ("result cache, T2, 12 processes", 5.0),
+        ("result cache, i7, 6 processes", 0.36),
+        ("result cache, i7, 12 processes", 1.06),
+    ],
+)
+def test_hold_seconds_match_the_published_measurements(name: str, microseconds: float) -> None:
+    seconds, rate, rho, *_ = WORKED[name]
+    got = latch_statistics({"gets": rate * seconds, "misses": rate * seconds * rho}, seconds)
+    assert got.hold_seconds is not None
+    assert got.hold_seconds * 1e6 == pytest.approx(microseconds, rel=0.02)
+
+
+def test_latch_statistics_match_the_parse_heavy_public_report() -> None:
+    """awr-12.1.0.2: 333,340,108 gets, 1,283,882 misses, 1,488 sleeps, 1,282,460 spin gets in 3,614 s."""
+    row = {"gets": 333_340_108, "misses": 1_283_882, "sleeps": 1_488, "spin_gets": 1_282_460}
+    got = latch_statistics(row, 3_614)
+    assert got.recurrent_sleep_ratio == pytest.approx(0.044, abs=0.001)
+    assert got.spin_ratio == pytest.approx(0.9989, abs=0.0001)
+    assert got.spin_inefficiency == pytest.approx(0.00116, abs=0.00001)
+
+
+def test_collision_correction_excludes_the_requester_itself() -> None:
+    assert collision_correction(8) == pytest.approx(8 / 7)
+    assert [collision_correction(cpus) for cpus in (1, 0, None)] == [1.0, 1.0, 1.0]
+    got = latch_statistics({"gets": 100, "misses": 35}, 10, cpus=8)
+    assert got.utilisation == pytest.approx(0.4)
+    assert got.hold_seconds == pytest.approx(0.04)
+
+
+def test_wait_seconds_are_given_per_get_and_per_sleep() -> None:
+    got = latch_statistics({"gets": 1_000, "misses": 100, "sleeps": 50, "wait_time": 2_000_000}, 4)
+    assert (got.wait_seconds_per_get, got.wait_seconds_per_sleep, got.sleeping_sessions) == (0.002, 0.04, 0.5)
+
+
+def test_latch_statistics_of_totals_give_ratios_and_no_rate() -> None:
+    row = {"gets": 1_000, "misses": 100, "sleeps": 50, "spin_gets": 60, "wait_time": 10}
+    got = latch_statistics(row, None)
+    assert (got.miss_ratio, got.sleep_ratio, got.spin_ratio) == (0.1, 0.5, 0.6)
+    assert (got.gets_per_second, got.hold_seconds, got.sleeping_sessions) == (None, None, None)
+
+
+def test_latch_statistics_are_not_clamped() -> None:
+    got = latch_statistics({"gets": 10, "misses": 10, "sleeps": 30, "spin_gets": 12}, 1)
+    assert got.sleep_ratio == 3
+    assert got.spin_ratio == 1.2
+    assert got.recurrent_sleep_ratio == pytest.approx(3.2 / 3)
+
+
+@pytest.mark.parametrize("row", [{}, {"gets": 0, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}])
+def test_latch_statistics_without_events_are_none(row: dict[str, int]) -> None:
+    got = latch_statistics(row, 0)
+    derived = {field.name for field in fields(LatchStatistics)} - {"gets", "misses", "sleeps"}
+    assert {name: getattr(got, name) for name in derived} == dict.fromkeys(derived)
+
+
+def test_ratio_is_none_for_unknown_parts_or_a_zero_divisor() -> None:
+    assert (ratio(1, 4), ratio(None, 4), ratio(1, None), ratio(1, 0), ratio(0, 4)) == (0.25, None, None, None, 0)
+
+
+def test_share_of_known_numbers_says_what_it_comes_from() -> None:
+    assert share(Known(1_000), Known(4_000)) == Known(0.25, "1,000 of 4,000")
+
+
+def test_share_with_an_unknown_part_or_whole_is_unknown() -> None:
+    assert share(LACKING, Known(1)) is LACKING
+    assert share(Known(1), LACKING) is LACKING
+
+
+def views(con_id: int | None, **more: Any) -> Mapping[str, Sequence[Row]]:
+    """A 19c instance whose sessions wait 60 s for row cache mutexes in 30 s, of 90 s of DB time."""
+    place = [] if con_id is None else [{"db_unique_name": "erp", "con_id": con_id, "con_name": "SALES"}]
+    waited = more.get("waited", 60e6)
+    return {
+        "sys_context": place,
+        "v$event_name": [{"name": "row cache mutex"}, {"name": "row cache lock"}],
+        "v$sys_time_model": [
+            {"stat_name": "DB time", "value": 90e6},
+            {"stat_name": "parse time elapsed", "value": 9e6},
+        ],
+        "v$system_event": [
+            {
+                "event": "row cache mutex",
+                "total_waits": 6e4,
+                "time_waited_micro": waited,
+                "time_waited_micro_fg": waited,
+            },
+        ],
+        "v$mutex_sleep": [
+            {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 9e5, "wait_time": more.get("slept", 6e7)}
+        ],
+        "v$latch": [{"name": "Result Cache: RC Latch", "wait_time": 3e4, "gets": 9, "misses": 9, "sleeps": 900}],
+        "v$latchname": [{"latch#": 461, "name": "Result Cache: RC Latch"}],
+    }
+
+
+@each("con_id", [None, 0, 1])
+def test_root_and_databases_without_containers_have_shares(con_id: int | None) -> None:
+    got = diagnose(delta_of(views(con_id), release="19.0.0.0.0"))
+    assert got.impact is not None and got.impact.share_of_db_time == pytest.approx(60 / 90)
+    assert not any("inside the PDB" in note for note in got.notes)
+
+
+def test_pdb_has_waiting_sessions_and_no_share() -> None:
+    got = diagnose(delta_of(views(3), release="19.0.0.0.0"))
+    assert got.impact is not None
+    assert (got.impact.share_of_db_time, got.impact.waiting_sessions) == (None, pytest.approx(2.0))
+    assert got.severity is Severity.WARNING, "two waiting sessions, where two thirds of DB time would be critical"
+    assert all(one.share_of_db_time is None for one in (*got.surfaces, *got.troubles)) and got.surfaces
+    (note,) = (note for note in got.notes if "inside the PDB SALES" in note)
+    assert "those of the whole CDB" in note and "no share of DB time" in note
+    assert "% of DB time" not in got.headline
+
+
+@each("name", ["row_cache_share_of_db_time", "result_cache_share_of_db_time"])
+def test_share_that_mixes_two_bases_is_unknown_in_a_pdb(name: str) -> None:
+    inside = SIGNALS[name].read(context_of(views(3), release="19.0.0.0.0"), Subject())
+    assert isinstance(inside, Unknown) and "whole CDB" in inside.why and "CDB$ROOT" in inside.way_out
+    assert isinstance(SIGNALS[name].read(context_of(views(1), release="19.0.0.0.0"), Subject()), Known)
+
+
+def test_share_of_one_base_stays() -> None:
+    context = context_of(views(3), release="19.0.0.0.0")
+    assert isinstance(SIGNALS["parse_share_of_db_time"].read(context, Subject()), Known)
+
+
+def test_contention_of_the_whole_is_not_predicted_from_the_sessions_of_a_pdb() -> None:
+    with pytest.raises(NotPredictable, match="inside a PDB"):
+        active_sessions(context_of(views(3), release="19.0.0.0.0"))
+
+
+def test_sleeps_of_other_containers_are_not_passed_over() -> None:
+    others = diagnose(delta_of(views(3, waited=2e5, slept=1.5e9), release="19.0.0.0.0"))
+    assert any("the trouble may be in another container" in note for note in others.notes)
+    own = diagnose(delta_of(views(3), release="19.0.0.0.0"))
+    assert not any("another container" in note for note in own.notes)
+
+
+def test_few_waiting_sessions_of_a_pdb_cost_nothing_and_are_not_open() -> None:
+    got = diagnose(delta_of(views(3, waited=9e5, slept=9e5), release="19.0.0.0.0"))
+    assert got.severity is Severity.INFO, got.headline
+
+
+FELL = Oddity("v$sys_time_model", ("DB time",), "value", "fell", 100_600_000_000, 100_000_000_000)
+
+
+def waits(seconds: float, times: int = 10_000, **more: float) -> Delta:
+    """The sick instance, with 100 s of DB time in 30 s, and this many seconds of latch waits."""
+    event: Row = {"event": "latch: row cache objects", "total_waits": times, "time_waited_micro": seconds * 1e6, **more}
+    lock: Row = {"event": "row cache lock", "total_waits": 0, "time_waited_micro": 0}
+    return delta_of(with_rows("v$system_event", event, lock))
+
+
+def test_db_time_that_fell_is_said_first_and_gives_no_share() -> None:
+    rows = [row for row in SICK["v$sys_time_model"] if row["stat_name"] != "DB time"]
+    got = diagnose(delta_of(with_rows("v$sys_time_model", *rows), oddities=(FELL,)))
+    first = "The figures contradict each other: DB time fell from 100,600.0 s to 100,000.0 s, and it can only grow; "
+    assert got.headline.startswith(first)
+    assert "of DB time" not in got.headline
+
+
+def test_more_waits_than_db_time_can_hold_are_said_first_and_give_no_share() -> None:
+    got = diagnose(waits(2_800))
+    assert got.headline.startswith(
+        "The figures contradict each other: sessions waited 2,800 s for the row cache in 100 s"
+    )
+    assert "% of DB time" not in got.model_dump_json()
+    assert got.impact is not None and got.impact.share_of_db_time is None
+
+
+@pytest.mark.parametrize(
+    ("delta", "why"),
+    [
+        (waits(450), "background processes wait too, and DB time lags"),
+        (waits(2_800, times=4), "a wait of minutes that ends counts whole, most of it from before"),
+        (delta_of(), "all is well"),
+    ],
+)
+def test_what_can_be_is_no_contradiction(delta: Delta, why: str) -> None:
+    assert contradictions(delta) == (), why
+    assert db_time_is_sound(delta)
+
+
+def test_waits_of_sessions_alone_have_less_room() -> None:
+    assert contradictions(waits(450, time_waited_micro_fg=450e6, total_waits_fg=10_000))
+
+
+@each(("minutes", "wrong"), [(60, False), (61, False), (120, False), (0, False), (7 * 24 * 60, True), (30, True)])
+def test_begin_and_end_are_held_against_the_elapsed_hour(minutes: int, wrong: bool) -> None:
+    basis = Basis("interval", BEGIN, BEGIN + timedelta(minutes=minutes), 3_600.0)
+    told = contradictions(delta_of(basis=basis, source="report"))
+    assert bool(told) == wrong, "an hour more or less means that somebody changed the clock"
+    if minutes > 120:
+        assert told == ("begin and end are 10,080.0 min apart, and elapsed are 60.0 min",)
+
+
+def nineteen(waited: int | None = None, sleeps: int = 0, db_time: int | None = 10_000_000) -> Delta:
+    events: list[Row] = [] if waited is None else [{"event": "latch: row cache objects", "time_waited_micro": waited}]
+    time: list[Row] = [] if db_time is None else [{"stat_name": "DB time", "value": db_time}]
+    children: list[Row] = [{"child#": 1, "sleeps": sleeps}, {"child#": 2, "sleeps": None}]
+    return delta_of({"v$system_event": events, "v$sys_time_model": time, "v$latch_children": children})
+
+
+@each(
+    ("waited", "db_time", "doubted"),
+    [
+        (4_700_000, 10_000_000, True),
+        (400_000, 100_000_000, False),
+        (None, 10_000_000, False),
+        (4_700_000, None, True),
+        (900_000, None, False),
+    ],
+)
+def test_wait_is_doubted_where_it_costs_something(waited: int | None, db_time: int | None, doubted: bool) -> None:
+    delta = nineteen(waited, db_time=db_time)
+    assert (misplaced_latch_wait(delta, "mutex") is not None) is doubted
+    assert misplaced_latch_wait(delta, "latch") is None
+    assert misplaced_latch_wait(delta, None) is None
+
+
+def test_sleeps_are_ignored_aloud_and_once() -> None:
+    (ignored,) = misplaced_notes(nineteen(sleeps=7_000), "mutex")
+    assert ignored.startswith("7,000 sleeps on the latch row cache objects are ignored")
+    (doubted,) = misplaced_notes(nineteen(4_700_000, sleeps=7_000), "mutex")
+    assert doubted.startswith("latch: row cache objects takes 47.0 % of DB time, which should not be")
+    (timeless,) = misplaced_notes(nineteen(4_700_000, db_time=None), "mutex")
+    assert timeless.startswith("latch: row cache objects keeps 0.16 sessions waiting, which should not be")
+    assert misplaced_notes(nineteen(), "mutex") == ()
+    assert misplaced_notes(nineteen(4_700_000, sleeps=7_000), "latch") == ()
+    assert misplaced_sleeps(nineteen(sleeps=7_000), "latch") == 0
+
+
+@pytest.mark.parametrize(
+    ("view", "column"),
+    [("v$system_event", "event"), ("v$latch_children", "child#"), ("v$rowcache", "parameter"), ("x$kqrst", "cache#")],
+)
+def test_row_without_its_name_makes_its_view_missing(view: str, column: str) -> None:
+    first, *others = SICK[view]
+    rows = [{name: cell for name, cell in first.items() if name != column}, *others]
+    read = gaps_of(delta_of({**SICK, view: rows})).get(view)
+    assert isinstance(read, Missing)
+    assert read.why == f"{view} has a row without its {column}"
+    assert read.way_out == f"capture {column} of {view} as well"
+
+
+@pytest.mark.parametrize(
+    ("view", "says"), [("v$latch_children", "no row of child 1"), ("v$rowcache", "no row of cache# 3 (parent)")]
+)
+def test_row_that_the_map_names_is_not_missed_silently(view: str, says: str) -> None:
+    delta = delta_of({**SICK, view: SICK[view][1:]})
+    read = gaps_of(delta).get(view)
+    assert isinstance(read, Missing) and says in read.why
+    assert delta.without(gaps_of(delta)).read(view) == read
+    assert not gaps_of(delta_of({**SICK, view: SICK[view][1:]}, basis=TOTALS)), "totals show only a few"
+
+
+def test_whole_delta_stays_as_it_is() -> None:
+    delta = delta_of(SICK)
+    assert not gaps_of(delta) and delta.without({}) is delta
+
+
+def test_figure_of_an_earlier_poll_says_its_age() -> None:
+    rows = ({"pool": "shared pool", "name": "KQR PO", "bytes": 2**20},)
+    delta = delta_of({"v$sgastat": rows})
+    assert (age_of(delta, "v$sgastat"), age_of(delta, "v$undostat")) == (0.0, 0.0)
+    old = Changes("v$sgastat", rows, read_at=BEGIN - timedelta(seconds=15))
+    later = delta_of({}, readings={"v$sgastat": old})
+    assert age_of(later, "v$sgastat") == 45.0 and aged(later, "v$sgastat", "") == "read 45.0 s before the end"
+    figure = SIGNALS["row_cache_memory"].read(SignalContext(later), Subject())
+    assert figure == Known(2.0**20, "1 MiB, read 45.0 s before the end")
+
+
+def test_resizes_read_earlier_are_not_told_as_those_of_now() -> None:
+    old = Changes("v$sga_resize_ops", (), read_at=BEGIN)
+    later = delta_of({}, readings={"v$sga_resize_ops": old})
+    figure = SIGNALS["shared_pool_shrinks"].read(SignalContext(later), Subject())
+    assert isinstance(figure, Known) and figure.derivation == "read 30.0 s before the end"
+
+
+def test_way_out_fits_its_source() -> None:
+    assert (busier("views"), busier("report")) == ("wait for a busier interval", "take a report of a busier hour")
+    assert (another("views"), another("report")) == ("wait for the next interval", "take a report of another hour")
+    assert more_of("views", "v$latch", "misses") == "capture misses of v$latch as well"
+    assert more_of("report", "v$latch", "misses") == SCRIPT
+
+
+def test_remember_names_what_reports_lack() -> None:
+    assert all(word in REMEMBER for word in ("rounded", "local time", "subordinates", "child latch"))
+
+
+def test_sections_cover_every_view_that_a_report_prints() -> None:
+    assert {"v$instance", *READERS} == set(SECTIONS)
+    assert section_of("v$latch_misses, v$rowcache") == "Latch Miss Sources, Dictionary Cache Stats"
+    assert section_of("v$session") == "v$session"
+
+
+ROWS = (
+    {"parameter": "dc_users", "gets": 953, "fastgets": 13_473},
+    {"parameter": "dc_segments", "gets": 7},
+    {"parameter": "dc_props", "fastgets": 5},
+)
+
+
+def test_lookups_are_gets_and_fastgets_where_both_are_known() -> None:
+    assert [row.get(LOOKUPS) for row in with_lookups(ROWS, fast_way=True)] == [14_426, None, None]
+    assert [row.get(LOOKUPS) for row in with_lookups(ROWS, fast_way=False)] == [14_426, 7, None]
+    assert with_lookups(ROWS, fast_way=True)[1:] == ROWS[1:]
+
+
+def test_fast_way_came_with_the_release_that_has_mutexes() -> None:
+    assert [has_fast_way(release, "latch") for release in ("11.2.0.4.0", "12.1.0.2.0", "12.2.0.1.0")] == [
+        False,
+        False,
+        True,
+    ]
+    assert [has_fast_way(None, mechanism) for mechanism in ("latch", "mutex", None)] == [False, True, True]

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rules.catalogue import catalogue, load
-from rules.cause import Cause
+from rules.cause import Cause, catalogue, load
 from rules.engine import diagnose
 from tests.paths import ROOT
 from tests.rules.case_files import all_cases, complaints, delta_of

@@ -12,7 +12,7 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
 from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import BEGAN

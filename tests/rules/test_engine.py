@@ -16,8 +16,7 @@ from collectors.capture import delta_of as delta_of_capture
 from collectors.capture import load
 from collectors.errors import InputError
 from collectors.model import Changes, ConfirmationResult, Delta, NotComparable, Oddity, Row
-from rules.catalogue import catalogue
-from rules.cause import Cause
+from rules.cause import Cause, catalogue
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from tests.collectors.scripted import delta_from

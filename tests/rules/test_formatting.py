@@ -1,7 +1,7 @@
 """Numbers as people read them."""
 
 from collectors.model import Basis
-from rules.bounds import Bound, bound_of
+from rules.base import Bound, bound_of
 from rules.formatting import (
     compared,
     count,

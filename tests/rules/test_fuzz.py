@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.model import Changes, Delta
-from rules.catalogue import catalogue, conditions
+from rules.cause import catalogue, conditions
 from rules.context import Known, SignalContext
 from rules.engine import diagnose
 from rules.model import Diagnosis

@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
-from rules.catalogue import catalogue
-from rules.cause import Cause
+from rules.cause import Cause, catalogue
 from rules.chain_tree import ChainAction, WaitChain
 from rules.engine import diagnose
-from rules.model import Finding, RuledOut, Severity, Undetermined
+from rules.judge import CauseVerdict
+from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from rules.wait_chain.forest import Forest
-from rules.weighing import CauseVerdict
 from tests.each import each
+from tests.rules.case_files import delta_of_case, verdict_of
 from tests.rules.contexts import delta_of
+from tests.rules.removals import Removal, removals
 from tests.rules.rich import LATCH_WAIT, RICH, waiters
 
 SLEEPS = {"signal": "share_of_sleeps", "role": "identity", "needs": ">= 0.5", "because": "b"}
@@ -209,9 +210,9 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
     steps = [{"do": "Look."}, {"do": "End it.", "from_chain": True, "run_in": "instance", "risk": "Work is lost."}]
     cause, events = cause_of(EVERYWHERE, PROOF, remedy_steps=steps), waited(latch=60_000_000, lock=0)
     for chains in ((), (other,), (acting, acting)):
-        monkeypatch.setattr("rules.finding.chains_of", lambda context, chains=chains: Forest(chains, 0))
+        monkeypatch.setattr("rules.judge.chains_of", lambda context, chains=chains: Forest(chains, 0))
         assert [step.do for step in found(cause, system_event=events).remedy_steps] == ["Look."], chains
-    monkeypatch.setattr("rules.finding.chains_of", lambda context: Forest((other, acting), 0))
+    monkeypatch.setattr("rules.judge.chains_of", lambda context: Forest((other, acting), 0))
     _, ending = found(cause, system_event=events).remedy_steps
     assert ending.sql == action.command and ending.run_in is None
     assert (
@@ -219,3 +220,24 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
         == "Collect a hanganalyze. Run it on any instance: session 312 on instance 1 is the end of the chain."
     )
     assert ending.risk == "Its transaction is rolled back. Work is lost."
+
+
+NO_FAST_WAY = Removal("column", "v$rowcache", "fastgets")
+
+
+def without(removal: Removal, case: str) -> Diagnosis:
+    (less,) = (delta for one, delta in removals(delta_of_case(case)) if one == removal)
+    return diagnose(less)
+
+
+def test_cause_whose_cache_the_waiters_name_is_found_without_a_share_of_the_work() -> None:
+    got = without(NO_FAST_WAY, "sequence-nocache: the same on 19c")
+    (one,) = (one for one in got.findings if one.cause == "sequence-nocache")
+    assert "v$rowcache has no fastgets here" in one.unknown
+
+
+def test_cause_whose_cache_nobody_names_is_open_without_a_share_of_the_work() -> None:
+    got = without(NO_FAST_WAY, "histogram-hard-parse: the same, and nobody looked who waits")
+    verdict, details = verdict_of(got, "object-grants")
+    assert verdict == "undetermined"
+    assert (details["by"], details["why"]) == ("v$rowcache", "v$rowcache has no fastgets here")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from collectors.model import Changes, ConfirmationResult, Delta, Missing
-from rules.catalogue import catalogue
-from rules.confirming import confirmation_of, confirmed, confirms, obstacle, seen
-from rules.query import Confirmation, Query
+from rules.cause import catalogue
+from rules.judge import confirmation_of, confirmed, confirms, obstacle, seen
+from rules.remedy import Confirmation, Query
 from tests.each import each
 from tests.rules.contexts import delta_of, no_grant
 

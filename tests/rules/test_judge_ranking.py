@@ -2,10 +2,9 @@
 
 import pytest
 
-from rules.catalogue import catalogue
-from rules.finding import ranked
+from rules.cause import catalogue
+from rules.judge import confidence, ranked, severity
 from rules.model import Confidence, Finding, Identity, Severity
-from rules.ranking import confidence, severity
 from tests.each import each
 from tests.rules.contexts import TOTALS, context_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 
 LIMITS = """
 failed-logons | 10.2.0.4.0 11.1.0.7.0 | 11.2.0.1.0 11.2.0.4.0 19.21.0.0.0

@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 from rules.cause import AnyOf, Condition
-from rules.model import Diagnosis
-from rules.query import Query
+from rules.model import ChainBar, ChainLink, Diagnosis, bars_of
+from rules.remedy import Query
 from tests.each import each
 
 
@@ -30,3 +30,27 @@ def test_condition_is_frozen_and_refuses_unknown_members() -> None:
 def test_diagnosis_has_the_promised_members() -> None:
     promised = "database release mechanism basis severity headline impact steps findings ruled_out undetermined"
     assert set(promised.split()) <= set(Diagnosis.model_fields)
+
+
+def test_link_has_at_most_four_bars_and_a_kind_that_is_known() -> None:
+    bars = tuple(ChainBar(label=str(place), value=0.1, hot=False) for place in range(5))
+    link = ChainLink(
+        kind="wait", verb="Sessions wait for", name="row cache lock", code=True, value=None, unit="ratio", measured="so"
+    )
+    assert (link.certain, link.bars, link.usual) == (True, (), None)
+    for wrong in ({"bars": bars}, {"kind": "sleep"}):
+        with pytest.raises(ValidationError):
+            ChainLink.model_validate(link.model_dump() | wrong)
+
+
+def test_bars_show_the_hot_one_even_where_others_are_larger_and_none_that_is_empty() -> None:
+    values = {"a": 40.0, "b": 30.0, "c": 20.0, "d": 9.0, "e": 1.0, "f": 0.0}
+    bars = bars_of(values, 100.0, ["e"])
+    assert [(bar.label, bar.value, bar.hot) for bar in bars] == [
+        ("a", 0.4, False),
+        ("b", 0.3, False),
+        ("c", 0.2, False),
+        ("e", 0.01, True),
+    ]
+    assert bars_of({"a": 1.0, "f": 0.0}, 1.0, ["a"]) == bars_of({"a": 1.0}, 1.0, ["a"])
+    assert bars_of(values, 0.0, ["a"]) == ()

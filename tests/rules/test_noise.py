@@ -15,8 +15,7 @@ import pytest
 from collectors.model import Basis, Changes, Delta
 from rules.engine import diagnose
 from rules.model import Diagnosis, Impact
-from rules.trends.series import ReportSeries, series
-from rules.trends.trend import trend
+from rules.trends import ReportSeries, series, trend
 from tests.rules.contexts import BEGIN, delta_of
 
 HOUR = 3600.0

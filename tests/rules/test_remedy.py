@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from rules.catalogue import catalogue
-from rules.remedy import NOT_KNOWN, WHERE, PlatformStep, RemedyStep, paragraph, risks, where
+from rules.cause import catalogue
+from rules.remedy import NOT_KNOWN, WHERE, PlatformStep, RemedyEffect, RemedyStep, paragraph, risks, where
 from tests.collectors.shipped_sql import mistakes, releases_of
 
 LOOK = RemedyStep(do="Count the segments.", sql="select count(*) from sys.undo$", risk="Transactions fail.")
@@ -303,3 +303,11 @@ def test_a_cache_of_a_sequence_is_also_set_for_identity_columns() -> None:
         assert text is not None and "modify (COLUMN_NAME generated GENERATION_TYPE as identity (cache" in text
         assert identity.text("11.2.0.4.0") is None, "there are no identity columns before 12.1"
         assert "GENERATION_TYPE" in identity.fill_in, "the kind of column must not change with its cache"
+
+
+@pytest.mark.parametrize(
+    ("gets", "hold"), [((0.5, 0.2), "ordinary"), ((0.0, 1.0), "ordinary"), ((1.0, 1.0), (0.5, 2.0))]
+)
+def test_effect_of_a_remedy_is_a_range_of_factors_up_to_one(gets: tuple[float, float], hold: object) -> None:
+    with pytest.raises(ValueError, match="at most 1, the least first"):
+        RemedyEffect.model_validate({"gets": gets, "hold": hold, "because": "so"})

@@ -8,8 +8,8 @@ import yaml
 from pydantic import ValidationError
 from sqlglot import exp
 
-from rules.catalogue import catalogue
-from rules.query import Query
+from rules.cause import catalogue
+from rules.remedy import Query
 from tests.collectors.shipped_sql import RELEASES, releases_of
 from tests.each import each
 

@@ -6,10 +6,10 @@ import pytest
 
 from collectors.model import RESULT_CACHE_LATCH, SCRIPT, Changes, Delta, Missing, Row
 from rules.cache_map import cache_map
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.context import Known, SignalContext, Unknown
 from rules.engine import diagnose
-from rules.finding import NAMING
+from rules.judge import NAMING
 from rules.model import Confidence, Severity
 from rules.signals import SIGNALS, Subject
 from tests.each import each

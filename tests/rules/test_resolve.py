@@ -1,28 +1,37 @@
 """The short form of a poll agrees with the whole diagnosis, over every case, scenario and generated instance."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 
+from collectors.capture import delta_of, load
 from collectors.delta import between
 from collectors.demo.scenarios import scenarios
-from collectors.model import Changes, Delta, Row, Snapshot, Value, number
+from collectors.model import RESULT_CACHE_LATCH, Changes, Delta, Row, Snapshot, Value, number
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
-from rules.engine import Examination
-from rules.hangs import VIEW as WAITING
-from rules.model import Diagnosis, Severity
+from rules.cause import catalogue
+from rules.context import SignalContext
+from rules.engine import Examination, diagnose
+from rules.model import Confidence, Diagnosis, Severity
+from rules.resolve import unseen_waiters
+from rules.waits import WAITING_SESSIONS as WAITING
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import render
 from tests.collectors.scripted import poll_at
 from tests.each import each
+from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case
+from tests.rules.contexts import SICK, context_of, with_rows
+from tests.rules.contexts import delta_of as delta_of_rows
+from tests.rules.contexts import delta_of as tests_delta_of
 from tests.rules.random_loads import Instance, instances
 from tests.rules.random_loads import delta_of as delta_of_instance
 from tests.truth.generate import case as generated
@@ -179,3 +188,141 @@ def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
     slow = [{**row, **{name: 10**9 for name in WAITED if number(row.get(name)) is not None}} for row in events.rows]
     waited = replace(delta, readings={**delta.readings, "v$system_event": replace(events, rows=tuple(slow))})
     assert not is_quiet(Examination(waited))
+
+
+def diagnosed(name: str) -> Diagnosis:
+    (path,) = PROBES.glob(f"{name}_*.json")
+    delta = delta_of(load(path.read_text(encoding="utf-8"), path.name))
+    assert isinstance(delta, Delta)
+    return diagnose(delta)
+
+
+def told(got: Diagnosis) -> list[tuple[str, str | None, tuple[str, ...]]]:
+    return [(one.surface, one.cache, one.causes) for one in got.troubles]
+
+
+def test_two_hot_children_are_two_troubles_each_with_its_share() -> None:
+    got = diagnosed("P01")
+    assert [one.cause for one in got.findings] == ["undo-segments"]
+    assert told(got) == [("latch", "dc_rollback_segments", ("undo-segments",)), ("latch", "dc_users", ())]
+    assert [one.share_of_db_time for one in got.troubles] == pytest.approx([0.281, 0.239], abs=0.001)
+    assert got.severity is Severity.CRITICAL
+    assert "beside it dc_users (latch: row cache objects) costs 23.9 %: cause open" in got.headline
+    assert [step.statement[:8] for step in got.steps if step.step == "hot child"] == ["Child 1 ", "Child 8 "]
+
+
+def test_two_surfaces_are_two_troubles() -> None:
+    got = diagnosed("P32")
+    assert [one.cause for one in got.findings] == ["sequence-nocache"]
+    assert sorted(told(got)) == [("lock", "dc_sequences", ("sequence-nocache",)), ("mutex", "dc_users", ())]
+    assert got.severity is Severity.CRITICAL
+    assert "dc_sequences" in got.headline and "dc_users (row cache mutex) costs 30.0 %" in got.headline
+
+
+@pytest.mark.parametrize(("probe", "first"), [("P29", "starved-host"), ("P30", "hard-parse-storm")])
+def test_what_exonerates_comes_first_and_the_undo_storm_stands_on_its_own_signs(probe: str, first: str) -> None:
+    assert [one.cause for one in diagnosed(probe).findings] == [first, "undo-segments"]
+
+
+def test_a_result_cache_finding_has_the_cost_of_its_own_surface_everywhere() -> None:
+    busy = {"name": RESULT_CACHE_LATCH, "gets": 50_000, "misses": 5_000, "sleeps": 2_000, "wait_time": 29_700_000}
+    idle = {"event": "latch: row cache objects", "total_waits": 9, "time_waited_micro": 2_000}
+    views = {**with_rows("v$latch", busy), "v$system_event": [idle], "v$latch_children": []}
+    got = diagnose(delta_of_rows(views))
+    assert got.findings[0].cause == "result-cache-latch"
+    assert got.impact is not None and got.impact.share_of_db_time == pytest.approx(0.297, abs=0.001)
+    assert got.findings[0].impact is not None and got.findings[0].impact.share_of_db_time == pytest.approx(0.297)
+    costs = {one.surface: one.share_of_db_time for one in got.surfaces}
+    assert costs["result-cache"] == pytest.approx(0.297) and costs["latch"] == pytest.approx(0.00002)
+
+
+def test_several_dozen_sessions_in_one_look_are_not_fine() -> None:
+    cheap = {"event": "row cache lock", "total_waits": 9, "time_waited_micro": 2_000}
+    crowd = [
+        {"sample": 1, "sid": sid, "event": "row cache lock", "p1": 3, "p3": 3, "sql_id": None} for sid in range(40)
+    ]
+    quiet = {**with_rows("v$system_event", cheap), "v$latch_children": [], "v$latch": [], "v$latch_misses": []}
+    assert diagnose(delta_of_rows(quiet), {}).severity is Severity.INFO
+    got = diagnose(delta_of_rows({**quiet, "v$session": crowd}), {})
+    assert got.severity is Severity.WARNING
+    assert "40 sessions were met in one look" in got.headline
+
+
+def metadata(executions: int) -> Diagnosis:
+    """The sick instance with dc_objects behind its hot child, with 12,000 gets."""
+    rowcache = [
+        {**row, "parameter": "dc_objects"} if row["parameter"] == "dc_rollback_segments" else row
+        for row in SICK["v$rowcache"]
+    ]
+    work: Sequence[Row] = [
+        {"name": "execute count", "value": executions},
+        {"name": "parse count (total)", "value": 900},
+        {"name": "parse count (failures)", "value": 0},
+    ]
+    views: Mapping[str, Any] = {
+        **with_rows("v$rowcache", *rowcache),
+        "v$sysstat": work,
+        "v$latch_misses": [],
+        "v$sys_time_model": [
+            {"stat_name": "DB time", "value": 100_000_000},
+            {"stat_name": "parse time elapsed", "value": 1_000_000},
+            {"stat_name": "hard parse elapsed time", "value": 500_000},
+        ],
+    }
+    return diagnose(tests_delta_of(views), {"metadata-queries": catalogue()["metadata-queries"]})
+
+
+def test_other_executions_do_not_rule_a_named_cache_out() -> None:
+    assert [one.confidence for one in metadata(2_000).findings] == [Confidence.MEDIUM]
+    diluted = metadata(40_000)
+    assert diluted.ruled_out == ()
+    (open_one,) = diluted.undetermined
+    assert open_one.missing == "v$session" and "lookups_per_execution is 0.3" in open_one.why
+
+
+def undo(**changed: Any) -> Diagnosis:
+    """Too many undo segments, kept online by a floor."""
+    rowcache = [
+        {**row, **(changed if row["parameter"] == "dc_rollback_segments" else {})} for row in SICK["v$rowcache"]
+    ]
+    floor = {"name": "_rollback_segment_count", "con_id": 0, "value": "14000"}
+    causes = {name: catalogue()[name] for name in ("undo-segments", "undo-segment-floor")}
+    return diagnose(tests_delta_of({**with_rows("v$rowcache", *rowcache), "v$parameter": [floor]}), causes)
+
+
+def test_special_cause_stands_above_the_general_one() -> None:
+    assert [one.cause for one in undo().findings] == ["undo-segment-floor", "undo-segments"]
+
+
+def test_near_miss_is_found_with_low_confidence_where_nothing_else_explains_its_cache() -> None:
+    rows = [{**row, "gets": 300_000} if row["parameter"] == "dc_tablespaces" else row for row in SICK["v$rowcache"]]
+    got = diagnose(tests_delta_of(with_rows("v$rowcache", *rows)), {"undo-segments": catalogue()["undo-segments"]})
+    assert [one.confidence for one in got.findings] == [Confidence.LOW]
+    assert any("share_of_lookups is" in why for why in got.findings[0].unknown)
+
+
+def test_a_ruled_out_cause_states_its_figure_and_not_the_reason_of_the_bound() -> None:
+    told = {verdict.cause: verdict for verdict in diagnose(tests_delta_of()).ruled_out if verdict.bound is not None}
+    assert len(told) > 10
+    for cause, verdict in told.items():
+        beyond = "below" if verdict.bound and verdict.bound.operator == ">=" else "above"
+        assert verdict.because.startswith(f"the figure for {verdict.name} is "), (cause, verdict.because)
+        assert f", {beyond} the " in verdict.because, (cause, verdict.because)
+
+
+def times(db_time: float, cpu: float = 0.0) -> dict[str, list[dict[str, object]]]:
+    names = {"DB time": db_time, "DB CPU": cpu}
+    rows = [{"stat_name": name, "value": value * 1e6} for name, value in names.items()]
+    return dict(with_rows("v$sys_time_model", *rows))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("db_time", "cpu", "waiting"), [(4_500, 0, 150.0), (4_500, 4_000, None), (900, 0, None)])
+def test_unseen_waiters_are_more_than_two_for_each_processor(db_time: float, cpu: float, waiting: float | None) -> None:
+    assert unseen_waiters(context_of(times(db_time, cpu))) == waiting  # type: ignore[arg-type]
+
+
+def test_unseen_waiters_are_none_where_somebody_looked_or_a_report_was_read() -> None:
+    looked = {**times(4_500), "waiting_sessions": []}
+    assert unseen_waiters(context_of(looked)) is None  # type: ignore[arg-type]
+    printed = replace(tests_delta_of(times(4_500)), source="report")  # type: ignore[arg-type]
+    assert unseen_waiters(SignalContext(printed)) is None

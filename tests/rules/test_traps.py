@@ -4,7 +4,7 @@ import re
 
 from collectors.capture import Capture, delta_of
 from collectors.model import Delta
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.engine import diagnose
 from rules.signals import SIGNALS
 from tests.each import each

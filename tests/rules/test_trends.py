@@ -4,11 +4,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collectors.model import Basis, Delta, Row
 from rules.engine import diagnose
+from rules.formatting import rough
 from rules.model import Diagnosis, Severity
-from rules.trends.series import ReportSeries, series
+from rules.trends import ReportSeries, SeriesInput, course, distinct, series, stands_out, trend
+from tests.each import each
 from tests.rules.contexts import BEGIN, TOTALS, delta_of, with_rows
 from tests.rules.printed import printed, scripted
 
@@ -152,3 +156,122 @@ def test_series_accepts_one_interval_and_refuses_none() -> None:
     assert ReportSeries.model_validate_json(got.model_dump_json()) == got
     with pytest.raises(ValueError, match="at least one interval"):
         series([])
+
+
+BAD = "the first of severity critical"
+
+
+def told(standings: str) -> str:
+    """The course of intervals that follow each other: s is sick, w is well, u could not be judged."""
+    given: list[SeriesInput] = []
+    for place, standing in enumerate(standings):
+        name, delta, diagnosis = at(place * 0.5, quiet(), f"n{place}")
+        update = {"severity": Severity.CRITICAL if standing == "s" else Severity.INFO}
+        given.append(
+            (name, delta, diagnosis.model_copy(update=update | ({"state": "No data"} if standing == "u" else {})))
+        )
+    return course(given, standings.index("s"), BAD)
+
+
+def test_trouble_that_goes_and_comes_back_is_not_there_from_the_first_on() -> None:
+    assert told("swws") == f"the trouble is in n0, the first interval, gone from n1 on, back from n3 on. n0 is {BAD}"
+    assert told("wsws") == f"the trouble begins with n1, gone from n2 on, back from n3 on. n1 is {BAD}"
+    assert told("swswsw").startswith(
+        "the trouble is in n0, the first interval, gone from n1 on, back from n2 on and 3 more turns"
+    )
+    assert told("ss") == f"the trouble is in n0, the first interval, {BAD}"
+    assert told("suus") == told("suu") == told("s") == told("ss"), "an interval that nobody judged shows nothing"
+
+
+def test_only_a_judged_interval_before_it_shows_where_it_begins() -> None:
+    assert told("us") == f"the trouble is in n1, the first interval that could be judged, {BAD}"
+    assert told("wus") == f"the trouble begins between n0 and n2, {BAD}"
+    name, _, sick = at(0, quiet(), "t")
+    sick = sick.model_copy(update={"severity": Severity.CRITICAL})
+    assert (
+        course([(name, delta_of(basis=TOTALS), sick)], 0, BAD) == f"the trouble is in t, whose time is unknown, {BAD}"
+    )
+    other = replace(at(1, quiet())[1], dbid="2")
+    twins: list[SeriesInput] = [(name, at(0, quiet())[1], sick), ("o", other, sick)]
+    assert course(twins, 0, BAD) == f"the earliest that shows the trouble is t, {BAD}"
+
+
+def direction(*values: float) -> str:
+    return trend("x", "sleeps", list(enumerate(values))).direction
+
+
+def test_trend_is_rising_falling_steady_or_too_few() -> None:
+    assert direction(1, 2, 4) == "too few"
+    assert direction() == "too few"
+    assert direction(1, 4, 9, 20) == "rising"
+    assert direction(90, 27, 8, 3) == "falling"
+    assert direction(5, 1, 6, 2, 5, 1) == "steady"
+    assert direction(0, 0, 0, 0, 0) == "steady"
+
+
+def test_trend_is_neither_made_nor_hidden_by_one_outlier() -> None:
+    assert direction(1, 1, 1, 1, 1, 900) == "steady"
+    assert direction(1, 2, 4, 9000, 16, 32, 64, 128) == "rising"
+
+
+def test_trend_of_few_points_that_healthy_hours_give_anyway_is_steady() -> None:
+    assert direction(1, 2, 3, 4) == "steady", "one healthy series in twelve of four points rises throughout"
+    assert direction(9, 7, 4, 3) == "steady"
+    assert direction(*range(1, 25)) == "rising", "over a whole day, chance does not give the same"
+
+
+def test_trend_of_an_unnoticeable_slope_is_steady() -> None:
+    assert direction(1000, 1001, 1002, 1003, 1004) == "steady"
+
+
+def test_slope_is_per_hour_and_robust() -> None:
+    told = trend("x", "sleeps", [(0, 1), (2, 4), (4, 16), (6, 5_000_000), (8, 256), (10, 1024), (12, 4096)])
+    assert told.per_hour is not None and 50 < told.per_hour < 1_000, "one outlier does not set it"
+    assert told.sentence == f"sleeps rise by {rough(told.per_hour)} per hour over 7 points."
+    straight = trend("x", "sleeps", [(0, 10), (2, 30), (4, 50), (6, 70)])
+    assert straight.per_hour == 10
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=4, max_size=12))
+def test_trend_read_backwards_turns_a_rise_into_a_fall(values: list[float]) -> None:
+    other = {"rising": "falling", "falling": "rising"}
+    there, back = direction(*values), direction(*reversed(values))
+    assert back == other.get(there, there)
+
+
+def test_inputs_of_two_releases_are_not_of_one_interval() -> None:
+    first = at(0, quiet(), "a")
+    other = ("b", replace(first[1], release="19.0.0.0.0"), first[2])
+    kept, notes = distinct([first, other])
+    assert ([entry[0] for entry in kept], notes) == (["a", "b"], []), "was: b is left out"
+
+
+def test_an_input_that_says_something_else_is_named_with_its_verdict() -> None:
+    fine = at(0, quiet(), "a")
+    sick = ("b", fine[1], fine[2].model_copy(update={"severity": Severity.CRITICAL}))
+    kept, notes = distinct([fine, sick])
+    assert [entry[0] for entry in kept] == ["b"]
+    assert notes == [
+        "b (Critical) and a (Fine) claim the same interval and disagree, and nothing shows which is right; the series "
+        "counts b alone, because none has more figures"
+    ]
+
+
+@each(
+    ("rate", "others", "out"),
+    [
+        (100.0, (1.0, 1.1, 0.9), True),
+        (4.0, (1.0, 1.1, 0.9), False),
+        (4.0, (1.0, 1.1, 0.9) * 8, True),
+        (2.9, (1.0,) * 200, False),
+        (30.0, (1.0, 9.0, 0.2, 14.0), False),
+        (0.1, (1.0, 1.1, 0.9), False),
+    ],
+)
+def test_rate_stands_out_by_what_the_others_vary(rate: float, others: tuple[float, ...], out: bool) -> None:
+    assert stands_out(rate, others, 3600.0) is out
+
+
+def test_next_to_no_events_are_all_alike() -> None:
+    assert not stands_out(9.0 / 3600, (0.0, 0.0, 0.0, 0.0), 3600.0), "nine sleeps in an hour after none"
+    assert stands_out(900.0 / 3600, (0.0, 0.0, 0.0, 0.0), 3600.0)

@@ -7,7 +7,7 @@ import pytest
 
 from collectors.delta import between
 from collectors.model import Delta, NotComparable, Row, Rows, Snapshot
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import poll_at

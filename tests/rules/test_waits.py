@@ -7,10 +7,26 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from collectors.delta import between, since_startup
-from collectors.model import Delta, Missing, Reading, Row, Rows, Snapshot
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    Delta,
+    Missing,
+    Oddity,
+    Reading,
+    Row,
+    Rows,
+    Snapshot,
+)
+from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.model import Diagnosis, Severity
+from rules.explain.steps import MOST_GROUPS, groups
+from rules.model import Diagnosis, Impact, Severity
+from rules.waits import RESULT_CACHE, SampledWaiters, finished_seconds, severity_of, standing_out
 from tests.each import each
+from tests.rules.contexts import SICK, context_of, delta_of, with_rows
+from tests.rules.rich import LATCH_WAIT
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SECONDS = 15
@@ -214,3 +230,251 @@ def test_cost_of_a_session_that_does_not_tell_what_it_waits_for_is_unknown() -> 
     for column in ("event", "wait_time_micro"):
         found, told = of_look(without(waiters(1, 40), column))
         assert (found, told[:11]) == ([], "Cannot tell"), column
+
+
+CHILDREN: list[Row] = [{**row, "addr": f"0A{row['child#']}"} for row in SICK["v$latch_children"]]
+NUMBERS: list[Row] = [*SICK["v$latchname"], {"latch#": 461, "name": RESULT_CACHE_LATCH}]
+
+
+def crowd(*rows: Row, **changed: Sequence[Row]) -> SampledWaiters | None:
+    views = {**SICK, "v$latch_children": CHILDREN, "v$latchname": NUMBERS, "v$session": list(rows)}
+    delta: Delta = delta_of({**views, **{f"v${view}": told for view, told in changed.items()}})
+    return SignalContext(delta).crowd
+
+
+def told(*rows: Row, **changed: Sequence[Row]) -> list[tuple[str, str]]:
+    got = crowd(*rows, **changed)
+    assert got is not None
+    return [(one.event, one.cache) for one in got.waiters]
+
+
+def test_crowd_is_none_without_looks_and_empty_when_looks_met_nobody() -> None:
+    assert crowd() is None
+    empty = crowd({"sample": 1, "sid": None}, {"sample": 2, "sid": None})
+    assert empty == SampledWaiters(2, ())
+
+
+def test_mutex_and_lock_waiters_name_the_cache_by_its_id() -> None:
+    for event in (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT):
+        assert told({"sample": 1, "sid": 7, "event": event, "p1": 3}) == [(event, "dc_rollback_segments")]
+        nameless = "cache id 37, not listed in v$rowcache"
+        assert told({"sample": 1, "sid": 7, "event": event, "p1": 37}) == [(event, nameless)]
+        assert told({"sample": 1, "sid": 7, "event": event, "p1": None}) == [(event, "unknown")]
+
+
+def test_cache_id_of_a_parent_has_the_parent_name_in_any_row_order() -> None:
+    rows: list[Row] = [
+        {"cache#": 16, "type": "SUBORDINATE", "subordinate#": 0, "parameter": "dc_histogram_data"},
+        {"cache#": 16, "type": "PARENT", "parameter": "dc_histogram_defs"},
+    ]
+    waiter: Row = {"sample": 1, "sid": 7, "event": ROW_CACHE_MUTEX_EVENT, "p1": 16}
+    for order in (rows, rows[::-1]):
+        assert told(waiter, rowcache=order) == [(ROW_CACHE_MUTEX_EVENT, "dc_histogram_defs")]
+
+
+def test_latch_waiter_leads_by_address_and_child_to_the_cache() -> None:
+    assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "0A8"}) == [(LATCH_WAIT, "dc_users")]
+    assert told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "FFF"}) == [(LATCH_WAIT, "unknown")]
+    gone = [row for row in SICK["v$rowcache"] if row["cache#"] not in (10, 7)]
+    nameless = told({"sample": 1, "sid": 7, "event": LATCH_WAIT, "p1raw": "0A8"}, rowcache=gone)
+    assert nameless == [(LATCH_WAIT, "cache id 10, not listed in v$rowcache")]
+
+
+@each(
+    ("columns", "blocker"),
+    [
+        ({}, ""),
+        ({"blocking_session": 77}, "77"),
+        ({"blocking_session": 77, "blocking_instance": 1}, "77@1"),
+        (
+            {
+                "blocking_session": 77,
+                "blocking_instance": 1,
+                "final_blocking_session": 312,
+                "final_blocking_instance": 2,
+            },
+            "312@2",
+        ),
+    ],
+)
+def test_blocker_of_a_waiter_is_the_end_of_the_chain_with_its_instance(columns: Row, blocker: str) -> None:
+    got = crowd({"sample": 1, "sid": 7, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, **columns})
+    assert got is not None and [waiter.blocker for waiter in got.waiters] == [blocker]
+
+
+def test_latch_free_counts_only_for_the_result_cache() -> None:
+    waiters: list[Row] = [{"sample": 1, "sid": sid, "event": "latch free", "p2": p2} for sid, p2 in ((7, 461), (8, 99))]
+    assert told(*waiters) == [("latch free", RESULT_CACHE)]
+    assert told(*waiters, latchname=list(SICK["v$latchname"])) == []
+
+
+def test_waiters_exclude_other_events() -> None:
+    assert told({"sample": 1, "sid": 7, "event": "db file sequential read", "p1": 3}) == []
+
+
+def test_exclusive_is_mode_five_on_the_lock_and_never_on_a_mutex() -> None:
+    def exclusive(event: str, mode: int) -> bool:
+        got = crowd({"sample": 1, "sid": 7, "event": event, "p1": 3, "p3": mode})
+        assert got is not None
+        return got.waiters[0].exclusive
+
+    assert exclusive(ROW_CACHE_LOCK_EVENT, 5)
+    assert not exclusive(ROW_CACHE_LOCK_EVENT, 3)
+    assert not exclusive(ROW_CACHE_MUTEX_EVENT, 5)
+
+
+def waiting(look: int, sid: int, sql_id: str | None, cache: int = 3) -> Row:
+    event = ROW_CACHE_LOCK_EVENT
+    return {"sample": look, "sid": sid, "event": event, "p1": cache, "sql_id": sql_id, "module": "M", "con_id": 3}
+
+
+ROWS = [waiting(1, 1, "a"), waiting(2, 1, "a"), waiting(2, 2, "b"), waiting(4, 1, "a", 0), {"sample": 3, "sid": None}]
+
+
+def test_groups_are_counted_over_all_looks_largest_first() -> None:
+    got = groups(context_of({**SICK, "v$session": ROWS}))
+    assert [(one.sql_id, one.cache, one.sessions, one.share) for one in got] == [
+        ("a", "dc_rollback_segments", 0.5, 0.5),
+        ("b", "dc_rollback_segments", 0.25, 0.25),
+        ("a", "dc_tablespaces", 0.25, 0.25),
+    ]
+    assert (got[0].module, got[0].container, got[0].program, got[0].blocker) == ("M", "3", None, None)
+
+
+def test_groups_and_crowd_ignore_the_order_of_the_rows() -> None:
+    context = context_of({**SICK, "v$session": ROWS})
+    turned = context_of({**SICK, "v$session": ROWS[::-1]})
+    assert groups(turned) == groups(context)
+    assert turned.crowd is not None
+    assert context.crowd is not None
+    assert turned.crowd.caches().most_common() == context.crowd.caches().most_common()
+
+
+def test_groups_cut_a_long_tail_of_statements() -> None:
+    rows = [waiting(1, sid, f"sql{sid}") for sid in range(MOST_GROUPS + 5)]
+    assert len(groups(context_of({**SICK, "v$session": rows}))) == MOST_GROUPS
+
+
+def test_groups_are_empty_without_samples() -> None:
+    assert groups(context_of()) == ()
+    assert groups(context_of({**SICK, "v$session": [{"sample": 1, "sid": None}]})) == ()
+
+
+def test_crowd_is_a_value() -> None:
+    got = crowd(*ROWS)
+    assert got is not None
+    assert replace(got) == got
+    assert [one.sql_id for one in got.of(ROW_CACHE_LOCK_EVENT)] == ["a", "a", "b", "a"]
+    assert got.of(ROW_CACHE_MUTEX_EVENT) == ()
+
+
+@each(
+    ("sizes", "few"),
+    [
+        ({"a": 99, "b": 1}, ("a",)),
+        ({"a": 54, "b": 46}, ("a", "b")),
+        ({"a": 80, "b": 20}, ("a", "b")),
+        ({"a": 20, "b": 20, "c": 20, "d": 20, "e": 20}, ()),
+        ({"a": 34, "b": 33, "c": 33}, ()),
+        ({"a": 88, "b": 12}, ("a",)),
+        ({"a": 40, "b": 12, "c": 12, "d": 12, "e": 12, "f": 12}, ("a",)),
+        ({}, ()),
+    ],
+)
+def test_standing_out_are_at_most_two_with_a_gap_after_them(sizes: dict[str, float], few: tuple[str, ...]) -> None:
+    assert standing_out(sizes) == few
+
+
+def two() -> dict[str, object]:
+    sleeps = {1: 540, 5: 0, 8: 460}
+    rows = [{**row, "sleeps": sleeps[row["child#"]]} for row in SICK["v$latch_children"]]
+    return dict(with_rows("v$latch_children", *rows))
+
+
+def test_each_of_two_hot_caches_has_its_own_part_of_the_cost() -> None:
+    context = context_of(two())  # type: ignore[arg-type]
+    assert context.hot_caches.part_of_surface("latch", ("dc_rollback_segments",)) == pytest.approx(0.54)
+    assert context.hot_caches.part_of_surface("latch", ("dc_users",)) == pytest.approx(0.46)
+    assert context.hot_caches.beside(("latch",), ("dc_users",)) == ("dc_rollback_segments",)
+    assert context.hot_caches.mixed("latch") and not context_of().hot_caches.mixed("latch")
+
+
+def test_the_only_hot_cache_has_all_of_the_cost() -> None:
+    assert context_of().hot_caches.part_of_surface("latch", ("dc_rollback_segments",)) == 1.0
+    assert context_of().hot_caches.part_of_surface("latch", ("dc_tablespaces",)) == pytest.approx(0.007)
+
+
+def test_who_waits_for_a_subordinate_names_its_parent() -> None:
+    rows = [
+        {"cache#": 8, "type": "PARENT", "subordinate#": None, "parameter": "dc_objects"},
+        {"cache#": 8, "type": "SUBORDINATE", "subordinate#": 0, "parameter": "dc_object_grants"},
+    ]
+    context = context_of(with_rows("v$rowcache", *rows))
+    assert context.hot_caches.waited_as(("dc_object_grants",)) == ("dc_object_grants", "dc_objects")
+    assert context.hot_caches.waited_as(("dc_objects",)) == ("dc_objects",)
+
+
+def test_each_surface_has_its_own_seconds() -> None:
+    lost = context_of().lost
+    assert (lost.by_surface["latch"], lost.by_surface["lock"]) == (2.0, 0.5)
+    assert lost.on(("latch", "lock")) == 2.5
+    assert lost.untold(("latch", "lock")) == ()
+
+
+def test_surface_without_its_event_view_is_told_by_its_own_view_or_not_at_all() -> None:
+    lost = context_of(refused=["v$system_event"]).lost
+    assert (lost.by_surface["latch"], lost.by_surface["lock"]) == (2.0, None)
+    assert lost.untold(("latch", "lock")) == ("lock",)
+    assert lost.on(("latch", "lock")) == 2.0
+
+
+def test_row_that_vanished_was_not_captured() -> None:
+    gone = Oddity("v$system_event", ("row cache lock",), "", "vanished", None, None)
+    events = with_rows("v$system_event", SICK["v$system_event"][0])
+    assert SignalContext(delta_of(events)).lost.by_surface["lock"] == 0.0
+    assert SignalContext(delta_of(events, oddities=(gone,))).lost.untold(("lock",)) == ("lock",)
+
+
+def test_report_has_nothing_untold_as_it_prints_what_had_activity() -> None:
+    assert context_of(refused=["v$system_event"], source="report").lost.untold(("lock",)) == ()
+
+
+@each(
+    ("share", "sessions", "expected"),
+    [
+        (0.10, 4.0, Severity.CRITICAL),
+        (0.099, 4.0, Severity.WARNING),
+        (0.02, None, Severity.WARNING),
+        (0.005, None, Severity.NOTICE),
+        (0.004, 9.0, Severity.INFO),
+        (0.5, 0.009, Severity.INFO),
+        (None, 5.0, Severity.CRITICAL),
+        (None, 0.5, Severity.WARNING),
+        (None, 0.05, Severity.NOTICE),
+        (None, 0.04, Severity.INFO),
+    ],
+)
+def test_the_share_decides_then_the_sessions(share: float | None, sessions: float | None, expected: Severity) -> None:
+    assert severity_of(Impact(share_of_db_time=share, waiting_sessions=sessions)) is expected
+
+
+def test_what_is_not_known_has_no_severity() -> None:
+    assert severity_of(None) is None
+    assert severity_of(Impact(share_of_db_time=None, waiting_sessions=None)) is None
+
+
+@each(
+    ("row", "seconds"),
+    [
+        ({"event": LOCK, "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}, 2.0),
+        ({"event": LOCK, "time_waited_micro": 9_000_000}, 9.0),
+        ({"event": LOCK}, None),
+        ({"event": "latch free", "time_waited_micro": 5}, 0.0),
+    ],
+)
+def test_finished_seconds_are_those_of_foreground_sessions(row: Row, seconds: float | None) -> None:
+    assert finished_seconds(delta_of({"v$system_event": [row]}), LOCK) == seconds
+
+
+def test_finished_seconds_are_not_known_without_the_view() -> None:
+    assert finished_seconds(delta_of(refused=["v$system_event"]), LOCK) is None

@@ -9,7 +9,7 @@ import pytest
 from collectors.errors import UnlistedStatement
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from service.bill import LOGIN, statements, texts
 from tests.collectors.shipped_sql import VERSIONS
 from tests.collectors.sql_proof import known_view, parser_faults, token_faults, views_of_tree

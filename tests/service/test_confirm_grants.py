@@ -10,8 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
-from rules.catalogue import catalogue
-from rules.cause import Cause
+from rules.cause import Cause, catalogue
 from service.bill import texts
 from service.cli.main import cli
 from service.state.confirmations import ConfirmationRefused, run

@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 
 from collectors.model import Snapshot
 from rules.cache_map import CacheMap
+from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare
-from rules.comparison.model import Comparison
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
 from service.characters import UNSEEN
 from service.cli.diagnose import Format, _printed

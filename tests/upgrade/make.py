@@ -44,7 +44,7 @@ from collectors.capture import dump_snapshot
 from collectors.delta import between
 from collectors.replay import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.engine import diagnose
 from service import confirm, preflight
 from service import settings as settings_module

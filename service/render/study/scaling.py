@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from rules.studies.held_out import HeldOut
-from rules.studies.scaling import BENT, LikeForLike, ScalingGroup, ScalingStudy
+from rules.studies.scaling import BENT, HeldOut, LikeForLike, ScalingGroup, ScalingStudy
 from service.render.study.page import StudyCurve, StudyLines, StudyPage, StudyTable, figure, share
 
 SAID = {

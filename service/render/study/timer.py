@@ -1,6 +1,6 @@
 """The timer study as a page."""
 
-from rules.studies.timer import NOTHING, TimerPoint, TimerStudy
+from rules.studies.parallel import NOTHING, TimerPoint, TimerStudy
 from service.render.study.page import StudyCurve, StudyLines, StudyPage, StudyTable, duration, figure
 
 

@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from sqlalchemy import Connection, Engine, and_, or_, select, update
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Severity
-from rules.predicted import PredictionScore
+from rules.remedy import PredictionScore
 from service.state.confirmations import VALID_SECONDS, Confirmed
 from service.state.episodes import KEEP, Episode, MarkVerdict
 from service.store.ingest.bulk import insert_new, table_of, upsert

@@ -6,8 +6,8 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, HTTPException
 
 from collectors.errors import CredentialError, NotApplicable, SessionError, StatementError
-from rules.catalogue import catalogue
-from rules.confirming import confirms, seen
+from rules.cause import catalogue
+from rules.judge import confirms, seen
 from service.config.audit import Audit
 from service.state.board import Board, MonitoredDatabase
 from service.state.login_gate import LoginStopped

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query
 
-from rules.comparison.model import Comparison
+from rules.comparison.changes import Comparison
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.state.board import Board
 from service.state.window import BadWindow, parse_duration, parse_window

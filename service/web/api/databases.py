@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.hang_model import Blockers
 from rules.model import Diagnosis
 from service.state.board import Board, MonitoredDatabase

@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException
 
-from rules.contention.readings import NotPredictable
+from rules.contention.holds import NotPredictable
 from service.history.whatif import answer, of_store
 from service.history.whatif_model import WhatIfIn, WhatIfOut
 from service.state.board import Board

@@ -11,9 +11,8 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 from starlette.responses import Response
 
-from rules.bounds import bound_of
-from rules.catalogue import catalogue
-from rules.cause import AnyOf, Cause, Condition
+from rules.base import bound_of
+from rules.cause import AnyOf, Cause, Condition, catalogue
 from rules.formatting import sentence
 from rules.model import Evidence
 from rules.signals import SIGNALS

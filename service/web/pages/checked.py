@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.formatting import compared
 from rules.model import Candidate, Diagnosis, Finding, RuledOut, Severity, Undetermined
 from service.render.parts import ELSEWHERE, nothing_judged, same_waits

@@ -10,9 +10,9 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 from starlette.responses import Response
 
-from rules.catalogue import catalogue
-from rules.comparison.model import ChangeVerification, Comparison, NotVerified
-from rules.comparison.verification import verified
+from rules.cause import catalogue
+from rules.comparison.changes import ChangeVerification, Comparison, NotVerified
+from rules.comparison.compare import verified
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, parse_window

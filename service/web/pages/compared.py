@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from rules.comparison.changes import ChangeVerification, Comparison, FigureChange, NotVerified
 from rules.comparison.compare import LEADING
-from rules.comparison.model import ChangeVerification, Comparison, FigureChange, NotVerified
 from rules.formatting import number as spelled
 from rules.formatting import rough, sentence
 from service.web.charts import small

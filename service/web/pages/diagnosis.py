@@ -6,10 +6,9 @@ from datetime import datetime
 
 from markupsafe import Markup
 
-from rules.chain import ChainBar, ChainLink
+from rules.context import DeltaSource
 from rules.formatting import compared, function_of, number
-from rules.model import Diagnosis, Evidence, Finding
-from rules.printed import DeltaSource
+from rules.model import ChainBar, ChainLink, Diagnosis, Evidence, Finding
 from service.intake.report_figures import Bars
 from service.render.summary import period
 from service.web.charts import small, svg

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from rules.impact import NOTICEABLE_SHARE
 from rules.model import Diagnosis
+from rules.waits import NOTICEABLE_SHARE
 from service.web.charts import small
 from service.web.pages import words
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rules.grades import Severity
+from rules.base import Severity
 from rules.model import Surface
 from service.state.board import MonitoredDatabase
 

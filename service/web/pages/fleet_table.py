@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from service.state.last_hour import LAST_HOUR
 from service.state.summary import eased_title
 from service.web.charts import small

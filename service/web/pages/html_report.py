@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from collectors.model import Delta
 from rules.model import worst
-from rules.trends.series import ReportSeries
+from rules.trends import ReportSeries
 from service.intake.inputs import DiagnosedInput, InputResults
 from service.intake.report_figures import figures
 from service.render.diagnosis import common_notes

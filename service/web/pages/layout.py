@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from collectors.release import text_for
-from rules.explanation.confirmation import number_of
-from rules.explanation.wait_chain import (
+from rules.context import section_of
+from rules.explain.blockers import (
     ACTION,
     entry_of,
     heading,
@@ -28,13 +28,11 @@ from rules.explanation.wait_chain import (
     tree,
     why_no_command,
 )
+from rules.explain.headline import number_of
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Figure
-from rules.predicted import OF_MISSES
-from rules.printed import section_of
-from rules.query import Texts
-from rules.remedy import PLATFORMS, where
+from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.characters import visible
 from service.render.parts import OF_A_FINDING
 from service.render.remedy import of_each_instance, on_platform

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from service.config.audit import Audit
 from service.state.board import Board, MonitoredDatabase
 from service.store.repository import Repository

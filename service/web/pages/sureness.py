@@ -1,7 +1,7 @@
 """How sure a cause is, why, what is missing for high confidence, and what its entry is founded on."""
 
-from rules.explanation.confirmation import speaks_against
-from rules.grades import FOUNDED_ON
+from rules.base import FOUNDED_ON
+from rules.explain.headline import speaks_against
 from rules.miss_locations import merely_fits
 from rules.model import Confidence, Finding
 from service.web.pages import words

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from rules.explanation.confirmation import speaks_against
+from rules.base import Easing
+from rules.explain.headline import speaks_against
 from rules.formatting import sentence
-from rules.hangs import HANGING_SECONDS
-from rules.lasting import Easing
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
+from rules.waits import HANGING_SECONDS
 from service.state.outages import CORRECT_PASSWORD, NOT_UNTIL_RIGHT
 from service.state.summary import (
     GOES_ON,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
-from rules.contention.readings import NotPredictable
+from rules.contention.holds import NotPredictable
 from service.history.whatif import answer, of_store
 from service.history.whatif_model import EstimateOut, WhatIfIn, WhatIfOut
 from service.state.board import Board

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from rules.bounds import Bound, UsualBetween
+from rules.base import Bound, UsualBetween
 from rules.formatting import percent, rough, sentence, within
 from rules.model import Severity
 from service.history.fleet_past import Outcome

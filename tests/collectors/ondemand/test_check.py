@@ -11,7 +11,7 @@ from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Rows, Snapshot, Value
 from collectors.ondemand.check import CLOUD, SURROUNDINGS, ask_for_kind, counted, first_names, limited, one_number
 from collectors.poll import Answer
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from tests.collectors.scripted import BEGAN
 from tests.collectors.shipped_sql import RELEASES, mistakes
 from tests.each import each

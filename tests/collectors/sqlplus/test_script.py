@@ -14,7 +14,7 @@ from collectors.model import Collector, ColumnKind
 from collectors.registry import BadCollector, collectors
 from collectors.release import as_sent
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes
 from tests.collectors.sqlplus.sqlplus_standin import BIND, LONGEST_LINE, SqlPlus, parsed
 from tests.each import each

@@ -12,7 +12,6 @@ from collectors.delta import between
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.load import Scenario
 from collectors.demo.scenarios import scenarios
-from collectors.emergency import EMERGENCY_NOTICE
 from collectors.errors import InputError, StatementError
 from collectors.model import Delta, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import look_for_blockers
@@ -21,6 +20,7 @@ from collectors.registry import collectors
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from collectors.sqlplus.spool import decoded, load, looks_like_spool, plain, sections
 from rules.engine import diagnose
+from rules.explain.headline import EMERGENCY_NOTICE
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.collectors.sqlplus.sqlplus_standin import Killed, SqlPlus

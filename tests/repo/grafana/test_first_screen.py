@@ -8,7 +8,7 @@ from functools import cache
 
 import yaml
 
-from rules.catalogue import LOADER
+from rules.cause import LOADER
 from tests.repo.grafana.dashboards import DASHBOARDS, RECORDING, Json, visible
 from tests.repo.grafana.display import BETWEEN, ROW, columns_of, defaults, fields
 

@@ -1,12 +1,44 @@
 """From two readings to a Change: the unit, the verdict, and the sentence in each of its forms."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from rules.comparison.figures import ComparedFigure, ComparedSides, counted, known, level, untold
-from rules.comparison.units import DB_TIME, EXECUTIONS, OF_WORK, SECONDS
+from collectors.model import ROW_CACHE_LATCH, Row
+from rules.comparison.changes import (
+    DB_TIME,
+    EXECUTIONS,
+    OF_TIME,
+    OF_WORK,
+    SECONDS,
+    TRANSACTIONS,
+    ComparedFigure,
+    ComparedSides,
+    NotVerified,
+    beyond_noise,
+    cache_changes,
+    common,
+    counted,
+    deviations,
+    factor_apart,
+    fitting,
+    known,
+    level,
+    location_changes,
+    places,
+    top_cache,
+    transactions,
+    untold,
+    work_changes,
+    work_per_second,
+)
+from rules.comparison.compare import compare
 from rules.context import Known, SignalContext, Unknown
 from tests.each import each
-from tests.rules.contexts import TOTALS, context_of, delta_of, with_rows
+from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
+from tests.rules.printed import scripted
+from tests.rules.rich import RICH
 
 PAIR = ComparedSides(context_of(), context_of())
 ITEM = ComparedFigure("sleeps", "sleeps on dc_users", of="dc_users")
@@ -87,3 +119,196 @@ def test_side_that_is_too_small_is_said_to_be_so_and_never_called_noise() -> Non
         assert "noise" not in share.sentence
     like = counted(item, ComparedSides(db_time(31), db_time(31)), (Known(5.0), Known(5.1)), (DB_TIME,))
     assert (like.verdict, like.too_little) == ("within noise", False)
+
+
+def test_cache_changes_list_caches_busiest_first_without_tiny_ones() -> None:
+    tiny: Row = {"cache#": 46, "type": "PARENT", "parameter": "outstanding_alerts", "gets": 9, "modifications": 9}
+    pair = ComparedSides(context_of(with_rows("v$rowcache", *SICK["v$rowcache"], tiny)), context_of())
+    assert list(dict.fromkeys(one.of for one in cache_changes(pair))) == [
+        "dc_rollback_segments",
+        "dc_tablespaces",
+        "dc_users",
+    ]
+
+
+def test_cache_changes_join_a_parent_and_its_subordinates_by_name() -> None:
+    pair = ComparedSides(context_of(), context_of())
+    users = next(one for one in cache_changes(pair) if one.of == "dc_users")
+    assert users.counted_before == 1_000
+
+
+@each(
+    ("before", "after", "title", "counted"),
+    [
+        ({"gets": 14_426}, {"gets": 953, "fastgets": 13_473}, "look-ups in dc_users", (14_426, 14_426)),
+        ({"gets": 900, "fastgets": 100}, {"gets": 953, "fastgets": 13_473}, "look-ups in dc_users", (1_000, 14_426)),
+        ({"gets": 14_426}, {"gets": 953}, "look-ups in dc_users", (14_426, None)),
+        ({"gets": 900, "modifications": 1}, {"gets": 953}, "gets of dc_users", (900, 953)),
+    ],
+)
+def test_gets_are_compared_where_both_sides_count_them_alike_else_lookups(
+    before: Row, after: Row, title: str, counted: tuple[float, float | None]
+) -> None:
+    old = "12.1.0.2.0" if before == {"gets": 14_426} else "19.0.0.0.0"
+    sides = ((before, old), (after, "19.0.0.0.0"))
+    users: Row = {"cache#": 10, "type": "PARENT", "parameter": "dc_users"}
+    pair = ComparedSides(
+        *(context_of(with_rows("v$rowcache", {**users, **row}), release=release) for row, release in sides)
+    )
+    gets = next(change for change in cache_changes(pair) if change.name == "cache_gets")
+    assert (gets.title, gets.counted_before, gets.counted_after) == (title, *counted)
+
+
+def test_location_changes_of_the_latch_count_an_unlisted_location_as_zero() -> None:
+    other = [row for row in SICK["v$latch_misses"] if row["location"] != "kqreqd"]
+    pair = ComparedSides(context_of(), context_of(with_rows("v$latch_misses", *other)))
+    told = {one.of: one for one in location_changes(pair)}
+    assert list(told) == ["kqrpre: find obj", "kqreqd: reget", "kqreqd"]
+    assert (told["kqreqd"].counted_before, told["kqreqd"].counted_after) == (40, 0)
+    assert told["kqrpre: find obj"].counted_before == 850
+
+
+def test_places_of_mutexes_are_grouped_by_function_ignoring_their_numbers() -> None:
+    rows: list[Row] = [
+        {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 300},
+        {"mutex_type": "Row Cache", "location": "[13] kqreqd", "sleeps": 100},
+        {"mutex_type": "Row Cache", "location": "[10] kqreqd", "sleeps": 20},
+    ]
+    assert places(context_of({"v$mutex_sleep": rows}), "mutex") == {"kqrpre": 300, "kqreqd": 120}
+    assert places(context_of({}), "mutex") is None
+    assert places(context_of({"v$mutex_sleep": []}), "mutex") == {}
+    broken: Row = {"parent_name": ROW_CACHE_LATCH, "location": "kqreqd"}
+    assert places(context_of({"v$latch_misses": [broken]}), "latch") is None
+
+
+def test_location_changes_are_unknown_on_a_side_without_the_view() -> None:
+    told = list(location_changes(ComparedSides(context_of(), context_of(refused=["v$latch_misses"]))))
+    assert {one.verdict for one in told} == {"cannot tell"}
+    assert {one.counted_after for one in told} == {None}
+
+
+def test_location_changes_between_a_latch_and_a_mutex_side_are_empty() -> None:
+    pair = ComparedSides(context_of(), SignalContext(scripted("users-mutex", 30.0)))
+    assert list(location_changes(pair)) == []
+
+
+def test_work_is_per_second_and_unknown_for_totals() -> None:
+    rich = context_of(RICH)
+    assert work_per_second(rich) == pytest.approx(
+        {"executions": 4_000 / 30, "hard_parses": 20, "logons": 2, "db_time": 100 / 30}
+    )
+    assert work_per_second(context_of(RICH, basis=TOTALS)) == {}
+    told = {one.name: one for one in work_changes(ComparedSides(rich, rich))}
+    assert told["executions"].unit == "per second"
+    assert told["transactions"].why.startswith("not known before: v$sysstat has no user commits and user rollbacks")
+
+
+def test_top_cache_has_a_name_and_a_share() -> None:
+    assert top_cache(context_of()) == ("dc_rollback_segments", 0.6)
+    assert top_cache(context_of({})) is None
+
+
+def working(**done: int) -> SignalContext:
+    names = {"executions": "execute count", "commits": "user commits", "rollbacks": "user rollbacks"}
+    rows: list[Row] = [{"name": names[name], "value": value} for name, value in done.items()]
+    return context_of(with_rows("v$sysstat", *rows))
+
+
+def test_common_measure_prefers_executions_and_uses_seconds_last() -> None:
+    measure = common(OF_WORK, working(executions=4_000), working(executions=900, commits=3, rollbacks=1))
+    assert measure is not None
+    assert (measure.unit, measure.before, measure.after) == (EXECUTIONS, 4_000, 900)
+
+
+@pytest.mark.parametrize("done", [{}, {"executions": 0}, {"executions": 99}])
+def test_common_measure_falls_back_to_seconds_if_a_side_lacks_work(done: dict[str, int]) -> None:
+    measure = common(OF_WORK, working(executions=4_000), working(**done))
+    assert measure is not None
+    assert measure.unit is SECONDS
+
+
+def test_transactions_are_commits_and_rollbacks_and_need_both() -> None:
+    assert transactions(working(commits=300, rollbacks=20)) == 320
+    assert transactions(working(commits=300)) is None
+    measure = common(OF_WORK, working(commits=300, rollbacks=0), working(commits=900, rollbacks=9))
+    assert measure is not None
+    assert measure.unit is TRANSACTIONS
+
+
+def test_common_measure_of_totals_has_no_seconds() -> None:
+    totals = SignalContext(delta_of(with_rows("v$sysstat"), basis=TOTALS))
+    assert common(OF_WORK, totals, totals) is None
+    assert common(OF_TIME, totals, context_of()) is not None, "both sides have DB time"
+
+
+@each(
+    ("cache", "each"),
+    [
+        ("dc_rollback_segments", "per transaction"),
+        ("dc_profiles", "per logon"),
+        ("dc_histogram_data", "per hard parse"),
+        ("dc_users", "per execution"),
+    ],
+)
+def test_fitting_measures_a_cache_per_the_work_that_requests_it(cache: str, each: str) -> None:
+    assert fitting(cache)[0].each == each
+    assert fitting(cache)[-1] is SECONDS
+
+
+COUNTS = st.integers(0, 10**9)
+EXPOSURES = st.floats(1, 1e9)
+
+
+@each(
+    ("before", "after", "beyond"),
+    [
+        (5, 0, False),
+        (9, 3, False),
+        (30, 10, False),
+        (12, 0, True),
+        (100, 40, True),
+        (100, 90, False),
+        (10**8, 8 * 10**7 + 1, False),
+        (10**8, 79 * 10**6, True),
+        (0, 0, False),
+    ],
+)
+def test_beyond_noise_of_counts_over_equal_windows(before: int, after: int, beyond: bool) -> None:
+    assert beyond_noise(before, after, 1000, 1000) is beyond
+
+
+def test_beyond_noise_weighs_unequal_windows() -> None:
+    assert not beyond_noise(400, 100, 4000, 1000), "the same rate"
+    assert not beyond_noise(40, 0, 4000, 100), "one was due"
+    assert beyond_noise(4000, 0, 4000, 100), "a hundred were expected"
+
+
+@given(COUNTS, COUNTS, EXPOSURES, EXPOSURES)
+def test_deviations_are_the_same_with_the_sides_swapped(before: int, after: int, first: float, second: float) -> None:
+    there, back = deviations(before, after, first, second), deviations(after, before, second, first)
+    assert there == pytest.approx(back, rel=1e-6, abs=1e-6)
+    assert deviations(before, before, first, first) == 0.0
+
+
+def test_factor_apart_requires_a_factor_and_a_minimum_difference() -> None:
+    assert factor_apart(100, 126)
+    assert not factor_apart(100, 124)
+    assert factor_apart(0, 1)
+    assert not factor_apart(0, 0)
+    assert not factor_apart(5, 10, apart=20)
+
+
+def test_find_returns_a_change_by_its_name_and_its_of() -> None:
+    got = compare(delta_of(), delta_of())
+    gets = got.find("cache_gets", "dc_tablespaces")
+    assert gets is not None
+    assert (gets.name, gets.of, gets.title) == ("cache_gets", "dc_tablespaces", "gets of dc_tablespaces")
+    assert got.find("cache_gets") == got.find("cache_gets", "dc_rollback_segments"), "the busiest comes first"
+    assert got.find("cache_gets", "dc_nothing") is None
+
+
+def test_not_verified_is_frozen() -> None:
+    got = NotVerified(cause="undo-segments", reason="no data after", because="nothing was read")
+    with pytest.raises(ValidationError):
+        got.because = "all is well"  # type: ignore[misc]
+    assert got.model_dump()["verdict"] == "not verified"

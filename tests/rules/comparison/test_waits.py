@@ -3,7 +3,7 @@
 import pytest
 
 from collectors.model import RESULT_CACHE_LATCH, Row
-from rules.comparison.figures import ComparedSides
+from rules.comparison.changes import ComparedSides
 from rules.comparison.waits import child_changes, child_sleeps, children_of, cost_changes, sick_cache, surface_changes
 from rules.context import Known, SignalContext, Unknown
 from tests.rules.contexts import SICK, context_of, delta_of, with_rows

@@ -15,13 +15,19 @@ from time import process_time
 
 import numpy as np
 
-from rules.contention.calibration import SATURATED, LatchModel, calibrate, saturation
-from rules.contention.change import LoadChange
-from rules.contention.partitions import TableCell, fit_partitions
-from rules.contention.prediction import Estimate, Prediction, after_change, predict
-from rules.contention.readings import LatchCounts
-from rules.contention.sleeping import FEW, POINT_RATIO, SEEN, sleeps_per_get, spin_budget
-from rules.contention.timer import fit_timed
+from rules.contention.holds import FEW, POINT_RATIO, SEEN, LatchCounts, fit_timed, sleeps_per_get, spin_budget
+from rules.contention.prediction import (
+    SATURATED,
+    Estimate,
+    LatchModel,
+    LoadChange,
+    Prediction,
+    after_change,
+    calibrate,
+    predict,
+    saturation,
+)
+from rules.contention.queue import TableCell, fit_partitions
 from tests.rules.contention import staged
 from tests.rules.contention.seeds import emulated, emulated_cells, freelist_cells, result_cache
 from tests.rules.contention.simulation import simulate

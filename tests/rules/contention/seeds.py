@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from rules.contention.partitions import TableCell
-from rules.contention.readings import LatchCounts
+from rules.contention.holds import LatchCounts
+from rules.contention.queue import TableCell
 from tests.paths import DATA, TABLES
 
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from collectors.delta import between
 from collectors.model import Delta
-from rules.catalogue import catalogue
-from rules.contention.readings import LatchCounts, counts_of
-from rules.contention.remedy import predicted_effect
+from rules.cause import catalogue
+from rules.contention.holds import LatchCounts, counts_of
+from rules.contention.prediction import predicted_effect
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.predicted import PredictedEffect, RemedyEffect
+from rules.remedy import PredictedEffect, RemedyEffect
 from tests.truth.generate import Case, case
 from tests.truth.instance import Instance
 from tests.truth.plan import seeds, setting_of

@@ -2,10 +2,13 @@
 
 import pytest
 
-from collectors.emergency import EMERGENCY_NOTICE
-from rules.explanation.blockers import APART, LEFT_ALONE, blocker_steps
+from rules.engine import diagnose
+from rules.explain.blockers import APART, LEFT_ALONE, blocker_steps
+from rules.explain.headline import EMERGENCY_NOTICE
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
-from rules.hangs import StillWaiting
+from rules.model import Severity
+from rules.waits import StillWaiting
+from tests.rules.contexts import delta_of
 
 HOLDER = Blocker(cache="dc_objects", instance=1, sid=312, serial=48211, background=False, no_kill="-")
 
@@ -68,3 +71,16 @@ def test_type_of_the_object_is_told_and_that_of_an_account_by_name(kind: int | N
 
 def test_blocker_in_the_library_cache_that_nobody_names_is_not_made_up() -> None:
     assert "behind a session that Oracle does not name" in beside(wait())
+
+
+@pytest.mark.parametrize(("micro", "told"), [(450_000, True), (90_000, False)])
+def test_mutex_waits_of_tens_of_milliseconds_are_noted_though_they_cost_next_to_nothing(micro: int, told: bool) -> None:
+    views = {
+        "v$event_name": [{"name": "row cache mutex"}],
+        "v$system_event": [{"event": "row cache mutex", "total_waits": 15, "time_waited_micro": micro}],
+        "v$sys_time_model": [{"stat_name": "DB time", "value": 900_000_000}],
+    }
+    got = diagnose(delta_of(views, release="19.0.0.0.0"))
+    assert got.severity is Severity.INFO
+    notes = [note for note in got.notes if "row cache mutex lasts 30 ms on average" in note]
+    assert bool(notes) is told

@@ -3,9 +3,11 @@
 import sqlglot
 
 from collectors.demo.scenarios import scenarios
-from rules.chain import ChainLink
+from rules.context import SignalContext
 from rules.engine import diagnose
+from rules.explain.chain import place_link, summed
 from rules.formatting import within
+from rules.model import ChainLink
 from tests.rules.contexts import SICK, delta_of, with_rows
 from tests.rules.test_demo_verdicts import SICK_AT, diagnosed
 
@@ -86,3 +88,80 @@ def test_storm_that_is_cured_leaves_nothing_unusual_of_what_its_chain_called_unu
     assert {"share_of_holders", "entries_used"} <= beyond
     assert "share_of_lookups" not in beyond, "the load goes on after the cure, and so does its share of gets"
     assert next(link.usual for link in during.chain if link.kind == "cache") is None
+
+
+def _link(kind: str, chain: tuple[ChainLink, ...]) -> ChainLink:
+    return next(link for link in chain if link.kind == kind)
+
+
+def test_verb_says_how_many_of_the_sleeps_are_there() -> None:
+    verbs = []
+    for slept in ((990, 5, 5), (600, 200, 200), (400, 300, 300)):
+        rows = [{**row, "sleeps": n} for row, n in zip(SICK["v$latch_children"], slept, strict=True)]
+        link = place_link(SignalContext(delta_of(with_rows("v$latch_children", *rows))), "latch")
+        assert link is not None
+        verbs.append(link.verb)
+    assert verbs == ["nearly all on", "mostly on", "most often on"]
+
+
+def test_child_that_was_not_read_is_not_certain_and_none_is_told_where_none_slept() -> None:
+    place = place_link(SignalContext(delta_of(SICK, refused=["v$latch_children"])), "latch")
+    assert place is not None and (place.certain, place.value) == (False, None)
+    assert place.unknown is not None and "v$latch_children" in place.unknown
+    assert place.way_out
+    calm = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
+    assert place_link(SignalContext(delta_of(with_rows("v$latch_children", *calm))), "latch") is None
+
+
+def test_sleeps_are_summed_by_place_the_most_first() -> None:
+    assert list(summed([("a", 1.0), ("b", 5.0), ("a", 3.0)]).items()) == [("b", 5.0), ("a", 4.0)]
+
+
+def test_place_where_every_lookup_passes_has_a_caveat_and_a_holder_of_the_whole_latch_too() -> None:
+    assert _link("place", diagnosed("users-mutex").chain).caveat is not None
+    caveat = _link("holder", diagnose(delta_of(SICK)).chain).caveat
+    assert caveat is not None and "does not separate children" in caveat
+
+
+def test_funnel_of_the_latch_has_gets_misses_sleeps_and_seconds() -> None:
+    funnel = diagnose(delta_of(SICK)).funnel
+    assert funnel is not None
+    assert (funnel.of, funnel.requests, funnel.misses, funnel.sleeps) == ("row cache objects", 40_000, 4_000, 1_000)
+    assert funnel.seconds_waited == 2.0
+
+
+def test_funnel_is_of_what_the_first_finding_speaks_of_and_unknown_misses_are_null() -> None:
+    funnels = {name: diagnosed(name, SICK_AT.get(name, 30.0)).funnel for name in ("users-mutex", "ads-result-cache")}
+    mutex, result_cache = funnels["users-mutex"], funnels["ads-result-cache"]
+    assert mutex is not None and (mutex.of, mutex.misses) == ("row cache mutex", None)
+    assert mutex.sleeps == 40_440
+    assert result_cache is not None and (result_cache.of, result_cache.misses) == ("Result Cache: RC Latch", 930_000)
+
+
+def test_funnel_of_what_was_not_read_is_none() -> None:
+    rows = with_rows("v$latch")
+    refused = ["v$latch", "v$latch_children", "v$system_event", "v$mutex_sleep"]
+    assert diagnose(delta_of(rows, refused=refused)).funnel is None
+
+
+def _cache(chain: tuple[ChainLink, ...]) -> ChainLink:
+    return next(link for link in chain if link.kind == "cache")
+
+
+def test_cache_that_was_inferred_is_certain_with_a_caveat() -> None:
+    link = _cache(diagnose(delta_of(SICK, refused=["x$kqrst"])).chain)
+    assert (link.name, link.certain) == ("dc_rollback_segments", True)
+    assert link.caveat is not None and "inferred" in link.caveat
+
+
+def test_cache_that_waiters_name_is_a_share_of_them() -> None:
+    link = _cache(diagnosed("users-mutex").chain)
+    assert (link.verb, link.name, link.of, link.numerator, link.denominator) == ("for", "dc_users", "waiters", 117, 126)
+    assert link.views == ("v$session",)
+
+
+def test_cache_without_a_waiter_is_likely_by_its_share_and_says_what_is_missing() -> None:
+    link = _cache(diagnosed("users-mutex", looks=0).chain)
+    assert (link.verb, link.name, link.of, link.certain) == ("most likely for", "dc_users", "gets", False)
+    assert link.unknown is not None and link.unknown.startswith("what the waiters name: ")
+    assert link.way_out

@@ -1,16 +1,37 @@
 """The headline: what is wrong, where, and what it costs, also for the result cache."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+import sqlglot
+
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Changes, ConfirmationResult, Row
-from rules.catalogue import catalogue
-from rules.cause import Cause
+from rules.cause import Cause, catalogue
+from rules.context import SignalContext
 from rules.engine import diagnose
+from rules.explain.headline import (
+    EMERGENCY_NOTICE,
+    EMERGENCY_PAGE,
+    at_once,
+    beside,
+    confirming_step,
+    focused,
+    hang_sentence,
+    hang_step,
+    named,
+    others,
+    record_of,
+    waiting_groups,
+)
 from rules.model import Diagnosis
+from rules.remedy import Confirmation
+from tests.each import each
+from tests.paths import ROOT
 from tests.rules.case_files import delta_of_case
-from tests.rules.contexts import TOTALS, delta_of
+from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 from tests.rules.rich import RICH, waiters
 
 
@@ -142,3 +163,209 @@ def test_headline_names_what_fits_best_where_no_cache_has_a_name() -> None:
     assert storm.headline.endswith("what was captured fits undo-segments best")
     few = nameless("many short transactions on an ordinary number of undo segments")
     assert (few.headline, few.findings) == (storm.headline, ()), "without that row the two look the same"
+
+
+def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = None, **more: object) -> SignalContext:
+    """The sick instance with sessions that have waited this long for the lock, and this many waits that ended."""
+    rows: list[Row] = [
+        {
+            "sid": sid,
+            "event": ROW_CACHE_LOCK_EVENT,
+            "p1": p1,
+            "wait_time_micro": waited * 1e6,
+            "met": met or len(seconds),
+        }
+        for sid, waited in enumerate(seconds)
+    ]
+    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": waits, "time_waited_micro": 0}]
+    return context_of({**SICK, "v$system_event": events, "waiting_sessions": rows}, **more)
+
+
+@each(
+    ("context", "words"),
+    [
+        (
+            hung(671, 40),
+            "2 sessions have waited for dc_rollback_segments for up to 11 minutes; no wait has finished, so ",
+        ),
+        (
+            hung(671, 40, 9.9),
+            "3 sessions wait for dc_rollback_segments, 2 of them for 10 seconds or longer and up to 11 minutes; no wait ",
+        ),
+        (hung(11), "1 session has waited for dc_rollback_segments for up to 11 seconds; "),
+        (hung(671, p1=37), "1 session has waited for cache id 37, not listed in v$rowcache, for up to 11 minutes; "),
+        (hung(671, p1=None), "1 session has waited for row cache lock for up to 11 minutes; "),
+        (
+            hung(8000, met=300),
+            "300 sessions wait for the row cache, and of the 1 longest waits 1 are for dc_rollback_segments, ",
+        ),
+    ],
+)
+def test_hang_sentence_begins_with_how_many_for_what_and_how_long(context: SignalContext, words: str) -> None:
+    said = hang_sentence(context)
+    assert said is not None and said.startswith(words)
+
+
+@each(
+    ("context", "words"),
+    [
+        (hung(671), "no wait has finished, so v$system_event shows nothing"),
+        (hung(671, waits=1), "1 other wait for row cache lock finished meanwhile"),
+        (hung(671, waits=90), "90 other waits for row cache lock finished meanwhile"),
+        (hung(671, basis=TOTALS), "v$system_event counts a wait only when it ends"),
+        (hung(671, refused=["v$system_event"]), "v$system_event counts a wait only when it ends"),
+    ],
+)
+def test_hang_sentence_ends_with_what_the_counter_shows(context: SignalContext, words: str) -> None:
+    said = hang_sentence(context)
+    assert said is not None and said.endswith(words)
+
+
+@pytest.mark.parametrize("context", [hung(9.9), hung(), context_of()])
+def test_hang_step_needs_somebody_who_hangs(context: SignalContext) -> None:
+    assert (hang_sentence(context), hang_step(context)) == (None, None)
+
+
+def test_hang_step_has_the_sessions_and_the_longest_wait_as_figures() -> None:
+    step = hang_step(hung(671, 40))
+    assert step is not None and step.statement.endswith("Oracle names no session that blocks them.")
+    assert [(figure.value, figure.unit) for figure in step.figures] == [(2, "sessions"), (671.0, "s")]
+
+
+def test_waiting_groups_count_brief_waits_apart_from_those_that_hang() -> None:
+    (group,) = waiting_groups(hung(671, 0.002))
+    assert (group.sessions, group.hanging, group.longest_seconds) == (2, 1, 671.0)
+    assert waiting_groups(context_of()) == ()
+
+
+PAGE = ROOT / EMERGENCY_PAGE
+TEXT = PAGE.read_text(encoding="utf-8")
+FENCES = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", TEXT, re.S | re.M)
+RUNBOOKS = ROOT / "dashboards" / "runbooks"
+
+
+@each(
+    "words",
+    [
+        "sqlplus -prelim / as sysdba",
+        "oradebug setmypid",
+        "oradebug unlimit",
+        "oradebug hanganalyze 3",
+        "oradebug dump systemstate 258",
+        "under Oracle Support guidance",
+        "WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK!",
+        "ORA-00060",
+        "ORA-04031",
+        "ORA-04021",
+        "LCK0",
+        "MMON",
+    ],
+)
+def test_page_has_what_a_reader_looks_for(words: str) -> None:
+    assert words in TEXT
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reports.md", "docs/oracle.md"])
+def test_page_is_linked_from(page: str) -> None:
+    assert re.search(r"\]\((docs/)?emergency\.md[)#]", (ROOT / page).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("runbook", ["RowCacheLockWaits", "LatchscopeDatabaseDown"])
+def test_page_is_named_by_the_runbook(runbook: str) -> None:
+    assert EMERGENCY_PAGE in (RUNBOOKS / f"{runbook}.md").read_text(encoding="utf-8")
+
+
+def test_notice_names_the_page_in_one_sentence() -> None:
+    assert EMERGENCY_PAGE in EMERGENCY_NOTICE and EMERGENCY_NOTICE.count(".") == 2
+
+
+def test_page_tells_what_to_collect_before_what_may_be_killed_by_number() -> None:
+    order = [
+        TEXT.index(words)
+        for words in ("Collect evidence first", "What not to kill", "You may kill one foreground session")
+    ]
+    assert order == sorted(order)
+    assert not re.search(r"kill -9 \d|kill session '", TEXT)
+
+
+def test_dumps_each_have_their_risk() -> None:
+    rows = [line for line in TEXT.splitlines() if line.startswith("| `oradebug ")]
+    assert len(rows) == 5
+    assert all(len(line.split(" | ")) == 3 and len(line.split(" | ")[2]) > 20 for line in rows)
+    shown = set(re.findall(r"^oradebug (\w+)", "\n".join(body for _, body in FENCES), re.M))
+    assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze"}, "a text ready to copy must be harmless"
+
+
+def test_statements_only_read_and_need_no_licence() -> None:
+    statements = [body for language, body in FENCES if language == "sql"]
+    assert len(statements) == 5
+    for statement in statements:
+        assert sqlglot.parse_one(statement.replace("&holder", "1"), read="oracle").key == "select"
+        assert not re.search(r"dba_hist_|active_session_history", statement)
+
+
+def test_causes_named_on_the_page_exist() -> None:
+    named = set(re.findall(r"causes show ([a-z-]+)", TEXT))
+    named |= set(re.findall(r"\b[a-z]+(?:-[a-z]+)+\b", TEXT.partition("## 6.")[2].partition("## 7.")[0]))
+    assert {"row-cache-library-deadlock", "ddl-invalidation"} <= named
+    assert named - {"time-out"} <= set(catalogue())
+
+
+ASKED = Confirmation(sql="select count(*) from cdb_sequences", reading="Sequences.", needs=">= 1")
+
+
+def test_step_of_a_query_nobody_ran_is_its_text_and_reading() -> None:
+    assert confirming_step(ASKED).statement == "select count(*) from cdb_sequences. Sequences."
+
+
+def test_step_tells_what_keeps_the_query_from_running() -> None:
+    closed = ASKED.model_copy(update={"obstacle": "needs select on cdb_sequences; so"})
+    assert confirming_step(closed).statement == (
+        "select count(*) from cdb_sequences. It cannot run here: needs select on cdb_sequences; so. Sequences."
+    )
+
+
+def test_step_tells_the_record_its_place_and_names() -> None:
+    rows = ({"con_id": 3.0, "owner": "APP", "name": "S1", "last_number": 4711.0}, {"owner": "APP", "name": "S2"})
+    done = ASKED.model_copy(
+        update={"result": 37.0, "seen": "in CDB$ROOT, over all containers", "names": rows, "confirms": True}
+    )
+    assert confirming_step(done).statement == (
+        "select count(*) from cdb_sequences; the record has 37 (in CDB$ROOT, over all containers): "
+        "APP S1 con_id 3, last_number 4,711; APP S2. Sequences."
+    )
+
+
+@pytest.mark.parametrize(("needs", "blind"), [(">= 1", True), (None, False)])
+def test_record_says_that_a_number_too_small_proves_nothing_where_others_were_not_seen(
+    needs: str | None, blind: bool
+) -> None:
+    done = ASKED.model_copy(update={"result": 0.0, "seen": "in PDB ERP1 only", "needs": needs})
+    assert ("proves nothing, as other containers were not seen" in record_of(done)) is blind
+
+
+def test_record_says_why_names_did_not_come() -> None:
+    done = ASKED.model_copy(update={"result": 2.0, "unnamed": "ORA-01013", "confirms": True})
+    assert record_of(done) == "2, without names (ORA-01013)"
+
+
+def test_named_leaves_out_what_is_null() -> None:
+    assert named({"final_blocking_session": None, "sessions": 3.0}) == "sessions 3"
+
+
+def test_second_hot_child_is_told_beside_the_first_with_its_cost() -> None:
+    sleeps = {1: 540, 5: 0, 8: 460}
+    rows = [{**row, "sleeps": sleeps[row["child#"]]} for row in SICK["v$latch_children"]]
+    events = {"event": "latch: row cache objects", "total_waits": 1_000, "time_waited_micro": 50_000_000}
+    views = {**with_rows("v$latch_children", *rows), "v$system_event": [events]}
+    context = context_of(views)
+    findings = diagnose(delta_of(views)).findings
+    assert findings[0].cache == "dc_rollback_segments"
+    assert beside(context, findings) == "beside it dc_users (latch: row cache objects) costs 23.0 %: cause open"
+    (other,) = others(context, findings)
+    assert focused(context, other).hot_child == 8
+
+
+def test_nothing_is_told_beside_a_single_trouble() -> None:
+    assert beside(context_of(), diagnose(delta_of()).findings) is None
+    assert at_once(context_of()) is None

@@ -6,7 +6,7 @@ import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Row
 from rules.context import SignalContext
-from rules.explanation.report import as_printed, guessed_cache, no_child, quiet
+from rules.explain.report import as_printed, guessed_cache, no_child, quiet
 from tests.each import each
 from tests.rules.contexts import delta_of, with_rows
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.contention.partitions import DemandTerms, table_throughput
+from rules.contention.queue import DemandTerms, table_throughput
 from rules.studies.partitions import PartitionSetting, PartitionStudy, RefusedSetting, partition_study, setting_of
 from rules.studies.table import BadStudy
 from tests.each import each

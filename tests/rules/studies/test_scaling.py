@@ -1,11 +1,12 @@
 """Scaling: recovered hold times, whose curve bends, the verdict, and figures printed for another row."""
 
+from collections.abc import Mapping
+
 import pytest
 
-from rules.contention.queueing import latch_state
-from rules.studies.claims import claim_of
-from rules.studies.scaling import ScalingStudy, scaling_study
-from rules.studies.table import BadStudy
+from rules.contention.queue import latch_state
+from rules.studies.scaling import COLUMNS, HeldOut, ScalingRow, ScalingStudy, claim_of, scaling_row, scaling_study
+from rules.studies.table import BadStudy, rows
 from tests.each import each
 from tests.paths import TABLES
 
@@ -129,3 +130,107 @@ def test_result_cache_study_is_reproduced_and_its_mixed_comparison_caught() -> N
     (mixed,) = found.mixed
     assert (mixed.claimed_processes, mixed.found_processes, mixed.group) == (8, 12, "UltraSPARC T2, 11.2")
     assert {each.processes for each in found.comparisons} == {8}
+
+
+HOLD, THINK = 2e-6, 20e-6
+SCALING_ROW_HEADER = "processes,throughput,gets,misses,sleeps,wait_us,spin_gets,seconds,work_per_process"
+
+
+def made(*lines: str) -> list[ScalingRow]:
+    first, *others = rows("\n".join([SCALING_ROW_HEADER, *lines]), "t.csv", COLUMNS)
+    return [scaling_row(row, first) for row in (first, *others)]
+
+
+def counted(processes: int, wait_us: int = 0) -> str:
+    """Ten seconds of a latch whose hold and think time are known; a get is a unit of work."""
+    state = latch_state(processes, HOLD / THINK)
+    gets = float(state.held[0]) / HOLD * 10
+    return f"{processes},{gets / 10},{gets},{gets * float(state.miss_ratio[0])},0,{wait_us},,10,"
+
+
+def test_hold_and_what_follows_are_found_again_at_every_number_of_processes() -> None:
+    alone, *others = made(*(counted(n) for n in (1, 2, 4, 8)))
+    assert alone.hold_us is None and alone.utilisation is None and alone.spinning is None
+    assert [row.hold_us for row in others] == pytest.approx([2.0] * 3, rel=1e-3)
+    assert [row.saturation for row in others] == pytest.approx([11.0] * 3, rel=1e-3)
+    assert others[-1].utilisation == pytest.approx(float(latch_state(8, 0.1).held[0]), rel=1e-3)
+
+
+def test_processes_think_hold_spin_or_sleep_and_do_nothing_else() -> None:
+    for row, n in zip(made(*(counted(n) for n in (1, 2, 8)))[1:], (2, 8), strict=True):
+        assert row.spinning is not None and row.utilisation is not None
+        thinking = row.throughput * THINK / n
+        assert thinking + row.utilisation / n + row.spinning == pytest.approx(1.0, rel=1e-4)
+
+
+def test_time_asleep_is_no_time_spent_spinning() -> None:
+    (_, awake), (_, asleep) = made(counted(1), counted(8)), made(counted(1), counted(8, wait_us=40_000))
+    assert asleep.asleep == pytest.approx(0.04 / 80) and awake.asleep == 0
+    assert asleep.spinning is not None and awake.spinning is not None
+    assert awake.spinning - asleep.spinning == pytest.approx(0.04 / 80)
+
+
+def test_spinning_is_not_told_where_much_of_the_wait_is_slept() -> None:
+    assert made(counted(1), counted(8, wait_us=4_000_000))[1].spinning is None
+
+
+def test_seconds_follow_from_work_and_throughput_where_they_are_not_told() -> None:
+    _, row = made("1,100,10,0,0,,,,5000", "2,200,10,0,0,,,,5000")
+    assert row.seconds == pytest.approx(50.0)
+    assert made("1,100,10,0,0,,,,", "2,200,10,0,0,,,,")[1].seconds is None
+
+
+def test_spin_gets_tell_the_spin_efficiency_and_sleeps_only_its_bound() -> None:
+    told = made("1,9,9,0,0,,,,", "2,9,1000,400,100,,290,,", "4,9,1000,400,100,,,,", "8,9,1000,400,900,,,,")
+    assert [row.spin_efficiency for row in told] == [None, pytest.approx(0.725), pytest.approx(0.75), 0.0]
+
+
+def test_more_misses_than_one_latch_can_make_tell_no_hold() -> None:
+    assert made(counted(1), "2,1000,10000,10000,0,0,,10,")[1].hold_us is None
+
+
+SPEED = {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 0.8, 6: 0.7, 8: 0.5}
+"""A machine that slows down just where the fitted rows end."""
+
+
+def check(header: str, processes: Mapping[int, float], hold: float = 2e-6) -> HeldOut | None:
+    think, lines = 20e-6, ["processes,throughput,gets,misses,sleeps,seconds,reference", ""]
+    lines[0] = header
+    for n, speed in processes.items():
+        state = latch_state(n, hold / think)
+        gets = float(state.held[0]) / hold * 10 * speed
+        lines.append(f"{n},{gets / 10},{gets},{gets * float(state.miss_ratio[0])},0,10,{1000 * n * speed}")
+    (group,) = scaling_study("\n".join(lines), "t.csv").groups
+    return group.held_out
+
+
+FULL = "processes,throughput,gets,misses,sleeps,seconds,reference"
+
+
+def test_rows_of_a_latch_that_follows_the_model_are_predicted_at_the_speed_of_the_reference() -> None:
+    found = check(FULL, SPEED)
+    assert found is not None
+    assert found.fitted == (2, 3, 4) and [row.processes for row in found.rows] == [5, 6, 8]
+    assert found.most_error < 0.02 and found.inside == 3
+    assert abs(found.median_miss_error) < 0.05
+
+
+@pytest.mark.parametrize("without", ["seconds", "reference"])
+def test_nothing_is_predicted_without_the_time_or_the_machine(without: str) -> None:
+    assert check(FULL.replace(without, "unnamed"), SPEED) is None
+
+
+def test_nothing_is_predicted_from_fewer_than_three_rows() -> None:
+    assert check(FULL, {1: 1.0, 2: 1.0, 4: 1.0, 8: 1.0}) is None
+
+
+def test_saturated_latch_gives_bounds_only_and_no_check() -> None:
+    assert check(FULL, SPEED, hold=2e-3) is None
+
+
+def test_published_throughput_is_predicted_from_two_to_six_processes() -> None:
+    text = (TABLES / "result-cache-scaling.csv").read_text(encoding="utf-8")
+    for group in scaling_study(text, "rc.csv").groups[:2]:
+        assert group.held_out is not None and group.held_out.fitted == (2, 3, 4, 5, 6)
+        assert group.held_out.median_error <= 0.015 and group.held_out.most_error <= 0.03, group.name
+        assert group.held_out.inside == 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.studies.claims import claim_of
+from rules.studies.scaling import claim_of
 from rules.studies.table import BadStudy
 from tests.each import each
 

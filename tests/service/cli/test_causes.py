@@ -2,7 +2,7 @@
 
 from typer.testing import CliRunner
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from service.cli.main import cli
 
 

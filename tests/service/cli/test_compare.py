@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from rules.comparison.model import Comparison
+from rules.comparison.changes import Comparison
 from service.cli.main import cli
 from service.state.window import iso
 from service.store.repository import Repository

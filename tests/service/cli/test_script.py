@@ -7,7 +7,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from collectors.demo.scenarios import scenarios
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.cli.main import cli
 from service.cli.script import questions

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from service.config.settings import DatabaseSettings, Settings
 from service.fleet.remote import RemoteDatabases
 from service.fleet.status_exchange import StatusExchange

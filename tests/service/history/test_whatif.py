@@ -2,12 +2,12 @@
 
 import pytest
 
-from rules.contention.readings import LatchCounts, NotPredictable
+from rules.contention.holds import LatchCounts, NotPredictable
 from rules.engine import diagnose
 from service.history.whatif import LEAST_MISSES, answer, grouped, of_change, of_store, variation
 from service.history.whatif_model import WhatIfIn
 from service.store.repository import Repository
-from tests.rules.contention.test_remedy import demo
+from tests.rules.contention.test_prediction import demo
 from tests.service.marked import DB, at, polled
 from tests.service.stage import Stage
 

@@ -10,7 +10,7 @@ import pytest
 from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
 from rules.engine import diagnose
-from rules.explanation.wait_chain import heading
+from rules.explain.blockers import heading
 from rules.model import Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.diagnosis import as_text

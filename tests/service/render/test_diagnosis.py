@@ -10,7 +10,7 @@ import pytest
 
 from collectors.model import NotComparable
 from rules import engine
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
 from service.render.diagnosis import as_markdown, as_text, cause_as_text

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rules.bounds import bound_of
+from rules.base import bound_of
 from rules.model import Confidence, RuledOut
 from service.intake.inputs import DiagnosedInput, diagnose_data
 from service.render.parts import (

@@ -1,6 +1,6 @@
 """A remedy as lines and as Markdown: every step with its statement, its risk and the way back, or that it is unknown."""
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.remedy import RemedyStep
 from service.render.remedy import asides, step_lines, steps_as_markdown, steps_of_every_release, variants
 

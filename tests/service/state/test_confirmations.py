@@ -15,7 +15,7 @@ from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds
 from collectors.poll import Answer
 from collectors.registry import views_of
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Diagnosis, Finding
 from service.config.settings import DatabaseSettings
 from service.state import confirmations

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.errors import CredentialError, SessionError, SetupError
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
 from service.state.leases import SoleLeases

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
-from rules.lasting import Easing
+from rules.base import Easing
 from service.state.board import MonitoredDatabase
 from service.state.summary import easing_of, with_easing
 from service.store.repository import Repository

@@ -15,7 +15,7 @@ from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.model import NotComparable, Snapshot, number
 from rules import engine
-from rules.contention.remedy import prediction_of
+from rules.contention.prediction import prediction_of
 from rules.model import Confidence, Severity, verdict_of
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Episode

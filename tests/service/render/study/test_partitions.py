@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.contention.partitions import DemandTerms, table_throughput
+from rules.contention.queue import DemandTerms, table_throughput
 from rules.studies.partitions import partition_study
 from service.render.study.page import StudyLines, StudyPage, StudyTable
 from service.render.study.partitions import partitions_page

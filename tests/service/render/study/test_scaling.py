@@ -1,7 +1,6 @@
 """The scaling study in words: one sentence for each release and verdict, claims, bends, and zeros left out of logarithms."""
 
-from rules.studies.claims import claim_of
-from rules.studies.scaling import scaling_study
+from rules.studies.scaling import claim_of, scaling_study
 from service.render.study.page import StudyLines, StudyPage
 from service.render.study.scaling import scaling_page
 

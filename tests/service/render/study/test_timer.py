@@ -1,6 +1,6 @@
 """The timer study in words: what changes, and for which sessions."""
 
-from rules.studies.timer import timer_study
+from rules.studies.parallel import timer_study
 from service.render.study.page import StudyTable
 from service.render.study.timer import timer_page
 

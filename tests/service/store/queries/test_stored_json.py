@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rules.grades import Severity
-from rules.lasting import ChangeMade, Easing
+from rules.base import ChangeMade, Easing, Severity
 from service.state.confirmations import Confirmed
 from service.state.status import DatabaseStatus, OwnerRequest
 from service.state.summary import DatabaseSummary

@@ -123,7 +123,7 @@ def test_old_cause_ids_are_read_as_current_ones(
 
 
 def test_aliases_all_lead_to_an_existing_cause() -> None:
-    from rules.catalogue import catalogue
+    from rules.cause import catalogue
 
     assert [old for old in aliases.RENAMED if current(old) not in catalogue() or old in catalogue()] == []
 

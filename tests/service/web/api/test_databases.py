@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.state.board import Failure
 from service.state.window import iso

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rules.comparison.model import Comparison
+from rules.comparison.changes import Comparison
 from service.history.metric_catalog import NAMED
 from service.state.window import iso
 from service.store.repository import Repository

@@ -14,7 +14,7 @@ from httpx import Response
 
 from collectors.demo.scenarios import scenarios
 from collectors.model import ConfirmationResult, Rows
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure

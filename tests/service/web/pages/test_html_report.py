@@ -13,7 +13,7 @@ import pytest
 
 from collectors.errors import InputError
 from collectors.model import Changes, Delta
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.engine import diagnose
 from service.intake.inputs import DiagnosedInput, InputResults, diagnose_all
 from service.web.pages.html_report import as_html

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.catalogue import catalogue
+from rules.cause import catalogue
 from rules.model import Confidence, Finding
 from service.web.pages.sureness import NOT_APART, NOT_NAMED, NOT_RUN, sureness
 from tests.rules.test_demo_verdicts import diagnosed

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from rules.base import LastingTrouble
 from rules.engine import diagnose
-from rules.lasting import LastingTrouble
 from rules.model import WaiterTotals
 from service.web.pages import verdict, words
 from service.web.pages.waiters import waiters_totals

@@ -1,6 +1,6 @@
 """How pages write amounts: no figure that a tired reader has to decode."""
 
-from rules.bounds import Bound
+from rules.base import Bound
 from rules.formatting import percent
 from service.web.pages import words
 

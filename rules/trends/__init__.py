@@ -1,1 +1,0 @@
-"""Series of reports: trends over time."""
