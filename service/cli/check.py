@@ -1,79 +1,165 @@
-"""`latchscope check`: what the user can read on each database, and whether the store and the receivers of notifications work."""
+"""`latchscope check` and `latchscope capture`: one short visit to a database, outside the service."""
 
-from typing import Annotated
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-import typer
-
+from collectors.capabilities import Capabilities, Readable, capabilities
+from collectors.capture import Capture
+from collectors.errors import SessionError
+from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
+from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
+from collectors.ondemand.blockers import look_for_blockers
+from collectors.ondemand.chains import try_each
+from collectors.ondemand.check import ask_for_kind
+from collectors.ondemand.holders import HolderProfile, profile
+from collectors.ondemand.sampling import EVERY_SECONDS, Burst
+from collectors.poll import Connection, poll
+from rules.waits import HANGING_SECONDS
+from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 from service.characters import visible
-from service.cli import preflight
-from service.cli.kinds import KIND_HELP, chosen_kind
-from service.cli.messages import fail
-from service.cli.options import CONFIG, ConfigOption, settings_of
-from service.cli.terminal import show
-from service.config.audit import unwritable
-from service.config.mistakes import meant
 from service.config.settings import DatabaseSettings, Settings
-from service.extras import MissingExtra
-from service.notify.trial import looked_at
-from service.store.schema.look import look_at_store
+from service.state.board import MonitoredDatabase
+from service.watch.connect import Connector
+from service.watch.pipeline import with_samples
 
 
-def check(
-    databases: Annotated[list[str] | None, typer.Argument(help="names in the configuration; default: all")] = None,
-    config: ConfigOption = CONFIG,
-    kind: Annotated[
-        str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; default: found by itself")
-    ] = None,
-) -> None:
-    """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing.
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """The result of one visit; `error` if it failed."""
 
-    Without names it also looks at the store and the audit file, which it does not change, and at the addresses of notifications,
-    to which it sends nothing: a line each.
-    """
-    chosen, known = settings_of(config), chosen_kind(kind) if kind else None
-    reports = [preflight.check(database, chosen, known) for database in named_databases(chosen, databases)]
-    if reports:
-        show("\n".join(preflight.as_text(report) for report in reports))
-    store_works, others_work = (True, True) if databases else (_store(chosen), _audit_file(chosen) & _addresses(chosen))
-    if any(report.error for report in reports) or not store_works:
-        raise typer.Exit(2)
-    if any(report.lacking for report in reports) or not others_work:
-        raise typer.Exit(1)
+    database: str
+    found: Capabilities | None
+    error: str | None = None
+
+    @property
+    def lacking(self) -> tuple[Readable, ...]:
+        """Views that a grant would open."""
+        return self.found.lacking if self.found else ()
 
 
-def _store(chosen: Settings) -> bool:
-    """Whether the service could start with its store; says so."""
-    look = look_at_store(chosen.store)
-    show(visible(f"store {look.store}: {look.said}"))
-    return look.usable
-
-
-def _audit_file(chosen: Settings) -> bool:
-    """Whether actions can be written to the audit file, if one is set; says so."""
-    file = chosen.auth.audit_file
-    if file is None:
-        return True
-    why = unwritable(file)
-    show(visible(f"audit file {file}: {f'cannot be written: {why}' if why else 'can be written'}"))
-    return why is None
-
-
-def _addresses(chosen: Settings) -> bool:
-    """Whether each notification has an address that can be sent to; says so of each."""
-    every = True
+def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None) -> Preflight:
+    """Log in once, read every view once, and report what came back. Finds `kind` unless it is given."""
     try:
-        for seen in looked_at(chosen.notifications):
-            show(visible(f"notification {seen.target}: {seen.why or f'address of {seen.service}, nothing sent'}"))
-            every = every and seen.why is None
-    except MissingExtra as error:
-        show(f"notifications: {error}")
-        return False
-    return every
+        connection = Connector(settings.oracle, settings.defaults).open(
+            MonitoredDatabase(database, settings.interval_of(database))
+        )
+        try:
+            snapshot = poll(database.name, connection)
+            look = Burst(snapshot.release, looks=1)
+            look.look(connection)
+            wanted = settings.defaults.wait_chains == "on"
+            looked = {
+                **look_for_blockers(connection, snapshot.release),
+                **try_each(connection, snapshot.release, wait_chains=wanted),
+            }
+            seen = with_samples(snapshot, look.taken(), looked)
+            found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
+            return Preflight(database.name, capabilities(seen, database.user, found))
+        finally:
+            connection.close()
+    except SessionError as error:
+        return Preflight(database.name, None, str(error))
 
 
-def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseSettings]:
-    known = {database.name: database for database in chosen.databases}
-    for name in names or ():
-        if name not in known:
-            fail(f"no database named {name} in the configuration{meant(name, known)}")
-    return [known[name] for name in names] if names else list(known.values())
+def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
+    """Two snapshots `seconds` apart, or one if seconds is 0. Raises SessionError."""
+    connection = Connector(settings.oracle, settings.defaults).open(
+        MonitoredDatabase(database, settings.interval_of(database))
+    )
+    try:
+        snapshots = [poll(database.name, connection)]
+        if seconds:
+            seen = _watch(connection, snapshots[0], seconds)
+            snapshots.append(with_samples(poll(database.name, connection, snapshots[0]), seen))
+        if settings.defaults.look_for_blocker == "on":
+            snapshots[-1] = _with_blockers(snapshots[-1], connection, settings.defaults.wait_chains == "on")
+    finally:
+        connection.close()
+    return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
+
+
+def _with_blockers(last: Snapshot, connection: Connection, wait_chains: bool) -> Snapshot:
+    """The last snapshot, with who holds what sessions hang on. Unchanged if no session hangs."""
+    waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
+    if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
+        return last
+    looked = look_for_blockers(connection, last.release, wait_chains=wait_chains)
+    return replace(last, readings={**last.readings, **looked})
+
+
+def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
+    """Who waits between two snapshots: a look a second, up to the length of a burst."""
+    burst, until = Burst(first.release), time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        burst.look(connection)
+        time.sleep(min(EVERY_SECONDS, left))
+    return burst.taken()
+
+
+def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
+    """A profile of who holds the row cache latch. Raises NotApplicable, StatementError, SessionError."""
+    connection = Connector(settings.oracle, settings.defaults).open(
+        MonitoredDatabase(database, settings.interval_of(database))
+    )
+    try:
+        return profile(connection, ROW_CACHE_LATCH, seconds, looks)
+    finally:
+        connection.close()
+
+
+def holders_as_text(found: HolderProfile) -> str:
+    """A profile as lines for a terminal."""
+    lines = [f"{found.latch}: {found.looks} looks in {found.seconds:.1f} s"]
+    for held in found.held:
+        holder, lasting = held.holder, held.average_microseconds
+        who = ", ".join(part for part in (holder.username, holder.module, holder.program, holder.sql_id) if part)
+        each = "" if lasting is None else f", {lasting:,.0f} µs a hold"
+        lines.append(
+            f"  held in {held.looks / found.looks:6.1%} of the looks: session {holder.sid} ({who}), "
+            f"child at {holder.address}{each}"
+        )
+    lines += [f"  note: {found.note}"] if found.note else []
+    return "\n".join(map(visible, lines if found.held else [*lines, "  no session was seen holding it"]))
+
+
+def as_text(preflight: Preflight) -> str:
+    """A preflight as lines for a terminal."""
+    return "\n".join(map(visible, _lines(preflight)))
+
+
+def _lines(preflight: Preflight) -> Iterator[str]:
+    if preflight.found is None:
+        yield f"{preflight.database}: no session: {(preflight.error or '').removeprefix(f'{preflight.database}: ')}"
+        return
+    found = preflight.found
+    guarded = {"latch": "child latches", "mutex": "mutexes", None: "an unknown mechanism"}[found.mechanism]
+    yield f"{preflight.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
+    yield f"  {found.kind}" + ("" if found.kind.certain else "; give --for KIND if you know better")
+    yield from (f"  note: {note}" for note in found.notes)
+    for view in found.views:
+        yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"
+        if view.status in ("refused", "closed", "failed", "optional"):
+            yield f"      without it: {view.without}"
+    missing = dict.fromkeys(view.sql for view in found.lacking if view.sql)
+    if missing:
+        yield f"  Run as {TRAITS[found.kind.kind].run_as}:"
+        yield from (f"    {line}" for sql in missing for line in sql.splitlines())
+        yield from (f"    -- {NOTHING_IS_REPLACED}" for sql in missing if KQRST_VIEW in sql)
+    elif not found.lacking:
+        closed = any(view.status == "closed" for view in found.views)
+        yield "  everything that can be opened here can be read" if closed else "  everything needed can be read"
+    extra = dict.fromkeys(view.sql for view in found.views if view.status == "optional" and view.sql)
+    if extra:
+        yield f"  Optional, for who blocks whom in a hang. Run as {TRAITS[found.kind.kind].run_as}:"
+        yield from (f"    {line}" for sql in extra for line in sql.splitlines())
+
+
+_MARKS = {
+    "read": "ok     ",
+    "refused": "REFUSED",
+    "closed": "CLOSED ",
+    "failed": "FAILED ",
+    "not_asked": "no need",
+    "optional": "optional",
+}

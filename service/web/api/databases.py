@@ -1,118 +1,139 @@
-"""REST under /api/v1: databases, their last intervals, and causes. Reads board, catalogue and store."""
+"""REST for actions that load a database or change state. Every route needs the role operate and writes to the audit log."""
 
-from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import Response
-from fastapi.routing import APIRoute
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
+from fastapi import APIRouter, Depends, HTTPException
+
+from collectors.errors import CredentialError, NotApplicable, SessionError, StatementError
 from rules.cause import catalogue
-from rules.hang_model import Blockers
-from rules.model import Diagnosis
+from rules.judge import confirms, seen
+from service.config.audit import Audit
 from service.state.board import Board, MonitoredDatabase
-from service.store.repository import Repository
+from service.state.login_gate import LoginStopped
+from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.web import presenters
-from service.web.access import Access
-from service.web.api.etag import UNCHANGED, tagged
+from service.web.access import Access, Caller
+from service.web.api.databases import operation_id, watched_in
 from service.web.api.problems import NOT_FOUND, REFUSED
-from service.web.fleet_rows import FleetRows, having
-from service.web.fleet_schemas import CauseOut, CauseWholeOut, DatabaseOut, OverviewOut
-from service.web.query_params import AtQuery, CursorQuery, WholeQuery, link_next, part_of, requested_time
-from service.web.schemas import CachesOut, CapabilitiesOut, LatchesOut
+from service.web.schemas import (
+    ConfirmationIn,
+    ConfirmationOut,
+    HoldersIn,
+    HoldersOut,
+    Problem,
+    ResumeOut,
+    SamplesOut,
+)
+
+T = TypeVar("T")
+NO_OTHER = "no other login is tried until the password changes or an operator resumes: POST …/login/resume"
+FAILED: dict[int | str, dict[str, Any]] = {
+    409: {
+        "model": Problem,
+        "description": "Another action runs on the database, its login was refused, or the instance does not have it.",
+    },
+    502: {"model": Problem, "description": "The database refused or did not answer; `detail` has its words."},
+    503: {"model": Problem, "description": "Another replica polls the database and could not be reached."},
+}
 
 
-def operation_id(route: APIRoute) -> str:
-    """Operation ids as the functions are named: get_diagnosis, list_databases."""
-    return route.name
-
-
-def watched_in(board: Board, db: str) -> MonitoredDatabase:
-    """The database of that name, or 404."""
-    found = board.get(db)
-    if found is None:
-        names = ", ".join(database.name for database in board) or "none"
-        raise HTTPException(404, f"no database named {db}; watched are: {names}")
-    return found
-
-
-def api(board: Board, store: Repository, access: Access) -> APIRouter:
-    """The routes below /api/v1."""
-    rows = FleetRows(store)
-    readers = [Depends(access.reader)]
+def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
+    """The POST routes below /api/v1/databases/{db}."""
+    responses = REFUSED | NOT_FOUND | FAILED
     router = APIRouter(
-        prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
+        prefix="/api/v1/databases/{db}", tags=["actions"], generate_unique_id_function=operation_id, responses=responses
     )
 
-    def watched(db: str) -> MonitoredDatabase:
-        return watched_in(board, db)
+    @router.post("/login/resume")
+    def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
+        """Try the same password once more after a refused login stopped all others."""
+        watched = watched_in(board, db)
+        resumed = attempt(
+            audit,
+            caller,
+            "resume login",
+            watched,
+            lambda: can.resume_login(watched),
+            lambda done: "resumed" if done else "was not stopped",
+        )
+        return ResumeOut(database=db, resumed=resumed)
 
-    @router.get("/databases", tags=["databases"])
-    def list_databases(
-        request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
-    ) -> list[DatabaseOut]:
-        """Every watched database: whether it answers, and its verdict in a sentence. With `limit`, `Link` names the next page."""
-        page = part_of(tuple(board), lambda each: each.name, cursor, limit)
-        link_next(request, response, None, page.cursor)
-        return list(rows.all(page.items))
+    @router.post("/samples")
+    def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> SamplesOut:
+        """Sample waiting sessions once a second from the next poll to the one after it. `who` then has the result."""
+        watched = watched_in(board, db)
+        attempt(audit, caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
+        return SamplesOut(database=db, asked=True)
 
-    @router.get("/overview", tags=["databases"])
-    def get_overview() -> OverviewOut:
-        """Every watched database in one call, as on the page of the fleet, and how many are in each state."""
-        return rows.overview(board)
+    @router.post("/confirmations")
+    def run_confirming_query(
+        db: str, wanted: ConfirmationIn, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> ConfirmationOut:
+        """Run a cause's confirming query, one row, and one for up to five names. The result counts in the next diagnoses."""
+        watched = watched_in(board, db)
+        cause = catalogue().get(wanted.cause)
+        if cause is None or cause.confirm is None:
+            raise HTTPException(404, f"no cause {wanted.cause} with a confirming query")
+        query = cause.confirm
+        done = attempt(
+            audit, caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause, names=wanted.names)
+        )
+        release = watched.published.snapshot.release if watched.published else None
+        return ConfirmationOut(
+            database=db,
+            cause=cause.id,
+            sql=done.sql,
+            result=done.value or 0.0,
+            seen=seen(query, release, done.container, done.con_id),
+            reading=query.reading,
+            confirms=confirms(query, release, done, done.con_id),
+            names=done.names,
+            unnamed=done.unnamed,
+        )
 
-    @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
-    def get_database(db: str) -> DatabaseOut:
-        """One watched database."""
-        return rows.row(watched(db))
-
-    @router.get(
-        "/databases/{db}/diagnosis", tags=["diagnosis"], response_model=Diagnosis, responses=NOT_FOUND | UNCHANGED
-    )
-    def get_diagnosis(request: Request, db: str, at: AtQuery = None) -> Response:
-        """What is found, ruled out and undetermined over the last interval, or at a past time; `basis` is null without one."""
-        found = watched(db)
-        if at is None:
-            return tagged(request, presenters.told_now(store, found).model_dump_json())
-        moment = requested_time(at)
-        return tagged(request, presenters.told_at(store, found, moment).model_dump_json())
-
-    @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
-    def list_blockers(db: str) -> Blockers:
-        """Who holds what sessions hang on, as far as it was found. Empty if no session hangs. Reads nothing from the database."""
-        return presenters.diagnosis_of(watched(db)).blockers or Blockers()
-
-    @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
-    def list_latches(db: str) -> LatchesOut:
-        """The child latches of `row cache objects` over the last interval, with the caches they guard."""
-        return presenters.latches_out(watched(db))
-
-    @router.get("/databases/{db}/caches", tags=["diagnosis"], responses=NOT_FOUND)
-    def list_caches(db: str) -> CachesOut:
-        """The dictionary caches over the last interval, with the children that guard them."""
-        return presenters.caches_out(watched(db))
-
-    @router.get("/databases/{db}/capabilities", tags=["databases"], responses=NOT_FOUND)
-    def get_capabilities(db: str) -> CapabilitiesOut:
-        """What can be read on this database, what is lost without the rest, and the SQL that opens it."""
-        return presenters.capabilities_out(watched(db))
-
-    @router.get("/causes", tags=["causes"])
-    def list_causes(
-        request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
-    ) -> list[CauseOut]:
-        """The knowledge base, with the databases that have a cause now. With `limit`, `Link` names the next page."""
-        members = set(CauseOut.model_fields) - {"databases"}
-        found = having(board)
-        page = part_of(tuple(catalogue().values()), lambda each: each.id, cursor, limit)
-        link_next(request, response, None, page.cursor)
-        return [
-            CauseOut(**cause.model_dump(include=members), databases=tuple(row.name for row in found.get(cause.id, ())))
-            for cause in page.items
-        ]
-
-    @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)
-    def get_cause(id: str) -> CauseWholeOut:
-        """One cause with its conditions, confirming query, remedy and references, and the databases that have it now."""
-        if id not in catalogue():
-            raise HTTPException(404, f"no cause {id}; the causes are: {', '.join(catalogue())}")
-        return CauseWholeOut.model_validate(catalogue()[id].model_dump() | {"found_at": having(board).get(id, ())})
+    @router.post("/holders")
+    def run_holder_profile(
+        db: str, wanted: HoldersIn, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> HoldersOut:
+        """Profile the holders of the row cache latch: many looks within one statement. 409 where mutexes guard the row cache."""
+        watched = watched_in(board, db)
+        found = attempt(
+            audit, caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks)
+        )
+        return presenters.holders_out(watched, found)
 
     return router
+
+
+def attempt(
+    audit: Audit,
+    caller: Caller,
+    action: str,
+    watched: MonitoredDatabase,
+    run: Callable[[], T],
+    outcome: Callable[[T], str] = lambda _: "done",
+) -> T:
+    """Run an action, and record the caller and the result."""
+    try:
+        done = run()
+    except ActionRunning as error:
+        audit.record(caller.name, action, watched.name, "refused: busy")
+        raise HTTPException(409, str(error)) from None
+    except OwnerUnreachable as error:
+        audit.record(caller.name, action, watched.name, f"failed: {error}")
+        raise HTTPException(503, str(error)) from None
+    except NotApplicable as error:
+        audit.record(caller.name, action, watched.name, "refused: not applicable")
+        raise HTTPException(409, f"{watched.name}: {error}") from None
+    except LoginStopped as error:
+        audit.record(caller.name, action, watched.name, "refused: the login was refused before")
+        raise HTTPException(409, f"{watched.name}: {error}") from None
+    except CredentialError as error:
+        audit.record(caller.name, action, watched.name, f"failed: {error}")
+        raise HTTPException(502, f"{watched.name}: {error}; {NO_OTHER}") from None
+    except (StatementError, SessionError) as error:
+        audit.record(caller.name, action, watched.name, f"failed: {error}")
+        raise HTTPException(502, f"{watched.name}: {error}") from None
+    audit.record(caller.name, action, watched.name, outcome(done))
+    return done

@@ -1,100 +1,166 @@
-"""Charts as SVG text, drawn on the server: no script, no picture library. The same points give the same bytes."""
+"""Lines of figures over stretches of time: the heaviest ones, fewer points, two sides."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 
-from markupsafe import Markup, escape
+import numpy as np
+from numpy.typing import NDArray
 
-from service.web.charts.panels import label, round_up
+from rules.formatting import rough
+from service.store.figures.codec import Values
 
-WIDTH, HEIGHT = 640, 120
-LEFT, BOTTOM = 56, 18
-
-ROW, NAMES = 18, 220
-HAIRLINE = 1.5
-"""Height of the bar for next to nothing, so that it is visible."""
-LETTER = 6
+TOP = 3
+"""Lines of a chart, beside one for all others. More could not be distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChartSpan:
-    """One interval of a chart over reports: its value, None if unknown, whether it is marked, how bad it is."""
+class WatchedStretch:
+    """A watched stretch of time. Its figures cover `seconds` of it."""
 
     begin: datetime
     end: datetime
-    value: float | None
-    marked: bool = False
-    severity: str = "info"
+    seconds: float
 
 
-def spans(intervals: Sequence[ChartSpan], title: str, unit: str, mark: str) -> Markup:
-    """A bar for each interval, as wide as the interval. `mark` explains the marked one. None is a dashed stretch."""
-    placed = [
-        replace(interval, begin=interval.begin.replace(tzinfo=None), end=interval.end.replace(tzinfo=None))
-        for interval in intervals
+@dataclass(frozen=True, slots=True)
+class ChartLine:
+    """One line of a chart: a value for each stretch, None if unknown."""
+
+    name: str
+    values: tuple[float | None, ...]
+    lows: tuple[float | None, ...] = ()
+    """If several stretches were joined into one: their lowest values, and in `highs` their highest."""
+    highs: tuple[float | None, ...] = ()
+    rest: bool = False
+    """Whether it is the sum of all other lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPanel:
+    """One chart: its lines, the heaviest first."""
+
+    key: str
+    title: str
+    unit: str
+    lines: tuple[ChartLine, ...]
+
+
+def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = TOP) -> Iterator[ChartLine]:
+    """The heaviest lines, and the others as one. Lines that are always zero are left out beside others."""
+    weighed = np.array(weights, dtype=np.float64)
+    heaviness = {name: float(np.nan_to_num(values) @ weighed) for name, values in lines.items()}
+    heavy = sorted(lines, key=lambda name: (-heaviness[name], name))
+    first = [name for name in heavy[:most] if heaviness[name] > 0] or heavy[:1]
+    rest = [name for name in heavy[len(first) :] if heaviness[name] > 0]
+    yield from (line_of(name, lines[name]) for name in first)
+    if rest:
+        others = f"{len(rest)} others" if len(rest) > 1 else rest[0]
+        yield replace(line_of(others, np.sum([lines[name] for name in rest], axis=0)), rest=len(rest) > 1)
+
+
+def line_of(name: str, values: Values) -> ChartLine:
+    """A line from numbers. NaN is unknown."""
+    return ChartLine(name, _told(values))
+
+
+def thinned(
+    stretches: Sequence[WatchedStretch], panels: Iterable[ChartPanel], by: int
+) -> tuple[list[WatchedStretch], tuple[ChartPanel, ...]]:
+    """Stretches joined in groups of this size, with mean, lowest and highest of the known values. Never across a gap."""
+    if by <= 1:
+        return list(stretches), tuple(panels)
+    groups: list[list[int]] = []
+    for index, stretch in enumerate(stretches):
+        touches = bool(groups) and (stretch.begin - stretches[index - 1].end).total_seconds() <= 1.0
+        if touches and len(groups[-1]) < by:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    joined = [
+        WatchedStretch(stretches[g[0]].begin, stretches[g[-1]].end, sum(stretches[index].seconds for index in g))
+        for g in groups
     ]
-    known = [interval.value for interval in placed if interval.value is not None]
-    if not known:
-        return Markup('<p class="quiet">{}: unknown in every interval.</p>').format(title)
-    top = round_up(max(known))
-    begin, end = min(interval.begin for interval in placed), max(interval.end for interval in placed)
-    drawn = "".join(_span(interval, begin, (end - begin).total_seconds() or 1.0, top) for interval in placed)
-    legend = f' <span class="mark-bad">▼</span> {escape(mark)}' if any(interval.marked for interval in placed) else ""
-    return Markup(
-        f'<figure><figcaption>{escape(title)} <span class="quiet">{escape(unit)}</span>{legend}</figcaption>'
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f'<line class="grid" x1="{LEFT}" y1="8" x2="{WIDTH}" y2="8"/>'
-        f'<text x="{LEFT - 6}" y="12" text-anchor="end">{label(top)}</text>'
-        f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 4}" text-anchor="end">0</text>'
-        f"{''.join(_times(placed, begin, end))}{drawn}"
-        f'<line class="axis" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH}" y2="{HEIGHT - BOTTOM}"/></svg></figure>'
+    weights = np.array([stretch.seconds for stretch in stretches])
+    begins = np.array([group[0] for group in groups], np.intp)
+    return joined, tuple(
+        replace(
+            panel,
+            lines=tuple(_joined(line, begins, weights) for line in panel.lines),
+        )
+        for panel in panels
     )
 
 
-def bars(amounts: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
-    """A row for each name with its bar and its number, in the given order. Values are not negative."""
-    top = max((value for _, value in amounts), default=0.0) or 1.0
-    height = ROW * len(amounts)
-    rows = "".join(_bar(index, name, value, value / top) for index, (name, value) in enumerate(amounts))
-    return Markup(
-        f'<figure><figcaption>{escape(title)} <span class="quiet">{escape(unit)}</span></figcaption>'
-        f'<svg class="amounts" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{rows}</svg></figure>'
+def _joined(line: ChartLine, begins: NDArray[np.intp], weights: Values) -> ChartLine:
+    """A line over joined stretches, which begin at these places: a peak of one poll is still seen in `highs`."""
+    values, lows, highs = (
+        np.array(each, float) for each in (line.values, line.lows or line.values, line.highs or line.values)
     )
+    weighed = np.where(np.isnan(values), 0.0, weights)
+    total = np.add.reduceat(weighed, begins)
+    mean = np.add.reduceat(np.nan_to_num(values) * weighed, begins) / np.where(total > 0, total, np.nan)
+    fewest, most = np.fmin.reduceat(lows, begins), np.fmax.reduceat(highs, begins)
+    return replace(line, values=_told(mean), lows=_told(fewest), highs=_told(most))
 
 
-def _span(span: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
-    left = LEFT + (span.begin - begin).total_seconds() / seconds * (WIDTH - LEFT)
-    width = max(2.0, (span.end - span.begin).total_seconds() / seconds * (WIDTH - LEFT) - 1)
-    if span.value is None:
-        y = HEIGHT - BOTTOM - 3
-        return f'<line class="unknown" x1="{left:.1f}" y1="{y}" x2="{left + width:.1f}" y2="{y}"/>'
-    tall = max(HAIRLINE, span.value / top * (HEIGHT - BOTTOM - 8))
-    top_edge = HEIGHT - BOTTOM - tall
-    kind = f"fill {escape(span.severity)}{' first' if span.marked else ''}"
-    mark = f'<text class="mark-bad" x="{left + width / 2:.1f}" y="{max(9.0, top_edge - 2):.1f}" text-anchor="middle">▼</text>'
-    bar = f'<rect class="{kind}" x="{left:.1f}" y="{top_edge:.1f}" width="{width:.1f}" height="{tall:.1f}"/>'
-    return bar + mark * span.marked
+def _told(values: Values) -> tuple[float | None, ...]:
+    return tuple(None if value != value else value for value in values.tolist())
 
 
-def _times(placed: Sequence[ChartSpan], begin: datetime, end: datetime) -> Iterator[str]:
-    """The starts of intervals and the end of the last, as many as fit. The day where it changes."""
-    seconds, day, free = (end - begin).total_seconds() or 1.0, date.min, float(LEFT)
-    for at in [*sorted({interval.begin for interval in placed}), end]:
-        x = LEFT + (at - begin).total_seconds() / seconds * (WIDTH - LEFT)
-        words = f"{at:%H:%M}" if at.date() == day else f"{at:%Y-%m-%d %H:%M}"
-        room = LETTER * len(words)
-        left = min(x, WIDTH - room)
-        if left >= free:
-            yield f'<text x="{left:.1f}" y="{HEIGHT - 4}">{words}</text>'
-            day, free = at.date(), left + room + LETTER
+def together(
+    before: tuple[ChartPanel, Sequence[WatchedStretch]], after: tuple[ChartPanel, Sequence[WatchedStretch]]
+) -> tuple[ChartPanel, ChartPanel]:
+    """Two sides of one panel with the same lines in the same order: the heaviest of both.
 
-
-def _bar(index: int, name: str, value: float, share: float) -> str:
-    y, width = index * ROW, max(1.0, share * (WIDTH - NAMES - 90))
-    short = name if len(name) <= 40 else f"{name[:39]}…"
+    A line that one side lacks is zero there, where other lines are known.
+    """
+    weights = [[stretch.seconds for stretch in stretches] for _, stretches in (before, after)]
+    sides = [({line.name: line for line in panel.lines}, _without(panel, len(each))) for panel, each in (before, after)]
+    names = list(dict.fromkeys(name for lines, _ in sides for name in lines))
+    both = {
+        name: np.array([*(value for lines, nothing in sides for value in lines.get(name, nothing).values)], dtype=float)
+        for name in names
+    }
+    chosen = list(top(both, weights[0] + weights[1]))
+    cut = len(weights[0])
     return (
-        f'<text x="{NAMES - 6}" y="{y + 13}" text-anchor="end">{escape(short)}</text>'
-        f'<rect class="fill" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
-        f'<text x="{NAMES + width + 5:.1f}" y="{y + 13}">{label(value)}</text>'
+        replace(before[0], lines=tuple(replace(line, values=line.values[:cut]) for line in chosen)),
+        replace(after[0], lines=tuple(replace(line, values=line.values[cut:]) for line in chosen)),
     )
+
+
+def _without(panel: ChartPanel, length: int) -> ChartLine:
+    """The line for a panel without it: zero where any other line is known."""
+    known = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
+    return ChartLine("", tuple(0.0 if is_known else None for is_known in known))
+
+
+def round_up(value: float) -> float:
+    """The next 1, 2, 4 or 5 times a power of ten, so that the scale is round and rarely moves."""
+    if value <= 0:
+        return 1.0
+    power = 1.0
+    while power > value:
+        power /= 10
+    while power * 10 <= value:
+        power *= 10
+    return next(step * power for step in (1, 2, 4, 5, 10) if step * power >= value)
+
+
+def label(value: float) -> str:
+    """A value on an axis, without its unit: three significant digits, millions as M."""
+    if value >= 1e6:
+        return f"{value / 1e6:.3g} M"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def reached(line: ChartLine, index: int) -> str:
+    """The mean of a row, and in brackets the highest single poll if it differs."""
+    mean, high = _cell(line.values[index]), _cell(line.highs[index] if line.highs else None)
+    return mean if high in ("–", mean) else f"{mean} ({high})"
+
+
+def _cell(value: float | None) -> str:
+    """A figure of a table to three significant digits. A dash if it is unknown."""
+    return "–" if value is None else rough(value)

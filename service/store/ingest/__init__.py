@@ -1,1 +1,0 @@
-"""From a poll to rows: records, samples, the disk queue, bulk writes."""

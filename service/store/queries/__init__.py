@@ -1,1 +1,0 @@
-"""Every query, a file for each subject."""

@@ -1,1 +1,0 @@
-"""Tables, engine and migrations."""
