@@ -19,10 +19,10 @@ from typing import Any
 from collectors.model import Snapshot
 from collectors.oracle import prepare
 from rules.model import Diagnosis
+from service.background import collect_rarely
 from service.config.settings import DatabaseSettings, OracleSettings
-from service.garbage import collect_rarely
 from service.state.board import MonitoredDatabase, PollRecord
-from service.store.ingest.record import record_of
+from service.store.record import record_of
 from service.watch import pipeline
 from service.watch.connect import Connector
 from service.watch.scheduler import PollScheduler

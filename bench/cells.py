@@ -15,10 +15,9 @@ from urllib.request import Request, urlopen
 from rich.table import Table
 
 from bench._options import parser
-from service.cells.engine import Engine
-from service.cells.overview import overview
+from service.cells import Engine, overview
 from service.config.settings import FleetSettings
-from tests.service.cells.engines import RULES, WithoutRules, engine, vmalert
+from tests.service.engines import RULES, WithoutRules, engine, vmalert
 
 TINY = "--victoria-metrics 1000 --prometheus 1000 --rounds 1"
 NEEDED = {"victoria-metrics": ("victoria-metrics", "vmalert"), "prometheus": ("prometheus",)}

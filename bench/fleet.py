@@ -17,11 +17,10 @@ from bench._stores import store_place
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
-from service.fleet.remote import publication
+from service.fleet.exchange import publication
 from service.state.board import MonitoredDatabase
-from service.state.status import status_of
-from service.store.fleet_status import FleetStatusTable
-from service.store.queries.leases import SharedLeases
+from service.state.replicas import status_of
+from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
 from tests.service.stores import Place

@@ -27,14 +27,13 @@ from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
-from service.store.figures.codec import Items, pack
-from service.store.figures.rows import ROLLED, FigureColumns
-from service.store.ingest.bulk import insert_new, insert_raw, table_of
-from service.store.ingest.record import IngestRecord, record_of
-from service.store.queries.series import Resolution, SeriesSelector
+from service.store.figures import ROLLED, FigureColumns, Items, pack
+from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
-from service.store.schema.history_tables import StoredBucket, StoredFigures, StoredPoll, Unrolled, millis, moment
-from service.store.upkeep.rollup import put_rolled, roll_up
+from service.store.rows import insert_new, insert_raw, table_of
+from service.store.series import Resolution, SeriesSelector
+from service.store.tables import StoredBucket, StoredFigures, StoredPoll, Unrolled, millis, moment
+from service.store.upkeep import put_rolled, roll_up
 from service.watch.pipeline import run_poll
 
 TINY = "--figures 1 --interval 3600 --asked 1 --questions 1 --batches 1 --batch 2 --storm 2"

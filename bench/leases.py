@@ -26,8 +26,8 @@ from bench._stores import store_place
 from service.config.settings import DatabaseSettings
 from service.fleet.coordinator import FleetCoordinator
 from service.state.board import Board, MonitoredDatabase
-from service.state.leases import Lease
-from service.store.queries.leases import SharedLeases
+from service.state.replicas import Lease
+from service.store.replicas import SharedLeases
 
 TINY = "--databases 6 --interval 0.5 --workers 2"
 SETTLED_SECONDS = 240.0

@@ -35,11 +35,10 @@ from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import exposition, own_registry, render
 from service.metrics.families import FAMILIES
-from service.state.board import Board, MonitoredDatabase, Published
-from service.state.readiness import Readiness
+from service.state.board import Board, MonitoredDatabase, Published, Readiness
 from service.watch.pipeline import run_poll
 from service.web.access import Access
-from service.web.api.monitoring import monitoring
+from service.web.api.live import monitoring
 
 TINY = "--fleets 2:50 --scrapes 2"
 OF_LIVENESS = 5

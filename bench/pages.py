@@ -18,12 +18,11 @@ from rich.table import Table
 from bench._options import parser
 from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
-from service.store.figures.codec import Items, pack
-from service.store.figures.rows import ROLLED, FigureColumns
-from service.store.ingest.bulk import insert_new, insert_raw, table_of
+from service.store.figures import ROLLED, FigureColumns, Items, pack
 from service.store.repository import Repository
-from service.store.schema.history_tables import StoredBucket, StoredFigures, StoredPoll, millis, moment
-from service.store.upkeep.rollup import put_rolled
+from service.store.rows import insert_new, insert_raw, table_of
+from service.store.tables import StoredBucket, StoredFigures, StoredPoll, millis, moment
+from service.store.upkeep import put_rolled
 from tests.service.stage import BEGAN, Client, Stage
 
 TINY = "--databases 1 --times 1 --filled 1 --minutes 1 --days 0.1"

@@ -24,7 +24,7 @@ from collectors.poll import Answer, Grouping
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, PollRecord
-from service.store.ingest.record import record_of
+from service.store.record import record_of
 from service.watch import pipeline
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer as Sent

@@ -36,12 +36,8 @@ from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
 from service.app import create_app
 from service.bill import statements
-from service.config.notifications import NotificationSettings
-from service.config.settings import DatabaseSettings, Settings
-from service.config.units import seconds, size
-from service.config.webhooks import WebhookSettings
-from service.metrics.families import FAMILIES
-from service.metrics.family import Family
+from service.config.settings import DatabaseSettings, NotificationSettings, Settings, WebhookSettings, seconds, size
+from service.metrics.families import FAMILIES, Family
 from service.render import bill
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from collectors.demo.scenarios import scenarios
-from service.config import sources
+from service.config import load
 from service.top.app import TopApp
 from service.top.source import PolledDirectly
 
@@ -38,7 +38,7 @@ def _save(app: TopApp, name: str) -> None:
 
 
 if __name__ == "__main__":
-    watched = PolledDirectly(sources.demo(list(scenarios()), 0, "sqlite://", 2.0), "demo")
+    watched = PolledDirectly(load.demo(list(scenarios()), 0, "sqlite://", 2.0), "demo")
     try:
         asyncio.run(take(watched))
     finally:

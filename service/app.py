@@ -10,25 +10,22 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from rules.cause import catalogue
+from service.background import CollectsAfterScrapes, PeriodicJob, ThreadMetrics
 from service.config.settings import Settings
 from service.fleet.build import Fleet, build_fleet
 from service.fleet.coordinator import FleetMetrics
-from service.garbage import CollectsAfterScrapes
-from service.history.jobs import build_jobs
+from service.history.marks import build_jobs
 from service.metrics.exposition import own_registry
 from service.notify.build import Notifiers, build_notifiers
-from service.notify.sending import ReceiverThread
-from service.periodic import PeriodicJob
-from service.state.board import Board, MonitoredDatabase
-from service.state.readiness import readiness
+from service.notify.delivery import ReceiverThread
+from service.state.board import Board, MonitoredDatabase, readiness
 from service.store.build import Store, build_store
 from service.store.writer import SpoolMetrics
-from service.telemetry.build import build_telemetry
-from service.threads import ThreadMetrics
+from service.telemetry import build_telemetry
 from service.watch.connect import Connector
 from service.watch.scheduler import QueueMetrics
-from service.web.api.http import ScrapesFirst
-from service.web.build import build_web
+from service.web.http import ScrapesFirst
+from service.web.routes import build_web
 
 BackgroundPart = Notifiers | PeriodicJob | ReceiverThread
 STOP_SECONDS = 1.2

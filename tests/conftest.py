@@ -45,7 +45,7 @@ WAITING = (
     "tests/repo/grafana/test_live.py",
     "tests/service/test_demo_wire.py",
     "tests/service/store/test_writer.py",
-    "tests/service/store/queries/test_topics.py",
+    "tests/service/store/test_topics.py",
 )
 """Files that mostly wait, for servers, processes and deadlines, the longest first. They begin while others still compute."""
 

@@ -25,7 +25,7 @@ class Started:
         """Start what `python *words` would. It writes nothing to stdout; its stderr goes into a file, or nowhere."""
         if errors is not None:
             errors.touch()
-        _FORKS.set_forkserver_preload(["service.app", "service.cli.main", "service.cli.serving"])
+        _FORKS.set_forkserver_preload(["service.app", "service.cli.main", "service.cli.serve"])
         known = dict(os.environ if environment is None else environment)
         self._process = _FORKS.Process(target=_run, args=(words, errors, known), daemon=True)
         self._process.start()

@@ -1,27 +1,39 @@
-"""`latchscope check` and `latchscope capture`: one short visit to a database, outside the service."""
+"""`latchscope check`: what the user can read on each database, and whether the store and the receivers of notifications work."""
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from collectors.capabilities import Capabilities, Readable, capabilities
-from collectors.capture import Capture
-from collectors.errors import SessionError
+from collectors.capture import Capture, dump
+from collectors.errors import CollectError, SessionError
 from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.ondemand.chains import try_each
 from collectors.ondemand.check import ask_for_kind
-from collectors.ondemand.holders import HolderProfile, profile
+from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waits import HANGING_SECONDS
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
-from service.characters import visible
+from service.cli.common import CONFIG, KIND_HELP, ConfigOption, chosen_kind, fail, settings_of, show, unwritten
+from service.config.load import meant
+from service.config.logs import unwritable
 from service.config.settings import DatabaseSettings, Settings
+from service.escape import visible
+from service.extras import MissingExtra
+from service.notify.messages import looked_at
 from service.state.board import MonitoredDatabase
+from service.store.engine import look_at_store
 from service.watch.connect import Connector
 from service.watch.pipeline import with_samples
+
+# `latchscope check` and `latchscope capture`: one short visit to a database, outside the service.
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class Preflight:
         return self.found.lacking if self.found else ()
 
 
-def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None) -> Preflight:
+def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None) -> Preflight:
     """Log in once, read every view once, and report what came back. Finds `kind` unless it is given."""
     try:
         connection = Connector(settings.oracle, settings.defaults).open(
@@ -62,7 +74,7 @@ def check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | N
         return Preflight(database.name, None, str(error))
 
 
-def capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
+def take_capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
     """Two snapshots `seconds` apart, or one if seconds is 0. Raises SessionError."""
     connection = Connector(settings.oracle, settings.defaults).open(
         MonitoredDatabase(database, settings.interval_of(database))
@@ -97,7 +109,7 @@ def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
     return burst.taken()
 
 
-def holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
+def profile_holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
     """A profile of who holds the row cache latch. Raises NotApplicable, StatementError, SessionError."""
     connection = Connector(settings.oracle, settings.defaults).open(
         MonitoredDatabase(database, settings.interval_of(database))
@@ -163,3 +175,108 @@ _MARKS = {
     "not_asked": "no need",
     "optional": "optional",
 }
+
+
+def check(
+    databases: Annotated[list[str] | None, typer.Argument(help="names in the configuration; default: all")] = None,
+    config: ConfigOption = CONFIG,
+    kind: Annotated[
+        str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; default: found by itself")
+    ] = None,
+) -> None:
+    """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing.
+
+    Without names it also looks at the store and the audit file, which it does not change, and at the addresses of notifications,
+    to which it sends nothing: a line each.
+    """
+    chosen, known = settings_of(config), chosen_kind(kind) if kind else None
+    reports = [run_check(database, chosen, known) for database in named_databases(chosen, databases)]
+    if reports:
+        show("\n".join(as_text(report) for report in reports))
+    store_works, others_work = (True, True) if databases else (_store(chosen), _audit_file(chosen) & _addresses(chosen))
+    if any(report.error for report in reports) or not store_works:
+        raise typer.Exit(2)
+    if any(report.lacking for report in reports) or not others_work:
+        raise typer.Exit(1)
+
+
+def _store(chosen: Settings) -> bool:
+    """Whether the service could start with its store; says so."""
+    look = look_at_store(chosen.store)
+    show(visible(f"store {look.store}: {look.said}"))
+    return look.usable
+
+
+def _audit_file(chosen: Settings) -> bool:
+    """Whether actions can be written to the audit file, if one is set; says so."""
+    file = chosen.auth.audit_file
+    if file is None:
+        return True
+    why = unwritable(file)
+    show(visible(f"audit file {file}: {f'cannot be written: {why}' if why else 'can be written'}"))
+    return why is None
+
+
+def _addresses(chosen: Settings) -> bool:
+    """Whether each notification has an address that can be sent to; says so of each."""
+    every = True
+    try:
+        for seen in looked_at(chosen.notifications):
+            show(visible(f"notification {seen.target}: {seen.why or f'address of {seen.service}, nothing sent'}"))
+            every = every and seen.why is None
+    except MissingExtra as error:
+        show(f"notifications: {error}")
+        return False
+    return every
+
+
+def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseSettings]:
+    known = {database.name: database for database in chosen.databases}
+    for name in names or ():
+        if name not in known:
+            fail(f"no database named {name} in the configuration{meant(name, known)}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+# `latchscope capture` and `latchscope holders`: one visit to a configured database.
+
+
+def capture(
+    database: Annotated[str, typer.Argument(help="name in the configuration")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the capture file to write")],
+    seconds: Annotated[float, typer.Option(min=0, help="time between two snapshots; 0 takes only one")] = 30.0,
+    config: ConfigOption = CONFIG,
+) -> None:
+    """Write a capture of a database: two snapshots some seconds apart. Diagnose the file anywhere."""
+    chosen = settings_of(config)
+    (target,) = named_databases(chosen, [database])
+    if seconds:
+        typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
+    try:
+        taken = take_capture(target, chosen, seconds)
+        output.write_text(dump(taken), encoding="utf-8")
+    except CollectError as error:
+        fail(_of(database, error))
+    except OSError as error:
+        fail(unwritten(output, error))
+    typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
+
+
+def holders(
+    database: Annotated[str, typer.Argument(help="name in the configuration")],
+    seconds: Annotated[float, typer.Option(min=0.1, max=MOST_SECONDS, help="most seconds for the samples")] = 2.0,
+    looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="most samples")] = MOST_LOOKS,
+    config: ConfigOption = CONFIG,
+) -> None:
+    """Profile who holds the row cache latch right now, and how long: many samples in one statement, on request only."""
+    chosen = settings_of(config)
+    (target,) = named_databases(chosen, [database])
+    try:
+        typer.echo(holders_as_text(profile_holders(target, chosen, seconds, looks)))
+    except CollectError as error:
+        fail(_of(database, error))
+
+
+def _of(database: str, error: CollectError) -> str:
+    """The error, with the name of the database once."""
+    return str(error) if str(error).startswith(f"{database}:") else f"{database}: {error}"

@@ -3,13 +3,75 @@
 import os
 import re
 import sys
+from pathlib import Path
 from textwrap import wrap
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from collectors.grants import KINDS, DatabaseKind, UnknownKind, kind_named
+from service.config import load
+from service.config.load import NO_DATABASES
+from service.config.settings import BadSettings, Settings
+from service.escape import visible
 from service.render.parts import COLUMNS, LINE_WIDTH
+
+# Messages of a command to people: on standard error, in one line, with exit code 2 on failure.
+
+
+def say(message: str) -> None:
+    """A message on stderr, with every character visible: names in it may come from anywhere."""
+    typer.echo(visible(message, keep="\n"), err=True)
+
+
+def fail(message: str) -> NoReturn:
+    """One line on stderr, and exit code 2."""
+    say(f"latchscope: {message}")
+    raise typer.Exit(2)
+
+
+def unwritten(path: Path, error: OSError) -> str:
+    """Why a file cannot be written, and the way out."""
+    why = f"{path} cannot be written: {error.strerror}"
+    if isinstance(error, FileNotFoundError):
+        return f"{why}; make the folder {path.parent} first, or name another file"
+    if isinstance(error, IsADirectoryError):
+        return f"{why}; name a file in it"
+    return f"{why}; name a file in a folder of yours"
+
+
+# How commands name the kind of a database.
+
+KIND_HELP = f"kind of database: {', '.join(KINDS)}; non-cdb, the same as 11.2; or a release, such as 11g or 19c"
+
+
+def chosen_kind(word: str) -> DatabaseKind:
+    """The kind of that name or release. Another word gives one line and exit code 2."""
+    try:
+        return kind_named(word)
+    except UnknownKind as error:
+        fail(str(error))
+
+
+# Shared by several commands: the options for the configuration and the store, and the reading of a configuration.
+
+CONFIG = Path("latchscope.yaml")
+ConfigOption = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
+StoreOption = Annotated[str | None, typer.Option(help="URL of the store, instead of the one in the configuration")]
+
+
+def settings_of(config: Path, *, watching: bool = True) -> Settings:
+    """The configuration. If it is unusable, or lacks the databases that the command needs: one line and exit code 2."""
+    try:
+        chosen = load.read(config)
+    except BadSettings as error:
+        fail(str(error))
+    if watching and not chosen.watches_something:
+        fail(f"{config}: {NO_DATABASES}")
+    return chosen
+
 
 NARROWEST = 40
 _TABLE = re.compile(r"\S {2,}\S")

@@ -14,18 +14,16 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
-from service.characters import visible_json
-from service.cli.messages import fail, say
-from service.cli.options import CONFIG, ConfigOption, StoreOption, settings_of
-from service.cli.terminal import show
+from service.cli.common import CONFIG, ConfigOption, StoreOption, fail, say, settings_of, show
 from service.config.settings import Settings
+from service.escape import visible_json
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
 from service.state.window import BadWindow, iso, moment, parse_duration, parse_window
+from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 
 
 class ComparisonFormat(StrEnum):

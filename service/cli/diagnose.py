@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,14 +13,75 @@ from pydantic import TypeAdapter
 from rich.console import Console
 from rich.progress import Progress
 
+from rules.cause import Cause, catalogue
 from rules.model import CANNOT_TELL, Diagnosis, Severity
-from service.characters import visible_json
-from service.cli.messages import say, unwritten
-from service.cli.terminal import fit_to_terminal, show
+from rules.remedy import PLATFORMS, Platform, RemedyStep
+from service.cli.common import fail, fit_to_terminal, say, show, unwritten
+from service.escape import visible_json
 from service.intake import inputs
-from service.intake.folders import DEEPEST, MOST
-from service.intake.inputs import InputResults
-from service.render import diagnosis
+from service.intake.inputs import DEEPEST, MOST_FILES, InputResults
+from service.render import text
+from service.render import text as text_
+
+# `latchscope causes …`: the knowledge base, by id or by its number.
+
+causes_cli = typer.Typer(
+    no_args_is_help=True, help="The knowledge base: what latchscope can find, and what to do about it."
+)
+
+
+def _ids() -> list[str]:
+    return list(catalogue())
+
+
+@causes_cli.command("list")
+def list_causes() -> None:
+    """Every cause, one line each."""
+    for cause in catalogue().values():
+        how = "handbook" if cause.handbook else ", ".join(cause.surfaces)
+        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.name} ({how}; {cause.status})")
+
+
+@causes_cli.command("show")
+def show_cause(
+    id: Annotated[
+        str, typer.Argument(metavar="ID", help="id of the cause, or its number such as KB-01", autocompletion=_ids)
+    ],
+) -> None:
+    """One cause with its conditions, confirming query, remedy and references."""
+    show(text.cause_as_text(_named(id)))
+
+
+@causes_cli.command("steps")
+def list_steps() -> None:
+    """Where each step of each remedy runs, and what becomes of it on Amazon RDS and on Autonomous Database."""
+    typer.echo(f"{'cause':28} step  {'runs in':10} {'Amazon RDS':13} Autonomous Database")
+    for cause in catalogue().values():
+        for number, step in enumerate(cause.remedy_steps, 1):
+            rds, autonomous = (_there(step, platform) for platform in PLATFORMS)
+            typer.echo(f"{cause.id:28} {number:4}  {step.run_in or '-':10} {rds:13} {autonomous}")
+
+
+def _there(step: RemedyStep, platform: Platform) -> str:
+    """What becomes of a step on a platform, in a word or two."""
+    other = step.elsewhere.get(platform)
+    return "same" if other is None else "not possible" if other.not_possible else "replaced"
+
+
+def _named(word: str) -> Cause:
+    """The cause with that id or number, however the number is written: KB-01, kb1, 1."""
+    by_number = (cause for cause in catalogue().values() if _number(word) == _number(cause.kb))
+    found = catalogue().get(word) or next(by_number, None)
+    if found is None:
+        close = get_close_matches(word.lower(), catalogue(), n=1, cutoff=0.4)
+        near = f"; did you mean {close[0]}?" if close else ";"
+        fail(f"there is no cause {word}{near} `latchscope causes list` shows them")
+    return found
+
+
+def _number(word: str) -> str:
+    return word.upper().removeprefix("KB").lstrip("-_ ").lstrip("0")
+
 
 MANY = 8
 """From this number of files on, a terminal shows the progress."""
@@ -40,7 +102,7 @@ def diagnose(
         typer.Argument(
             metavar="FILE…",
             help="reports, script output, captures, archives, - for stdin, or directories: their files, and where they hold "
-            f"directories alone, the files in those, down to {DEEPEST} levels and {MOST:,} files",
+            f"directories alone, the files in those, down to {DEEPEST} levels and {MOST_FILES:,} files",
         ),
     ],
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
@@ -93,12 +155,12 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
     if not diagnoses:
         return None
     if format is Format.HTML:
-        from service.web.pages.html_report import as_html  # loads the pages, which no other form needs
+        from service.web.pages.export import as_html  # loads the pages, which no other form needs
 
         return as_html(outcome)
     if format is Format.TEXT:
-        return diagnosis.as_text(outcome.diagnosed, verbose=verbose)
-    return diagnosis.as_markdown(outcome.diagnosed)
+        return text_.as_text(outcome.diagnosed, verbose=verbose)
+    return text_.as_markdown(outcome.diagnosed)
 
 
 def _written(text: str, output: Path | None, format: Format) -> bool:

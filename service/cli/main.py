@@ -1,14 +1,21 @@
-"""What the command answers to a line it does not understand: one line on standard error, as for any bad input."""
+"""The `latchscope` command. JSON on stdout only, messages on stderr; bad input is one line and exit code 2."""
 
+import gc
+import platform
 import re
 import sys
-from typing import Any
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
+from typer.main import get_command, get_group
 
-from service.cli.messages import say
+from service.cli.common import say
+
+# What the command answers to a line it does not understand: one line on standard error, as for any bad input.
 
 
 class OneLineGroup(TyperGroup):
@@ -63,3 +70,116 @@ _PLAIN = (
     (r"is not in the range x>=([\d.]+)", r"is too small: at least \1"),
 )
 """The library's words → ours."""
+
+
+# Sub-commands whose modules are imported on first use: `latchscope --version` needs none of them.
+
+
+class LazyCommands(MutableMapping[str, Any]):
+    """Command by name. Each is made from `module:name` of a function or a Typer on first look-up."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = dict(places)
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _made(name, *self._places[name].split(":"))
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._places[name], self._made[name] = "", command
+
+    def __delitem__(self, name: str) -> None:
+        del self._places[name]
+        self._made.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _made(name: str, module: str, attribute: str) -> Any:
+    # Imported modules live as long as the process. Garbage collection during import would take a fifth of the start.
+    gc.disable()
+    try:
+        found = getattr(import_module(module), attribute)
+    finally:
+        gc.enable()
+    if isinstance(found, typer.Typer):
+        command: Any = get_group(found)
+    else:
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone.command(name)(found)
+        command = get_command(alone)
+    command.name = name
+    return command
+
+
+class LazyGroup(OneLineGroup):
+    """A group with its own class of commands. `places` says where each one is."""
+
+    places: Mapping[str, str] = {}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.commands = LazyCommands(self.places)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Only the names, which import nothing."""
+        return list(self.commands)
+
+
+class LatchscopeGroup(LazyGroup):
+    """Every command, in the order of `--help`."""
+
+    places = {  # noqa: RUF012
+        "demo": "service.cli.serve:demo",
+        "serve": "service.cli.serve:serve",
+        "grants": "service.cli.scripts:grants",
+        "capture": "service.cli.check:capture",
+        "check": "service.cli.check:check",
+        "init": "service.cli.config:init",
+        "diagnose": "service.cli.diagnose:diagnose",
+        "script": "service.cli.scripts:script",
+        "compare": "service.cli.compare:compare",
+        "mark": "service.cli.compare:mark",
+        "whatif": "service.cli.whatif:whatif",
+        "top": "service.cli.top:top",
+        "mcp": "service.cli.mcp:mcp",
+        "holders": "service.cli.check:holders",
+        "causes": "service.cli.diagnose:causes_cli",
+        "sql": "service.cli.sql:sql_cli",
+        "config": "service.cli.config:config_cli",
+        "dashboards": "service.cli.dashboards:dashboards_cli",
+        "store": "service.cli.store:store_cli",
+        "study": "service.cli.study:study_cli",
+        "notify": "service.cli.notify:notify_cli",
+    }
+
+
+cli = typer.Typer(
+    no_args_is_help=True,
+    cls=LatchscopeGroup,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version  # reads the distribution's metadata, which only this function needs
+
+        typer.echo(f"latchscope {version('latchscope')}, Python {platform.python_version()}")
+        raise typer.Exit
+
+
+@cli.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and end")
+    ] = False,
+) -> None:
+    """Find out why an Oracle database grinds on its dictionary cache, and what to do."""

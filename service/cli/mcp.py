@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.messages import fail, say
+from service.cli.common import fail, say
 from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
 from service.extras import MissingExtra, require
 
@@ -36,7 +36,7 @@ def mcp(
 
 def _speak(client: ServiceClient, files: Path) -> None:
     """Over stdin and stdout, until the assistant closes them."""
-    from service.assistants.server import assistant_server  # loads the protocol's library, which no other command needs
+    from service.assistants import assistant_server  # loads the protocol's library, which no other command needs
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     assistant_server(lambda token: client, files).run("stdio")
@@ -46,8 +46,7 @@ def _serve(address: str, url: str, token_file: Path | None) -> None:
     """Over HTTP, each caller with their own token."""
     import uvicorn
 
-    from service.assistants.http import http_app
-    from service.assistants.server import assistant_server
+    from service.assistants import assistant_server, http_app
     from service.web.server import guarded, provide_descriptors
 
     if token_file is not None:

@@ -4,12 +4,11 @@ from typing import Annotated
 
 import typer
 
-from service.characters import visible
-from service.cli.messages import fail
-from service.cli.options import CONFIG, ConfigOption, settings_of
-from service.config.audit import Audit
+from service.cli.common import CONFIG, ConfigOption, fail, settings_of
+from service.config.logs import Audit
+from service.escape import visible
 from service.extras import MissingExtra
-from service.notify.trial import TrialResult, receivers, try_out
+from service.notify.messages import TrialResult, receivers, try_out
 
 notify_cli = typer.Typer(no_args_is_help=True, help="The receivers of episodes: webhooks and notifications.")
 

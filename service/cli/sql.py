@@ -9,8 +9,7 @@ import typer
 
 from collectors.statement import HASH_LENGTH, Statement
 from service.bill import statements
-from service.cli.messages import fail
-from service.cli.terminal import show
+from service.cli.common import fail, show
 from service.render import bill
 
 sql_cli = typer.Typer(

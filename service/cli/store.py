@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from service.cli.messages import fail, say
-from service.cli.options import CONFIG, ConfigOption, settings_of
-from service.store.check import problems
-from service.store.queries.history import WIDTHS
+from service.cli.common import CONFIG, ConfigOption, fail, say, settings_of
+from service.store.admin import TransferError, problems, read_history, write_history
+from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS, StoreError, brief, sqlite_file
-from service.store.transfer import TransferError, read_history, write_history
+from service.store.series import WIDTHS
 
 store_cli = typer.Typer(no_args_is_help=True, help="The store: check it, look into it, export and import it.")
 

@@ -14,14 +14,8 @@ from rules.studies.parallel import ParallelStudy, TimerStudy, parallel_study, ti
 from rules.studies.partitions import PartitionStudy, partition_study, setting_of
 from rules.studies.scaling import ScalingStudy, claim_of, scaling_study
 from rules.studies.table import BadStudy
-from service.cli.messages import fail
-from service.render.study.cpu import cpu_page
-from service.render.study.page import StudyPage
-from service.render.study.parallel import parallel_page
-from service.render.study.partitions import partitions_page
-from service.render.study.scaling import scaling_page
-from service.render.study.text import as_text
-from service.render.study.timer import timer_page
+from service.cli.common import fail
+from service.render.study import StudyPage, as_text, cpu_page, parallel_page, partitions_page, scaling_page, timer_page
 
 MOST_BYTES = 8 * 2**20
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from collectors.demo.scenarios import scenarios
-from service.cli.messages import fail
-from service.cli.options import CONFIG, ConfigOption
+from service.cli.common import CONFIG, ConfigOption, fail
 from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
-from service.config import sources
+from service.config import load
 from service.config.settings import BadSettings
 from service.extras import MissingExtra, require
-from service.store.schema.engine import StoreError
+from service.store.engine import StoreError
 
 if TYPE_CHECKING:
     from service.top.source import TopSource
@@ -52,7 +51,7 @@ def _source(url: str | None, token_file: Path | None, demo: bool, config: Path) 
         service.fleet()
         yield service
         return
-    settings = sources.demo(list(scenarios()), 0, "sqlite://", 2.0) if demo else sources.read(config)
+    settings = load.demo(list(scenarios()), 0, "sqlite://", 2.0) if demo else load.read(config)
     if not settings.databases:
         fail(f"{config} names no database; add one under `databases`, or try it with --demo")
     polled = PolledDirectly(settings, "demo" if demo else str(config))

@@ -5,16 +5,131 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel
+import yaml
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
 
 from collectors.demo.scenarios import scenarios
-from service.config.lines import Place, YamlText
-from service.config.receivers import TOLD_WITH_LINE
-from service.config.settings import DEMO, Settings
-from service.config.units import EXAMPLES, seconds
+from service.config.logs import unwritable
+from service.config.settings import (
+    DEMO,
+    EXAMPLES,
+    TOLD_WITH_LINE,
+    BadSettings,
+    DatabaseSettings,
+    Settings,
+    holds_password,
+    seconds,
+)
+
+# The line of each setting in a YAML file, and what is wrong with a file that is not YAML.
+
+Place = tuple[str | int, ...]
+"""Names and indexes that lead to a setting: `("databases", 0, "dsn")`."""
+_COMMENT = re.compile(r"[ \t](#+[^\s#]\S*)")
+"""One blank and a # with a word right behind it, as in `c ##latchscope`; people put more room around a comment."""
+
+_IN_PLAIN_WORDS: Mapping[str, str] = {
+    "that cannot start any token": "no value can start with this character; indent with spaces, and put text that starts with "
+    "a sign such as @ or % in quotes",
+    "mapping values are not allowed": "a colon too many, or a line that is indented more than the one above; put text with `: ` "
+    "in it in quotes",
+    "could not find expected ':'": "a name without a colon, or a text without its end",
+    "expected <block end>": "a line with another indentation than its neighbours; members of one group start in the same column",
+    "expected ',' or ']'": "a list that is not closed; end it with ]",
+    "expected ',' or '}'": "a group that is not closed; end it with }",
+    "while scanning a quoted scalar": "a quote that is not closed",
+    "but found '<stream end>'": "the file ends too early",
+    "undefined alias": "YAML reads this * as an alias; put the text in quotes",
+}
+"""What PyYAML says → what the reader can do."""
+
+
+class NotYaml(Exception):
+    """A text that is not YAML: one line with the place, the mistake and the way out."""
+
+    def __init__(self, line: int | None, why: str) -> None:
+        super().__init__(f"is not valid YAML: {why}")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class CutValue:
+    """A value without quotes, and the word right behind it that YAML took for the begin of a comment."""
+
+    place: Place
+    line: int
+    value: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class YamlText:
+    """The content of a YAML text, and its places."""
+
+    members: Any
+    lines: Mapping[Place, int]
+    repeated: tuple[tuple[Place, int, int], ...]
+    """Names that occur twice in one group, with both lines. YAML itself would silently use the last one."""
+    cut: tuple[CutValue, ...]
+    """Values that end at a comment which may have been meant as part of them."""
+
+    def line_of(self, place: Place) -> int | None:
+        """The line of a setting. If it is missing, the line of its group."""
+        return next((self.lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in self.lines), None)
+
+
+def yaml_text(text: str) -> YamlText:
+    """A text with the line of each value. Raises NotYaml."""
+    try:
+        root = yaml.compose(text, yaml.SafeLoader)
+        members = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise _not_yaml(error) from None
+    except (TypeError, ValueError):
+        raise NotYaml(None, "a value or a name in it cannot be read; put it in quotes") from None
+    lines: dict[Place, int] = {}
+    repeated: list[tuple[Place, int, int]] = []
+    cut: list[CutValue] = []
+    for place, line, node in _places(root, ()) if root is not None else ():
+        if place in lines:
+            repeated.append((place, lines[place], line))
+        lines[place] = line
+        if isinstance(node, yaml.ScalarNode) and not node.style and node.value:
+            found = _COMMENT.match(text, node.end_mark.index)
+            cut += [CutValue(place, line, node.value, found[1])] if found else []
+    return YamlText(members, lines, tuple(each for each in repeated if isinstance(each[0][-1], str)), tuple(cut))
+
+
+def _places(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int, yaml.Node]]:
+    """Every member of a node by its place, with its line."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            below = (*place, str(key.value))
+            yield below, key.start_mark.line + 1, value
+            yield from _places(value, below)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*place, index), value.start_mark.line + 1, value
+            yield from _places(value, (*place, index))
+
+
+def _not_yaml(error: yaml.YAMLError) -> NotYaml:
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return NotYaml(None, "it has a character that YAML does not allow; save it as UTF-8")
+    mark = error.problem_mark or error.context_mark
+    said = f"{error.context or ''} {error.problem or ''}"
+    if r"'\t'" in said:
+        why = "a tab; YAML is indented with spaces"
+    else:
+        why = next((plain for words, plain in _IN_PLAIN_WORDS.items() if words in said), "")
+    where = f"column {mark.column + 1}: " if mark else ""
+    return NotYaml(mark.line + 1 if mark else None, f"{where}{why or 'something here breaks its rules'}")
+
 
 PREFIX = "LATCHSCOPE_"
 NO_DATABASES = "no databases; list them under `databases`, or let `latchscope init` write a file"
@@ -231,3 +346,112 @@ def _name_meant(place: Place) -> str:
     if word in Settings.model_fields:
         return f" here; `{word}` is at the top level, without indentation"
     return "; docs/configuration.md has them all"
+
+
+# What `serve` refuses although each setting by itself is right; `config validate` says the same in the same words.
+
+PASSWORD_IN_STORE = (
+    "store has a password in clear text; leave it out, and write it into ~/.pgpass of the account of latchscope, or name "
+    "a file of that form as ?passfile=FILE"
+)
+
+
+def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMistake]:
+    """What must be put right before these settings can be served."""
+    if not chosen.watches_something:
+        yield ConfigMistake(None, "", NO_DATABASES)
+    if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
+        what = f"others can reach {chosen.listen}: set auth.tokens_file, or use --insecure"
+        yield ConfigMistake(None, "listen", what)
+
+
+def warnings(chosen: Settings) -> Iterator[str]:
+    """What is served, and ought to be otherwise. In the environment a password of the store is as good as anywhere there."""
+    audit_file = chosen.auth.audit_file
+    if audit_file is not None and (why := unwritable(audit_file)):
+        yield f"auth.audit_file {audit_file} cannot be written: {why}; until then only the log has the actions"
+    if holds_password(chosen.store) and variable_of("store") is None:
+        yield PASSWORD_IN_STORE
+
+
+# Where settings come from: latchscope.yaml, overridden by LATCHSCOPE_…__… in the environment, or the demo.
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """The content of a configuration, and all its mistakes, in the order of its lines."""
+
+    settings: Settings | None
+    mistakes: tuple[ConfigMistake, ...]
+    text: YamlText
+
+
+def read(path: Path) -> Settings:
+    """The settings of a YAML file. Raises BadSettings with its first mistake."""
+    found = checked(path)
+    if found.settings is None or found.mistakes:
+        first, *others = found.mistakes
+        line = "" if first.line is None else f":{first.line}"
+        more = f" (and {len(others)} more: `latchscope config validate {path}`)" if others else ""
+        raise BadSettings(f"{path}{line}: {first}{more}")
+    return found.settings
+
+
+def checked(path: Path) -> CheckedFile:
+    """The settings of a YAML file, or all its mistakes. Raises BadSettings if it cannot be read as a file."""
+    try:
+        text = yaml_text(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadSettings(
+            f"{path} does not exist; `latchscope init` writes one, `latchscope demo` needs none"
+        ) from None
+    except UnicodeDecodeError:
+        raise BadSettings(f"{path} is not valid YAML: it is not text; save it as UTF-8") from None
+    except OSError as error:
+        raise BadSettings(
+            f"{path} cannot be read: {error.strerror}; give the right to read it, or name a file"
+        ) from None
+    except NotYaml as error:
+        return CheckedFile(None, (ConfigMistake(error.line, "", str(error)),), YamlText({}, {}, (), ()))
+    members = {} if text.members is None else text.members
+    if not isinstance(members, dict):
+        what = "has no settings, such as `listen: 127.0.0.1:8000`"
+        return CheckedFile(None, (ConfigMistake(1, "", what),), text)
+    chosen, mistakes = None, list(own_mistakes(text))
+    try:
+        chosen = Settings(**{str(name): value for name, value in members.items()})
+    except SettingsError as error:
+        name = re.search(r'field "(\w+)"', str(error))
+        variable = f"{PREFIX}{name[1].upper()}" if name else f"a variable {PREFIX}…"
+        mistakes.append(
+            ConfigMistake(None, "", f"{variable} in the environment is not JSON; write it as JSON, or unset it")
+        )
+    except ValidationError as error:
+        mistakes += mistakes_of(error.errors(), text)
+    return CheckedFile(chosen, tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)), text)
+
+
+class _Demo(Settings):
+    """Settings that ignore the environment."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only the given values."""
+        return (init_settings,)
+
+
+def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
+    """Settings that serve scripted databases on loopback, each in the cluster of its script."""
+    clusters = {name: scenario.cluster for name, scenario in scenarios().items()}
+    databases = [
+        DatabaseSettings(name=name, dsn=f"{DEMO}{name}", cluster=clusters.get(name), interval=interval)
+        for name in names
+    ]
+    return _Demo(listen=f"127.0.0.1:{port}", store=store, databases=databases)

@@ -2,10 +2,53 @@
 
 import json
 import logging
+import os
 import time
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
-from service.characters import visible
+from service.escape import visible
+
+# The audit log: who did what to which database. Always in the log, and in a file of JSON lines if one is set.
+
+log = logging.getLogger("latchscope.audit")
+
+
+def unwritable(file: Path) -> str | None:
+    """Why this account cannot write an audit file, and the way out. None if it can. It writes nothing."""
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        return f"there is no folder {folder}; create it, or correct auth.audit_file"
+    if file.is_dir():
+        return "it is a folder; name a file in it"
+    there = file.exists()
+    if os.access(file if there else folder, os.W_OK):
+        return None
+    return (
+        f"this account may not write {'it' if there else f'in {folder}'}; change the owner, or correct auth.audit_file"
+    )
+
+
+class Audit:
+    """Records actions that change state or load a database."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+
+    def record(self, caller: str, action: str, database: str, outcome: str) -> None:
+        """One action with its outcome. The log says when the file cannot be written; the action is still done."""
+        log.info("%s: %s on %s: %s", caller, action, database, outcome)
+        if self._file is None:
+            return
+        at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        line = json.dumps({"at": at, "caller": caller, "action": action, "database": database, "outcome": outcome})
+        try:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            log.error("the audit file cannot be written: %s", error.strerror)
+
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 

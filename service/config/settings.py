@@ -1,21 +1,394 @@
 """Every setting with its default and its reason. `make docs` writes the table of docs/configuration.md from it."""
 
+import hashlib
 import ipaddress
+import re
 import socket
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal, Protocol
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from service.config.dsn import plain_dsn
-from service.config.groups import AuthSettings, ReplicaSettings, ReportSettings, SpoolSettings, Strict
-from service.config.notifications import NotificationSettings
-from service.config.receivers import checked, refused_with_line
-from service.config.store_url import plain_store
-from service.config.telemetry import TelemetrySettings
-from service.config.units import Seconds, Switch
-from service.config.webhooks import WebhookSettings
+from rules.model import Severity
+
+# The form of a dsn. A mistake is reported before any connect, in clearer words than the driver's.
+
+DSN_FORMS = "write host:port/service, an alias of tnsnames.ora, or a descriptor (DESCRIPTION=…)"
+_SID = re.compile(r"([\w.-]+):(\d+):(\w+)")
+_PORT = re.compile(r":(\d+)")
+_ALIAS = re.compile(r"[A-Za-z][\w.$#-]*")
+
+
+def plain_dsn(dsn: str) -> str:
+    """The dsn unchanged. Raises ValueError if no driver could use it. A password in it is not repeated."""
+    text = dsn.strip()
+    if not text:
+        raise ValueError(f"is empty; {DSN_FORMS}")
+    if text.startswith("("):
+        if text.count("(") != text.count(")"):
+            raise ValueError("is a descriptor whose parentheses do not match; copy it whole from tnsnames.ora")
+        return dsn
+    if text.lower().startswith("jdbc:"):
+        raise ValueError("is an address for JDBC; leave out everything up to the @ and write host:port/service")
+    if "@" in text:
+        raise ValueError(
+            "has a user or a password in it; set `user` and `password_file`, and write host:port/service here"
+        )
+    if re.search(r"\s", text):
+        raise ValueError(f"holds a space; {DSN_FORMS}")
+    if found := _SID.fullmatch(text):
+        raise ValueError(
+            f"{text!r} names a SID, as host:port:sid; write host:port/service, or a descriptor with (SID={found[3]})"
+        )
+    if re.fullmatch(r"[\w.-]+:\d+", text):
+        raise ValueError(f"{text!r} names no service; write {text}/service")
+    for port in _PORT.findall(text.partition("/")[0] if "://" not in text else ""):
+        if not 0 < int(port) < 65536:
+            raise ValueError(f"{text!r} has the port {port}; ports go up to 65535")
+    return dsn
+
+
+def is_alias(dsn: str) -> bool:
+    """Whether it is a name that needs a tnsnames.ora."""
+    return _ALIAS.fullmatch(dsn.strip()) is not None
+
+
+# Durations and sizes as people write them in a configuration.
+
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$")
+_SIZE = re.compile(r"^(\d+)\s*(KiB|MiB)?$")
+_SIZES = {"KiB": 2**10, "MiB": 2**20, None: 1}
+EXAMPLES = "write 500ms, 15s, 2m, 1h or 90d"
+_WORD = re.compile(r"^(\d+(?:\.\d+)?)\s*([a-z]+)\.?$", re.IGNORECASE)
+_WORDS = {"d": "days", "h": "hours hrs", "ms": "milliseconds msecs millis", "m": "minutes mins", "s": "seconds secs"}
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+
+
+def seconds(value: object) -> object:
+    """'15s', '500ms', '2m', '90d' or a plain number, as seconds."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.match(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is not a duration; {_written(value)}")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def _written(value: str) -> str:
+    """How to write a duration, with the unit that a word means."""
+    word = _WORD.match(value.strip())
+    names = {name: unit for unit, words in _WORDS.items() for name in (unit, *words.split())}
+    unit = word and next((names[name] for name in (word[2].lower(), f"{word[2].lower()}s") if name in names), None)
+    return f"did you mean {word[1]}{unit}?" if word and unit else EXAMPLES
+
+
+def size(value: object) -> object:
+    """'16MiB', '500KiB' or a plain number, as bytes."""
+    match = _SIZE.match(value.strip()) if isinstance(value, str) else None
+    if isinstance(value, str) and match is None:
+        raise ValueError(f"{value!r} is not a size; write 16MiB or 500KiB")
+    return int(match[1]) * _SIZES[match[2]] if match else value
+
+
+Seconds = Annotated[float, BeforeValidator(seconds)]
+Bytes = Annotated[int, BeforeValidator(size)]
+
+
+def on_or_off(value: object) -> object:
+    """`on` and `off` as people write them. YAML reads them as true and false."""
+    return ("on" if value else "off") if isinstance(value, bool) else value
+
+
+Switch = Annotated[Literal["on", "off"], BeforeValidator(on_or_off)]
+
+
+# Groups of settings that belong to the configuration as a whole: access, uploads, the spool, the name of a replica.
+
+
+class Strict(BaseModel):
+    """A group of settings. A misspelt name is an error, not a silent default."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class AuthSettings(Strict):
+    """Who may do what. Without tokens only loopback is served, and everybody there may do everything."""
+
+    tokens_file: Path | None = None
+    """Lines of name, role (`read` or `operate`) and sha256 of a token. Without it every reader is admitted, and an
+    address that others can reach is refused unless you give `serve --insecure`."""
+    audit_file: Path | None = None
+    """File of JSON lines for actions that change state or load a database. The log has them in any case."""
+
+
+class ReportSettings(Strict):
+    """Limits for uploads."""
+
+    max_bytes: Bytes = Field(16 * 2**20, gt=0, le=64 * 2**20)
+    """Largest uploaded file, as sent; at most 64 MiB. An AWR report is one or two MiB. An archive may
+    unpack to eight times this in total, each of its files to four times, 64 MiB at most, and have 200 files."""
+
+
+class SpoolSettings(Strict):
+    """Where polls wait on disk while the store does not take them."""
+
+    directory: Path | None = None
+    """Folder for polls while the store does not take them. Default: next to a SQLite store, else
+    `latchscope-spool` where latchscope runs."""
+    max_bytes: Bytes = Field(256 * 2**20, ge=2**20)
+    """Largest size of the spool. Beyond it the oldest polls are dropped, and the log says so. The default is four days of one
+    busy database, or six minutes of a thousand."""
+
+
+class ReplicaSettings(Strict):
+    """Which of several processes this one is. They share the databases of one PostgreSQL store, see docs/scale.md."""
+
+    name: str | None = Field(None, min_length=1)
+    """The name of this process for others on the same PostgreSQL; default: host and port. See
+    [scale.md](scale.md)."""
+    url: str | None = None
+    """Where people reach this process, for readers of the table `replicas`."""
+
+
+# The common part of webhooks and notifications: names, databases and the word `on`.
+
+TOLD_WITH_LINE = "told_with_line"
+"""The kind of a mistake that `own_mistakes` finds in the file too, where it has its line."""
+
+
+def refused_with_line(words: str) -> PydanticCustomError:
+    """A mistake of that kind, in these words."""
+    return PydanticCustomError(TOLD_WITH_LINE, "{words}", {"words": words})
+
+
+class Receiver(Protocol):
+    """A receiver: its name, its databases (all if none is named), and its kind."""
+
+    @property
+    def target(self) -> str:
+        """Its name in log, metrics and store."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Webhook or notification."""
+        ...
+
+    databases: list[str]
+
+
+def named_on(members: Any) -> Any:
+    """YAML 1.1 reads the bare key `on` as true. Here it is a word."""
+    if isinstance(members, dict) and True in members:
+        return {("on" if name is True else name): value for name, value in members.items()}
+    return members
+
+
+def checked(receivers: Sequence[Receiver], databases: Iterable[str]) -> None:
+    """Raise ValueError if two have the same name, or if one names a database that does not exist."""
+    known, names = set(databases), [receiver.target for receiver in receivers]
+    for receiver in receivers:
+        if names.count(receiver.target) > 1:
+            kinds = sorted({f"{each.kind}s" for each in receivers if each.target == receiver.target})
+            raise ValueError(f"two {' or '.join(kinds)} are named {receiver.target}; give each a name of its own")
+        for name in receiver.databases:
+            if name not in known:
+                raise refused_with_line(
+                    f"{receiver.kind} {receiver.target} names {name}, which is not under `databases`"
+                )
+
+
+# The settings of notifications: who gets which episodes by Slack, Teams, PagerDuty, e-mail and the like.
+
+_HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+
+
+class NotificationSettings(BaseModel):
+    """One receiver and what it gets. Its address is in a file of its own, because it nearly always includes a secret."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
+    """The name of the receiver in log, metrics and store. Its address is a secret."""
+    url_file: Path
+    """File with one address in the form of [Apprise](https://appriseit.com/services/), such as `slack://…`,
+    `msteams://…`, `pagerduty://…` or `mailtos://…`. Lines that start with `#` are skipped. Read at each attempt, so a changed
+    address needs no restart."""
+    on: list[Literal["begin", "worse", "end", "outage"]] = Field(["begin", "worse", "end", "outage"], min_length=1)
+    """Which changes are sent. `worse` is a rise to a higher severity, once each. Without it an episode that reaches
+    `min_severity` after its begin is sent then, once. `outage` is a database that has not answered, or let latchscope log in, for
+    three polls and at least two minutes, and that it is back. It counts as `warning`."""
+    databases: list[str] = []
+    """Names of the databases to report. Default: all."""
+    min_severity: Severity = Severity.WARNING
+    """Episodes with a lower peak are not sent."""
+    group: Seconds = Field(30.0, ge=0, le=3600)
+    """How long a change waits for others, so that one incident is one message. `0s` sends each separately. Receivers that
+    resolve an incident by its title, such as PagerDuty, need that."""
+    quiet_hours: str | None = None
+    """Hours in which changes below `quiet_below` wait for the end, such as `22:00-07:00`."""
+    quiet_zone: str = "UTC"
+    """The time zone of `quiet_hours`, such as `Europe/Berlin`."""
+    quiet_below: Severity = Severity.CRITICAL
+    """Episodes with at least this peak are sent in quiet hours too."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _on_is_a_word(cls, members: Any) -> Any:
+        return named_on(members)
+
+    @field_validator("quiet_hours")
+    @classmethod
+    def _two_times(cls, hours: str | None) -> str | None:
+        match = _HOURS.fullmatch(hours or "")
+        if hours is not None and (match is None or match[1] + match[2] == match[3] + match[4]):
+            raise ValueError(f"{hours!r} is not a span of a day; write two different times, such as 22:00-07:00")
+        return hours
+
+    @field_validator("quiet_zone")
+    @classmethod
+    def _known_zone(cls, zone: str) -> str:
+        try:
+            ZoneInfo(zone)
+        except (OSError, ValueError, KeyError):
+            raise ValueError(f"{zone!r} is not a time zone of this machine; write one such as Europe/Berlin") from None
+        return zone
+
+    @property
+    def target(self) -> str:
+        """Its name in log, metrics and store."""
+        return self.name
+
+    @property
+    def kind(self) -> str:
+        """Its kind, in words."""
+        return "notification"
+
+    def held_until(self, at: datetime, peak: Severity) -> datetime:
+        """When a change of `at` (UTC) may be sent: at once, or at the end of its quiet hours."""
+        match = _HOURS.fullmatch(self.quiet_hours or "")
+        if match is None or peak.rank >= self.quiet_below.rank:
+            return at
+        begin, end = time(int(match[1]), int(match[2])), time(int(match[3]), int(match[4]))
+        local = at.astimezone(ZoneInfo(self.quiet_zone))
+        now, over_midnight = local.time(), begin > end
+        if not ((now >= begin or now < end) if over_midnight else begin <= now < end):
+            return at
+        day = local.date() + timedelta(days=1 if over_midnight and now >= begin else 0)
+        return datetime.combine(day, end, local.tzinfo).astimezone(UTC)
+
+
+# The settings of webhooks: who receives which changes of episodes.
+
+
+class WebhookSettings(BaseModel):
+    """One receiver and what it gets. The URL is never logged or stored, because it is often a secret."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    url: str
+    """Address to post to, `http` or `https`. It is often a secret, so it is neither logged nor stored."""
+    name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
+    """The name of the receiver in log, metrics and store. Default: the host and a mark. Set one before you change the
+    address, so that waiting messages still find the receiver."""
+    secret_file: Path | None = None
+    """File with the key of the signature. Read at each attempt, so a changed key needs no restart. Without
+    it messages have no signature."""
+    on: list[Literal["begin", "worse", "end"]] = Field(["begin", "worse", "end"], min_length=1)
+    """Which changes are sent."""
+    databases: list[str] = []
+    """Names of the databases to report. Default: all."""
+    min_severity: Severity = Severity.NOTICE
+    """Episodes with a lower peak are not sent. The peak counts, so that a receiver of a begin also receives
+    the end."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _on_is_a_word(cls, members: Any) -> Any:
+        return named_on(members)
+
+    @field_validator("url")
+    @classmethod
+    def _can_be_posted_to(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+        except ValueError:
+            usable = False
+        if not usable or not re.fullmatch(r"[!-~]+", url):
+            raise ValueError("is not an address to post to; write https://host/path, other characters as %XX")
+        if "@" in parts.netloc:
+            raise ValueError(
+                "has a user or a password in it; the receiver identifies latchscope by the signature, see secret_file"
+            )
+        return url
+
+    @property
+    def target(self) -> str:
+        """Its name, or its host with a mark that distinguishes two on the same host."""
+        host = urlsplit(self.url).hostname or ""
+        return self.name or f"{host[:50]}-{hashlib.sha256(self.url.encode()).hexdigest()[:8]}"
+
+    @property
+    def kind(self) -> str:
+        """Its kind, in words."""
+        return "webhook"
+
+
+# The form of `store`. An address that no store could be opened by is named before anybody connects.
+
+STORE_FORMS = "write sqlite:///FILE or postgresql://user@host/database"
+_SCHEMES = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
+_AFTER_PASSWORD = re.compile(r"(?:[^@]*@)?(?:\[[^/?]+\]|[^/:?]*)(?::(?P<port>[^/?]*))?")
+_PASSWORD = re.compile(r"[^:/]*:[^@]+@|.*[?&]password=[^&]", re.DOTALL)
+
+
+def plain_store(url: str) -> str:
+    """The address as it is. Raises ValueError where none of our stores has it; a password in it is not repeated."""
+    scheme, found, rest = url.partition("://")
+    if not found:
+        raise ValueError(f"is not the address of a store; {STORE_FORMS}")
+    if scheme == "postgres":
+        raise ValueError("begins with postgres://, which no driver answers to; write postgresql://user@host/database")
+    if scheme not in _SCHEMES:
+        raise ValueError(f"{scheme!r} is not a kind of store; {STORE_FORMS}")
+    port = (_AFTER_PASSWORD.match(rest) or {"port": None})["port"]
+    if scheme.startswith("postgresql") and port and not port.isdecimal():
+        raise ValueError("has a port that is not a number; write special characters of a password as %XX")
+    return url
+
+
+def holds_password(url: str) -> bool:
+    """Whether the address has a password, in front of the host or among its options."""
+    scheme, _, rest = url.partition("://")
+    return scheme.startswith("postgresql") and _PASSWORD.match(rest) is not None
+
+
+# The settings of latchscope's own telemetry: the form of its log, and OpenTelemetry.
+
+
+class TelemetrySettings(BaseModel):
+    """Off by default. latchscope sends nothing unless `otlp` names a collector."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    log_format: Literal["text", "json"] = "text"
+    """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for log collectors."""
+    otlp: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
+    """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/metrics` and
+    `/v1/logs` are added. See [integrations.md](integrations.md#opentelemetry)."""
+    headers_file: Path | None = None
+    """File with headers for that collector, one `name: value` per line, such as `Authorization: Bearer …`. Read at each
+    attempt."""
+    interval: Seconds = Field(60.0, ge=10, le=3600)
+    """Time between two exports of metrics."""
+
 
 DEMO = "demo:"
 """A dsn of this scheme names a scripted database instead of a real one."""

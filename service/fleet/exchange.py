@@ -2,15 +2,16 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from collectors.model import Snapshot
 from service.state.board import MonitoredDatabase, PeerReport, Published
-from service.state.confirmations import Confirmed, still_counting
-from service.state.episodes import Episode, Episodes
-from service.state.status import DatabaseStatus
+from service.state.episodes import VALID_SECONDS, Confirmed, Episode, Episodes, still_counting
+from service.state.replicas import DatabaseStatus, OwnerRequest, status_of
 from service.watch.pipeline import difference, published_from
+from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
 
@@ -98,3 +99,55 @@ def publication(snapshots: Sequence[Snapshot], confirmed: Mapping[str, Confirmed
     newest, earlier = snapshots[0], snapshots[1] if len(snapshots) > 1 else None
     change = difference(earlier, newest, still_counting(confirmed, newest.startup_time))
     return published_from(newest, change, clock=newest.taken_at.timestamp() + ahead if newest.taken_at else None)
+
+
+# The exchange between replicas: the state of our databases, and requests about them.
+
+
+class StatusStore(Protocol):
+    """Where messages for other replicas are left."""
+
+    def put(self, statuses: Sequence[DatabaseStatus]) -> None:
+        """Replace the state of these databases. Raises what the store raises."""
+        ...
+
+    def asked(self, databases: Sequence[str]) -> Sequence[OwnerRequest]:
+        """Requests about these databases, each returned once. Raises what the store raises."""
+        ...
+
+
+class StatusExchange:
+    """Acts for one replica, once per round."""
+
+    def __init__(self, store: StatusStore, errors: tuple[type[Exception], ...]) -> None:
+        """`errors`: what the store raises when it is in trouble."""
+        self._store = store
+        self._errors = errors
+        self._published: dict[str, DatabaseStatus] = {}
+
+    def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
+        """Publish what changed about our databases, and carry out requests.
+
+        Store errors are reported by the writer.
+        """
+        now = {database.name: status_of(database) for database in own}
+        try:
+            self._store.put([status for name, status in now.items() if self._published.get(name) != status])
+            self._published = now
+            for request in self._store.asked(list(now)):
+                self._carry_out(
+                    request, {database.name: database for database in own}[request.database], worker(request.database)
+                )
+        except self._errors as error:
+            log.info("the state cannot be published to other replicas: %s", error)
+
+    @staticmethod
+    def _carry_out(request: OwnerRequest, watched: MonitoredDatabase, worker: Worker | None) -> None:
+        if request.confirmed is not None:
+            left = VALID_SECONDS - (time.time() - request.confirmed.at)
+            result = replace(request.confirmed, expires=time.monotonic() + left)
+            watched.confirmed[result.cause] = result
+        elif worker is not None and request.do == "samples":
+            worker.ask_for_samples()
+        elif worker is not None:
+            worker.resume_login()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from collectors.model import ROW_CACHE_LATCH
 from rules.baseline import RATES, Scope, UsualRange, ordinary
-from service.store.queries.episodes import Baseline
+from service.store.episodes import Baseline
 from service.store.repository import Repository
 
 LEARNED_FROM = timedelta(weeks=12)

@@ -1,18 +1,23 @@
 """comparison(), at_mark(): before and after on one database, from its history, and which windows fit around a change mark."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from collectors.model import Delta, NotComparable
 from rules.comparison.changes import CameBack, Comparison
 from rules.comparison.compare import compare
+from rules.engine import cannot_tell, diagnose
+from rules.model import Diagnosis
 from service.history.baselines import usual_at
+from service.state.board import MINUTES, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.window import Window
-from service.store.queries.marks import Mark
-from service.store.queries.series import Poll
+from service.store.episodes import EpisodeAtMark, LastMark, Mark
 from service.store.repository import Repository
+from service.store.series import Poll
 
 SPAN = timedelta(minutes=30)
 """The longest window on either side of a mark, by default."""
@@ -164,3 +169,102 @@ def _delta(store: Repository, database: str, name: str, window: Window) -> Delta
     if isinstance(change, NotComparable):
         raise CannotCompare(f"{name}: {change.why}; {change.way_out}")
     return change
+
+
+# The past on the fleet page: the result of the last mark of each database, and the hour before this process started.
+
+Outcome = Literal[
+    "helped", "helped, then came back", "did not help", "too early to tell", "trouble lasts", "not judged"
+]
+AGAIN_SECONDS = 60.0
+"""Databases that others poll are read again after this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkOutcome:
+    """A mark, and the result for its trouble. `verdict` is the stored sentence, None without one."""
+
+    mark: Mark
+    outcome: Outcome
+    verdict: str | None
+
+
+class FleetPast:
+    """Reads the store for all databases at once. Without an answer the fleet is drawn without it."""
+
+    def __init__(self, store: Repository) -> None:
+        self._store = store
+
+    def marks(self, database: str | None = None) -> Mapping[str, MarkOutcome]:
+        """The result of the last mark of each database, or of one."""
+        return {name: outcome_of(last) for name, last in self._store.recent.last_marks(database).items()}
+
+    def fill_hours(self, databases: Iterable[MonitoredDatabase]) -> None:
+        """Give each database the minutes that this process did not see: ours once, those polled elsewhere by the minute."""
+        now = time.monotonic()
+        due = [
+            watched
+            for watched in databases
+            if not (watched.last_hour.filled and watched.owned) and now - watched.last_hour.asked_at >= AGAIN_SECONDS
+        ]
+        if not due:
+            return
+        since = datetime.now(UTC) - timedelta(minutes=MINUTES)
+        kept = self._store.recent.minutes([watched.name for watched in due], since)
+        for watched in due:
+            watched.last_hour.asked_at = now
+            if kept is not None:
+                watched.last_hour.fill(kept[watched.name], anew=not watched.owned)
+
+
+def outcome_of(last: LastMark) -> MarkOutcome:
+    """The result for the trouble that was open at a mark. If there are several, the one that began last."""
+    lasting = [earlier for earlier in last.before if earlier.end is None or earlier.last_seen >= last.mark.at - GRACE]
+    episode = max(lasting, key=lambda earlier: earlier.begin, default=None)
+    if episode is None:
+        return MarkOutcome(last.mark, "not judged", None)
+    return MarkOutcome(last.mark, _outcome(episode, last), episode.verdict)
+
+
+def _outcome(episode: EpisodeAtMark, last: LastMark) -> Outcome:
+    if episode.verdict_kind == "verified":
+        return "helped, then came back" if episode.cause in last.after else "helped"
+    if episode.verdict_kind is None:
+        if episode.end is not None:
+            return "not judged"
+        return "trouble lasts" if episode.last_seen >= last.mark.at + SETTLE else "too early to tell"
+    return "too early to tell" if episode.verdict_kind == "too_early" else "did not help"
+
+
+# diagnosis_at(): the diagnosis of a past moment, rebuilt from the store, for a permanent address.
+
+LOOK_BACK = timedelta(minutes=10)
+"""An older poll says nothing about the moment."""
+ROLLED = timedelta(minutes=5)
+"""The length of its interval if polls are gone and roll-ups are left."""
+SLACK = timedelta(milliseconds=50)
+
+
+def diagnosis_at(store: Repository, database: str, at: datetime) -> Diagnosis:
+    """The findings over the interval that ended at a moment or last before it. Its notes give its source.
+
+    Raises what the store does.
+    """
+    polls = store.history.polls(database, at - LOOK_BACK, at + SLACK)
+    last = polls[-1] if polls else None
+    if last is not None and not last.seconds:
+        why = last.why or "this poll has no interval"
+        gap = NotComparable(database, None, why, "choose a later time", kind=last.kind or "not_comparable")
+        return cannot_tell(gap, more_to_come=False)
+    begin, end = _interval(last, at)
+    change = store.changes.delta_over(database, begin, end)
+    if isinstance(change, NotComparable):
+        return cannot_tell(change, more_to_come=False)
+    return diagnose(change, usual=usual_at(store, database, end))
+
+
+def _interval(last: Poll | None, at: datetime) -> tuple[datetime, datetime]:
+    """The interval of the poll, else the five minutes before."""
+    if last is None:
+        return at - ROLLED, at
+    return last.at - timedelta(seconds=last.seconds or 0.0) - SLACK, last.at + SLACK

@@ -1,8 +1,16 @@
-"""Whether a change mark ended a trouble: judged at its end, and again as more is known."""
+"""set_mark(): a change mark from REST, a page or the command line, with the same rules for all."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from collectors.demo.load import Scenario
+from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
 from rules.cause import catalogue
 from rules.comparison.changes import ChangeVerification, NotVerified
@@ -12,12 +20,58 @@ from rules.contention.prediction import score, scored_again
 from rules.context import SignalContext
 from rules.formatting import sentence
 from rules.remedy import PredictionScore
-from service.history.comparison import GRACE, SPAN, CannotCompare, ComparedWindows, TooEarly, around, comparison
-from service.history.past_diagnosis import diagnosis_at
-from service.state.episodes import Episode, MarkVerdict
-from service.state.mark_verdicts import NOT_VERIFIED, NOT_YET, VERIFIED
-from service.store.queries.marks import Mark
+from service.background import PeriodicJob
+from service.history.baselines import BaselineCache
+from service.history.comparison import (
+    GRACE,
+    SPAN,
+    CannotCompare,
+    ComparedWindows,
+    TooEarly,
+    around,
+    comparison,
+    diagnosis_at,
+)
+from service.metrics.families import LAST_MARK, MARKS_VERIFIED, VERIFIED_SECONDS
+from service.state.board import Board
+from service.state.episodes import NOT_VERIFIED, NOT_YET, VERIFIED, Episode, MarkVerdict
+from service.state.window import iso
+from service.store.episodes import Mark
 from service.store.repository import Repository
+
+# Sets the marks of a script like any user's marks: in the store, at the moment the script reaches them.
+
+WHO = "the script"
+
+
+class DemoMarks:
+    """Marks of scripted databases. `do` is a round of the job that sets them."""
+
+    def __init__(self, store: Repository, scripts: Mapping[str, Scenario], began: datetime) -> None:
+        self._store = store
+        self._scripts = {name: script for name, script in scripts.items() if script.marks}
+        self._began = began
+        self._until = dict.fromkeys(self._scripts, began)
+
+    def do(self, now: datetime) -> None:
+        """Set every mark since the last round. Raises what the store does."""
+        for name, script in self._scripts.items():
+            for at, text in sorted(self._passed(script, self._until[name], now)):
+                self._store.marks.add(name, at, text, WHO)
+                self._until[name] = at
+            self._until[name] = max(self._until[name], now)
+
+    def _passed(self, script: Scenario, since: datetime, now: datetime) -> Iterator[tuple[datetime, str]]:
+        first = int((since - self._began).total_seconds() // script.length)
+        last = int((now - self._began).total_seconds() // script.length)
+        for loop in range(first, last + 1):
+            for second, text in script.marks:
+                at = self._began + timedelta(seconds=loop * script.length + second)
+                if since < at <= now:
+                    yield at, text
+
+
+# Whether a change mark ended a trouble: judged at its end, and again as more is known.
 
 LOOK_BACK = 2 * SPAN
 """An older ended episode keeps its verdict: its windows are full."""
@@ -108,3 +162,96 @@ def in_words(verification: ChangeVerification | NotVerified) -> str:
         return f"{VERIFIED}after the change {because}"
     reason = "" if verification.reason == "sleeps did not fall" else f"{verification.reason}: "
     return f"{NOT_VERIFIED}after the change {reason}{because}"
+
+
+# The results of troubles, for /metrics: the last change marks, and verified remedies.
+
+FIRST_LOOK = timedelta(days=30)
+CLOCK_AHEAD = timedelta(hours=1)
+"""Clocks differ, so a mark may be a little in the future."""
+
+
+class Outcomes(Collector):
+    """Marks and verified remedies of this process' databases. `do` is a round of the job that looks for marks."""
+
+    def __init__(self, store: Repository, board: Board) -> None:
+        self._store, self._board = store, board
+        self._marks: Mapping[str, float] = {}
+        self._verified: Counter[tuple[str, str]] = Counter()
+        self._seconds: dict[tuple[str, str], float] = {}
+
+    def do(self, now: datetime) -> None:
+        """Look for the last mark of every database polled here. Raises what the store does."""
+        found = dict[str, float]()
+        for watched in self._board.own():
+            newest = self._store.marks.between(watched.name, now - FIRST_LOOK, now + CLOCK_AHEAD, limit=1).items
+            if newest:
+                found[watched.name] = newest[0].at.timestamp()
+        self._marks = found
+
+    def verified(self, episode: Episode) -> None:
+        """A change ended this episode, according to the figures."""
+        if episode.end is not None:
+            key = (episode.database, episode.cause)
+            lasted = (episode.end - episode.begin).total_seconds()
+            self._seconds[key] = self._seconds.get(key, 0.0) + lasted
+            self._verified[key] += 1
+
+    def collect(self) -> Iterator[Metric]:
+        """The three families."""
+        racs = {watched.name: watched.settings.cluster or "" for watched in self._board.every()}
+        marks = GaugeMetricFamily(LAST_MARK.name, LAST_MARK.help, labels=["db", "rac"])
+        for name, at in self._marks.items():
+            marks.add_metric([name, racs.get(name, "")], at)
+        counts = CounterMetricFamily(MARKS_VERIFIED.name, MARKS_VERIFIED.help, labels=["db", "rac", "cause"])
+        seconds = CounterMetricFamily(VERIFIED_SECONDS.name, VERIFIED_SECONDS.help, labels=["db", "rac", "cause"])
+        for (name, cause), count in list(self._verified.items()):
+            counts.add_metric([name, racs.get(name, ""), cause], float(count))
+            seconds.add_metric([name, racs.get(name, ""), cause], self._seconds[name, cause])
+        yield from (marks, counts, seconds)
+
+
+# The background jobs of history: verdicts on change marks, usual figures, and the marks of the demo's scripts.
+
+
+def build_jobs(store: Repository, board: Board, began: datetime, registry: CollectorRegistry) -> list[PeriodicJob]:
+    """The jobs of a service whose scripted databases began at `began`. They put the usual figures on the board.
+
+    `registry` counts the results of marks.
+    """
+    outcomes = Outcomes(store, board)
+    registry.register(outcomes)
+    usual = BaselineCache(store, (watched.name for watched in board))
+    known = scenarios()
+    scripts = {
+        database.name: known[name] for database in board if (name := database.settings.scripted) in known and name
+    }
+    for watched in board:
+        watched.usual = partial(usual.of, watched.name)
+    return [
+        PeriodicJob("verdicts on marks", 10.0, Verifier(store, outcomes.verified).do),
+        PeriodicJob("outcomes", 30.0, outcomes.do),
+        PeriodicJob("baselines", 30.0, usual.do),
+        PeriodicJob("marks of the scripts", 1.0, DemoMarks(store, scripts, began).do),
+    ]
+
+
+LONGEST = 500
+MOST_AHEAD = timedelta(minutes=5)
+"""Clocks differ by this much. A mark further in the future is a mistake."""
+
+
+class BadMark(ValueError):
+    """A mark that is refused: why, and the way out."""
+
+
+def set_mark(store: Repository, database: str, text: str, at: datetime, who: str, now: datetime) -> Mark:
+    """Keep a mark of a change on a database. Raises BadMark, and what the store does."""
+    note = " ".join(text.split())
+    if not note or len(note) > LONGEST or not note.isprintable():
+        raise BadMark(f"a mark is 1 to {LONGEST} printable characters; say in short what was changed")
+    if at.tzinfo is None:
+        raise BadMark("the time has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
+    if at > now + MOST_AHEAD:
+        raise BadMark(f"{iso(at)} is in the future; set the mark when the change is made")
+    return store.marks.add(database, at, note, who)

@@ -6,17 +6,19 @@ The content of an input decides what it is, never its name: a capture, a report,
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 from collectors.capture import FORMAT, delta_of, load
 from collectors.errors import InputError
-from collectors.model import Delta, NotComparable
+from collectors.model import ROW_CACHE_LATCH, Delta, NotComparable, Row, number
 from collectors.reports.read import looks_like_report
 from collectors.reports.read import read as read_report
 from collectors.sqlplus import spool
+from rules.base import Frozen
 from rules.context import DeltaSource
 from rules.engine import cannot_tell, diagnose
 from rules.model import CANNOT_TELL, Diagnosis
@@ -34,7 +36,66 @@ from service.intake.archives import (
     sized,
     unread_kind,
 )
-from service.intake.folders import files_of
+
+# The files of a directory that are read: its own, or where it holds directories alone, theirs.
+
+DEEPEST = 3
+"""The levels of directories below the named one that are looked through for files."""
+MOST_FILES = 1000
+"""The most files that are read of directories below the named one."""
+
+
+@dataclass(slots=True)
+class FolderFiles:
+    """The paths of its files, why others were passed over, and what was read where that is not the directory itself."""
+
+    files: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+    note: str | None = None
+
+
+def files_of(folder: str) -> FolderFiles:
+    """Its files. Hidden ones are left out. Raises OSError if the directory cannot be read."""
+    found = FolderFiles()
+    homes = [home for home in _homes(folder, found, 0) if home]
+    every = [path for home in homes for path in home]
+    if not homes or os.path.dirname(homes[0][0]) == folder.rstrip(os.sep):
+        found.files = every
+        return found
+    found.files = every[:MOST_FILES]
+    if len(every) > MOST_FILES:
+        found.passed.append(
+            f"only the first {MOST_FILES:,} files below {label(folder)} are read; name its directories one by one"
+        )
+    files = "1 file" if len(found.files) == 1 else f"{len(found.files):,} files"
+    places = "1 directory" if len(homes) == 1 else f"{len(homes):,} directories"
+    looked = f"looked at {files} in {places} below it"
+    found.note = f"{label(folder)} holds directories alone: {looked}"
+    return found
+
+
+def _homes(folder: str, found: FolderFiles, depth: int) -> Iterator[list[str]]:
+    """The files of each directory that has some: this one, else those below it."""
+    entries = sorted(
+        (entry for entry in os.scandir(folder) if not entry.name.startswith(".")), key=lambda each: each.name
+    )
+    files = [entry.path for entry in entries if entry.is_file()]
+    yield files
+    for entry in entries:
+        if entry.is_dir() and not files and depth < DEEPEST:
+            try:
+                yield from _homes(entry.path, found, depth + 1)
+            except OSError as error:
+                found.passed.append(f"{label(entry.path)} cannot be read: {error.strerror}")
+        elif not entry.is_file():
+            found.passed.append(_passed_over(entry))
+
+
+def _passed_over(entry: os.DirEntry[str]) -> str:
+    if entry.is_dir():
+        return f"{label(entry.path)} is a folder within a folder; name it to have its files read"
+    return f"{label(entry.path)} is neither a file nor a folder"
+
 
 LOOKED_THROUGH = 1000
 """Names of a folder that are compared with a missing name."""
@@ -288,3 +349,51 @@ def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotCompar
 
 def _looks_like_json(data: bytes) -> bool:
     return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+# The figures of one change that are drawn beside its Diagnosis: gets by cache, sleeps by location.
+
+MOST_BARS = 12
+"""Bars of one chart. The others are too small to see."""
+
+
+class Bar(Frozen):
+    """One bar: its name and its value."""
+
+    label: str
+    value: float
+
+
+class Bars(Frozen):
+    """Bars of one chart, highest first; `left_out` counts the smaller ones that are not drawn."""
+
+    title: str
+    unit: str
+    bars: tuple[Bar, ...]
+    left_out: int = 0
+
+
+def figures(change: Delta | NotComparable) -> tuple[Bars, ...]:
+    """The charts for which the change has figures."""
+    return () if isinstance(change, NotComparable) else tuple(_charts(change))
+
+
+def _charts(delta: Delta) -> Iterator[Bars]:
+    holders = [row for row in delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
+    yield from _bars("Dictionary cache gets", "gets", delta.rows("v$rowcache"), "parameter", "gets")
+    yield from _bars(
+        "Row cache latch: sleeps by the location that held it", "sleeps", holders, "location", "sleep_count"
+    )
+    mutexes = delta.rows("v$mutex_sleep")
+    yield from _bars("Row cache mutexes: sleeps by location", "sleeps", mutexes, "location", "sleeps")
+
+
+def _bars(title: str, unit: str, rows: Iterable[Row], key: str, column: str) -> Iterator[Bars]:
+    """One chart, if any value is above zero. Rows of the same name, such as a cache's subordinates, are added up."""
+    sums: dict[str, float] = defaultdict(float)
+    for row in rows:
+        sums[str(row.get(key))] += number(row.get(column)) or 0.0
+    highest = sorted(((name, value) for name, value in sums.items() if value > 0), key=lambda pair: (-pair[1], pair[0]))
+    if highest:
+        drawn = tuple(Bar(label=name, value=value) for name, value in highest[:MOST_BARS])
+        yield Bars(title=title, unit=unit, bars=drawn, left_out=max(0, len(highest) - MOST_BARS))

@@ -13,10 +13,9 @@ from rules.base import Frozen
 from rules.context import REMEMBER, DeltaSource
 from rules.model import Diagnosis
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
-from service.intake.inputs import InputResults, diagnose_data
-from service.intake.report_figures import Bars, figures
-from service.store.queries.episodes import EpisodePage
-from service.store.queries.reports import Reports, StoredReportSummary
+from service.intake.inputs import Bars, InputResults, diagnose_data, figures
+from service.store.episodes import EpisodePage
+from service.store.reports import Reports, StoredReportSummary
 
 MOST_FILES = 20
 """Most files of one request."""

@@ -13,15 +13,125 @@ from prometheus_client.exposition import choose_encoder
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
 from collectors.registry import groups
 from rules.cache_map import CacheMap
-from rules.model import Diagnosis
-from service.characters import visible
+from rules.cause import Cause, catalogue, hedged
+from rules.explain.headline import speaks_against
+from rules.model import Confidence, Diagnosis, Finding, Severity
 from service.config.settings import DatabaseSettings
+from service.escape import visible
 from service.metrics import families
-from service.metrics.families import FAMILIES
-from service.metrics.family import Family, Labels
-from service.metrics.verdict import verdict_samples
+from service.metrics.families import FAMILIES, Family, FamilySample, Labels
+from service.state import board
 from service.state.board import MonitoredDatabase, Published
 from service.state.episodes import Episode
+
+# The samples of a verdict: what is active, what it costs, since when, and what to do now.
+
+
+def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
+    """What is active: troubles while their episode lasts, so that they do not flap, and findings that are only a note."""
+    for episode in episodes:
+        yield families.FINDING, 1, _of(episode)
+    lasting = {episode.cause for episode in episodes}
+    for finding in diagnosis.findings:
+        if finding.severity is Severity.INFO and finding.cause not in lasting:
+            yield families.FINDING, 1, _of(finding)
+    yield from _first_screen(diagnosis, episodes)
+    if diagnosis.impact:
+        yield families.IMPACT, diagnosis.impact.share_of_db_time, {}
+        yield families.IMPACT_SESSIONS, diagnosis.impact.waiting_sessions, {}
+    for impact in diagnosis.surfaces:
+        yield families.SURFACE_IMPACT, impact.share_of_db_time, {"surface": impact.surface}
+        yield families.SURFACE_SESSIONS, impact.waiting_sessions, {"surface": impact.surface}
+    yield from _waiters(diagnosis)
+
+
+def _of(trouble: Episode | Finding) -> Labels:
+    return {"cause": trouble.cause, "cache": trouble.cache or "", "severity": trouble.severity}
+
+
+def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
+    for still in diagnosis.waiting:
+        labels = {"event": still.event, "cache": still.cache}
+        yield families.HANGING_SESSIONS, still.hanging, labels
+        yield families.LONGEST_WAIT, still.longest_seconds, labels
+    waiting: dict[tuple[str, str], float] = {}
+    for group in diagnosis.who:
+        waiting[group.event, group.cache] = waiting.get((group.event, group.cache), 0.0) + group.sessions
+    for (event, name), sessions in waiting.items():
+        yield families.WAITING_SESSIONS, sessions, {"event": event, "cache": name}
+
+
+def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
+    """The first line of a dashboard, in the words of the page: every open episode, else the last poll."""
+    yield families.SEVERITY, diagnosis.severity.rank if diagnosis.basis else None, {}
+    shown = {finding.cause: finding for finding in diagnosis.findings}
+    for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
+        yield families.VERDICT, 1, _lasting(episode, shown.get(episode.cause), diagnosis)
+        about = {"cause": episode.cause, "cache": episode.cache or ""}
+        yield families.EPISODE_BEGIN, episode.begin.timestamp(), about
+        taken_at = diagnosis.basis.end if diagnosis.basis else None
+        began = board.since_when(episode, shown.get(episode.cause), diagnosis.waiting, taken_at)
+        yield families.TROUBLE_SINCE, round(began.timestamp()), about
+    if not episodes:
+        yield families.VERDICT, 1, _of_the_poll(diagnosis)
+
+
+def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) -> Labels:
+    """An episode. It is easing if a poll with figures no longer shows it, with the severity of the waits that it left."""
+    easing = board.easing_of(diagnosis, (episode,))
+    if easing is not None and (finding is None or finding.severity is Severity.INFO):
+        severity, action, do_not = episode.severity, board.WAIT_AND_SEE, board.NOT_MORE
+        if not episode.waits:
+            severity, action, do_not = Severity.INFO, board.GOES_ON, board.NOT_CURED
+        easing = easing.model_copy(update={"waits": episode.waits})
+        return _words(episode.cause, board.eased_title(easing), episode.cache, severity, action, do_not=do_not)
+    known = catalogue().get(episode.cause)
+    if known is None:
+        return _words(episode.cause, episode.title, episode.cache, episode.severity, "")
+    return _words(episode.cause, *_sentences(known, finding, episode.cache, episode.severity))
+
+
+def _of_the_poll(diagnosis: Diagnosis) -> Labels:
+    """Without episodes: the first finding of the poll, that nothing is wrong, or that nothing is known."""
+    finding = diagnosis.findings[0] if diagnosis.findings else None
+    if finding is not None and (known := catalogue().get(finding.cause)):
+        return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
+    if diagnosis.basis is None:
+        return _words("", board.NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.", do_not=board.NOT_YET)
+    if diagnosis.severity is Severity.INFO:
+        return _words("", board.NOTHING_TO_DO, None, diagnosis.severity, board.GOES_ON, do_not=board.NOT_TO_TUNE)
+    return _words("", board.UNEXPLAINED, None, diagnosis.severity, board.LOOK, do_not=board.NOT_BLINDLY)
+
+
+def _sentences(
+    known: Cause, finding: Finding | None, cache: str | None, severity: Severity
+) -> tuple[str, str | None, Severity, str, str, str]:
+    """Title, cache, severity, action, check and what not to do, as sure as the finding.
+
+    Without figures, because they would start new series.
+    """
+    title, action, check = known.title, known.do_now, known.check_first or ""
+    if finding is not None:
+        against = speaks_against(finding)
+        title = hedged(known.title, known.hedge_after, finding.confidence, against is not None)
+        if against or finding.confidence is Confidence.LOW:
+            action = f"Look first: {action}"
+    return title, cache, severity, action, check, known.do_not
+
+
+def _words(
+    cause: str, title: str, cache: str | None, severity: Severity, action: str, check: str = "", do_not: str = ""
+) -> Labels:
+    return {
+        "cause": cause,
+        "title": title,
+        "cache": cache or "",
+        "severity": severity,
+        "action": action,
+        "check": check,
+        "do_not": do_not,
+    }
+
 
 _CHILD_COLUMNS = {
     families.LATCH_GETS: ("gets", 1.0),

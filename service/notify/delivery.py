@@ -1,16 +1,33 @@
 """The common part of receivers: a thread each, the times of attempts, and a log line when one fails or works again."""
 
+import hashlib
+import hmac
+import http.client
+import json
 import logging
 import random
 import threading
+import time
+import uuid
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, build_opener
 
-from prometheus_client import Counter
+from prometheus_client import CollectorRegistry, Counter
 
-from service.store.queries.deliveries import Deliveries, Delivery
-from service.store.schema.engine import StoreUnavailable
-from service.threads import SupervisedThread
+from collectors.errors import SetupError
+from rules.model import Severity
+from service.background import SupervisedThread
+from service.client import NoRedirect
+from service.config.secrets import read_secret
+from service.config.settings import Settings, WebhookSettings
+from service.state.episodes import EpisodeChange
+from service.store.engine import StoreUnavailable
+from service.store.episodes import Deliveries, Delivery, LoggedChange
+from service.store.repository import Repository
 
 log = logging.getLogger("latchscope.notify")
 
@@ -127,3 +144,156 @@ class ReceiverThread:
         if why != self._why:
             log.warning("%s %s: %s", self._kind, self.name, why)
         self._why = why
+
+
+# One signed POST to a webhook: its content, and the meaning of its answer. Nothing here is logged.
+
+TIMEOUT_SECONDS = 10.0
+GONE = 410
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """HMAC-SHA256 over `timestamp.body`, as `sha256=` and hexadecimal digits."""
+    return "sha256=" + hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
+    """The message to a receiver. `id` is the same at every attempt and in every process."""
+    body = change.document()
+    body["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{body['at']} {change.database} {change.seq}"))
+    if public_url is not None:
+        body["url"] = f"{public_url.rstrip('/')}/db/{change.database}"
+    return body
+
+
+def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
+    """Post to the receiver. `timeout` in seconds applies to each step. Raises DeliveryRefused."""
+    body = json.dumps(document, ensure_ascii=False).encode()
+    timestamp = str(int(time.time()))
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"latchscope/{version('latchscope')}",
+        "X-Latchscope-Id": document["id"],
+        "X-Latchscope-Timestamp": timestamp,
+    }
+    if webhook.secret_file is not None:
+        headers["X-Latchscope-Signature"] = signature(_secret(webhook), timestamp, body)
+    request = Request(webhook.url, body, headers, method="POST")
+    try:
+        with build_opener(NoRedirect).open(request, timeout=timeout):
+            pass
+    except HTTPError as error:
+        error.close()
+        raise DeliveryRefused(f"it answers {error.code}", final=error.code == GONE) from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise DeliveryRefused(_brief(error)) from None
+
+
+def _secret(webhook: WebhookSettings) -> str:
+    assert webhook.secret_file is not None
+    try:
+        secret = read_secret(webhook.secret_file, "secret_file")
+    except SetupError as error:
+        raise DeliveryRefused(str(error)) from None
+    if not secret:
+        raise DeliveryRefused(f"secret_file {webhook.secret_file} is empty")
+    return secret
+
+
+def _brief(error: Exception) -> str:
+    """The kind of a failure. The texts of some contain the address."""
+    cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
+    said = cause.strerror if isinstance(cause, OSError) else None
+    return said or type(cause).__name__
+
+
+# Webhooks: each receiver gets each change of an episode, at least once, in order, and over restarts.
+#
+# Each change is written together with its receivers. One thread per receiver sends it, so that no receiver
+# waits for another. If several processes serve one receiver, a claim in the store gives each attempt to one of them.
+
+
+def wants(webhook: WebhookSettings, change: EpisodeChange) -> bool:
+    """Whether a receiver gets a change. The peak decides, so that a receiver of a begin also gets the end."""
+    episode = change.episode
+    named = not webhook.databases or episode.database in webhook.databases
+    return named and change.what in webhook.on and Severity(episode.peak_severity).rank >= webhook.min_severity.rank
+
+
+class Webhooks:
+    """Every receiver of the configuration, with its thread."""
+
+    def __init__(
+        self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
+    ) -> None:
+        self._webhooks = settings.webhooks
+        attempts = Counter(
+            "latchscope_webhook_attempts_total",
+            "Attempts to deliver a change to a receiver, by result: told, failed or gave_up.",
+            ["target", "outcome"],
+            registry=own,
+        )
+        self.senders = [
+            Sender(webhook, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
+            for webhook in self._webhooks
+        ]
+        store.episode_log.recipients.append(self.recipients)
+        store.episode_log.on_news += [sender.wake for sender in self.senders]
+
+    def recipients(self, change: EpisodeChange) -> list[str]:
+        """The receivers of a change."""
+        return [webhook.target for webhook in self._webhooks if wants(webhook, change)]
+
+    def start(self) -> None:
+        """Start to send, beginning with what an earlier process left."""
+        for sender in self.senders:
+            sender.start()
+
+    def stop(self) -> None:
+        """Ask every thread to stop. A receiver that hangs is not awaited."""
+        for sender in self.senders:
+            sender.stop()
+
+    def join(self, timeout: float) -> None:
+        """Wait for the threads, for at most this long in total."""
+        for sender in self.senders:
+            sender.join(timeout / len(self.senders))
+
+
+class Sender(ReceiverThread):
+    """Serves one webhook, one change after the other."""
+
+    def __init__(
+        self,
+        webhook: WebhookSettings,
+        deliveries: Deliveries,
+        attempts: Counter,
+        public_url: str | None,
+        pace: DeliverySchedule,
+    ) -> None:
+        super().__init__(webhook.kind, webhook.target, deliveries, attempts, pace)
+        self._webhook = webhook
+        self._public_url = public_url
+
+    def step(self) -> float:
+        """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
+        sent = 0
+        pause = self.pace.look
+        for delivery in self.deliveries.next_of(self.name):
+            left = (self.pace.due(delivery) - datetime.now(UTC)).total_seconds()
+            if left > 0:
+                pause = min(pause, left)
+            elif self.stopping:
+                break
+            elif (mine := self.deliveries.claim(delivery, datetime.now(UTC))) is not None:
+                sent += self._attempt(mine)
+        return 0.0 if sent else pause
+
+    def _attempt(self, delivery: Delivery) -> bool:
+        """One attempt. Returns whether it settled the change, so that the next may follow."""
+        try:
+            post(self._webhook, document(delivery.change, self._public_url))
+        except DeliveryRefused as error:
+            return self.was_refused(delivery, error, datetime.now(UTC), delivery.change.at)
+        self.was_told(delivery, datetime.now(UTC))
+        return True

@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from service.store.queries.episode_log import EpisodeLog, LoggedChange
-from service.store.schema.engine import StoreUnavailable
-from service.threads import SupervisedThread
+from service.background import SupervisedThread
+from service.store.engine import StoreUnavailable
+from service.store.episodes import EpisodeLog, LoggedChange
 
 log = logging.getLogger("latchscope.feed")
 

@@ -1,16 +1,28 @@
 """The message about episodes for a person: a title that stays the same from begin to end, a sentence, what to do, and a link."""
 
+import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from typing import Any
+from urllib.parse import unquote
 
+from prometheus_client import CollectorRegistry, Counter
+
+from collectors.errors import SetupError
 from rules.cause import catalogue
 from rules.formatting import percent
 from rules.model import Confidence, Severity
-from service.characters import visible
-from service.state.mark_verdicts import told
-from service.store.queries.episode_log import LoggedChange
+from service.config.secrets import read_secret
+from service.config.settings import NotificationSettings, Settings, WebhookSettings
+from service.escape import visible
+from service.extras import require
+from service.notify.delivery import DeliveryRefused, DeliverySchedule, ReceiverThread, document, post
+from service.state.episodes import EpisodeChange, told
+from service.store.episodes import Deliveries, Delivery, LoggedChange
+from service.store.repository import Repository
 
 LONGEST_SENTENCE = 400
 MOST_EPISODES = 20
@@ -169,3 +181,285 @@ def _lasted(item: EpisodeNews) -> str:
     if minutes < 1:
         return f"{(end - begin).total_seconds():.0f} s"
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+# One message through Apprise. The address is read for each message, and no failure shows any of it.
+
+TIMEOUT_SECONDS = 20.0
+"""Limit for one message, whatever the service behind it does. Shorter than the lease of an attempt."""
+_KINDS = {Severity.CRITICAL: "failure", Severity.WARNING: "warning"}
+_PARTS = re.compile(r"[^/:@?&=#,;\s]{3,}")
+
+
+def require_apprise() -> None:
+    """Raise MissingExtra if Apprise is not installed."""
+    require("apprise", "notify", "notifications")
+
+
+def send(channel: NotificationSettings, message: Message, timeout: float = TIMEOUT_SECONDS) -> None:
+    """Send to the receiver, for at most this many seconds. Raises DeliveryRefused."""
+    url = _address(channel)
+    apprise = _apprise()
+    asset = apprise.AppriseAsset(
+        app_id="latchscope",
+        app_desc=f"latchscope {version('latchscope')}",
+        storage_mode="memory",
+        service_timeout=timeout,
+        http_redirects=False,
+        interpret_emojis=False,
+    )
+    service = _service(channel, url, asset)
+    sender = apprise.Apprise(asset=asset)
+    sender.add(service)
+    kind = "success" if message.severity is None else _KINDS.get(message.severity, "info")
+    result = sender.notify(
+        body=message.body, title=message.title, notify_type=kind, body_format="text", log_level=logging.WARNING
+    )
+    if not result:
+        raise DeliveryRefused(_why(result, url))
+
+
+def known_service(channel: NotificationSettings) -> str:
+    """The kind of service behind an address that Apprise can send to; nothing is sent.
+
+    Raises DeliveryRefused, or MissingExtra where the address looks right and Apprise is not there.
+    """
+    url = _address(channel)
+    require_apprise()
+    return _kind(str(_service(channel, url, _apprise().AppriseAsset(storage_mode="memory")).url()))
+
+
+def service_of(channel: NotificationSettings) -> str:
+    """The kind of service of an address, such as `slack`: the only part that may be shown. Raises DeliveryRefused."""
+    return _kind(_address(channel))
+
+
+def _kind(url: str) -> str:
+    return url.partition("://")[0].lower()
+
+
+def _apprise() -> Any:
+    """Apprise, whose log stays away from ours."""
+    import apprise  # loads two hundred services, which only receivers need
+
+    for name in ("apprise", "urllib3", "requests"):  # their log lines contain addresses, and so secrets
+        logging.getLogger(name).propagate = False
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    return apprise
+
+
+def _service(channel: NotificationSettings, url: str, asset: Any) -> Any:
+    """What Apprise makes of an address. Raises DeliveryRefused where it knows no such one."""
+    service = _apprise().Apprise.instantiate(url, asset=asset)
+    if service is None:
+        raise DeliveryRefused(
+            f"url_file {channel.url_file} has no address that Apprise knows; https://appriseit.com/services/ lists them"
+        )
+    return service
+
+
+def _address(channel: NotificationSettings) -> str:
+    try:
+        text = read_secret(channel.url_file, "url_file")
+    except SetupError as error:
+        raise DeliveryRefused(str(error)) from None
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise DeliveryRefused(f"url_file {channel.url_file} is empty; write an address into it, such as slack://…")
+    if len(lines) != 1:
+        raise DeliveryRefused(
+            f"url_file {channel.url_file} has {len(lines)} addresses; it must have one, so write an entry for each"
+        )
+    if not re.match(r"[A-Za-z0-9]{2,32}://", lines[0]):
+        raise DeliveryRefused(f"url_file {channel.url_file} has no address such as slack://… or mailtos://…")
+    return lines[0]
+
+
+def _why(result: Any, url: str) -> str:
+    """Apprise's first complaint, without any part of the address."""
+    said = next((str(entry.message) for entry in result.logs()), "it was not accepted, or not in time")
+    parts = {part for text in (url, unquote(url)) for part in _PARTS.findall(text.partition("://")[2])}
+    for part in sorted(parts, key=len, reverse=True):
+        said = said.replace(part, "…")
+    return visible(" ".join(said.split()))[:200].rstrip(".")
+
+
+# Notifications: people get one message when an episode begins, rises or ends. Simultaneous changes share a message.
+#
+# They use the same log of deliveries as webhooks, so that nothing is lost over restarts and only one of several
+# processes
+# sends. Changes that wait (for others, or for the end of quiet hours) wait in the store.
+
+MOST_AT_ONCE = 500
+ALSO_WANTED = {"worse": "begin", "back": "outage"}
+"""Changes that go to receivers of another one too."""
+
+
+def concerns(channel: NotificationSettings, change: EpisodeChange) -> bool:
+    """Whether a receiver may need a change. One that grew worse may be the first that it gets."""
+    if channel.databases and change.episode.database not in channel.databases:
+        return False
+    if change.episode.peak_severity.rank < channel.min_severity.rank:
+        return False
+    return change.what in channel.on or ALSO_WANTED.get(change.what) in channel.on
+
+
+class Notifications:
+    """Every receiver of the configuration, with its thread."""
+
+    def __init__(
+        self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
+    ) -> None:
+        attempts = Counter(
+            "latchscope_notification_attempts_total",
+            "Attempts to notify people of a change, by result: told, failed or gave_up.",
+            ["target", "outcome"],
+            registry=own,
+        )
+        self._channels = settings.notifications
+        self.senders = [
+            Channel(channel, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
+            for channel in self._channels
+        ]
+        store.episode_log.recipients.append(self.recipients)
+        store.episode_log.on_news += [sender.wake for sender in self.senders]
+
+    def recipients(self, change: EpisodeChange) -> list[str]:
+        """The receivers that may need the change."""
+        return [channel.target for channel in self._channels if concerns(channel, change)]
+
+
+class Channel(ReceiverThread):
+    """Serves one receiver, in messages of one change or several."""
+
+    def __init__(
+        self,
+        channel: NotificationSettings,
+        deliveries: Deliveries,
+        attempts: Counter,
+        public_url: str | None,
+        pace: DeliverySchedule,
+    ) -> None:
+        super().__init__(channel.kind, channel.target, deliveries, attempts, pace)
+        self._channel = channel
+        self._public_url = public_url
+
+    def step(self) -> float:
+        """Send what is due as one message. Returns the seconds until there is something to do. Raises StoreUnavailable."""
+        now = datetime.now(UTC)
+        waiting = self.deliveries.open_of(self.name, MOST_AT_ONCE)
+        released = [each for each in waiting if self._released(each) <= now]
+        if not released:
+            soonest = min((self._released(each) for each in waiting), default=now + timedelta(days=1))
+            return min(self.pace.look, (soonest - now).total_seconds())
+        if (left := (self._due(released) - now).total_seconds()) > 0:
+            return min(self.pace.look, left)
+        if self.stopping:
+            return self.pace.look
+        batch = [
+            mine for each in self._batch(waiting, released) if (mine := self.deliveries.claim(each, now)) is not None
+        ]
+        return 0.0 if self._told(batch) else self.pace.look
+
+    def _released(self, delivery: Delivery) -> datetime:
+        """The earliest time to send it."""
+        peak = Severity(delivery.change.episode["peak_severity"])
+        return self._channel.held_until(delivery.change.at, peak)
+
+    def _due(self, released: Sequence[Delivery]) -> datetime:
+        """When the next message goes out: after the pause of a failed attempt, else when the first change has waited."""
+        tried = [self.pace.due(each) for each in released if each.attempts]
+        return max(tried) if tried else min(map(self._released, released)) + timedelta(seconds=self._channel.group)
+
+    def _batch(self, waiting: Sequence[Delivery], released: Sequence[Delivery]) -> list[Delivery]:
+        """The content of one message, with earlier changes of the same episodes that were held back."""
+        keys = {episode_key(each.change) for each in (released if self._channel.group else released[:1])}
+        newest = released[-1].change.seq
+        return [each for each in waiting if episode_key(each.change) in keys and each.change.seq <= newest]
+
+    def _told(self, batch: Sequence[Delivery]) -> bool:
+        """Send a message with these. Returns whether all of them are settled."""
+        news = [each for each in batch if not self._known(each, batch)]
+        for each in batch:
+            if each not in news:
+                self.deliveries.settle(each, "skipped", datetime.now(UTC))
+        if not news:
+            return True
+        try:
+            send(self._channel, message_of([each.change for each in news], self._public_url))
+        except DeliveryRefused as error:
+            now = datetime.now(UTC)
+            given_up = [self.was_refused(each, error, now, self._released(each)) for each in news]
+            return all(given_up)
+        for each in news:
+            self.was_told(each, datetime.now(UTC))
+        return True
+
+    def _known(self, delivery: Delivery, batch: Sequence[Delivery]) -> bool:
+        """Whether the message would repeat an episode that only grew worse, for a receiver that did not ask for that."""
+        if delivery.change.what != "worse" or "worse" in self._channel.on:
+            return False
+        database, cause, began = episode_key(delivery.change)
+        earlier = self.deliveries.of(database, cause, datetime.fromisoformat(began))
+        ours = [each for each in earlier if each.target == self.name and each.change.seq < delivery.change.seq]
+        claimed = {each.change.seq for each in batch}
+        return any(each.outcome == "told" and each.change.seq not in claimed for each in ours)
+
+
+# A test message to every receiver, to check that it arrives before there is a trouble.
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """The result for one receiver. `service` is `webhook` or Apprise's name for it; `why` is None if the message was sent."""
+
+    target: str
+    service: str
+    why: str | None
+
+
+def receivers(settings: Settings) -> list[WebhookSettings | NotificationSettings]:
+    """Every receiver."""
+    return [*settings.webhooks, *settings.notifications]
+
+
+def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationSettings]) -> Iterator[TrialResult]:
+    """Send each a test message, in turn. Raises MissingExtra before the first if Apprise is needed and not installed."""
+    if any(isinstance(receiver, NotificationSettings) for receiver in chosen):
+        require_apprise()
+    for receiver in chosen:
+        service, why = "webhook", None
+        try:
+            if isinstance(receiver, NotificationSettings):
+                service = "unknown"
+                service = service_of(receiver)
+                send(receiver, _message(receiver, settings))
+            else:
+                test = LoggedChange(0, datetime.now(UTC), "latchscope", "test", {})
+                post(receiver, document(test, settings.public_url))
+        except DeliveryRefused as error:
+            why = str(error)
+        yield TrialResult(receiver.target, service, why)
+
+
+def looked_at(chosen: Sequence[NotificationSettings]) -> Iterator[TrialResult]:
+    """What each address is, as far as that shows without sending. Raises MissingExtra where Apprise is not there."""
+    for channel in chosen:
+        try:
+            yield TrialResult(channel.target, known_service(channel), None)
+        except DeliveryRefused as error:
+            yield TrialResult(channel.target, "unknown", str(error))
+
+
+def _message(channel: NotificationSettings, settings: Settings) -> Message:
+    lines = [
+        f"A test of {channel.name}, sent by latchscope {version('latchscope')}.",
+        f"You get episodes of {', '.join(channel.databases) or 'every database'} from {channel.min_severity} on.",
+    ]
+    if channel.quiet_hours:
+        lines.append(
+            f"Below {channel.quiet_below} they wait for the end of {channel.quiet_hours} ({channel.quiet_zone})."
+        )
+    if settings.public_url:
+        lines.append(f"{settings.public_url.rstrip('/')}/")
+    return Message("latchscope: a test", "\n".join(lines), Severity.INFO)

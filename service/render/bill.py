@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from collectors.statement import Statement, StatementKind
-from service.render.markdown import row
+from service.render.parts import row
 
 KINDS: Mapping[StatementKind, str] = {
     "login": "the driver's own, within a login",

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from rules.comparison.changes import Comparison, FigureChange, Side
 from rules.formatting import percent, rough
-from service.characters import visible
-from service.render.markdown import inline, row
+from service.escape import visible
+from service.render.parts import inline, row
 
 Cells = tuple[str, str, str, str, str, str]
 HEADER: Cells = ("figure", "before", "after", "unit", "factor", "verdict")

@@ -1,7 +1,7 @@
 """The parts of a Diagnosis that every output writes in the same words: its cost, what to do, what is open."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from textwrap import wrap
 
@@ -11,8 +11,51 @@ from rules.context import SignalContext
 from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Step
-from rules.remedy import NOT_TIME, PredictedEffect
+from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
+from service.escape import visible
 from service.intake.inputs import DiagnosedInput
+
+# Escapes foreign words for Markdown, so that they cannot become HTML, a link, a picture, a heading or a second cell.
+#
+# Text that we mark as `code` with backticks stays code, where nothing has a special meaning.
+
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_ANYWHERE = re.compile(r"[\\`*~|]|\](?=[(\[:])")
+_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_AT_FIRST = re.compile(r"^(?:(?=[#>]|[-+=]+(?: |$))|(\d{1,9})(?=[.)](?: |$)))")
+
+
+def inline(text: str) -> str:
+    """Text inside a line of Markdown."""
+    return _AT_FIRST.sub(r"\1\\", "".join(_pieces(_on_one_line(text), table=False)))
+
+
+def row(cells: Iterable[str]) -> str:
+    """A row of a table."""
+    return "| " + " | ".join("".join(_pieces(_on_one_line(cell), table=True)) for cell in cells) + " |"
+
+
+def _on_one_line(text: str) -> str:
+    """One line of visible characters; its own line ends become spaces."""
+    return visible(" ".join(text.split("\n")).strip(" "))
+
+
+def _pieces(text: str, *, table: bool) -> Iterable[str]:
+    """Escapes the text between code marks. Code stays as it is, but in a table its bars are escaped too."""
+    end = 0
+    for code in _CODE.finditer(text):
+        yield _escaped(text[end : code.start()])
+        yield code[0].replace("|", "\\|") if table else code[0]
+        end = code.end()
+    yield _escaped(text[end:])
+
+
+def _escaped(text: str) -> str:
+    text = _UNDERSCORE.sub(r"\\_", _ANYWHERE.sub(r"\\\g<0>", text))
+    return _TAG.sub("&lt;", _ENTITY.sub("&amp;", text))
+
 
 COLUMNS = 100
 LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
@@ -210,3 +253,92 @@ def nothing_judged(diagnosis: Diagnosis) -> tuple[str, str] | None:
     """The one reason and the way out, if no cause could be judged."""
     reasons = not_judged(diagnosis)
     return next(iter(reasons)) if len(reasons) == 1 and not (diagnosis.findings or diagnosis.ruled_out) else None
+
+
+# A remedy step by step, for a terminal and as Markdown. A fact without a source reads "not known".
+
+NOT_KNOWN = "not known."
+IN_CLUSTER = "In a cluster"
+RUN_IN = "Run in"
+NOT_HERE = "Not possible here"
+
+
+def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
+    """The steps with their statements for a release, as lines for a terminal. `whole` adds all that is known about each."""
+    for number, step in enumerate(steps, 1):
+        yield from wrapped(f"{number}. {step.do}", indent)
+        yield from _code_lines(step.text(release), f"{indent}     ")
+        yield from _beside(step, release, indent, whole=whole)
+
+
+def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[str]:
+    """The steps as the catalogue has them, with the statement for each release."""
+    for number, step in enumerate(steps, 1):
+        yield from wrapped(f"{number}. {step.do}", "  ")
+        for since, text in variants(step.sql):
+            yield from wrapped(f"from {since} on:", "     ") if since else ()
+            yield from _code_lines(text, "       " if since else "     ")
+        yield from _beside(step, None, "  ", whole=True)
+
+
+def steps_as_markdown(steps: Sequence[RemedyStep], release: str | None) -> Iterator[str]:
+    """The steps as a numbered list, statements as blocks of code."""
+    for number, step in enumerate(steps, 1):
+        yield f"{number}. {inline(step.do)}"
+        if text := step.text(release):
+            yield f"\n   ```sql\n   {' '.join(text.split())}\n   ```\n"
+        if step.setting:
+            yield "\n".join(["\n   ```", *(f"   {line}" for line in step.setting.splitlines()), "   ```\n"])
+        yield from (f"   - {name}: {inline(words)}" for name, words in asides(step, release))
+
+
+def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
+    """Lowest release → text; None stands for all releases."""
+    if texts is None:
+        return []
+    return [(None, texts)] if isinstance(texts, str) else list(texts.items())
+
+
+def asides(step: RemedyStep, release: str | None = None, *, whole: bool = True) -> Iterator[tuple[str, str]]:
+    """The facts about a step on a release: a name and the words of each."""
+    if step.not_possible:
+        yield NOT_HERE, step.not_possible
+    if place := where(step, release):
+        yield RUN_IN, place
+    acts = step.changes and bool(step.sql or step.setting)
+    if step.fill_in:
+        yield "Fill in", f"{', '.join(step.fill_in)}."
+    if step.in_cluster:
+        yield IN_CLUSTER, of_each_instance(step.in_cluster)
+    if step.reading:
+        yield "Read", step.reading
+    if step.risk or acts:
+        yield "Risk", step.risk or NOT_KNOWN
+    if whole and step.online is not None and (acts or not step.online):
+        yield "Online", "yes." if step.online else "no, plan a window."
+    if whole and (step.way_back or acts):
+        yield "To reverse it", step.way_back or NOT_KNOWN
+    for platform, other in step.elsewhere.items():
+        yield f"On {PLATFORMS[platform]}", on_platform(other)
+
+
+def on_platform(step: PlatformStep) -> str:
+    """What takes the place of a step on a platform, or why nothing does, in one paragraph."""
+    given = " ".join(f"`{text}`" for text in (step.sql, step.setting) if text)
+    return f"not possible. {step.not_possible}" if step.not_possible else f"{step.do} {given}".rstrip()
+
+
+def of_each_instance(ending: str) -> str:
+    """What a statement needs in a cluster, where it would change every instance."""
+    return f"end it with `{ending}`, once per instance; the way back too."
+
+
+def _beside(step: RemedyStep, release: str | None, indent: str, *, whole: bool) -> Iterator[str]:
+    for line in (step.setting or "").splitlines():
+        yield f"{indent}     {line}"
+    for name, words in asides(step, release, whole=whole):
+        yield from wrapped(f"{name}: {words}", f"{indent}   ")
+
+
+def _code_lines(text: str | None, indent: str) -> list[str]:
+    return wrapped(" ".join(text.split()), indent) if text else []

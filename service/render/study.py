@@ -1,9 +1,436 @@
-"""The scaling study as a page."""
+"""Studies for people: the result of each as a page of sentences, tables and charts, and that page as text."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import floor, log10
+from textwrap import wrap as wrapped
 
+from rules.formatting import number, rough
+from rules.studies.cpu import CpuStudy
+from rules.studies.parallel import NOTHING, ParallelStudy, TimerPoint, TimerStudy
+from rules.studies.partitions import (
+    AS_GOOD,
+    FARTHEST,
+    PartitionCell,
+    PartitionErrors,
+    PartitionSetting,
+    PartitionStudy,
+    RefusedSetting,
+)
 from rules.studies.scaling import BENT, HeldOut, LikeForLike, ScalingGroup, ScalingStudy
-from service.render.study.page import StudyCurve, StudyLines, StudyPage, StudyTable, figure, share
+
+# The common form of every study: an answer, sentences, tables and charts. Text and HTML draw the same page.
+
+HUGE = 1e8
+"""From here on a number is written with its power of ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyTable:
+    """A table. The first `words` columns are words, the others numbers."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCurve:
+    """A named curve through points (x, y), ordered by x."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLines:
+    """A chart of curves over one axis. A logarithmic axis leaves out values that are not positive."""
+
+    title: str
+    x: str
+    curves: tuple[StudyCurve, ...]
+    log_x: bool = False
+    log_y: bool = False
+
+    @property
+    def points(self) -> list[tuple[float, float]]:
+        """Every point that can be drawn."""
+        return [point for curve in self.curves for point in self.drawn(curve)]
+
+    def drawn(self, curve: StudyCurve) -> list[tuple[float, float]]:
+        """The points of a curve that its axes can show."""
+        return [(x, y) for x, y in curve.points if (x > 0 or not self.log_x) and (y > 0 or not self.log_y)]
+
+    def span_y(self) -> tuple[float, float]:
+        """The ends of the vertical axis: from 0, or powers of ten if it is logarithmic."""
+        values = [y for _, y in self.points]
+        top = max(values)
+        if not self.log_y:
+            return 0.0, round_up(top)
+        low, high = floor(log10(min(values))), -floor(-log10(top))
+        return 10.0**low, 10.0 ** max(high, low + 1)
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """The position of a point, both coordinates from 0 to 1."""
+        (low, high), xs = self.span_y(), [each for each, _ in self.points]
+        return _fraction(x, min(xs), max(xs), self.log_x), _fraction(y, low, high, self.log_y)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyBars:
+    """A bar for each name; values are not negative."""
+
+    title: str
+    unit: str
+    amounts: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPage:
+    """One study: the answer first, then its basis."""
+
+    title: str
+    answer: str
+    findings: tuple[str, ...]
+    parts: tuple[StudyTable | StudyLines | StudyBars, ...]
+    limits: tuple[str, ...]
+    """What the figures do not say."""
+
+
+def share(value: float | None) -> str:
+    """A share in percent: two decimals, or three digits below one percent. Empty if unknown."""
+    if value is None:
+        return "–"
+    percent = value * 100
+    if abs(percent) >= HUGE:
+        return f"{percent:.3g} %"
+    return "0 %" if percent == 0 else f"{percent:.2f} %" if abs(percent) >= 1 else f"{percent:.3g} %"
+
+
+def figure(value: float | None, unit: str = "") -> str:
+    """A number to three digits with its unit. Empty if unknown."""
+    return "–" if value is None else f"{tick(value)} {unit}".rstrip()
+
+
+def tick(value: float) -> str:
+    """A number to three digits, short enough for any axis."""
+    return rough(value) if abs(value) < HUGE else f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that reads best: 0.0015820 → 1.6 ms."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= size * 0.9995:
+            value = f"{seconds / size:.1f}"
+            return f"{value.removesuffix('.0')} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def round_up(value: float) -> float:
+    """The next round number, so that little of an axis stays empty."""
+    if value <= 0:
+        return 1.0
+    power: float = 10.0 ** floor(log10(value))
+    return next(
+        step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value * (1 - 1e-12)
+    )
+
+
+def _fraction(value: float, low: float, high: float, logarithmic: bool) -> float:
+    if logarithmic:
+        value, low, high = log10(value), log10(low), log10(high)
+    return 0.5 if high == low else (value - low) / (high - low)
+
+
+# The study of processor counters as a page.
+
+
+def cpu_page(study: CpuStudy) -> StudyPage:
+    stalled = (
+        "" if study.stalled_per_instruction is None else f", {study.stalled_per_instruction:.2f} stalled cycles each"
+    )
+    answer = (
+        f"{study.ipc:.2f} instructions per cycle{stalled}: an instruction takes {study.cycles_per_instruction:.2f} cycles, "
+        f"and the same code holds a latch {study.cycles_per_instruction:.1f} times as long as at one per cycle."
+    )
+    bars = [
+        (name, value * 100)
+        for name, value in (
+            ("frontend idle", study.frontend_idle),
+            ("backend idle", study.backend_idle),
+            ("cache references that miss", study.cache_miss_ratio),
+        )
+        if value is not None
+    ]
+    chart = (StudyBars("Idle cycles and cache misses", "%", tuple(bars)),) if bars else ()
+    return StudyPage(
+        "Processor counters",
+        answer,
+        tuple(_cpu_findings(study)),
+        (StudyTable("Counters and results", ("figure", "value"), tuple(_rows(study))), *chart),
+        tuple(_cpu_limits(study)),
+    )
+
+
+def _rows(study: CpuStudy) -> Iterator[tuple[str, str]]:
+    yield from ((name, f"{value:,.0f}") for name, value in study.counters.items())
+    yield from (
+        row
+        for row in (
+            ("instructions per cycle", f"{study.ipc:.2f}"),
+            ("cycles per instruction", f"{study.cycles_per_instruction:.2f}"),
+            ("stalled cycles per instruction", _two(study.stalled_per_instruction)),
+            ("frontend cycles idle", share(study.frontend_idle)),
+            ("backend cycles idle", share(study.backend_idle)),
+            ("cache references that miss", share(study.cache_miss_ratio)),
+            ("cache misses per 1,000 instructions", _two(study.misses_per_thousand)),
+            ("backend stalls per cache miss, cycles", figure(study.cycles_per_miss)),
+            ("backend stalls per cache miss, ns", figure(study.nanoseconds_per_miss)),
+            ("frequency, GHz", _two(study.gigahertz)),
+            ("CPUs used", _two(study.cpus_used)),
+            ("1,000 instructions take, ns", figure(study.nanoseconds_per_thousand)),
+        )
+        if row[1] != "–"
+    )
+
+
+def _two(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _cpu_findings(study: CpuStudy) -> Iterator[str]:
+    if study.hold_factor is not None:
+        what = "The hold is" if study.in_holder else "Were these the holder's counters, the hold would be"
+        yield f"{what} {study.hold_factor:.2f} times that of the other counters, by cycles per instruction and frequency."
+    if study.nanoseconds_per_thousand is not None:
+        yield f"Hold = instructions x CPI / f: 1,000 instructions under a latch take {study.nanoseconds_per_thousand:,.0f} ns."
+    if study.nanoseconds_per_miss is not None and study.cycles_per_miss is not None:
+        yield (
+            f"Were every backend stall a wait for memory, a cache miss would cost {study.cycles_per_miss:,.0f} cycles, "
+            f"{study.nanoseconds_per_miss:,.0f} ns; that is the most it can cost."
+        )
+    if not study.in_holder:
+        yield (
+            "Warning: these counters may not be the holder's. They cover the whole process; how long a latch is "
+            "held follows only from counters taken in the code that holds it (then use --holder)."
+        )
+    if study.checked and not study.slips:
+        yield f"All {study.checked} ratios that perf printed follow from its counters."
+    for slip in study.slips:
+        yield f"perf printed {slip.printed:g} as {slip.figure.replace('_', ' ')}; its counters give {slip.computed:.4g}."
+
+
+def _cpu_limits(study: CpuStudy) -> Iterator[str]:
+    if study.counted_share is not None and study.counted_share < 1:
+        yield (
+            f"The counters took turns, on for {study.counted_share * 100:.0f} % of the time at least: each count is an "
+            "estimate, and a ratio of two rests on different moments."
+        )
+    front, back = study.frontend_idle, study.backend_idle
+    if front is not None and back is not None and front + back > 1:
+        yield "Frontend and backend idle add up to more than 100 %: a cycle can be idle in both, so do not add them."
+    yield "Stalls of a process that waits off the processor are not in these counters."
+
+
+# The study of parallel work as a page.
+
+PARALLEL_HEADINGS = ("row", "workers", "before", "after", "speed-up", "published", "per worker", "serial share")
+
+
+def parallel_page(study: ParallelStudy) -> StudyPage:
+    least, most = (end(row.speed_up for row in study.rows) for end in (min, max))
+    workers = "processors" if study.workers_are_cpus else "workers"
+    answer = (
+        f"Speed-ups of {least:.2f} to {most:.2f}, {study.mean_speed_up:.2f} on average: "
+        f"{_bound(study)} is serial, so more {workers} bring little."
+        if all(row.serial_share and row.serial_share > 0.01 for row in study.rows)
+        else f"Speed-ups of {least:.2f} to {most:.2f}, {study.mean_speed_up:.2f} on average."
+    )
+    return StudyPage(
+        "Parallel work",
+        answer,
+        tuple(_parallel_findings(study)),
+        (
+            StudyTable(
+                "By Amdahl's law",
+                PARALLEL_HEADINGS,
+                tuple(
+                    (
+                        row.name,
+                        f"{row.workers:,.0f}",
+                        number(row.before),
+                        number(row.after),
+                        f"{row.speed_up:.2f}",
+                        _published(row.published, row.agrees),
+                        share(row.efficiency),
+                        share(row.serial_share),
+                    )
+                    for row in study.rows
+                ),
+            ),
+            StudyBars("Speed-up", "times", tuple((row.name, row.speed_up) for row in study.rows)),
+        ),
+        tuple(_parallel_limits(study)),
+    )
+
+
+def _published(published: float | None, agrees: bool | None) -> str:
+    return "–" if published is None else f"{published:g} {'yes' if agrees else 'NO'}"
+
+
+def _bound(study: ParallelStudy) -> str:
+    shares = [row.serial_share for row in study.rows if row.serial_share is not None]
+    most = "at most " if study.workers_are_cpus else ""
+    return f"{most}{share(min(shares))} to {share(max(shares))} of the work"
+
+
+def _parallel_findings(study: ParallelStudy) -> Iterator[str]:
+    judged = [row for row in study.rows if row.agrees is not None]
+    wrong = [row for row in judged if not row.agrees]
+    if judged and not wrong:
+        yield f"All {len(judged)} published speed-ups follow from the times, rounded as published."
+    for row in wrong:
+        yield f"{row.name}: {row.published:g} times is published, the times give {row.speed_up:.2f}."
+    for each in study.sums:
+        yield (
+            f"{each.whole} is {' and '.join(each.parts)} added, before and after: the same measurement twice: count it once."
+        )
+    few, many = (end(study.rows, key=lambda row: row.workers) for end in (min, max))
+    if many.workers > few.workers and many.speed_up < few.speed_up * many.workers / few.workers / 2:
+        yield (
+            f"More workers do not explain the speed-ups: {many.name} has {many.workers / few.workers:.3g} times those of "
+            f"{few.name} and {many.speed_up / few.speed_up:.2f} times its speed-up."
+        )
+
+
+def _parallel_limits(study: ParallelStudy) -> Iterator[str]:
+    if study.workers_are_cpus:
+        yield (
+            "The table has processors, not workers. With fewer workers the speed-up per worker is more, and the serial "
+            "share less, than printed."
+        )
+    yield "A serial share from two points is what Amdahl's law would need; memory bandwidth or a lock looks the same."
+    yield "Rows of different machines are not one curve; nothing is predicted from one machine for another."
+
+
+# The study of partitions and batches as a page.
+
+PARTITION_HEADINGS = (
+    "partitions",
+    "batch",
+    "measured",
+    "repeats ±",
+    "from 4 corners",
+    "error",
+    "from all cells",
+    "fitted",
+)
+
+
+def partitions_page(study: PartitionStudy) -> StudyPage:
+    chosen = study.recommended
+    return StudyPage(
+        "Partitions and batches",
+        f"Take {_named(chosen)}: {_interval(chosen)} per second, as good as any measured setting (within "
+        f"{(1 - AS_GOOD) * 100:.0f} %) with the fewest items kept aside.",
+        tuple(_partition_findings(study)),
+        (
+            StudyTable("Throughput per second", PARTITION_HEADINGS, tuple(_cells(study.cells)), words=0),
+            StudyLines(
+                "Measured throughput",
+                "batch",
+                tuple(_partition_curves(study, lambda cell: cell.throughput)),
+                log_x=True,
+            ),
+            StudyLines(
+                "Predicted from the four corners",
+                "batch",
+                tuple(_partition_curves(study, lambda cell: cell.from_corners)),
+                log_x=True,
+            ),
+        ),
+        tuple(_limits(study)),
+    )
+
+
+def _named(setting: PartitionSetting | RefusedSetting) -> str:
+    return f"{setting.partitions} partitions with a batch of {setting.batch}"
+
+
+def _interval(setting: PartitionSetting) -> str:
+    return f"{setting.throughput:,.0f} [{setting.low:,.0f} to {setting.high:,.0f}]"
+
+
+def _partition_findings(study: PartitionStudy) -> Iterator[str]:
+    for asked in study.asked:
+        if isinstance(asked, RefusedSetting):
+            yield f"Refused: {_named(asked)}: {asked.why}."
+        else:
+            yield f"Asked: {_named(asked)}: {_interval(asked)} per second."
+    for errors in (study.corners, study.columns):
+        if errors is not None and errors.predicted:
+            yield _told(errors)
+    chosen, best = study.recommended, study.best
+    if chosen.measured is not None:
+        yield f"Measured there: {chosen.measured:,.0f} per second."
+    if (best.partitions, best.batch) != (chosen.partitions, chosen.batch):
+        yield f"The highest prediction is for {_named(best)}: {_interval(best)} per second."
+    spreads = [cell.spread for cell in study.cells if cell.spread is not None]
+    if spreads:
+        yield f"Repeats of a setting scatter by up to {share(max(spreads))} (standard deviation); no prediction beats that."
+
+
+def _told(errors: PartitionErrors) -> str:
+    return (
+        f"Fitted on {len(errors.fitted)} cells ({', '.join(f'{p}x{b}' for p, b in errors.fitted)}) the other {errors.predicted} "
+        f"are predicted with a median error of {share(errors.median)}, 90 % of them within {share(errors.p90)}, at most "
+        f"{share(errors.most)}; the demand on the latch is D = {errors.form.replace('·', ' x ')} per unit of work."
+    )
+
+
+def _cells(cells: tuple[PartitionCell, ...]) -> Iterator[tuple[str, ...]]:
+    for cell in cells:
+        fitted = "corner" if cell.corner else "column" if cell.column else ""
+        yield (
+            f"{cell.partitions}",
+            f"{cell.batch}",
+            f"{cell.throughput:,.0f}",
+            share(cell.spread),
+            f"{cell.from_corners:,.0f}",
+            "–" if cell.corner else f"{cell.error * 100:+.1f} %",
+            f"{cell.from_all:,.0f}",
+            fitted,
+        )
+
+
+def _partition_curves(study: PartitionStudy, value: Callable[[PartitionCell], float]) -> Iterator[StudyCurve]:
+    for partitions in sorted({cell.partitions for cell in study.cells}):
+        own = [cell for cell in study.cells if cell.partitions == partitions]
+        name = f"{partitions} partition{'' if partitions == 1 else 's'}"
+        yield StudyCurve(name, tuple((float(cell.batch), value(cell)) for cell in own))
+
+
+def _limits(study: PartitionStudy) -> Iterator[str]:
+    yield (
+        f"No batch outside {study.least_batch} to {study.most_batch} is predicted: the cost of a longer refill was not measured. "
+        f"Partitions are predicted up to {study.most_partitions * FARTHEST}."
+    )
+    if not study.processes_told:
+        yield (
+            f"The table does not give the number of processes; the study assumes {study.processes} (--processes N). "
+            "Between measured settings it matters little; there is no prediction for other numbers of processes."
+        )
+    yield (
+        "The interval is the scatter of the cells about the model, ±2 standard deviations. It holds for this machine and this "
+        "load; neither the terms nor the best setting carry over."
+    )
+    if len(study.cells) <= 4:
+        yield "Four cells cannot show their own error; the interval comes from other tables."
+
+
+# The scaling study as a page.
 
 SAID = {
     "spin absorbs": "spin absorbs the collisions; misses are not the problem",
@@ -11,7 +438,7 @@ SAID = {
     "cheap sleeps": "some misses turn into sleeps, which cost little so far",
     "cannot tell": "too few misses to tell",
 }
-HEADINGS = (
+SCALING_HEADINGS = (
     "N", "per s", "linear", "referen.", "miss/get", "sleep/miss", "spin eff", "hold µs", "held", "spinning", "asleep"
 )  # fmt: skip
 
@@ -20,19 +447,19 @@ def scaling_page(study: ScalingStudy) -> StudyPage:
     return StudyPage(
         "Scaling on one latch",
         " ".join(_answers(study)),
-        tuple(_findings(study)),
+        tuple(_scaling_findings(study)),
         (
             *(_table(group) for group in study.groups),
-            StudyLines("Throughput, % of linear", "processes", tuple(_curves(study, "linear"))),
-            StudyLines("Misses per get, %", "processes", tuple(_curves(study, "miss_ratio"))),
+            StudyLines("Throughput, % of linear", "processes", tuple(_scaling_curves(study, "linear"))),
+            StudyLines("Misses per get, %", "processes", tuple(_scaling_curves(study, "miss_ratio"))),
             StudyLines(
                 "Sleeps per miss, %, logarithmic, zeros left out",
                 "processes",
-                tuple(_curves(study, "sleep_ratio")),
+                tuple(_scaling_curves(study, "sleep_ratio")),
                 log_y=True,
             ),
         ),
-        tuple(_limits(study)),
+        tuple(_scaling_limits(study)),
     )
 
 
@@ -47,7 +474,7 @@ def _answers(study: ScalingStudy) -> Iterator[str]:
         yield f"{whose}: {SAID[verdict]}." if whose else f"{SAID[verdict].capitalize()}."
 
 
-def _findings(study: ScalingStudy) -> Iterator[str]:
+def _scaling_findings(study: ScalingStudy) -> Iterator[str]:
     for claim in study.mixed:
         source = f" ({claim.source})" if claim.source else ""
         yield (
@@ -124,7 +551,7 @@ def _full(group: ScalingGroup, saturation: float) -> str:
 def _table(group: ScalingGroup) -> StudyTable:
     return StudyTable(
         group.name,
-        HEADINGS,
+        SCALING_HEADINGS,
         tuple(
             (
                 f"{row.processes}",
@@ -145,13 +572,13 @@ def _table(group: ScalingGroup) -> StudyTable:
     )
 
 
-def _curves(study: ScalingStudy, name: str) -> Iterator[StudyCurve]:
+def _scaling_curves(study: ScalingStudy, name: str) -> Iterator[StudyCurve]:
     for group in study.groups:
         values = ((row.processes, getattr(row, name)) for row in group.rows)
         yield StudyCurve(group.name, tuple((float(n), value * 100) for n, value in values if value is not None))
 
 
-def _limits(study: ScalingStudy) -> Iterator[str]:
+def _scaling_limits(study: ScalingStudy) -> Iterator[str]:
     yield "Nothing is predicted beyond the measured processes: the table does not show how the machine scales there."
     if any(row.hold_us is not None for group in study.groups for row in group.rows):
         yield (
@@ -163,4 +590,198 @@ def _limits(study: ScalingStudy) -> Iterator[str]:
     yield (
         "Spinning is processor time that no wait counts: a latch without sleeps is not free. Its share comes from the model, "
         "from how often a get finds the latch held."
+    )
+
+
+# A study as text for a terminal: at most 100 columns, with charts of characters, and only letters in a pipe.
+
+WIDTH = 100
+MARKS = "ox+*#@%&"
+COLUMNS, LINES = 72, 12
+SCALE = 9
+"""Columns of the upright axis."""
+LONGEST_NAME = 44
+
+
+def as_text(page: StudyPage) -> str:
+    """The answer, its basis, and what the figures do not say."""
+    lines = [*wrap(page.answer), ""]
+    lines += [line for finding in page.findings for line in _item(finding)]
+    for part in page.parts:
+        lines += ["", *_part(part)]
+    if page.limits:
+        lines += ["", "Limits"]
+        lines += [line for limit in page.limits for line in _item(limit)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _part(part: StudyTable | StudyLines | StudyBars) -> list[str]:
+    if isinstance(part, StudyTable):
+        return table(part)
+    return lines(part) if isinstance(part, StudyLines) else bars(part)
+
+
+def _item(words: str) -> list[str]:
+    return wrap(words, "- ", "  ")
+
+
+def table(part: StudyTable) -> list[str]:
+    rows = [part.headings, *part.rows]
+    rows = [tuple(_short(cell) if i < part.words else cell for i, cell in enumerate(row)) for row in rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(part.headings))]
+    between = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
+    laid = [
+        between.join(
+            cell.ljust(width) if i < part.words else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    return [*wrap(part.title), *(line[:WIDTH] for line in laid)]
+
+
+def bars(part: StudyBars) -> list[str]:
+    names = [_short(name) for name, _ in part.amounts]
+    wide = max(map(len, names))
+    top = max(value for _, value in part.amounts) or 1.0
+    room = WIDTH - wide - 14
+    return [
+        *wrap(f"{part.title} ({part.unit})"),
+        *(
+            f"{name.ljust(wide)}  {'#' * max(1, round(value / top * room))} {tick(value)}"
+            for name, (_, value) in zip(names, part.amounts, strict=True)
+        ),
+    ]
+
+
+def lines(part: StudyLines) -> list[str]:
+    """The chart: a mark for each point, dots between them, and a legend."""
+    if not part.points:
+        return [*wrap(part.title), "(nothing above zero to draw)"]
+    grid = [[" "] * COLUMNS for _ in range(LINES)]
+    for mark, curve in zip(MARKS, part.curves, strict=False):
+        places = [_cell(part, x, y) for x, y in part.drawn(curve)]
+        for column, line in _between(places):
+            if grid[line][column] == " ":
+                grid[line][column] = "."
+        for column, line in places:
+            grid[line][column] = mark if grid[line][column] in " ." else "="
+    low, high = part.span_y()
+    middle = (low * high) ** 0.5 if part.log_y else (low + high) / 2
+    named = {0: tick(high), LINES // 2: tick(middle), LINES - 1: tick(low)}
+    drawn = [f"{named.get(i, ''):>{SCALE}} |{''.join(cells)}" for i, cells in enumerate(grid)]
+    legend = [f"{mark} {_short(curve.name)}" for mark, curve in zip(MARKS, part.curves, strict=False)]
+    return [
+        *wrap(part.title),
+        *drawn,
+        f"{'':>{SCALE}} +{'-' * COLUMNS}",
+        f"{'':>{SCALE}}  {_axis(part)}",
+        *_legend([*legend, f"({_short(part.x)})"]),
+    ]
+
+
+def _cell(part: StudyLines, x: float, y: float) -> tuple[int, int]:
+    across, up = part.place(x, y)
+    return round(across * (COLUMNS - 1)), round((1 - up) * (LINES - 1))
+
+
+def _between(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The cells of straight lines from each point to the next."""
+    for (left, first), (right, last) in pairwise(places):
+        for column in range(left + 1, right):
+            yield column, round(first + (last - first) * (column - left) / (right - left))
+
+
+def _axis(part: StudyLines) -> str:
+    """The values of x below their columns, as many as fit."""
+    axis, free = [" "] * (COLUMNS + 8), 0
+    for x in sorted({x for x, _ in part.points}):
+        words, column = tick(x), _cell(part, x, part.points[0][1])[0]
+        if column >= free:
+            axis[column : column + len(words)] = words
+            free = column + len(words) + 1
+    return "".join(axis).rstrip()
+
+
+def _legend(names: Sequence[str]) -> list[str]:
+    """Names side by side. Line breaks only between them."""
+    lines = [""]
+    for name in names:
+        if lines[-1] and len(lines[-1]) + len(name) + 3 > WIDTH - SCALE - 2:
+            lines.append("")
+        lines[-1] += f"   {name}" if lines[-1] else name
+    return [f"{'':>{SCALE}}  {line}" for line in lines]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def wrap(words: str, indent: str = "", further: str = "") -> list[str]:
+    """The words in lines of at most WIDTH. An address is broken only if it is longer than a line."""
+    whole = words.replace(" %", "\u00a0%")  # a number stays with its sign
+    laid = wrapped(whole, WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in laid]
+
+
+# The timer study as a page.
+
+
+def timer_page(study: TimerStudy) -> StudyPage:
+    before, after, need = study.before, study.after, duration(study.need_seconds)
+    changed = abs(study.factor - 1) > NOTHING
+    times, way = (study.factor, "longer") if study.factor > 1 else (1 / study.factor, "shorter")
+    effect = f"{figure(times)} times {way}"
+    then, now = (duration(each.mean_sleep_seconds) for each in (before, after))
+    answer = (
+        f"A waiter that sleeps on a timer sleeps {then} -> {now} for a need of {need}"
+        f"{f', {effect}' if changed else ': no notable change'}; "
+        "a waiter on a standard exclusive latch: no change."
+    )
+    return StudyPage(
+        "Timer granularity",
+        answer,
+        (
+            f"Timed waiter: E = g / (1 - exp(-g/m)) with a mean need m of {need}: "
+            f"g = {duration(before.granularity_seconds)} gives {then}, g = {duration(after.granularity_seconds)} gives {now}.",
+            "Standard exclusive latch: no change. Its holder posts the waiter (since 9.2), so no waiter needs a tick.",
+        ),
+        (_sleeps(before, after), _chart(study, need)),
+        (
+            "Valid for waiters that sleep a fixed time and look again. The counters do not show which ones do: ask before you "
+            "make a timer finer for them.",
+            "A finer timer wakes more often; what that costs in processor time is not counted here.",
+            "A need that varies counts as exponential; a constant one gives the other column. Real ones are near these two.",
+        ),
+    )
+
+
+def _sleeps(before: TimerPoint, after: TimerPoint) -> StudyTable:
+    timed = (
+        (
+            "sleeps on a timer",
+            duration(each.granularity_seconds),
+            duration(each.mean_sleep_seconds),
+            duration(each.constant_need_seconds),
+        )
+        for each in (before, after)
+    )
+    headings = ("waiter", "granularity", "need varies", "need always the same")
+    return StudyTable("Mean sleep", headings, (*timed, ("is posted", "any", "no change", "no change")))
+
+
+def _chart(study: TimerStudy, need: str) -> StudyLines:
+    ticks = [point.granularity_seconds * 1e3 for point in study.curve]
+    curves = {
+        "need varies": [point.mean_sleep_seconds for point in study.curve],
+        "need always the same": [point.constant_need_seconds for point in study.curve],
+    }
+    return StudyLines(
+        f"Mean sleep of a timed waiter with a need of {need}, in ms",
+        "granularity of the timer, ms",
+        tuple(
+            StudyCurve(name, tuple(zip(ticks, (slept * 1e3 for slept in sleeps), strict=True)))
+            for name, sleeps in curves.items()
+        ),
+        log_x=True,
     )

@@ -79,7 +79,7 @@ def _rank(entry: DiagnosedInput) -> tuple[float, ...]:
 def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
     """A line per Diagnosis, the worst first."""
     names = {id(entry): name for name, entries in _parted(diagnosed) for entry in entries}
-    return [_line(entry, names[id(entry)]) for entry in worst_first(diagnosed)]
+    return [_summary_line(entry, names[id(entry)]) for entry in worst_first(diagnosed)]
 
 
 def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
@@ -190,7 +190,7 @@ def troubles(diagnosis: Diagnosis) -> list[Finding]:
     return [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
 
 
-def _line(diagnosed: DiagnosedInput, database: str) -> SummaryLine:
+def _summary_line(diagnosed: DiagnosedInput, database: str) -> SummaryLine:
     diagnosis = diagnosed.diagnosis
     share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
     found = troubles(diagnosis)

@@ -1,48 +1,331 @@
 """A Diagnosis as text for a terminal and as Markdown for a ticket: what to do first, then the steps that led there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from collectors.model import Delta
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
+from rules.context import REMEMBER
+from rules.explain.headline import speaks_against
+from rules.explain.steps import LARGEST_WAIT
 from rules.formatting import compared, sentence
 from rules.miss_locations import merely_fits
-from rules.model import Diagnosis, Finding
-from rules.remedy import Texts
-from service.characters import visible
+from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
+from rules.remedy import Texts, where
+from rules.trends import same_interval
+from service.escape import visible
 from service.intake.inputs import DiagnosedInput
-from service.render.brief import BLOCKER, brief
-from service.render.markdown import inline, row
 from service.render.parts import (
     DO_NOT,
+    EFFECT,
     after_the_steps,
     against,
     before_the_steps,
     chain,
     circumstances,
     cited,
+    cost,
     cost_beside,
     elsewhere,
     hang_steps,
     how_sure,
+    inline,
+    nearest,
     not_judged,
     nothing_judged,
+    row,
     ruled_out,
+    step_lines,
+    steps_as_markdown,
+    steps_of_every_release,
     titled,
+    why_low,
+    without_basis,
     wrapped,
 )
-from service.render.remedy import step_lines, steps_as_markdown, steps_of_every_release
-from service.render.several import (
-    causes_shown,
-    courses,
-    explained_elsewhere,
-    left_out,
-    paragraphs,
-    table,
-    tally,
-    unjudged,
-)
-from service.render.summary import HEADINGS, groups, lines, short_names, worst_first
+from service.render.summary import HEADINGS, SummaryGroup, groups, lines, short_names, troubles, worst_first
 from service.render.wait_chain import tree_as_markdown, tree_lines
+
+# A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
+
+QUIET_WORDS, TROUBLE_WORDS = 120, 700
+"""Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
+MOST_MISSING, MOST_OPEN = 4, 3
+BLOCKER = "blocker"
+AS_PRINTED = "as printed"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of an answer, and their replacement if they do not fit. Or lines that are always there."""
+
+    lines: Sequence[str]
+    instead: Sequence[str] = ()
+    needed: bool = False
+
+
+def brief(diagnosed: DiagnosedInput, head: Sequence[str], shared: Sequence[str] = ()) -> Iterator[str]:
+    """The answer below its `head`, whose words count. Notes `shared` by all inputs are printed elsewhere."""
+    diagnosis = diagnosed.diagnosis
+    parts = [*_parts(diagnosed, shared), _not_judged(diagnosed), Part(list(_closing(diagnosis)), needed=True)]
+    left = (QUIET_WORDS if diagnosis.severity is Severity.INFO else TROUBLE_WORDS) - _words(head)
+    left -= sum(_words(part.lines if part.needed else part.instead) for part in parts)
+    for part in parts:
+        more = _words(part.lines) - _words(part.instead)
+        fits = part.needed or more <= left
+        left -= more if fits and not part.needed else 0
+        yield from part.lines if fits else part.instead
+
+
+def _words(lines: Sequence[str]) -> int:
+    return sum(len(line.split()) for line in lines)
+
+
+def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
+    """What to do first, then what to remember, then why, then the rest."""
+    diagnosis = diagnosed.diagnosis
+    quiet = diagnosis.severity is Severity.INFO
+    for step in hang_steps(diagnosis):
+        if step.step == BLOCKER:
+            yield Part(_blockers(diagnosis, step), needed=True)
+    troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    for place, finding in enumerate(troubles):
+        short = wrapped(
+            f"Found too: {titled(finding)}; {cost_beside(diagnosed, finding, troubles[:place])}. {finding.do_now} "
+            f"`latchscope causes show {finding.cause}` shows how."
+        )
+        yield Part(list(_brief_finding(diagnosed, finding)), short, needed=not place)
+    yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
+    if not troubles and not nothing_judged(diagnosis):
+        yield from _open(diagnosis)
+    for step in (*hang_steps(diagnosis), *chain(diagnosis)):
+        if step.step not in (BLOCKER, AS_PRINTED) and (not quiet or step.step == LARGEST_WAIT):
+            yield Part(_step(diagnosis, step))
+    for finding in diagnosis.findings:
+        if finding.severity is Severity.INFO:
+            words = f"Seen: {titled(finding)}, confidence {finding.confidence}; {cost(diagnosed, finding)}"
+            yield Part(wrapped(words))
+    if diagnosis.candidates:
+        named = ", ".join(hint.cause for hint in diagnosis.candidates)
+        yield Part(wrapped(f"Check by hand, because latchscope cannot measure it: {named}"))
+    if out := ruled_out(diagnosis):
+        near = ", ".join(verdict.cause for verdict in nearest(out))
+        yield Part(wrapped(f"Ruled out: {len(out)} causes, nearest {near}."))
+
+
+def _brief_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
+    """Everything you need to act on a finding."""
+    yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding, whole=False)}; {cost(diagnosed, finding)}")
+    if why := why_low(finding):
+        yield from wrapped(f"Confidence is low, because {why}.", "  ")
+    yield from wrapped(finding.lede, "  ")
+    for name, words in before_the_steps(finding):
+        yield from wrapped(f"{name}: {words}", "  ")
+    yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=False)
+    for name, words in after_the_steps(finding, diagnosed.diagnosis.prediction):
+        if name != EFFECT:
+            yield from wrapped(f"{name}: {words}", "  ")
+
+
+def _blockers(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
+    """The wait chains as trees; a diagnosis of an older release has only the prose."""
+    found = diagnosis.blockers
+    return list(tree_lines(found)) if found and found.chains else _step(diagnosis, step)
+
+
+def _step(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
+    return wrapped(f"{sentence(step.step)}: {without_basis(diagnosis, step.statement)}")
+
+
+def _weighs(note: str, shared: Sequence[str]) -> bool:
+    """Whether a note is about this input, and not about every printed report or a default assumption."""
+    return note not in shared and note != REMEMBER and not note.startswith("assumed: ")
+
+
+def _open(diagnosis: Diagnosis) -> Iterator[Part]:
+    """Causes that could not be judged, for the most frequent reasons. Where those are all, they come at least in short."""
+    reasons = sorted(not_judged(diagnosis).items(), key=lambda item: -len(item[1]))
+    for (why, way_out), causes in reasons[:MOST_OPEN]:
+        short = f"Not judged: {_many(causes)}, because {why.split(' (')[0]}."
+        whole = wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
+        yield Part(whole, wrapped(short) if _all_listed(diagnosis) else ())
+
+
+def _all_listed(diagnosis: Diagnosis) -> bool:
+    """Whether the reasons why causes are open are all listed, so that nothing needs to count them."""
+    quiet = all(finding.severity is Severity.INFO for finding in diagnosis.findings)
+    return quiet and len(not_judged(diagnosis)) <= MOST_OPEN
+
+
+def _many(causes: Sequence[object]) -> str:
+    return f"{len(causes)} cause" + "s" * (len(causes) > 1)
+
+
+def _not_judged(diagnosed: DiagnosedInput) -> Part:
+    """How many causes are open, and the reason that most of them share; where that is too long, the views they lack."""
+    diagnosis = diagnosed.diagnosis
+    open_ = diagnosis.undetermined
+    if not open_ or nothing_judged(diagnosis) or _all_listed(diagnosis):
+        return Part([])
+    causes = _many(open_)
+    (why, _), most = max(not_judged(diagnosis).items(), key=lambda item: len(item[1]))
+    others = _lacking([verdict for verdict in open_ if verdict.cause not in most])
+    because = f"because {why.split(' (')[0]}"
+    reasons = f"{len(most)} of them {because}; the others lack {others}" if others else because
+    # A report may lack one row of a view of which other rows are quoted above, so the view's name alone would mislead.
+    if others and diagnosed.source == "report":
+        reasons = f"{len(most)} of them {because}"
+    short = "; --verbose shows why" if diagnosed.source == "report" else f". Missing: {_lacking(open_)}"
+    return Part(wrapped(f"Not judged: {causes}, {reasons}."), wrapped(f"Not judged: {causes}{short}."))
+
+
+def _lacking(verdicts: Sequence[Undetermined]) -> str:
+    missing = list(dict.fromkeys(verdict.missing for verdict in verdicts))
+    return ", ".join(missing[:MOST_MISSING]) + ", …" * (len(missing) > MOST_MISSING)
+
+
+def _closing(diagnosis: Diagnosis) -> Iterator[str]:
+    """That nothing could be judged, or how to read on."""
+    if gap := nothing_judged(diagnosis):
+        yield from wrapped(f"Nothing could be judged: {gap[0]}. Way out: {gap[1]}")
+        return
+    yield from wrapped("--verbose shows the rest: steps, evidence, why causes are ruled out or open, notes.")
+
+
+# Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the
+# others.
+
+STATES = ("Critical", "Warning", "Notice", "Fine")
+
+
+@dataclass(frozen=True, slots=True)
+class CauseShown:
+    """The worst of the inputs that one cause explains equally surely, or none does, and the others."""
+
+    worst: DiagnosedInput
+    others: tuple[DiagnosedInput, ...]
+
+    @property
+    def holds_for(self) -> str:
+        """Which other inputs it holds for, as a sentence; empty where there is none."""
+        if not self.others:
+            return ""
+        found = troubles(self.worst.diagnosis)
+        what = f"The same cause, confidence {found[0].confidence}," if found else "No known cause either"
+        inputs = "1 other input" if len(self.others) == 1 else f"{len(self.others)} other inputs"
+        return f"{what} in {inputs}: {', '.join(map(self._named, self.others))}"
+
+    def _named(self, other: DiagnosedInput) -> str:
+        """Its name, and why its confidence is low if the worst has another reason."""
+        told, own = ([why_low(each) for each in troubles(entry.diagnosis)[:1]] for entry in (self.worst, other))
+        return f"{other.name} (here because {own[0]})" if own not in (told, [None]) else other.name
+
+
+def causes_shown(diagnosed: Sequence[DiagnosedInput]) -> list[CauseShown]:
+    """Every cause once per confidence and advice, the worst first; inputs that are fine or could not be judged are none of them.
+
+    An input without a cause gives way to another of the same interval that has one.
+    """
+    found: dict[tuple[object, ...], list[DiagnosedInput]] = {}
+    for entry in worst_first(diagnosed):
+        leading = troubles(entry.diagnosis)
+        if leading:
+            key = (_advice(entry.diagnosis, leading[0]), *((each.cause, each.confidence) for each in leading[1:]))
+            found.setdefault(key, []).append(entry)
+        elif _unexplained(entry) and _explaining(entry, diagnosed) is None:
+            found.setdefault((), []).append(entry)
+    return [CauseShown(worst, tuple(others)) for worst, *others in found.values()]
+
+
+def _advice(diagnosis: Diagnosis, finding: Finding) -> tuple[object, ...]:
+    """What must be equal for two inputs to share one text: certain advice must never speak for an uncertain input."""
+    steps, release = finding.remedy_steps, diagnosis.release
+    return (
+        finding.cause,
+        finding.confidence,
+        finding.identity,
+        speaks_against(finding) is not None,
+        finding.confirm.sql if finding.confirm else None,
+        finding.do_now or finding.remedy,
+        tuple(
+            (step.do, step.text(release), step.in_cluster, step.not_possible, where(step, release)) for step in steps
+        ),
+    )
+
+
+def _unexplained(entry: DiagnosedInput) -> bool:
+    """Whether its waits cost something and no cause was found."""
+    diagnosis = entry.diagnosis
+    open_ = diagnosis.severity is not Severity.INFO and diagnosis.standing != CANNOT_TELL
+    return open_ and not troubles(diagnosis)
+
+
+def _explaining(entry: DiagnosedInput, diagnosed: Sequence[DiagnosedInput]) -> DiagnosedInput | None:
+    """The input of the same interval of the same database that names a cause."""
+    change = entry.change
+    if not isinstance(change, Delta):
+        return None
+    others = (each for each in diagnosed if isinstance(each.change, Delta) and same_interval(each.change, change))
+    return next((each for each in others if troubles(each.diagnosis)), None)
+
+
+def explained_elsewhere(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    """Inputs without a cause whose interval another input explains."""
+    for entry in diagnosed:
+        if _unexplained(entry) and (other := _explaining(entry, diagnosed)) is not None:
+            yield (
+                f"{entry.name} has no cause of its own, because it holds less; read {other.name} instead: it has the "
+                f"same interval and names {troubles(other.diagnosis)[0].cause}"
+            )
+
+
+def tally(diagnosed: Sequence[DiagnosedInput]) -> str:
+    """How many inputs are how bad: "34 inputs: 25 critical, 5 fine, 2 cannot be judged"."""
+    stands = [entry.diagnosis.standing for entry in diagnosed]
+    many = [f"{stands.count(state)} {state.lower()}" for state in STATES if state in stands]
+    unjudged = stands.count(CANNOT_TELL)
+    return f"{len(diagnosed)} inputs: {', '.join([*many, *([f'{unjudged} cannot be judged'] if unjudged else [])])}"
+
+
+def table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    """One line for each input, the worst first. It is never wrapped, so that it can be searched and sorted."""
+    rows = [HEADINGS, *(line.cells for line in lines(diagnosed))]
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(HEADINGS))]
+    for cells in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def unjudged(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
+    """Which inputs could not be judged, why, and the way out; those of one reason together."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for entry in diagnosed:
+        if entry.diagnosis.standing == CANNOT_TELL:
+            reason = nothing_judged(entry.diagnosis) or (entry.diagnosis.headline, "")
+            grouped.setdefault(reason, []).append(entry.name)
+    for (why, way_out), names in grouped.items():
+        out = f". Way out: {way_out}" if way_out else ""
+        yield f"Could not be judged: {', '.join(names)}: {why}{out}"
+
+
+def courses(groups: Sequence[SummaryGroup]) -> Iterator[str]:
+    """Of each database with several intervals where the trouble began and how it moves."""
+    for group in groups:
+        if group.series and len(group.series.points) > 1:
+            yield f"{group.database}: {group.series.sentence}"
+
+
+def left_out(groups: Sequence[SummaryGroup]) -> Iterator[str]:
+    """What keeps the inputs of a database from being one unbroken series."""
+    for group in groups:
+        yield from (f"{group.database}: {note}" for note in group.notes)
+
+
+def paragraphs(statements: Iterable[str]) -> list[str]:
+    """Statements as lines for a terminal with an empty line behind them; nothing where there is none."""
+    found = [line for statement in statements for line in wrapped(statement)]
+    return [*found, ""] if found else []
+
 
 ON_ALL = "Note on all inputs"
 LATCHES_UNTIL = "12.1"

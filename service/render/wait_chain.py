@@ -19,8 +19,7 @@ from rules.explain.blockers import (
 )
 from rules.explain.headline import EMERGENCY_NOTICE
 from rules.hang_model import Blockers
-from service.render.markdown import inline
-from service.render.parts import wrapped
+from service.render.parts import inline, wrapped
 
 BRANCH = "└─ "
 

@@ -6,22 +6,233 @@ A worker replaces a database's `Published` as a whole, so a reader that fetches 
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from threading import Lock
 
 from collectors.model import ConfirmationResult, Delta, NotComparable, Snapshot
+from rules.base import Confidence, Easing, LastingTrouble, Severity, State
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.engine import diagnose
-from rules.model import Diagnosis
+from rules.explain.headline import NO_CAUSE, NONE_JUDGED
+from rules.formatting import within
+from rules.hang_model import WaitingGroup
+from rules.model import Diagnosis, Finding, Surface
+from rules.waits import SURFACE_OF
 from service.config.settings import DatabaseSettings
-from service.state.confirmations import Confirmed, still_counting
-from service.state.episodes import Episode, EpisodeChange, Episodes
-from service.state.last_hour import LastHour
+from service.state.episodes import Confirmed, Episode, EpisodeChange, Episodes, own_waits, still_counting, waits_left
 from service.state.login_gate import LoginGate
-from service.state.summary import DatabaseSummary, summary_of
+
+# A database in short, as the fleet shows it: its instance, its state and since when, what is wrong, and what is easing.
+
+NOTHING_TO_DO = "Nothing to do"
+GOES_ON = "latchscope keeps watching."
+UNEXPLAINED = "Sessions wait, and no known cause explains it"
+LOOK = "Look at who waits, and at what could not be judged."
+WAIT_AND_SEE = "Wait for the next polls before you change anything else, and see whether the waits fall."
+NOTHING_TOLD = "Nothing is known yet"
+NOT_TO_TUNE = "Do not tune the row cache."
+NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
+NOT_MORE = "Do not change anything else yet. After two changes nobody knows which one helped."
+NOT_BLINDLY = "Do not change settings while the cause is unknown."
+NOT_YET = "Do not judge by one poll. A rate needs two."
+"""The words of page, metrics and dashboards without a named cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSummary:
+    """A database in short. Members with a default are missing in reports of older replicas."""
+
+    release: str | None
+    instance: str | None
+    started_at: datetime | None
+    mechanism: str | None
+    severity: Severity
+    headline: str
+    state: State = "No data"
+    since: datetime | None = None
+    """When the trouble of the first finding began, see `_since`. None without one, and before a second poll shows it."""
+    share_of_db_time: float | None = None
+    waiting_sessions: float | None = None
+    cause: str | None = None
+    name: str | None = None
+    """The name of the cause in a list."""
+    title: str | None = None
+    do_now: str | None = None
+    do_not: str | None = None
+    surface: Surface | None = None
+    cache: str | None = None
+    confidence: Confidence | None = None
+    easing: Easing | None = None
+
+
+def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]) -> DatabaseSummary:
+    """The last poll in short. `lasting`: the open episodes."""
+    instance = snapshot.instance.get("instance_name")
+    impact, easing = diagnosis.impact, easing_of(diagnosis, lasting)
+    left = easing if easing and easing.waits else None
+    top = None if left else _first(diagnosis)
+    return DatabaseSummary(
+        release=snapshot.release,
+        instance=None if instance is None else str(instance),
+        started_at=_started(snapshot),
+        mechanism=diagnosis.mechanism,
+        severity=diagnosis.severity,
+        headline=with_easing(diagnosis.headline, easing),
+        state=diagnosis.state,
+        since=_since(top, snapshot, diagnosis, lasting) if left is None else _begin(left, lasting),
+        share_of_db_time=impact.share_of_db_time if impact else None,
+        waiting_sessions=impact.waiting_sessions if impact else None,
+        cause=top.cause if top else None,
+        name=top.name if top else None,
+        title=top.title if top else eased_title(left) if left else None,
+        do_now=top.do_now if top else WAIT_AND_SEE if left else None,
+        do_not=(top.do_not or None) if top else None,
+        surface=top.surface if top else None,
+        cache=top.cache if top else left.cache if left else None,
+        confidence=top.confidence if top else None,
+        easing=easing,
+    )
+
+
+def _begin(easing: Easing, lasting: Sequence[Episode]) -> datetime | None:
+    return next((episode.begin for episode in lasting if episode.cause == easing.cause), None)
+
+
+def _since(
+    top: Finding | None, snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]
+) -> datetime | None:
+    episode = next((episode for episode in lasting if top is not None and episode.cause == top.cause), None)
+    return since_when(episode, top, diagnosis.waiting, snapshot.taken_at) if episode is not None else None
+
+
+def since_when(
+    episode: Episode, finding: Finding | None, waiting: Sequence[WaitingGroup], taken_at: datetime | None
+) -> datetime:
+    """When the first poll showed a trouble. If sessions hang in it and the longest wait began earlier, that time."""
+    if finding is None or taken_at is None:
+        return episode.begin
+    stuck = [group for group in waiting if group.hanging and SURFACE_OF[group.event] == finding.surface]
+    longest = max((group.longest_seconds for group in stuck), default=0.0)
+    return min(episode.begin, taken_at - timedelta(seconds=longest))
+
+
+def _first(diagnosis: Diagnosis) -> Finding | None:
+    """The first finding. It may cost nothing and only explain why the latch is busy."""
+    return diagnosis.findings[0] if diagnosis.findings else None
+
+
+def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> Easing | None:
+    """The worst open trouble that a diagnosis no longer shows."""
+    if diagnosis.basis is None:
+        return None  # a poll without figures changes nothing
+    shown = {finding.cause for finding in diagnosis.findings if finding.severity is not Severity.INFO}
+    gone = [episode for episode in lasting if episode.cause not in shown]
+    left = {episode.cause for episode in gone if waits_left(episode, diagnosis)} if not shown else set()
+    worst = max(gone, key=lambda episode: (episode.cause in left, episode.peak_severity.rank), default=None)
+    if worst is None:
+        return None
+    strange = any(not any(own_waits(trouble, episode) for episode in gone) for trouble in diagnosis.troubles)
+    waits = worst.waits if worst.cause in left and not strange else None
+    return Easing(cause=worst.cause, name=worst.title, cache=worst.cache, until=worst.last_seen, waits=waits)
+
+
+def eased_title(easing: Easing, until: str = "") -> str:
+    """What eases, as a title, with `until` when; for as long as its waits go on, with what they do."""
+    name = f"{within(easing.name)}{until}"
+    if easing.waits == "lasting":
+        return f"The waits go on{' after the change' if easing.change else ''}: {name}"
+    return f"Easing: {name}{', and the waits are falling' if easing.waits else ''}"
+
+
+def with_easing(headline: str, easing: Easing | None) -> str:
+    """The headline of a poll that no longer shows a storm. The storm may not be over."""
+    if easing is None:
+        return headline
+    if easing.waits:
+        for unexplained in (NO_CAUSE, NONE_JUDGED):
+            headline = headline.partition(f"; {unexplained}")[0]
+    return f"{eased_title(easing, f' until {easing.until:%H:%M:%S} UTC')}; {within(headline)}"
+
+
+def told_with(diagnosis: Diagnosis, easing: Easing) -> Diagnosis:
+    """The diagnosis of a poll with what eases: said first, and named where its waits have no other cause."""
+    told = {"easing": easing, "headline": with_easing(diagnosis.headline, easing)}
+    if not easing.waits or not diagnosis.chain or diagnosis.chain[-1].kind != "cause":
+        return diagnosis.model_copy(update=told)
+    last = diagnosis.chain[-1].model_copy(
+        update={
+            "name": within(easing.name),
+            "measured": f"The last poll that shows this cause is of {easing.until:%H:%M:%S} UTC. Its waits "
+            f"{'are falling' if easing.waits == 'falling' else 'go on'}, and no other cause is found for them.",
+            "unknown": "whether it is over",
+        }
+    )
+    return diagnosis.model_copy(update={**told, "chain": (*diagnosis.chain[:-1], last)})
+
+
+def lasting_trouble(episode: Episode, earlier: int | None) -> LastingTrouble:
+    """An episode in the form of a diagnosis."""
+    members = {name: getattr(episode, name) for name in LastingTrouble.model_fields if hasattr(episode, name)}
+    return LastingTrouble(name=episode.title, earlier=earlier, **members)
+
+
+def _started(snapshot: Snapshot) -> datetime | None:
+    if snapshot.taken_at is None or snapshot.uptime_seconds is None:
+        return None
+    return snapshot.taken_at - timedelta(seconds=snapshot.uptime_seconds)
+
+
+# What a database lost in the last hour, by the minute: sixty numbers in memory, for a row of the fleet.
+
+MINUTES = 60
+LAST_HOUR = timedelta(minutes=MINUTES)
+"""How far back a page looks: its charts, and the troubles, restarts and marks that it still shows."""
+
+
+@dataclass
+class LastHour:
+    """Share of DB time lost by minute since 1970. The worker writes, the fleet page reads."""
+
+    filled: bool = False
+    """Whether it includes what was stored before this process started."""
+    asked_at: float = float("-inf")
+    """When the store was last read for it, by the monotonic clock, by any reader."""
+    _minutes: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Minute → the sum of share × seconds, and of the seconds."""
+    _lock: Lock = field(default_factory=Lock)
+    _drawn: tuple[int, tuple[float | None, ...]] | None = None
+    """The last minute of `values`, and its result. None if a value was added since."""
+
+    def add(self, at: float, seconds: float | None, share: float | None) -> None:
+        """Add a poll at a time (Unix), over this many seconds. Without a figure it adds nothing."""
+        if not seconds or share is None:
+            return
+        minute = int(at // 60)
+        with self._lock:
+            weighed, watched = self._minutes.get(minute, (0.0, 0.0))
+            self._minutes[minute] = weighed + share * seconds, watched + seconds
+            self._drawn = None
+            for old in [each for each in self._minutes if each <= minute - 2 * MINUTES]:
+                del self._minutes[old]
+
+    def fill(self, kept: Mapping[int, float], *, anew: bool = False) -> None:
+        """Load stored minutes that this process did not see. All minutes if it polls none (`anew`)."""
+        read = {minute: (share, 1.0) for minute, share in kept.items()}
+        with self._lock:
+            self._minutes = read if anew else read | self._minutes
+            self.filled, self._drawn = True, None
+
+    def values(self, now: float) -> tuple[float | None, ...]:
+        """The last sixty minutes, the current one last. None if unknown, which is never zero."""
+        last = int(now // 60)
+        with self._lock:
+            if self._drawn is None or self._drawn[0] != last:
+                minutes = [self._minutes.get(minute) for minute in range(last - MINUTES + 1, last + 1)]
+                self._drawn = last, tuple(None if known is None else known[0] / known[1] for known in minutes)
+            return self._drawn[1]
 
 
 @dataclass(frozen=True)
@@ -245,3 +456,77 @@ class Board:
         if found is not None and not found.owned:
             self._refresh_remote([found], True)
         return found
+
+
+# Outages: a database that gives no figures for a while. It is news of its own kind, since nothing was diagnosed.
+
+AT_LEAST_SECONDS = 120.0
+MISSED_POLLS = 3
+"""People hear of an outage after all of these, since a false alarm is worse than a late one."""
+OUTAGE = "no-answer"
+"""Where an episode has its cause. No cause of the catalogue has this id."""
+CORRECT_PASSWORD = "Correct the password. Then let latchscope log in once more."
+NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
+
+
+def lasts(watched: MonitoredDatabase, now: datetime) -> bool:
+    """Whether a database has failed for long enough that people should know."""
+    failure = watched.failure
+    bound = max(AT_LEAST_SECONDS, MISSED_POLLS * watched.interval)
+    return failure is not None and now.timestamp() - failure.since >= bound
+
+
+def outage_of(database: str, failure: Failure, now: datetime) -> Episode:
+    """The news of a failure, in the form of an episode. Times are latchscope's, as the database tells none."""
+    stopped = failure.next_attempt is None
+    return Episode(
+        database=database,
+        cause=OUTAGE,
+        cache=None,
+        title="The login is stopped" if stopped else "The database does not answer",
+        begin=datetime.fromtimestamp(failure.since, UTC),
+        last_seen=now,
+        end=None,
+        severity=Severity.WARNING,
+        peak_severity=Severity.WARNING,
+        peak_at=now,
+        peak_share_of_db_time=None,
+        headline=failure.why,
+        do_now=CORRECT_PASSWORD if stopped else f"Look from here what is wrong: latchscope check {database}",
+        do_not=NOT_UNTIL_RIGHT if stopped else "",
+    )
+
+
+def over(outage: Episode, end: datetime) -> Episode:
+    """The news that it answers again."""
+    return replace(outage, end=max(end, outage.begin), last_seen=end)
+
+
+# The answer of /readyz: whether the store takes polls, and whether this process keeps up with its databases.
+
+LONG_QUEUE_SECONDS = 5.0
+"""As in the alert LatchscopePollsQueue."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """`ready` is false only if another replica would do better. `status` is for people."""
+
+    ready: bool
+    status: str
+
+
+def readiness(trouble: str | None, queue_seconds: float) -> Readiness:
+    """`trouble`: of the store or of one of our threads.
+
+    A database that is down does not make latchscope unready, nor do too many of them: polls go on, less often.
+    """
+    if trouble is not None:
+        return Readiness(False, trouble)
+    if queue_seconds > LONG_QUEUE_SECONDS:
+        return Readiness(
+            True,
+            f"ok, but polls wait up to {queue_seconds:.0f} s for their turn, so every database is polled less often: share the "
+            "databases with another replica, or set a longer defaults.interval",
+        )
+    return Readiness(True, "ok")

@@ -5,17 +5,103 @@ do not. Polls that cannot tell change nothing. A remedy takes the cause away at 
 they fall, and nothing else explains them, the trouble is not over.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from collectors.errors import StatementError, ViewRefused
+from collectors.model import ConfirmationResult
+from collectors.ondemand.check import counted, first_names
+from collectors.poll import Connection
 from rules.base import WaitsLeft
-from rules.cause import catalogue
+from rules.cause import Cause, catalogue
 from rules.explain.headline import speaks_against
+from rules.judge import missing_grant
 from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, Trouble
 from rules.remedy import PredictionScore
 from rules.waits import severity_of
+
+# Results of confirming queries: their numbers, and how long they are valid for a trouble.
+
+VALID_SECONDS = 3600.0
+"""A result is valid for the current trouble this long, and never across a restart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed(ConfirmationResult):
+    """The result of a confirming query, and its end of validity."""
+
+    cause: str
+    sql: str
+    startup_time: str | None
+    at: float
+    """time.time()"""
+    expires: float
+    """time.monotonic()"""
+
+
+class ConfirmationRefused(ViewRefused):
+    """The user may not read the views of a confirming query. `result` says so in the next diagnoses."""
+
+    def __init__(self, words: str, result: Confirmed) -> None:
+        super().__init__(f"{words}; {missing_grant(result.refused)}")
+        self.result = result
+
+
+def run(
+    cause: Cause,
+    connection: Connection,
+    startup_time: str | None,
+    release: str | None = None,
+    *,
+    names: bool = False,
+) -> Confirmed:
+    """Run the text of a cause's confirming query for a release.
+
+    `names`: whether to read what was counted as well, if the number is above zero. Raises ConfirmationRefused,
+    StatementError if there is no text or no number, SessionError.
+    """
+    query = cause.confirm
+    if query is None:
+        raise StatementError(f"{cause.id} has no confirming query")
+    if release is not None and not cause.releases.include(release):
+        raise StatementError(f"{cause.id} is unknown on {release}, and its query may not fit")
+    sql = query.text(release)
+    if sql is None:
+        raise StatementError(f"the query of {cause.id} is written for {query.since} and newer, and this is {release}")
+    result = Confirmed(
+        value=None,
+        cause=cause.id,
+        sql=sql,
+        startup_time=startup_time,
+        at=time.time(),
+        expires=time.monotonic() + VALID_SECONDS,
+    )
+    try:
+        answer = counted(connection, sql, release)
+    except ViewRefused as error:
+        raise ConfirmationRefused(str(error), replace(result, refused=query.views(release))) from None
+    result = replace(result, value=answer.number, container=answer.container, con_id=answer.con_id)
+    naming = query.naming(release)
+    if not names or naming is None or not answer.number:
+        return result
+    try:
+        return replace(result, names=first_names(connection, naming))
+    except StatementError as error:
+        return replace(result, unnamed=str(error))
+
+
+def still_counting(results: Mapping[str, Confirmed], startup_time: str | None) -> dict[str, ConfirmationResult]:
+    """Results that are still valid, by cause: recent, and from this life of the instance."""
+    now = time.monotonic()
+    return {
+        cause: result
+        for cause, result in results.items()
+        if result.expires > now and result.startup_time == startup_time
+    }
+
 
 OPEN_AFTER = 2
 CLOSE_AFTER = 3
@@ -268,3 +354,28 @@ def _grown(episode: Episode, finding: Finding, diagnosis: Diagnosis, at: datetim
         peak_share_of_db_time=share,
         headline=diagnosis.headline,
     )
+
+
+# What a change mark did about a trouble: the form that the store and REST have, and the words that people read.
+
+VERIFIED = "verified: "
+NOT_YET = "not verified yet: "
+NOT_VERIFIED = "not verified because "
+"""The beginnings of a stored verdict."""
+_WORDS: Mapping[str, str] = {VERIFIED: "Verified", NOT_YET: "Not verified yet", NOT_VERIFIED: "Not verified"}
+KINDS: Mapping[str, MarkVerdict] = {VERIFIED: "verified", NOT_YET: "too_early", "": "not_verified"}
+"""The kind of a verdict that was stored without one, by its beginning."""
+
+
+def in_words(verdict: str) -> tuple[str, str]:
+    """The result and why, for people: `verified: after the change …` → "Verified" and "After the change …"."""
+    found = next((beginning for beginning in _WORDS if verdict.startswith(beginning)), None)
+    if found is None:
+        return "", verdict
+    why = verdict.removeprefix(found)
+    return _WORDS[found], f"{why[:1].upper()}{why[1:]}"
+
+
+def told(verdict: str) -> str:
+    """A verdict as it reads in lists and messages."""
+    return ". ".join(part for part in in_words(verdict) if part)

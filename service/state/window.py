@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
-from service.config.units import seconds
+from service.config.settings import seconds
 
 PRESETS: Sequence[tuple[str, str]] = (
     ("1 hour", "-1h"),

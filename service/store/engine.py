@@ -3,15 +3,64 @@
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from threading import Event, Lock, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
 
-from service.extras import require
+from service.extras import MissingExtra, require
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+
+# Whether a store answers. A store that hangs does not block the caller.
+
+PATIENCE = 2.0
+"""A store that has not answered after this many seconds counts as not answering."""
+
+
+class Probe:
+    """Asks in its own thread, one question at a time. A caller during a question that hangs gets the answer at once."""
+
+    def __init__(self, ask: Callable[[], bool], patience: float | None = None) -> None:
+        """`patience`: seconds, else PATIENCE."""
+        self._ask = ask
+        self._patience = patience
+        self._lock = Lock()
+        self._answered = Event()
+        self._answered.set()
+        self._answer = False
+        self._began = 0.0
+
+    def answers(self) -> bool:
+        """Whether the store answers within its patience."""
+        with self._lock:
+            if self._answered.is_set():
+                self._answered.clear()
+                self._answer, self._began = False, monotonic()
+                try:
+                    Thread(target=self._look, name="store probe", daemon=True).start()
+                except RuntimeError:  # there may be no more threads; then whoever asks waits for the store
+                    self._look()
+            rest = self._began + (PATIENCE if self._patience is None else self._patience) - monotonic()
+        self._answered.wait(max(0.0, rest))
+        return self._answered.is_set() and self._answer
+
+    def _look(self) -> None:
+        try:
+            self._answer = self._ask()
+        finally:
+            self._answered.set()
+
 
 log = logging.getLogger("latchscope.store")
 
@@ -131,3 +180,130 @@ def masked(url: str) -> str:
 def brief(error: Exception) -> str:
     """The first line of the store's message."""
     return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+# Brings a store to the newest schema. The migrations are part of the package.
+
+HOME = Path(__file__).parents[1] / "migrations"
+LOCK = 0x1A7C5C09E
+"""PostgreSQL's advisory lock with which processes that start together migrate one after the other."""
+
+
+class UnknownSchema(Exception):
+    """The store is at a revision that no migration here leads to. The text is Alembic's."""
+
+
+def upgrade(engine: Engine, revision: str = "head") -> None:
+    """Run every new migration, all in one transaction: a killed process leaves the schema unchanged.
+
+    Raises UnknownSchema.
+    """
+    with engine.begin() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("begin immediate")
+        else:
+            connection.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
+        if revision != "head" or stands_at(connection) != [newest()]:
+            _migrate(connection, revision)
+
+
+def _migrate(connection: Connection, revision: str) -> None:
+    # Nearly every start finds the newest schema, and is a tenth faster without Alembic.
+    from alembic import command
+    from alembic.util import CommandError
+
+    config = _config()
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, revision)
+    except CommandError as error:
+        raise UnknownSchema(str(error)) from error
+
+
+def _config() -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(HOME))
+    return config
+
+
+def stands_at(connection: Connection) -> list[str]:
+    """The revisions that the store reports."""
+    if not inspect(connection).has_table("alembic_version"):
+        return []
+    return list(connection.exec_driver_sql("select version_num from alembic_version").scalars())
+
+
+@cache
+def newest() -> str:
+    """The newest revision. A migration's file name starts with its number."""
+    return max(file.name.partition("_")[0] for file in (HOME / "versions").glob("[0-9]*_*.py"))
+
+
+# A look at a store that changes nothing: whether it answers, which schema it has, and whether latchscope may write
+# there.
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLook:
+    """What one look showed; `usable` if the service could start with it."""
+
+    store: str
+    said: str
+    usable: bool
+
+
+def look_at_store(url: str) -> StoreLook:
+    """One look at the store of this URL. It says what is wrong and raises nothing."""
+    try:
+        file = sqlite_file(url)
+        usable, said = _file(file) if file is not None else _server(url)
+    except (SQLAlchemyError, MissingExtra, ModuleNotFoundError, ValueError) as error:
+        usable, said = False, f"cannot be opened: {brief(error)}; correct `store`, or start what it names"
+    return StoreLook(masked(url), said, usable)
+
+
+def _file(file: Path) -> tuple[bool, str]:
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        return False, f"cannot be created: there is no folder {folder}; create it, or correct `store`"
+    if not os.access(folder, os.W_OK):
+        return False, f"cannot be written: this account may not write in {folder}; change its owner, or correct `store`"
+    if not file.exists():
+        return True, "does not exist yet; the first start creates it"
+    if not os.access(file, os.R_OK | os.W_OK):
+        return False, "cannot be written by this account; change the owner of the file, or correct `store`"
+    engine = create_engine(f"sqlite:///file:{quote(str(file))}?mode=ro&uri=true")
+    try:
+        with engine.connect() as connection:
+            return _schema(stands_at(connection))
+    finally:
+        engine.dispose()
+
+
+def _server(url: str) -> tuple[bool, str]:
+    engine = make_engine(url)
+    try:
+        with engine.connect() as connection:
+            if engine.dialect.name != "postgresql":
+                return True, "lives in memory, and ends with the process"
+            asked = "select has_schema_privilege(current_schema(), 'create') and not pg_is_in_recovery()"
+            if not connection.execute(text(asked)).scalar():
+                return False, "answers, but its role may not create tables; see docs/history.md for the rights it needs"
+            return _schema(stands_at(connection))
+    finally:
+        engine.dispose()
+
+
+def _schema(found: list[str]) -> tuple[bool, str]:
+    if not found:
+        return True, "answers and is empty; the first start creates its tables"
+    if found == [newest()]:
+        return True, f"answers, can be written, schema {found[0]}"
+    if all(any(HOME.glob(f"versions/{each}_*.py")) for each in found):
+        return True, f"answers, can be written, schema {', '.join(found)}; the next start upgrades it to {newest()}"
+    return (
+        False,
+        f"has schema {', '.join(found)}, which this latchscope does not know; use the newer one, or a new store",
+    )

@@ -10,9 +10,9 @@ from sqlalchemy import Engine, and_, delete, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session, defer
 
-from service.store.queries.episodes import EpisodePage, paged, split
-from service.store.schema.engine import StoreError
-from service.store.schema.poll_tables import StoredReport
+from service.store.engine import StoreError
+from service.store.episodes import EpisodePage, paged, split
+from service.store.tables import StoredReport
 
 KEEP = timedelta(days=365)
 MOST = 1000

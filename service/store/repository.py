@@ -16,35 +16,40 @@ from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.extras import MissingExtra
 from service.state.board import PollRecord
-from service.store.figures.codec import pack
-from service.store.ingest.bulk import insert_new, insert_raw, table_of, upsert
-from service.store.ingest.names import NameTables
-from service.store.ingest.partitions import Partitions
-from service.store.ingest.record import IngestRecord, changes_in, record_of
-from service.store.ingest.snapshots import Day, Frames, LostFrame, day_of, packed, stored_snapshot
-from service.store.queries.aliases import read_diagnosis
-from service.store.queries.deliveries import Deliveries
-from service.store.queries.episode_log import EpisodeLog
-from service.store.queries.episodes import Baselines, Confirmations, EpisodeStore
-from service.store.queries.history import History
-from service.store.queries.intervals import IntervalDeltas
-from service.store.queries.marks import Marks
-from service.store.queries.recent import RecentRows
-from service.store.queries.reports import Reports
-from service.store.schema.engine import (
+from service.store import upkeep
+from service.store.compat import read_diagnosis
+from service.store.engine import (
     StoreError,
+    UnknownSchema,
     brief,
     close_to_others,
     make_engine,
     masked,
     passfile_trouble,
     sqlite_file,
+    upgrade,
 )
-from service.store.schema.history_tables import StoredFigures, StoredPoll, millis
-from service.store.schema.migrate import UnknownSchema, upgrade
-from service.store.schema.poll_tables import StoredDiagnosis, StoredSnapshot
-from service.store.upkeep import retention
-from service.store.upkeep.rollup import FIVE_MINUTES, mark_unrolled
+from service.store.episodes import Baselines, Confirmations, Deliveries, EpisodeLog, EpisodeStore, Marks, RecentRows
+from service.store.figures import pack
+from service.store.record import IngestRecord, changes_in, record_of
+from service.store.reports import Reports
+from service.store.rows import (
+    Day,
+    Frames,
+    LostFrame,
+    NameTables,
+    Partitions,
+    day_of,
+    insert_new,
+    insert_raw,
+    packed,
+    stored_snapshot,
+    table_of,
+    upsert,
+)
+from service.store.series import History, IntervalDeltas
+from service.store.tables import StoredDiagnosis, StoredFigures, StoredPoll, StoredSnapshot, millis
+from service.store.upkeep import FIVE_MINUTES, mark_unrolled
 
 __all__ = ["Repository", "StoreError"]
 log = logging.getLogger("latchscope.store")
@@ -178,7 +183,7 @@ class Repository:
     def prune(self, now: datetime) -> dict[str, int]:
         """Delete expired rows, in slices or whole partitions. Returns the number of rows or partitions, by table."""
         self.episode_log.prune(datetime.now(UTC))  # entries have the time of our own clock
-        return retention.prune(self.engine, self.partitions, self.kept_for, now)
+        return upkeep.prune(self.engine, self.partitions, self.kept_for, now)
 
     def reachable(self) -> bool:
         """Whether the store answers and its tables exist. A deleted SQLite file still answers, and its tables do not exist."""

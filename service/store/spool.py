@@ -4,18 +4,20 @@ Any trouble of the disk (full, read-only, damaged, stuck, foreign files in the f
 wait for the disk; counts and names never do.
 """
 
+import fcntl
 import logging
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock, RLock, get_ident
+from threading import Condition, Lock, RLock, Thread, get_ident
 from time import monotonic
 
-from service.store.ingest.record import IngestRecord, from_bytes, to_bytes
-from service.store.schema.engine import close_path
+from service.background import SupervisedThread
+from service.store.engine import StoreError, close_path
+from service.store.record import IngestRecord, from_bytes, to_bytes
 
 log = logging.getLogger("latchscope.store")
 
@@ -284,3 +286,166 @@ def _name(number: int, record: IngestRecord) -> str:
 
 def _reason(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
+
+
+# The spool folders of replicas on one host. Each is held by one process; another takes over the polls of one that is
+# gone.
+
+
+class FolderLock:
+    """A lock next to a folder. It lasts as long as its process, however that ends."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises BlockingIOError if another process has it, and OSError if the disk is in trouble."""
+        self.file = folder.with_name(f"{folder.name}.lock")
+        self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        while True:
+            self._open = os.fdopen(os.open(self.file, os.O_RDWR | os.O_CREAT, 0o600), "a")
+            try:
+                fcntl.flock(self._open, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                self._open.close()
+                raise
+            # The former owner may have removed the file that we opened.
+            with suppress(FileNotFoundError):
+                if os.fstat(self._open.fileno()).st_ino == self.file.stat().st_ino:
+                    return
+            self._open.close()
+
+    def close(self) -> None:
+        """Let others have it."""
+        self._open.close()
+
+
+def held_spool(root: Path, own: str, max_bytes: int) -> tuple[DiskQueue, FolderLock | None]:
+    """The spool of the replica with this name below `root`, with the polls of replicas that are gone.
+
+    Raises StoreError if another process has it. The lock is None if the disk supports none.
+    """
+    folder = root / own
+    try:
+        lock = FolderLock(folder)
+    except BlockingIOError:
+        way_out = "give each replica a `replica.name` of its own, or a `spool.directory`"
+        raise StoreError(f"the spool {folder} is in use by another latchscope; {way_out}") from None
+    except OSError as error:
+        log.error("spool %s cannot be locked: %s", folder, error.strerror)
+        return DiskQueue(folder, max_bytes), None
+    spool = DiskQueue(folder, max_bytes)
+    for other in sorted(root.iterdir()):
+        if other.is_dir() and other != folder:
+            _take_over(spool, other)
+    return spool, lock
+
+
+def _take_over(spool: DiskQueue, folder: Path) -> None:
+    """Take over the polls in the folder of a replica that is gone."""
+    waiting = sorted(folder.glob("*.poll"))
+    if not waiting:
+        return
+    if not folder.with_name(f"{folder.name}.lock").exists():
+        log.warning(
+            "%s holds %d polls of an older latchscope, which does not say whether it still runs: start this one with "
+            "`replica.name` %s once, and they are brought in",
+            *(folder, len(waiting), folder.name),
+        )
+        return
+    try:
+        lock = FolderLock(folder)
+    except BlockingIOError:
+        return  # it lives
+    except OSError as error:
+        log.warning("%s cannot be looked at: %s", folder, error.strerror)
+        return
+    log.warning("%d polls that wait in %s are taken over: that replica is gone", spool.take_over(folder), folder)
+    with suppress(OSError):
+        folder.rmdir()
+        lock.file.unlink()
+    lock.close()
+
+
+# Writes waiting polls from memory to disk, in its own thread: a slow or stuck disk delays only this thread.
+
+QueuedRecord = tuple[int, IngestRecord]
+"""A poll with its place in the order of all."""
+PATIENCE = 1.0
+"""The most seconds that a caller waits for the disk. After a slower disk nobody waits until it is faster again."""
+LOOK_SECONDS = 1.0
+"""Seconds between two tests of a disk in trouble."""
+
+
+class Spooler:
+    """Copies polls from memory to the disk queue on request, in order, up to the first that the disk does not take.
+
+    A poll must never be safer than the one before it: if that one were lost, its change would be lost too. A poll in
+    flight may be written twice, which changes nothing.
+    """
+
+    def __init__(
+        self,
+        spool: DiskQueue,
+        awake: Condition,
+        waiting: Callable[[], Sequence[QueuedRecord]],
+        copied: Callable[[set[int], bool], None],
+    ) -> None:
+        """`waiting` and `copied` (which polls, and whether those are all) are called while `awake` is held."""
+        self._spool, self._awake, self._waiting, self._copied = spool, awake, waiting, copied
+        self._asked = self._answered = 0
+        self._since: float | None = None
+        self._slow = False
+        self._stopping = False
+        self.thread = SupervisedThread("spooler", self._run)
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def stop(self) -> None:
+        """End after all requests so far. Later requests are still done."""
+        self.thread.stop()
+        with self._awake:
+            self._stopping = True
+            self._awake.notify_all()
+
+    @property
+    def slow(self) -> bool:
+        """Whether the disk takes longer than a caller waits."""
+        return self._slow or (self._since is not None and monotonic() - self._since > PATIENCE)
+
+    def ask(self, seconds: float = PATIENCE) -> None:
+        """Copy everything in memory, and wait for it for at most this long. Called while `awake` is held."""
+        self._asked += 1
+        mine = self._asked
+        self._awake.notify_all()
+        if not self.thread.alive:
+            try:
+                Thread(target=self._copy, name="spooler for once", daemon=True).start()
+            except RuntimeError:  # there may be no more threads
+                self._copy()
+        if seconds:
+            self._awake.wait_for(lambda: self._answered >= mine, seconds)
+
+    def _run(self) -> None:
+        while True:
+            with self._awake:
+                self._awake.wait_for(lambda: self._answered < self._asked or self._stopping, LOOK_SECONDS)
+                asked = self._answered < self._asked
+                if self._stopping and not asked:
+                    return
+            self._spool.look_again()
+            if asked:
+                self._copy()
+
+    def _copy(self) -> None:
+        with self._awake:
+            asked, waiting = self._asked, list(self._waiting())
+            began = self._since = monotonic()
+        taken: set[int] = set()
+        for number, record in waiting:
+            if not self._spool.append(number, record):
+                break
+            taken.add(number)
+        with self._awake:
+            self._slow, self._since = monotonic() - began > PATIENCE, None
+            self._copied(taken, len(taken) == len(waiting))
+            self._answered = max(self._answered, asked)
+            self._awake.notify_all()

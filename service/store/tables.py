@@ -5,12 +5,14 @@ A poll in `polls` without a figure of an item in `figures` saw no change of it, 
 view: zero is not stored, and absent is not zero.
 """
 
+import zlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    DateTime,
     Dialect,
     Double,
     Index,
@@ -20,10 +22,242 @@ from sqlalchemy import (
     String,
     Text,
     TypeDecorator,
+    UniqueConstraint,
 )
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from service.store.schema.poll_tables import Base, NaiveTime
+# The tables of the store. Times are UTC; a naive time is refused before it reaches the database.
+
+
+class NaiveTime(ValueError):
+    """A time without a zone was about to be stored."""
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An aware datetime, kept as UTC; SQLite and PostgreSQL give the same back."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """To the database: UTC, and never naive."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise NaiveTime(f"{value} has no time zone; the store keeps UTC")
+        return value.astimezone(UTC) if dialect.name != "sqlite" else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """From the database: UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class LongText(TypeDecorator[str]):
+    """A text of many kB. PostgreSQL compresses it itself; a SQLite file has it as a zlib stream, or plain from older releases."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        """To the database."""
+        return value if value is None or dialect.name != "sqlite" else zlib.compress(value.encode(), 3)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        """From the database."""
+        return zlib.decompress(value).decode() if isinstance(value, bytes) else value
+
+
+class Base(DeclarativeBase):
+    """Where Alembic finds the tables."""
+
+
+class StoredSnapshot(Base):
+    """One poll, compressed in the form of a capture file's snapshot; keyed by database and the database's clock."""
+
+    __tablename__ = "snapshots"
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    taken_at: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    body: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class StoredDiagnosis(Base):
+    """A Diagnosis as JSON, stored when the verdict changes and every few minutes while it does not."""
+
+    __tablename__ = "diagnoses"
+    __table_args__ = (Index("diagnoses_by_severity", "severity", "taken_at"),)
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    taken_at: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    severity: Mapped[str] = mapped_column(String(8))
+    headline: Mapped[str] = mapped_column(Text)
+    body: Mapped[str] = mapped_column(LongText)
+
+
+class StoredReport(Base):
+    """An uploaded report: the original, compressed, and its diagnosis as JSON; the id is the content's SHA-256."""
+
+    __tablename__ = "reports"
+    __table_args__ = (Index("reports_by_time", "uploaded_at"),)
+
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    uploaded_at: Mapped[datetime] = mapped_column(UtcTime)
+    name: Mapped[str] = mapped_column(Text)
+    size: Mapped[int] = mapped_column(BigInteger)
+    who: Mapped[str] = mapped_column(Text)
+    databases: Mapped[str] = mapped_column(Text)
+    severity: Mapped[str] = mapped_column(String(8))
+    headline: Mapped[str] = mapped_column(Text)
+    content: Mapped[str] = mapped_column("told", Text)
+    body: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+# The tables of episode changes: their log, and the receivers of each.
+
+SEQ = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite numbers rows automatically only if the key is a plain integer."""
+
+
+class StoredChange(Base):
+    """One change of one episode. `seq` grows in the order of commits and is never reused, not even after pruning.
+
+    An episode begins once, ends once, and grows worse once per severity, so a repeated change is recognised.
+    """
+
+    __tablename__ = "episode_changes"
+    __table_args__ = (
+        UniqueConstraint("database", "cause", "began", "what", "severity", name="episode_changes_once"),
+        Index("episode_changes_by_time", "at"),
+        {"sqlite_autoincrement": True},
+    )
+
+    seq: Mapped[int] = mapped_column(SEQ, primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    database: Mapped[str] = mapped_column(String(63))
+    cause: Mapped[str] = mapped_column(String(63))
+    began: Mapped[datetime] = mapped_column(UtcTime)
+    what: Mapped[str] = mapped_column(String(16))
+    severity: Mapped[str] = mapped_column(String(8))
+    """Severity of the peak so far."""
+    episode: Mapped[str] = mapped_column(Text)
+
+
+class StoredDelivery(Base):
+    """One change for one target: waiting, sending, told or gave up, since `at`."""
+
+    __tablename__ = "deliveries"
+    __table_args__ = (Index("deliveries_by_outcome", "target", "outcome"),)
+
+    seq: Mapped[int] = mapped_column(SEQ, primary_key=True, autoincrement=False)
+    target: Mapped[str] = mapped_column(String(63), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    attempts: Mapped[int] = mapped_column(Integer)
+    outcome: Mapped[str] = mapped_column(String(8))
+
+
+# The tables of episodes, confirmations, change marks, and usual figures.
+
+
+class StoredEpisode(Base):
+    """One trouble on one database. `ended` is NULL while it is open. `verdict` is the effect of a mark on it."""
+
+    __tablename__ = "episodes"
+    __table_args__ = (Index("episodes_by_time", "began"), Index("episodes_by_end", "ended"))
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    cause: Mapped[str] = mapped_column(String(63), primary_key=True)
+    began: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    ended: Mapped[datetime | None] = mapped_column(UtcTime)
+    last_seen: Mapped[datetime] = mapped_column(UtcTime)
+    cache: Mapped[str | None] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    severity: Mapped[str] = mapped_column(String(8))
+    peak_severity: Mapped[str] = mapped_column(String(8))
+    peak_at: Mapped[datetime] = mapped_column(UtcTime)
+    peak_share: Mapped[float | None] = mapped_column(Double)
+    headline: Mapped[str] = mapped_column(Text)
+    verdict: Mapped[str | None] = mapped_column(Text)
+    prediction: Mapped[str | None] = mapped_column(Text)
+    """JSON of the result of the prediction from before that mark."""
+    verdict_kind: Mapped[str | None] = mapped_column(String(16))
+    """What `verdict` says, for programs; NULL too in rows before migration 0011, see queries/kinds.py."""
+
+
+class StoredConfirmation(Base):
+    """The result of a confirming query: `value`, NULL if it was refused, and JSON of its container and names."""
+
+    __tablename__ = "confirmations"
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    cause: Mapped[str] = mapped_column(String(63), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    sql: Mapped[str] = mapped_column(Text)
+    value: Mapped[float | None] = mapped_column(Double)
+    startup_time: Mapped[str | None] = mapped_column(String(40))
+    details: Mapped[str | None] = mapped_column(Text)
+
+
+class StoredMark(Base):
+    """Somebody changed something: when, where, and what, in their own words."""
+
+    __tablename__ = "marks"
+    __table_args__ = (Index("marks_by_time", "database", "at"),)
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    database: Mapped[str] = mapped_column(String(63))
+    at: Mapped[datetime] = mapped_column(UtcTime)
+    text: Mapped[str] = mapped_column(Text)
+    who: Mapped[str] = mapped_column(Text)
+
+
+class StoredBaseline(Base):
+    """The usual value of a metric of a database in one hour of the week (0 is Monday 00:00 UTC)."""
+
+    __tablename__ = "baselines"
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    metric: Mapped[str] = mapped_column(String(120), primary_key=True)
+    hour_of_week: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    median: Mapped[float] = mapped_column(Double)
+    low: Mapped[float] = mapped_column(Double)
+    high: Mapped[float] = mapped_column(Double)
+    n: Mapped[int] = mapped_column(Integer)
+
+
+# The tables of replicas.
+
+
+class StoredReplica(Base):
+    """A latchscope. It is alive while its session holds the lock of its id (leases.py)."""
+
+    __tablename__ = "replicas"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    url: Mapped[str | None] = mapped_column(Text)
+
+
+class StoredStatus(Base):
+    """The latest state of a database from its owner, a Standing as JSON."""
+
+    __tablename__ = "standings"
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    body: Mapped[str] = mapped_column(Text)
+
+
+class StoredRequest(Base):
+    """A request from another replica to the owner of a database; a Request as JSON."""
+
+    __tablename__ = "requests"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    database: Mapped[str] = mapped_column(String(63), index=True)
+    body: Mapped[str] = mapped_column(Text)
+    asked_at: Mapped[datetime] = mapped_column(UtcTime)
+
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITION_DAYS = {"polls": 1, "figures": 1, "figures_5m": 7, "figures_1h": 28}
@@ -180,3 +414,46 @@ class StoredFrame(Base):
     database: Mapped[str] = mapped_column(String(63), primary_key=True)
     day: Mapped[str] = mapped_column(String(10), primary_key=True)
     body: Mapped[bytes] = mapped_column()
+
+
+# The tables of figures of releases before schema 0009: a row per figure. They are read, never written.
+#
+# Retention empties the first two, `upkeep.conversion` the third.
+
+
+class OldDelta(Base):
+    """The change of one counter over one poll's interval, or the level of a gauge when it changed."""
+
+    __tablename__ = "old_deltas"
+    __table_args__ = (_CLUSTERED,)
+
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    value: Mapped[float] = mapped_column(Double)
+
+
+class OldFiveMinutes(Base):
+    """An item over five minutes: a counter's total and its highest rate per second; of a gauge the highest level, twice."""
+
+    __tablename__ = "old_five_minutes"
+    __table_args__ = (_CLUSTERED,)
+
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    total: Mapped[float] = mapped_column(Double)
+    most: Mapped[float] = mapped_column(Double)
+
+
+class OldHours(Base):
+    """The same over an hour."""
+
+    __tablename__ = "old_hours"
+    __table_args__ = (_CLUSTERED,)
+
+    database_id: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
+    item_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
+    total: Mapped[float] = mapped_column(Double)
+    most: Mapped[float] = mapped_column(Double)

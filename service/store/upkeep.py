@@ -1,29 +1,58 @@
-"""Roll-ups: five minutes from polls, hours from five minutes. A bucket is computed again as a whole, whenever it gets polls.
-
-The table `unrolled` lists the due buckets, written in the same transaction as the polls. So a crash forgets none, a
-late poll from the spool makes its bucket due again, and a second run changes nothing.
-"""
+"""Roll-ups and retention."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from time import thread_time
+from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, Engine, delete, or_, select, text, type_coerce
+from sqlalchemy import BigInteger, Connection, Engine, and_, delete, func, or_, select, text, tuple_, type_coerce
+from sqlalchemy.orm import DeclarativeBase
 
-from service.store.figures.codec import Items, Values
-from service.store.figures.rows import ROLLED, FigureColumns, RolledTier, merged_buckets, read
-from service.store.ingest.bulk import table_of, upsert
-from service.store.ingest.names import NameTables
-from service.store.ingest.partitions import Partitions
-from service.store.schema.history_tables import (
+from service.config.settings import HistorySettings
+from service.store.figures import (
+    OLD,
+    OLDEST,
+    ROLLED,
+    FigureColumns,
+    Items,
+    RolledTier,
+    Tier,
+    Values,
+    as_columns,
+    merged_buckets,
+    merged_poll,
+    once,
+    read,
+)
+from service.store.rows import NameTables, Partitions, table_of, upsert
+from service.store.tables import (
+    FiveMinuteFigures,
+    HourlyFigures,
+    OldDelta,
+    OldFiveMinutes,
+    OldHours,
     StoredBucket,
+    StoredConfirmation,
+    StoredDatabase,
+    StoredDiagnosis,
+    StoredEpisode,
+    StoredFigures,
+    StoredFrame,
+    StoredMark,
     StoredPoll,
+    StoredSnapshot,
     Unrolled,
     millis,
     moment,
 )
+
+# Roll-ups: five minutes from polls, hours from five minutes. A bucket is computed again as a whole, whenever it gets
+# polls.
+#
+# The table `unrolled` lists the due buckets, written in the same transaction as the polls. So a crash forgets none, a
+# late poll from the spool makes its bucket due again, and a second run changes nothing.
 
 FIVE_MINUTES = 300
 HOUR = 3600
@@ -233,3 +262,188 @@ def _bucket(
         "missing": f"[{','.join(missing)}]",
     }
     upsert(connection, table_of(StoredBucket), [row])
+
+
+# Moves the hours of an older release, a row per figure, into rows per view and day, a few items at a time.
+#
+# A slice is one transaction: it writes the figures and deletes the old rows. So a process killed in the middle
+# leaves all of them where they were, and the next one continues. Figures not moved yet are read in their old place.
+
+ITEMS = 20
+"""Items of a slice: of 400 days that makes 192,000 rows."""
+
+
+def convert_slice(engine: Engine, partitions: Partitions, names: NameTables) -> int:
+    """Move the next items of one database. Returns the number of rows, 0 if there is nothing left."""
+    with engine.connect() as connection:
+        slice = _next(connection)
+        times = [] if slice is None else _times(connection, *slice)
+    if slice is None:
+        return 0
+    database, items = slice
+    tier = ROLLED["1h"]
+    partitions.ensure(tier.table.__tablename__, {at - at % tier.row for at in times})
+    table = OldHours
+    these = (table.database_id == database, table.item_id.in_(items))
+    with engine.begin() as connection:
+        alone(connection, database)
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("begin immediate")
+        old = _old(connection, database, items)
+        put_rolled(connection, names, tier, database, old, over=False)
+        connection.execute(delete(table).where(*these))
+    return len(old)
+
+
+def _next(connection: Connection) -> tuple[int, list[int]] | None:
+    """The first database with old hours, and its first item. Found by the key, one step each."""
+    table = OldHours
+    database = connection.scalar(select(table.database_id).order_by(table.database_id).limit(1))
+    if database is None:
+        return None
+    items: list[int] = []
+    while len(items) < ITEMS:
+        query = select(table.item_id).where(table.database_id == database, table.item_id > (items[-1] if items else -1))
+        item = connection.scalar(query.order_by(table.item_id).limit(1))
+        if item is None:
+            break
+        items.append(item)
+    return database, items
+
+
+def _times(connection: Connection, database: int, items: list[int]) -> list[int]:
+    table = OldHours
+    query = select(type_coerce(table.at, BigInteger)).distinct()
+    return list(connection.scalars(query.where(table.database_id == database, table.item_id.in_(items))))
+
+
+def _old(connection: Connection, database: int, items: list[int]) -> FigureColumns:
+    table = OldHours
+    query = select(table.item_id, type_coerce(table.at, BigInteger), table.total, table.most)
+    rows = connection.execute(query.where(table.database_id == database, table.item_id.in_(items))).all()
+    return as_columns(rows)
+
+
+# Figures one by one, from either layout and into the newer: the form of a history file.
+
+DAY = 86_400_000
+
+
+def figure_lines(connection: Connection, tier: Tier, database: str | None) -> Iterator[list[Any]]:
+    """The figures of a tier, in the columns of older releases, some hours at once."""
+    named = select(StoredDatabase.id).order_by(StoredDatabase.id)
+    for number in connection.scalars(named if database is None else named.where(StoredDatabase.name == database)).all():
+        times = list(_bounds(connection, tier, number))
+        for begin in range(min(times) - min(times) % DAY, max(times) + DAY, DAY) if times else ():
+            found = once(read(connection, tier, number, begin, begin + DAY))
+            columns = {"database_id": [number] * len(found), "item_id": found.items.tolist(), "at": found.at.tolist()}
+            columns |= {"value": found.totals.tolist(), "total": found.totals.tolist(), "most": found.mosts.tolist()}
+            yield from map(list, zip(*(columns[c.name] for c in table_of(OLD[tier]).columns), strict=True))
+
+
+def _bounds(connection: Connection, tier: Tier, database: int) -> Iterator[int]:
+    """The first and the last time of each table with figures of a database, milliseconds."""
+    new: Any = StoredFigures if tier == "poll" else ROLLED[tier].table
+    for table in (new, OLD[tier]) if database <= OLDEST else (new,):
+        at = type_coerce(table.at, BigInteger)
+        for first, last in connection.execute(select(func.min(at), func.max(at)).where(table.database_id == database)):
+            yield from () if first is None else (first, last)
+
+
+def put_figure_lines(
+    engine: Engine, partitions: Partitions, names: NameTables, tier: Tier, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Import figures beside the existing ones."""
+    for database in sorted({row["database_id"] for row in rows}):
+        mine = [row for row in rows if row["database_id"] == database]
+        found = once(
+            as_columns(
+                [
+                    (row["item_id"], row["at"], *(row.get(n, row.get("value")) for n in ("total", "most")))
+                    for row in mine
+                ]
+            )
+        )
+        width = 1 if tier == "poll" else ROLLED[tier].row
+        table = "figures" if tier == "poll" else ROLLED[tier].table.__tablename__
+        partitions.ensure(table, set((found.at - found.at % width).tolist()))
+        with engine.begin() as connection:
+            alone(connection, database)
+            if tier == "poll":
+                _put_polls(connection, database, found)
+            else:
+                put_rolled(connection, names, ROLLED[tier], database, found, over=False)
+
+
+def _put_polls(connection: Connection, database: int, figures: FigureColumns) -> None:
+    table = StoredFigures
+    for at in np.unique(figures.at).tolist():
+        this = (table.database_id == database, table.at == moment(at))
+        body = connection.scalar(select(table.body).where(*this))
+        of_poll = figures.at == at
+        body = merged_poll(body, figures.items[of_poll], figures.totals[of_poll])
+        upsert(connection, table_of(table), [{"database_id": database, "at": moment(at), "body": body}])
+
+
+# Deletes expired rows: whole partitions on PostgreSQL, slices everywhere else, so that nothing blocks for long.
+
+SLICE = 2000
+HOUR_ROW, DAY_ROW = (timedelta(milliseconds=ROLLED[tier].row) for tier in ("5m", "1h"))
+"""A row of roll-ups goes when its last bucket is over."""
+OLD_DAYS = {"old_deltas": 1, "old_five_minutes": 7, "old_hours": 28}
+"""The days per partition of the tables of an older release."""
+
+
+def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now: datetime) -> dict[str, int]:
+    """Delete what is older than its tier keeps. Returns what was deleted, by table: rows, and partitions as rows of one."""
+    done: dict[str, int] = {}
+    for table, key, old, before in _tiers(kept_for, now):
+        name = table.__tablename__
+        if before is not None and engine.dialect.name == "postgresql":
+            count = partitions.drop_before(name, before, OLD_DAYS.get(name))
+        else:
+            count = _sliced(engine, table, key, old)
+        done[name] = done.get(name, 0) + count
+    return done
+
+
+def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[DeclarativeBase], Sequence[Any], Any, Any]]:
+    """Table, key, what is old, and the time before which its partitions may go, if it has any."""
+
+    def ago(seconds: float) -> datetime:
+        return now - timedelta(seconds=seconds)
+
+    raw, fine, coarse = ago(kept_for.polls), ago(kept_for.five_minutes), ago(kept_for.hourly)
+    long_ago, bucket, episode = ago(kept_for.episodes), StoredBucket, StoredEpisode
+    over = and_(episode.ended.is_not(None), episode.ended < long_ago)
+    # The snapshots of a day need its frame, so the frame is deleted after them.
+    first_day = min(coarse, ago(kept_for.snapshots)).astimezone(UTC).date().isoformat()
+    tiers: list[tuple[type[DeclarativeBase], Any, Any]] = [
+        (StoredSnapshot, StoredSnapshot.taken_at < ago(kept_for.snapshots), None),
+        (StoredDiagnosis, StoredDiagnosis.taken_at < ago(kept_for.diagnoses), None),
+        (StoredFigures, StoredFigures.at < raw, raw),
+        (StoredPoll, StoredPoll.at < raw, raw),
+        (FiveMinuteFigures, FiveMinuteFigures.at < fine - HOUR_ROW, fine),
+        (HourlyFigures, HourlyFigures.at < coarse - DAY_ROW, coarse),
+        (OldDelta, OldDelta.at < raw, raw),
+        (OldFiveMinutes, OldFiveMinutes.at < fine, fine),
+        (OldHours, OldHours.at < coarse, coarse),
+        (bucket, and_(bucket.width == FIVE_MINUTES, bucket.at < fine), None),
+        (bucket, and_(bucket.width == HOUR, bucket.at < coarse), None),
+        (StoredFrame, StoredFrame.day < first_day, None),
+        (episode, over, None),
+        (StoredMark, StoredMark.at < long_ago, None),
+        (StoredConfirmation, StoredConfirmation.at < long_ago, None),
+    ]
+    return [(table, list(table_of(table).primary_key), old, before) for table, old, before in tiers]
+
+
+def _sliced(engine: Engine, table: type[DeclarativeBase], key: Sequence[Any], old: Any) -> int:
+    count = 0
+    while True:
+        with engine.begin() as connection:
+            some = select(*key).where(old).limit(SLICE)
+            gone = connection.execute(delete(table_of(table)).where(tuple_(*key).in_(some))).rowcount
+        count += gone
+        if gone < SLICE:
+            return count

@@ -15,14 +15,12 @@ from prometheus_client.registry import Collector
 
 from collectors.model import Snapshot
 from rules.model import Diagnosis
+from service.background import SupervisedThread
 from service.state.board import PollRecord
-from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import IngestRecord, record_of, snapshot_of
-from service.store.ingest.spooler import PATIENCE, QueuedRecord, Spooler
-from service.store.probe import Probe
+from service.store.engine import STORE_ERRORS, Probe, brief, out_of_order
+from service.store.record import IngestRecord, record_of, snapshot_of
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS, brief, out_of_order
-from service.threads import SupervisedThread
+from service.store.spool import PATIENCE, DiskQueue, QueuedRecord, Spooler
 
 log = logging.getLogger("latchscope.store")
 

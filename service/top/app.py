@@ -1,12 +1,22 @@
-"""The cells of the terminal view's tables: figures from REST, made safe for a terminal."""
+"""The terminal view: the fleet, then one database. Requests run beside the screen, so that keys always answer."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Protocol, cast
 
 from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import Screen
+from textual.widgets import DataTable, Footer, Static, TabbedContent, TabPane
 
-from service.characters import visible
-from service.top.source import DatabaseView, Json
+from service.client import ServiceRefused
+from service.escape import visible
+from service.top.source import DatabaseView, Json, TopSource
+
+# The cells of the terminal view's tables: figures from REST, made safe for a terminal.
 
 COLOURS = {"critical": "bold red", "warning": "yellow", "notice": "cyan", "info": "green"}
 WORDS = {"critical": "CRITICAL", "warning": "WARNING", "notice": "NOTICE", "info": "fine"}
@@ -188,3 +198,296 @@ def why_empty(view: DatabaseView, part: str) -> str:
     if part == "children" and view.diagnosis.get("mechanism") == "mutex":
         return "Mutexes guard the row cache here; the chain (1) has their locations."
     return visible(str(missing or "Nothing was used in the last interval."))
+
+
+# One database in the terminal: its verdict above; below, the chain, hot children, caches, who waits, and the SQL.
+
+PARTS = ("chain", "children", "caches", "waiters", "sql")
+NAMES = ("1 Chain", "2 Hot", "3 Caches", "4 Waiters", "5 SQL")
+
+
+class TopHost(Protocol):
+    """The interface of the app for its screens."""
+
+    source: TopSource
+
+    def moment(self) -> str:
+        """The time of the figures, for a status line."""
+        ...
+
+    def action_refresh_now(self) -> None:
+        """Request what the screen shows."""
+        ...
+
+
+class DatabaseScreen(Screen[None]):
+    """One database, until Escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,backspace", "app.pop_screen", "back"),
+        *(Binding(str(place), f"part('{part}')", part, show=False) for place, part in enumerate(PARTS, 1)),
+        Binding("s,f6", "sort", "sort"),
+        Binding("c", "copy", "copy SQL"),
+        Binding("q,f10", "app.quit", "quit"),
+    ]
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.database = name
+        self.view: DatabaseView | None = None
+        self.orders = {"children": next(iter(CHILD_ORDERS)), "caches": next(iter(CACHE_ORDERS))}
+
+    @property
+    def host(self) -> TopHost:
+        """The app."""
+        return cast("TopHost", self.app)
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="status")
+        yield Static(id="sentence")
+        with TabbedContent(initial="chain"):
+            for part, name in zip(PARTS, NAMES, strict=True):
+                with TabPane(name, id=part):
+                    if part in ("chain", "sql"):
+                        with VerticalScroll(classes="chain"):
+                            yield Static(id=f"{part}-text")
+                    else:
+                        yield Static(id=f"{part}-why", classes="why")
+                        yield DataTable(id=f"{part}-rows", cursor_type="row", zebra_stripes=True)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        for part, columns in (("children", CHILDREN), ("caches", CACHES), ("waiters", WAITERS)):
+            self.query_one(f"#{part}-rows", DataTable).add_columns(*columns)
+
+    def on_screen_resume(self) -> None:
+        self.host.action_refresh_now()
+
+    @work(thread=True, exclusive=True)
+    def refresh_figures(self) -> None:
+        """Read the database, in a separate thread."""
+        try:
+            found = self.host.source.database(self.database)
+        except ServiceRefused as error:
+            self.app.call_from_thread(self.show_trouble, str(error))
+        else:
+            self.app.call_from_thread(self.show, found)
+
+    def show_trouble(self, why: str) -> None:
+        """Show the error. The last known figures stay."""
+        if not self.is_attached:  # the answer came after the user left the screen
+            return
+        self.query_one("#status", Static).update(Text(visible(why), style="bold red"))
+
+    def show(self, view: DatabaseView) -> None:
+        """Put the figures on the screen."""
+        if not self.is_attached:
+            return
+        self.view = view
+        basis = view.diagnosis.get("basis") or {}
+        over = f"over {basis['seconds']:.0f} s" if basis.get("seconds") else "no interval yet"
+        release = f"{view.state.get('release') or 'release unknown'}, {view.diagnosis.get('mechanism') or 'mechanism unknown'}"
+        status = f"{self.database}  {release}  {over}  {self.host.moment()}"
+        self.query_one("#status", Static).update(Text(visible(status)))
+        self.query_one("#sentence", Static).update(sentence(view))
+        self.query_one("#chain-text", Static).update(chain(view))
+        sql = sql_of(view)
+        told_sql = visible(
+            f"{sql}\n\nc copies it. Run it as a user with the rights; it counts, and changes nothing.", keep="\n"
+        )
+        self.query_one("#sql-text", Static).update(Text(told_sql if sql else "No finding here has a confirming query."))
+        self._fill("children", child_rows(view, self.orders["children"]))
+        self._fill("caches", cache_rows(view, self.orders["caches"]))
+        self._fill("waiters", waiter_rows(view))
+
+    def _fill(self, part: str, found: list[list[Text]]) -> None:
+        """The rows of a table, with the cursor where it was, or why there are none."""
+        table: DataTable[Any] = self.query_one(f"#{part}-rows", DataTable)
+        at = table.cursor_row
+        table.clear()
+        for cells in found:
+            table.add_row(*cells)
+        table.move_cursor(row=min(at, max(0, len(found) - 1)))
+        table.display = bool(found)
+        order = f"by {self.orders[part]}; s sorts by the next" if part in self.orders else "hanging sessions first"
+        assert self.view is not None
+        self.query_one(f"#{part}-why", Static).update(Text(order if found else why_empty(self.view, part)))
+
+    def action_part(self, part: str) -> None:
+        """Show one of the five parts."""
+        tabs = self.query_one(TabbedContent)
+        tabs.active = part
+        where = self.query_one("#chain-text" if part == "chain" else "#sql-text" if part == "sql" else f"#{part}-rows")
+        (where if where.can_focus else tabs).focus()
+
+    def action_sort(self) -> None:
+        """The visible table, sorted by the next order."""
+        part = str(self.query_one(TabbedContent).active)
+        if part in self.orders and self.view is not None:
+            orders = list(CHILD_ORDERS if part == "children" else CACHE_ORDERS)
+            self.orders[part] = orders[(orders.index(self.orders[part]) + 1) % len(orders)]
+            self.show(self.view)
+
+    def action_copy(self) -> None:
+        """Copy the SQL to the clipboard, if the terminal allows it. Part 5 has it in any case."""
+        sql = sql_of(self.view) if self.view is not None else None
+        if sql is None:
+            self.notify("no finding here has a confirming query", timeout=3)
+            return
+        self.app.copy_to_clipboard(sql)
+        self.notify("copied; if the terminal does not allow it, see 5", timeout=3)
+
+
+INTERVAL = 2.0
+
+
+class FleetScreen(Screen[None]):
+    """Every database, the worst first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "open", priority=True),
+        Binding("s,f6", "sort", "sort"),
+        Binding("q,f10", "app.quit", "quit"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.order = next(iter(FLEET_ORDERS))
+        self._databases: list[Json] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="status")
+        yield DataTable(id="fleet", cursor_type="row", zebra_stripes=True)
+        yield Static(id="verdict")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one(DataTable).add_columns(*FLEET)
+
+    def on_screen_resume(self) -> None:
+        cast("TopApp", self.app).action_refresh_now()
+
+    @work(thread=True, exclusive=True)
+    def refresh_figures(self) -> None:
+        """Read the fleet, in a separate thread."""
+        top = cast("TopApp", self.app)
+        try:
+            found = top.source.fleet()
+        except ServiceRefused as error:
+            top.call_from_thread(self.show_trouble, str(error))
+        else:
+            top.call_from_thread(self.show, found)
+
+    def show_trouble(self, why: str) -> None:
+        """Show the error. The last known figures stay."""
+        if not self.is_attached:  # the answer came after the user left the screen
+            return
+        self.query_one("#status", Static).update(Text(visible(why), style="bold red"))
+
+    def show(self, databases: list[Json]) -> None:
+        """Fill the table, with the cursor on the database it was on."""
+        if not self.is_attached:
+            return
+        top = cast("TopApp", self.app)
+        self._databases = databases
+        table = self.query_one(DataTable)
+        chosen = self._chosen()
+        table.clear()
+        rows = fleet_rows(databases, self.order)
+        for name, cells in rows:
+            table.add_row(*cells, key=name)
+        names = [name for name, _ in rows]
+        if chosen in names:
+            table.move_cursor(row=names.index(chosen))
+        bad = sum(fleet_rank(row) < 3 for row in databases)
+        silent = sum(fleet_rank(row) == 3 for row in databases)
+        status = f"{top.source.where}: {len(databases)} databases, {bad} in trouble, {silent} no data"
+        self.query_one("#status", Static).update(Text(f"{visible(status)}  {top.moment()}  by {self.order}"))
+        self.on_data_table_row_highlighted()
+
+    def on_data_table_row_highlighted(self) -> None:
+        """Below the table, the whole verdict of the database under the cursor."""
+        chosen = self._chosen()
+        found = [row for row in self._databases if row["name"] == chosen]
+        self.query_one("#verdict", Static).update(verdict(found[0]) if found else "")
+
+    def _chosen(self) -> str | None:
+        table = self.query_one(DataTable)
+        if not table.row_count:
+            return None
+        return str(table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value)
+
+    def action_open(self) -> None:
+        """Show the database under the cursor."""
+        if (name := self._chosen()) is not None:
+            self.app.push_screen(DatabaseScreen(name))
+
+    def action_sort(self) -> None:
+        """Sort by the next order."""
+        orders = list(FLEET_ORDERS)
+        self.order = orders[(orders.index(self.order) + 1) % len(orders)]
+        self.show(self._databases)
+
+
+class TopApp(App[None]):
+    """The application of `latchscope top`."""
+
+    TITLE = "latchscope top"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #status { height: 1; background: $panel; }
+    #sentence { height: auto; max-height: 4; padding: 0 1; }
+    #verdict { height: auto; max-height: 5; padding: 0 1; background: $panel; }
+    DataTable { height: 1fr; overflow-x: hidden; }
+    TabbedContent { height: 1fr; }
+    TabPane { padding: 0; }
+    .chain { height: 1fr; padding: 0 1; }
+    .why { padding: 0 1; height: auto; color: $text-muted; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p,space", "pause", "pause"),
+        Binding("r,f5", "refresh_now", "refresh"),
+        Binding("plus", "slower", "slower", show=False),
+        Binding("minus", "faster", "faster", show=False),
+    ]
+
+    def __init__(self, source: TopSource, interval: float = INTERVAL) -> None:
+        """`interval`: seconds between two looks."""
+        super().__init__()
+        self.source = source
+        self.interval = interval
+        self.paused = False
+        self._due = time.monotonic() + interval
+
+    def on_mount(self) -> None:
+        self.push_screen(FleetScreen())
+        self.set_interval(0.2, self._tick)
+
+    def moment(self) -> str:
+        """The time of the figures, for a status line."""
+        return f"{time.strftime('%H:%M:%S')}{'  PAUSED' if self.paused else f'  every {self.interval:g} s'}"
+
+    def _tick(self) -> None:
+        if not self.paused and time.monotonic() >= self._due:
+            self.action_refresh_now()
+
+    def action_refresh_now(self) -> None:
+        """Refresh now, even while paused."""
+        self._due = time.monotonic() + self.interval
+        if isinstance(self.screen, FleetScreen | DatabaseScreen):
+            self.screen.refresh_figures()
+
+    def action_pause(self) -> None:
+        """Pause, or continue."""
+        self.paused = not self.paused
+        self.action_refresh_now()
+
+    def action_slower(self) -> None:
+        """Refresh half as often, at least once a minute."""
+        self.interval = min(60.0, self.interval * 2)
+        self.action_refresh_now()
+
+    def action_faster(self) -> None:
+        """Refresh twice as often, at most once a second."""
+        self.interval = max(1.0, self.interval / 2)
+        self.action_refresh_now()

@@ -16,7 +16,7 @@ from service.fleet.build import build_fleet
 from service.state.board import Board, MonitoredDatabase
 from service.store.build import build_store
 from service.watch.connect import Connector
-from service.web import fleet_rows, presenters
+from service.web import presenters
 
 Json = dict[str, Any]
 STOP_SECONDS = 1.0
@@ -83,7 +83,7 @@ class PolledDirectly:
         self._fleet.coordinator.start()
 
     def fleet(self) -> list[Json]:
-        return [_json(fleet_rows.database_out(database)) for database in self._board]
+        return [_json(presenters.database_out(database)) for database in self._board]
 
     def database(self, name: str) -> DatabaseView:
         """Its current state. Raises ServiceRefused if there is no such database."""
@@ -91,7 +91,7 @@ class PolledDirectly:
         if watched is None:
             raise ServiceRefused(f"no database named {name}")
         parts: tuple[Callable[[MonitoredDatabase], BaseModel], ...] = (
-            fleet_rows.database_out,
+            presenters.database_out,
             presenters.diagnosis_of,
             presenters.latches_out,
             presenters.caches_out,

@@ -13,11 +13,10 @@ from collectors.model import ROW_CACHE_LATCH
 from collectors.ondemand.holders import HolderProfile, profile
 from collectors.poll import Connection
 from rules.cause import Cause
-from service.state import confirmations
+from service.state import episodes
 from service.state.board import MonitoredDatabase
-from service.state.confirmations import ConfirmationRefused, Confirmed
-from service.state.leases import Leases, LeasesLost
-from service.state.status import OwnerRequest
+from service.state.episodes import ConfirmationRefused, Confirmed
+from service.state.replicas import Leases, LeasesLost, OwnerRequest
 from service.watch.connect import ConnectionOpener, open_session, refuse_without_login
 from service.watch.worker import Worker
 
@@ -65,7 +64,7 @@ class OperatorActions:
         started, release = (snapshot.startup_time, snapshot.release) if snapshot else (None, None)
         try:
             with self._session(watched) as connection:
-                result = confirmations.run(cause, connection, started, release, names=names)
+                result = episodes.run(cause, connection, started, release, names=names)
         except ConfirmationRefused as refusal:
             self._counts(watched, refusal.result)
             raise

@@ -18,7 +18,7 @@ from rules.engine import Examination, cannot_tell
 from rules.model import Diagnosis, verdict_of
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, PollRecord, Published
-from service.state.leases import LeasesLost
+from service.state.replicas import LeasesLost
 
 WEIGH_EVERY = timedelta(minutes=5)
 """A poll is diagnosed in short while the verdict stays the same, and in full this often, for the store."""

@@ -1,29 +1,224 @@
 """When to poll: one worker per database, each with its own session, so that none waits for another."""
 
 import logging
+import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from zlib import crc32
 
-from collectors.errors import CredentialError, SessionError, SessionKept, StatementError
-from collectors.model import number
+from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StartingError, StatementError
+from collectors.model import Cost, Missing, Reading, Rows, Snapshot, number
+from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, Grouping
 from rules.cause import catalogue
-from rules.model import Severity
-from service.config.audit import Audit
-from service.state import confirmations
+from rules.model import Diagnosis, Severity
+from rules.waits import HANGING_SECONDS
+from service.config.logs import Audit
+from service.state import episodes
 from service.state.board import Failure, MonitoredDatabase, Published
-from service.state.leases import LeasesLost
 from service.state.login_gate import LoginStopped
-from service.watch.backoff import after_failure, felt, interval_after, nearest, next_poll
-from service.watch.blocker_look import BlockerLook
+from service.state.replicas import LeasesLost
 from service.watch.connect import ConnectionOpener, open_session
 from service.watch.pipeline import PollKeeper, run_poll
 from service.watch.scheduler import PollScheduler
 
+# When to try again: by the class of the error, and less often if polls are expensive.
+
+LONGEST_PAUSE = 60.0
+STARTING_PAUSE = 3.0
+SOON = 40
+"""Attempts at the starting pause, about two minutes. Then the pauses grow, because a database may be gone for good."""
+SLOWEST_INTERVAL = 600.0
+FARTHEST_SECONDS = 0.25
+"""No database is farther away than this. A statement that never takes less is slow itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What follows a failure: its kind, and seconds to wait. None if only an operator or a new password helps."""
+
+    kind: str
+    pause: float | None
+
+
+def after_failure(error: Exception, in_a_row: int, jitter: Callable[[float, float], float] = random.uniform) -> Retry:
+    """The pause for an error that is the `in_a_row`-th of its series (from 1)."""
+    if isinstance(error, CredentialError):
+        return Retry("credential", None)
+    if isinstance(error, StartingError):
+        return Retry("starting", min(LONGEST_PAUSE, STARTING_PAUSE * max(1.0, in_a_row / SOON)) * jitter(0.7, 1.3))
+    if isinstance(error, SetupError):
+        return Retry("setup", LONGEST_PAUSE)
+    kind = "network" if isinstance(error, SessionError) else "bug"
+    return Retry(kind, min(LONGEST_PAUSE, 2.0 ** min(in_a_row, 10)) * jitter(0.8, 1.0))
+
+
+def interval_after(recent: Sequence[float], interval: float, budget: float) -> float:
+    """Seconds until the next poll: the interval, or longer if the last two both took more than the budgeted share.
+
+    One expensive poll may be our own doing: the first of a session, or fifty logins at one moment.
+    """
+    dear = min(recent[-2:]) if len(recent) > 1 else 0.0
+    return max(interval, min(dear / budget, SLOWEST_INTERVAL))
+
+
+def nearest(costs: Iterable[Cost], known: float = FARTHEST_SECONDS) -> float:
+    """Seconds of a round trip to the database at most: the fastest statement, or `known` if that is less."""
+    return min([known, *(cost.seconds / cost.round_trips for cost in costs if cost.round_trips)])
+
+
+def felt(costs: Iterable[Cost], round_trip: float) -> float:
+    """Seconds that the database worked on statements: their duration without the network.
+
+    A distant database does no extra work, and the wait for our own turn is not in any cost.
+    """
+    return sum(max(0.0, cost.seconds - cost.round_trips * round_trip) for cost in costs)
+
+
+def turn_of(name: str, earliest: float, interval: float) -> float:
+    """The first moment from `earliest` on that belongs to this database, so that a fleet is not polled all at once."""
+    return earliest + (crc32(name.encode()) / 2**32 * interval - earliest) % interval
+
+
+def next_turn(name: str, now: float, pause: float) -> tuple[float, bool]:
+    """When to poll next, and whether that is the database's own moment. Never sooner than the pause, never much later.
+
+    A database moves to its own moment over a few polls, so a start or a takeover leaves no gap of two intervals.
+    """
+    turn, latest = turn_of(name, now + pause, pause), now + 1.25 * pause
+    return (turn, True) if turn <= latest else (latest, False)
+
+
+def next_poll(name: str, due: float, now: float, pause: float, in_turn: bool) -> tuple[float, bool]:
+    """When to poll next after a poll with this due time that ended now, and whether that is the database's own moment.
+
+    A late poll is not followed at once by the next. Where we have too much to do that holds for all alike, wherever their
+    own moments are, so that all wait equally long.
+    """
+    planned, soonest = due + pause, now + pause / 2
+    if planned < soonest:
+        return soonest, False
+    return (planned, True) if in_turn else next_turn(name, now, pause)
+
+
+# When to look for blockers: once per hang, at most once a minute. Every look is in the audit log.
+#
+# The looks run once when a session begins, and again after an hour, so that a hang does not meet them unparsed.
+
 log = logging.getLogger("latchscope.loop")
+
+PAUSE_SECONDS = 60.0
+CALLER = "latchscope"
+ACTION = "look for blockers"
+
+
+class BlockerLook:
+    """The blockers of one database, kept while it hangs."""
+
+    def __init__(self, audit: Audit, enabled: bool = True, *, wait_chains: bool = False) -> None:
+        """`wait_chains`: whether Oracle's own analysis of the hang is read too."""
+        self._audit = audit
+        self._enabled = enabled
+        self._wait_chains = wait_chains
+        self._found: Mapping[str, Reading] | None = None
+        self._looked_at: float | None = None
+        self._cold: Mapping[str, Missing] = {}
+        self._warmed: Connection | None = None
+        self._warmed_at = 0.0
+
+    @property
+    def found(self) -> Mapping[str, Reading] | None:
+        """The result of this hang's look, else the looks that are cold. None without either."""
+        if self._found is None and self._cold:
+            return {**not_looked(), **self._cold}
+        return self._found
+
+    def warm(self, snapshot: Snapshot, connection: Connection, now: float | None = None) -> None:
+        """Run the looks once on this session, and again after an hour, if no session hangs. Raises SessionError.
+
+        Not while it is unknown who waits: then the looks may not be read either.
+        """
+        now = time.monotonic() if now is None else now
+        fresh = connection is self._warmed and now - self._warmed_at < AGAIN_SECONDS
+        if not self._enabled or fresh or _may_hang(snapshot):
+            return
+        self._warmed, self._warmed_at = connection, now
+        self._cold = warm_up(connection, snapshot, wait_chains=self._wait_chains)
+        for view, reading in self._cold.items():
+            log.warning("%s: %s: %s", snapshot.database, view, reading.why)
+
+    def after(
+        self, diagnosis: Diagnosis, connection: Connection, now: float | None = None, *, instance: float | None = None
+    ) -> None:
+        """Look, if sessions hang and there was no look yet. Raises SessionError.
+
+        A look that found nothing is repeated after a minute, while the hang lasts. `now`: time.monotonic(); `instance`:
+        number of the polled instance, without which no other instance is read.
+        """
+        if not any(group.hanging and group.event != "latch free" for group in diagnosis.waiting):
+            self._found = None
+            return
+        now = time.monotonic() if now is None else now
+        early = self._looked_at is not None and now - self._looked_at < PAUSE_SECONDS
+        held = None if self._found is None else self._found[VIEW]
+        if not self._enabled or early or _known(held, diagnosis):
+            return
+        self._looked_at = now
+        try:
+            self._found = look_for_blockers(
+                connection,
+                diagnosis.release,
+                _elsewhere(diagnosis, instance),
+                cold=connection is not self._warmed,
+                wait_chains=self._wait_chains,
+            )
+        except SessionError as error:
+            lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
+            self._found = {VIEW: lost}
+            self._audit.record(CALLER, ACTION, diagnosis.database, lost.why)
+            raise
+        self._audit.record(CALLER, ACTION, diagnosis.database, _outcome(self._found[VIEW]))
+
+
+def _may_hang(snapshot: Snapshot) -> bool:
+    """Whether a session hangs on the row cache at this poll, or nobody knows."""
+    waiting = snapshot.read("waiting_sessions")
+    if isinstance(waiting, Missing):
+        return True
+    waits = (number(row.get("wait_time_micro")) for row in waiting.rows if row.get("event") != "latch free")
+    return any(wait is None or wait >= HANGING_SECONDS * 1e6 for wait in waits)
+
+
+def _outcome(held: Reading) -> str:
+    found = held.why if isinstance(held, Missing) else f"holders found: {len(held.rows)}"
+    return "; ".join((found, *held.notes)) if isinstance(held, Rows) else found
+
+
+def _elsewhere(diagnosis: Diagnosis, instance: float | None) -> list[tuple[int, int]]:
+    """Instance and SID of the blockers on other instances with an unknown serial number."""
+    named = diagnosis.blockers.blockers if diagnosis.blockers else ()
+    return [
+        (blocker.instance, blocker.sid)
+        for blocker in named
+        if instance is not None
+        and blocker.serial is None
+        and blocker.sid is not None
+        and blocker.instance not in (None, int(instance))
+    ]
+
+
+def _known(held: Reading | None, diagnosis: Diagnosis) -> bool:
+    """Whether another look would bring nothing: the known holder still holds, or the view may not be read."""
+    if isinstance(held, Missing):
+        return held.kind in ("refused", "not_asked")
+    chains = diagnosis.blockers.chains if diagnosis.blockers else ()
+    ends = [chain.end for chain in chains[:1] if not chain.disagreements]
+    return held is not None and any(end is not None and end.serial is not None for end in ends)
+
 
 LATE_SECONDS = 1.0
 """A poll that starts this much after its time is late. Then the reported interval is the real one."""
@@ -199,10 +394,10 @@ class Worker:
                 continue
             try:
                 started, release = published.snapshot.startup_time, published.snapshot.release
-                self.watched.confirmed[cause.id] = confirmations.run(cause, self._connection, started, release)
+                self.watched.confirmed[cause.id] = episodes.run(cause, self._connection, started, release)
             except (StatementError, SessionError) as error:
                 log.warning("%s: %s was not confirmed: %s", self.watched.name, cause.id, error)
-                if isinstance(error, confirmations.ConfirmationRefused):
+                if isinstance(error, episodes.ConfirmationRefused):
                     self.watched.confirmed[cause.id] = error.result
                 if isinstance(error, SessionError):
                     self._drop_unless_kept(error)

@@ -6,47 +6,35 @@ from functools import partial
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
-from service.cells.overview import CellsView
-from service.config.audit import Audit
+from service.cells import CellsView
+from service.config.logs import Audit
 from service.config.settings import Settings
 from service.intake.uploads import Uploads
 from service.notify.feed import EpisodeFeed
-from service.state.board import Board
-from service.state.readiness import Readiness
+from service.state.board import Board, Readiness
 from service.store.build import Store
 from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web.access import Access, read_tokens
 from service.web.admission import Admission
-from service.web.api import problems
-from service.web.api.actions import actions_api
-from service.web.api.compare import compare_api
-from service.web.api.databases import api
-from service.web.api.episodes import episodes_api
-from service.web.api.fleet import fleet_api
-from service.web.api.history import history_api
-from service.web.api.http import AnswersHead
-from service.web.api.marks import marks_api
-from service.web.api.monitoring import monitoring
+from service.web.api import common
+from service.web.api.databases import actions_api, api, fleet_api
+from service.web.api.history import compare_api, episodes_api, history_api, marks_api
+from service.web.api.live import monitoring, streams
 from service.web.api.reports import reports_api
-from service.web.api.stream import streams
 from service.web.api.whatif import whatif_api
-from service.web.pages.api_page import api_pages
+from service.web.http import AnswersHead
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
-from service.web.pages.database import pages, static
-from service.web.pages.documentation import Documentation
-from service.web.pages.errors import error_pages
+from service.web.pages.database import marks_pages, operate_pages, pages, static
+from service.web.pages.docs import Documentation, api_pages
 from service.web.pages.export import export_pages
 from service.web.pages.fleet import fleet_pages
 from service.web.pages.history import history_pages
-from service.web.pages.marks import marks_pages
-from service.web.pages.operate import operate_pages
-from service.web.pages.problems import problems_pages
+from service.web.pages.layout import error_pages, problems_pages, sign_in_pages
 from service.web.pages.reports import reports_pages
-from service.web.pages.sign_in import sign_in_pages
 from service.web.pages.whatif import whatif_pages
-from service.web.patience import AnswersInTime
+from service.web.server import AnswersInTime
 
 
 def build_web(
@@ -100,11 +88,11 @@ def build_web(
     _admitting(app, access, repository, error_pages(board))
 
 
-def _admitting(app: FastAPI, access: Access, repository: Repository, as_page: problems.ErrorPage) -> None:
+def _admitting(app: FastAPI, access: Access, repository: Repository, as_page: common.ErrorPage) -> None:
     """Admit requests by their head, let none wait long for a store that hangs, answer HEAD, and answer errors."""
-    problems.install(app, as_page)
+    common.install(app, as_page)
     # The last one added is the first that a request meets.
-    away, refused = partial(problems.store_away, as_page), partial(problems.error_answer, as_page)
+    away, refused = partial(common.store_away, as_page), partial(common.error_answer, as_page)
     app.add_middleware(AnswersInTime, reachable=repository.reachable, refused=away)
     app.add_middleware(Admission, access=access, routes=app.router.routes, refused=refused)
     app.add_middleware(AnswersHead)

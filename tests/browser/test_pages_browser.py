@@ -15,7 +15,7 @@ import pytest
 
 from collectors.demo.scenarios import scenarios
 from service.intake.inputs import diagnose_all
-from service.web.pages.html_report import as_html
+from service.web.pages.export import as_html
 from tests.browser.conftest import WIDE, NewPage, expect
 from tests.oracle_standin.deadline import HANGS
 from tests.paths import REPORTS

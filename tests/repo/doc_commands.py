@@ -14,25 +14,25 @@ PAGES = (
 )
 COMMAND = re.compile(r"^\s*(?:\$ )?(?:[A-Z_]+=\S+ +)*(\S*latchscope|make|curl) (.*)$")
 NOT_RUN: Mapping[str, str] = {
-    "make demo": "serves until it is ended; tests/service/cli/test_serving.py serves",
+    "make demo": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "make test": "it is what runs this test",
     "latchscope capture": "needs a database; tests/service/cli/test_main.py captures a scripted one",
-    "latchscope check": "needs a database; tests/service/cli/test_preflight.py checks a scripted one",
+    "latchscope check": "needs a database; tests/service/cli/test_check.py checks a scripted one",
     "latchscope compare": "needs a store with a mark; tests/service/cli/test_compare.py has one",
     "latchscope config validate": "reads a latchscope.yaml of yours; tests/service/cli/test_config.py writes some",
-    "latchscope demo": "serves until it is ended; tests/service/cli/test_serving.py serves",
+    "latchscope demo": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "latchscope diagnose erp1.json": "reads a file that an earlier command writes",
     "latchscope diagnose latchscope_erp1_20260301_120000.txt": "reads what the script spools on a server",
-    "latchscope init": "asks in a terminal; tests/service/cli/test_init.py answers",
+    "latchscope init": "asks in a terminal; tests/service/cli/test_config.py answers",
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
     "latchscope mcp": "serves until it is ended; tests/service/cli/test_mcp.py starts it",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
-    "latchscope serve": "serves until it is ended; tests/service/cli/test_serving.py serves",
+    "latchscope serve": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "latchscope store check": "needs a store; tests/service/cli/test_store.py has one",
     "latchscope study": "reads a table of yours; tests/service/cli/test_study.py has some",
     "latchscope top": "shows until it is ended; tests/service/cli/test_top.py starts it",
     "latchscope whatif erp1": "needs a store; tests/service/cli/test_whatif.py has one",
-    "curl -sN": "streams until it is ended; tests/service/web/api/test_stream.py reads it",
+    "curl -sN": "streams until it is ended; tests/service/web/api/test_live.py reads it",
     "curl -H Authorization: Bearer $token": "needs the token that the lines above it make; tests/service/web has tokens",
 }
 """Beginning of a command → why no test runs it as printed."""

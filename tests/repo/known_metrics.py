@@ -4,8 +4,7 @@ from functools import cache
 from tempfile import TemporaryDirectory
 
 from service.app import create_app
-from service.config.settings import Settings
-from service.config.webhooks import WebhookSettings
+from service.config.settings import Settings, WebhookSettings
 from service.metrics.families import FAMILIES
 
 

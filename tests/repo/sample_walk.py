@@ -154,7 +154,7 @@ def _stored(store: Path) -> int:
         if "figures" not in tables:
             found = connection.execute("select count(*) from deltas where value = ?", (float(CHANGE),))
             return int(found.fetchone()[0])
-        unpack = importlib.import_module("service.store.figures.codec").unpack
+        unpack = importlib.import_module("service.store.figures").unpack
         return sum(CHANGE in unpack(body)[1] for (body,) in connection.execute("select body from figures"))
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from rules.cause import LOADER
-from service.config.sources import read
+from service.config.load import read
 from tests.repo.manifests import refused
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from collectors.demo.scenarios import scenarios
-from service.config.sources import read
+from service.config.load import read
 from service.web.access import read_tokens
 from tests.ports import free_port
 from tests.repo.compose import COMPOSE, HOME, ROOT, SECRETS, SERVICES, mounts, sources

@@ -18,14 +18,14 @@ from collectors.registry import collectors
 from docs import build
 from rules.engine import diagnose
 from service.cli.main import LatchscopeGroup
-from service.config import sources
+from service.config import load as load_
 from service.config.settings import Settings
 from service.intake.inputs import diagnose_all
-from service.notify import http
-from service.notify.http import signature
-from service.render.diagnosis import as_text
+from service.notify import delivery
+from service.notify.delivery import signature
+from service.render.text import as_text
 from service.state.episodes import OF_ONE_POLL, Episode
-from service.store.queries.episode_log import LoggedChange
+from service.store.episodes import LoggedChange
 from tests.paths import INCIDENT
 from tests.service.stage import Stage
 
@@ -113,7 +113,7 @@ def test_settings_all_say_what_they_are_and_why() -> None:
 
 def configured(text: str, path: Path) -> Settings:
     path.write_text(text, encoding="utf-8")
-    return sources.read(path)
+    return load_.read(path)
 
 
 def test_complete_configuration_equals_the_defaults(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_webhook_body_example_has_the_members_of_the_real_one() -> None:
     (shown,) = (json.loads(text) for text in fenced("docs/configuration.md", "json"))
     assert set(shown["episode"]) == {field.name for field in fields(Episode)} - OF_ONE_POLL
     change = LoggedChange(17, datetime.now(UTC), "erp1", "begin", shown["episode"])
-    assert set(shown) == set(http.document(change, "https://latchscope.example.com"))
+    assert set(shown) == set(delivery.document(change, "https://latchscope.example.com"))
 
 
 # metrics.md

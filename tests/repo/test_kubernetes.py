@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from rules.cause import LOADER
-from service.config.sources import read
+from service.config.load import read
 from tests.each import each
 from tests.repo.manifests import refused
 from tests.repo.processes import need

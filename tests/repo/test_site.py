@@ -17,9 +17,8 @@ from mkdocs.exceptions import Abort
 from mkdocs.structure.files import Files
 
 from docs.site import BROUGHT, linked, on_files
-from service.web.pages.documentation import Documentation
-from service.web.pages.layout import GUIDES
-from service.web.pages.problems import problems_pages
+from service.web.pages.docs import Documentation
+from service.web.pages.layout import GUIDES, problems_pages
 from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
+from service.background import PeriodicJob
 from service.config.settings import DatabaseSettings
-from service.periodic import PeriodicJob
+from service.fleet.build import resume
 from service.state.board import Board, MonitoredDatabase
-from service.store.ingest.disk_queue import DiskQueue
-from service.store.maintenance import Maintenance
+from service.store.build import Maintenance
 from service.store.repository import Repository
+from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from service.watch.pipeline import run_poll
-from service.watch.resume import resume
 
 NAMES = ("undo-storm", "parse-storm")
 

@@ -15,8 +15,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from service.cells import promql
-from service.cells.engine import Engine, EngineSample
+from service import cells as cells_
+from service.cells import Engine, EngineSample
 
 RULES = Path(__file__).parents[3] / "dashboards" / "prometheus" / "cells.yml"
 PROGRAMS = ("prometheus", "victoria-metrics")
@@ -27,7 +27,7 @@ class WithoutRules(Engine):
     """An engine without the rules."""
 
     def instant(self, query: str, deadline: float) -> list[EngineSample]:
-        return [] if query == promql.RECORDED else super().instant(query, deadline)
+        return [] if query == cells_.RECORDED else super().instant(query, deadline)
 
 
 @contextmanager

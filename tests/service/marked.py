@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from service.store.queries.marks import Mark
+from service.store.episodes import Mark
 from service.store.repository import Repository
 from tests.service.stage import BEGAN, Kept, Stage
 

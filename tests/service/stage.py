@@ -17,11 +17,10 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.app import create_app
-from service.config.groups import SpoolSettings
-from service.config.settings import DatabaseSettings, HistorySettings, Settings
+from service.config.settings import DatabaseSettings, HistorySettings, Settings, SpoolSettings
 from service.state.board import Board, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
-from service.store.ingest.record import IngestRecord, record_of
+from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
 
@@ -105,9 +104,9 @@ class Stage:
         self._pasts: dict[str, tuple[Past, Published | None, Episodes]] = {}
         clock = SimpleNamespace(monotonic=lambda: 1000.0 + self.at, time=lambda: BEGAN.timestamp() + self.at)
         monkeypatch.setattr("service.state.board.time", clock)
-        monkeypatch.setattr("service.state.confirmations.time", clock)
+        monkeypatch.setattr("service.state.episodes.time", clock)
         monkeypatch.setattr("service.watch.pipeline.time", clock)
-        monkeypatch.setattr("service.web.fleet_rows.time", clock)
+        monkeypatch.setattr("service.web.presenters.time", clock)
         self.board = Board([])
         self.watch(*(DatabaseSettings(name=name, dsn=f"demo:{name}") for name in scenarios()))
 

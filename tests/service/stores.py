@@ -21,8 +21,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from service.store.schema.engine import make_engine
-from service.store.schema.migrate import upgrade
+from service.store.engine import make_engine, upgrade
 
 ENGINES = ("sqlite", "postgresql")
 TEMPLATE = "latchscope_template"

@@ -12,7 +12,7 @@ import httpx
 import pytest
 import uvicorn
 
-from service.assistants.data import MOST_CHARACTERS, NOTICE
+from service.assistants import MOST_CHARACTERS, NOTICE
 from service.client import ServiceClient, ServiceRefused
 from service.web.server import guarded
 from tests.ports import free_port
@@ -58,9 +58,9 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def assistant_server(*arguments: Any) -> Any:
     """The protocol's library is loaded when a test begins: every worker collects this file, one of them runs it."""
-    from service.assistants import server
+    from service import assistants
 
-    return server.assistant_server(*arguments)
+    return assistants.assistant_server(*arguments)
 
 
 def connected(server: Any) -> "Client":
@@ -196,7 +196,7 @@ def test_http_lets_in_whom_the_service_lets_in() -> None:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    from service.assistants.http import http_app
+    from service.assistants import http_app
 
     with service() as url:
 

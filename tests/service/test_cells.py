@@ -12,13 +12,12 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from service import cells
 from service.app import create_app
-from service.cells import promql
-from service.cells.engine import Engine, EngineAway
-from service.cells.overview import FleetOverview, overview
+from service.cells import Engine, EngineAway, FleetOverview, overview
 from service.config.settings import DatabaseSettings, FleetSettings, Settings
 from tests.each import each
-from tests.service.cells.engines import PROGRAMS, RULES, Answer, WithoutRules, engine, serving
+from tests.service.engines import PROGRAMS, RULES, Answer, WithoutRules, engine, serving
 
 FINDING = 'latchscope_finding{{db="{}",cause="{}",cache="",severity="{}"}} 1\n'
 EAST = (
@@ -86,7 +85,7 @@ def test_rules_give_the_same_view_as_all_series_read(asked: Asked) -> None:
 def test_shipped_rules_are_the_expressions_that_are_asked_without_them() -> None:
     (group,) = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
     shipped = {(rule["record"], rule.get("labels", {}).get("why", "")): rule["expr"] for rule in group["rules"]}
-    assert list(shipped.items()) == list(promql.RULES.items()), "the time is counted last"
+    assert list(shipped.items()) == list(cells.RULES.items()), "the time is counted last"
 
 
 def test_worst_databases_of_all_cells_come_first(found: FleetOverview) -> None:

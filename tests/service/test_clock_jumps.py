@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.store.check import problems
+from service.store.admin import problems
 from service.store.repository import Repository
 from tests.service.noting import NOTED
 from tests.service.running import ASK, serve

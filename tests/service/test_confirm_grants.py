@@ -13,7 +13,7 @@ from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from rules.cause import Cause, catalogue
 from service.bill import texts
 from service.cli.main import cli
-from service.state.confirmations import ConfirmationRefused, run
+from service.state.episodes import ConfirmationRefused, run
 from tests.collectors.shipped_sql import VERSIONS
 from tests.collectors.sqlplus.sqlplus_standin import LONGEST_LINE
 from tests.each import each

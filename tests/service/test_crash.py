@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from service.store.check import problems
-from service.store.ingest.disk_queue import DiskQueue
+from service.store.admin import problems
 from service.store.repository import Repository
-from service.store.schema.history_tables import millis
-from service.store.upkeep.rollup import roll_up
+from service.store.spool import DiskQueue
+from service.store.tables import millis
+from service.store.upkeep import roll_up
 from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS
 from tests.service.crashing import NAMES

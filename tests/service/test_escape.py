@@ -8,8 +8,8 @@ import logging
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.characters import UNSEEN, plain_cell, visible, visible_json
-from service.config.logging import OneLine
+from service.config.logs import OneLine
+from service.escape import UNSEEN, plain_cell, visible, visible_json
 from tests.each import each
 
 

@@ -15,10 +15,10 @@ from rules.cache_map import CacheMap
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
-from service.characters import UNSEEN
+from service.cli.common import say
 from service.cli.diagnose import Format, _printed
-from service.cli.messages import say
-from service.config.logging import OneLine
+from service.config.logs import OneLine
+from service.escape import UNSEEN
 from service.intake.inputs import InputResults, diagnose_data
 from service.metrics.exposition import render
 from service.render import comparison

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import IngestRecord, record_of
+from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
+from service.store.spool import DiskQueue
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import demo
 from tests.service.stage import Stage

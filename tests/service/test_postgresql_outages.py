@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.store.check import problems
+from service.store.admin import problems
 from service.store.repository import Repository
 from tests.service.noting import NOTED
 from tests.service.running import ASK, Running, serve

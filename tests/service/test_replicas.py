@@ -17,7 +17,7 @@ from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.service.replicas import Replicas, gaps, replicas
 from tests.service.running import ASK
 from tests.service.standin import becomes
-from tests.service.state.test_leases import CUT
+from tests.service.state.test_replicas import CUT
 from tests.service.stores import Place, Postgres
 from tests.service.test_standin_fleet import stand_in
 

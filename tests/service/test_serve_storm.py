@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from service.store.check import problems
-from service.store.ingest.disk_queue import DiskQueue
+from service.store.admin import problems
 from service.store.repository import Repository
+from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from tests.service.noting import NOTED
 from tests.service.running import STUCK, Running, serve

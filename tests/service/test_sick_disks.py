@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from service.store.check import problems
-from service.store.ingest.disk_queue import DiskQueue
+from service.store.admin import problems
 from service.store.repository import Repository
+from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS
 from tests.service.noting import NOTED

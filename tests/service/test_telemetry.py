@@ -15,15 +15,13 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client import CollectorRegistry, Counter
 
-from service.config.settings import BadSettings, DatabaseSettings, Settings
-from service.config.telemetry import TelemetrySettings
-from service.notify.sending import DeliverySchedule
+from service.config.settings import BadSettings, DatabaseSettings, Settings, TelemetrySettings
+from service.notify.delivery import DeliverySchedule
 from service.state.board import Board
 from service.store.repository import Repository
-from service.telemetry.build import build_telemetry
-from service.telemetry.export import EpisodeRecords, MetricsExport
+from service.telemetry import EpisodeRecords, MetricsExport, build_telemetry
 from tests.service.stage import Stage
-from tests.service.store.queries.test_episode_log import BEGAN, change, write
+from tests.service.store.test_episodes import BEGAN, change, write
 
 SECRET = "zx9mark-of-the-key"
 
@@ -139,7 +137,7 @@ def test_collector_that_fails_is_said_once_and_counted(
     still: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr("service.telemetry.otlp.TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr("service.telemetry.TIMEOUT_SECONDS", 1.0)
     own = CollectorRegistry()
     with collector(400, 400) as to:
         export = MetricsExport(Settings(telemetry=TelemetrySettings(otlp=to.url)), still.board, own, counter(own))

@@ -56,7 +56,7 @@ from service.passwords import password_of
 from service.posting import NotTaken, document
 from service.settings import DatabaseSettings, HistorySettings, Settings
 from service.standing import Request, standing_of
-from service.store.check import problems
+from service.store.admin import problems
 from service.store.leases import SharedLeases
 from service.store.repository import Repository
 from service.store.rollup import roll_up

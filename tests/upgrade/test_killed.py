@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from service.store.figures.codec import Values
-from service.store.figures.rows import Tier, once, read
+from service.store.figures import Tier, Values, once, read
 from service.store.repository import Repository
 from tests.ports import free_port
 from tests.service.cli.test_store import latchscope

@@ -30,19 +30,17 @@ from collectors.model import Delta
 from rules.engine import diagnose
 from service.app import create_app
 from service.cli.main import cli
-from service.config import sources as configuration
+from service.config import load as configuration
 from service.config.secrets import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
-from service.notify.http import document
-from service.notify.webhooks import Webhooks
+from service.notify.delivery import Webhooks, document
 from service.state.board import MonitoredDatabase, PollRecord
-from service.store.fleet_status import FleetStatusTable
-from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import from_bytes, record_of, snapshot_of
-from service.store.queries.leases import SharedLeases
+from service.store.admin import read_history, write_history
+from service.store.record import from_bytes, record_of, snapshot_of
+from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.repository import Repository
-from service.store.transfer import read_history, write_history
-from service.store.upkeep.rollup import roll_up
+from service.store.spool import DiskQueue
+from service.store.upkeep import roll_up
 from tests.service.receiver import receiver
 from tests.service.stage import CENTURY, FOR_EVER
 from tests.upgrade.old import MADE, OldStore

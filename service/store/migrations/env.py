@@ -1,13 +1,11 @@
-"""Alembic's entry point; the connection comes from service.store.schema.migrate."""
+"""Alembic's entry point; the connection comes from service.store.engine."""
 
 from alembic import context
 
-from service.store.schema import change_tables, episode_tables, fleet_tables, history_tables, old_tables
-from service.store.schema.poll_tables import Base
+from service.store import tables
+from service.store.tables import Base
 
-assert (
-    change_tables and episode_tables and fleet_tables and history_tables and old_tables
-)  # they add their tables to Base
+assert tables and tables and tables and tables and tables  # they add their tables to Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True

@@ -1,25 +1,311 @@
 """Errors as application/problem+json (RFC 9457): what, where, and no traceback."""
 
+import hashlib
 import logging
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlencode
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
+from fastapi import HTTPException as FastapiHTTPException
+from fastapi import Response as FastapiResponse
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
-from service.store.schema.engine import DATABASE_ERROR, brief
-from service.web.api.document import completed
+from service.intake.archives import label, mib
+from service.intake.uploads import MOST_FILES, File
+from service.state.window import BadWindow, Window, iso, moment, window
+from service.store.engine import DATABASE_ERROR, brief
+from service.store.episodes import EpisodePage
+from service.store.series import BadCursor
 from service.web.schemas import Problem
+
+# Examples for the REST document. They are made from its own schemas, so they stay current, with realistic words.
+
+Schema = Mapping[str, Any]
+
+_WORDS: Mapping[str, Any] = {
+    "db": "undo-storm",
+    "database": "undo-storm",
+    "name": "undo-storm",
+    "target": "undo-storm",
+    "release": "11.2.0.4.0",
+    "cache": "dc_rollback_segments",
+    "parameter": "dc_rollback_segments",
+    "cause": "undo-segments",
+    "id": "undo-segments",
+    "metric": ["latch_sleeps"],
+    "location": "kqrpre: find obj",
+    "latch": "row cache objects",
+    "text": "undo tablespace recreated",
+    "do_not": "Do not drop the old undo tablespace right after the switch.",
+    "before": "-2h/-1h",
+    "after": "-1h/now",
+    "begin": "-1h",
+    "end": "now",
+    "at": "-1h",
+    "span": "1h",
+    "settle": "5m",
+    "mark": "last",
+    "unit": "per second",
+    "event": "latch: row cache objects",
+}
+_FORMATS: Mapping[str, Any] = {
+    "date-time": "2026-03-01T12:00:00Z",
+    "uri": "https://latchscope.example.com/",
+    "binary": "",
+}
+_FITTING = (">= 100", "11.2", "undo-segments", "http://victoria:8428")
+"""Tried for a schema with a pattern."""
+_DEEPEST = 7
+"""Depth of nested groups. Below it, anything that may be empty or null is."""
+
+
+def example_of(schema: Schema, named: Mapping[str, Schema], name: str = "", depth: int = 0) -> Any:
+    """A value of a schema. `named`: the schemas it may refer to; `name`: the member's name."""
+    if reference := schema.get("$ref"):
+        return example_of(named[reference.rpartition("/")[2]], named, name, depth)
+    for kept in ("example", "const", "default"):
+        if schema.get(kept) is not None:
+            return schema[kept]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        nothing = any(each.get("type") == "null" for each in choices)
+        if nothing and depth >= _DEEPEST:
+            return None
+        return example_of(next(each for each in choices if each.get("type") != "null"), named, name, depth)
+    if "allOf" in schema:
+        return example_of(schema["allOf"][0], named, name, depth)
+    return _of_type(schema, named, name, depth)
+
+
+def _of_type(schema: Schema, named: Mapping[str, Schema], name: str, depth: int) -> Any:
+    kind = schema.get("type")
+    if kind == "object":
+        members = schema.get("properties", {})
+        return {member: example_of(each, named, member, depth + 1) for member, each in members.items()}
+    if kind == "array":
+        if "prefixItems" in schema:
+            return [example_of(each, named, name, depth + 1) for each in schema["prefixItems"]]
+        fewest = schema.get("minItems", 0)
+        count = max(fewest, 0 if depth >= _DEEPEST or "items" not in schema else 1)
+        return [example_of(schema["items"], named, name, depth + 1) for _ in range(count)]
+    if kind in ("integer", "number"):
+        least = schema.get("minimum", schema.get("exclusiveMinimum", 0))
+        return least + 1 if "exclusiveMinimum" in schema else max(least, min(1, schema.get("maximum", 1)))
+    if kind == "boolean":
+        return True
+    if kind == "string":
+        word = _FORMATS.get(schema.get("format", ""), _WORDS.get(name))
+        pattern, words = schema.get("pattern", ""), [word if isinstance(word, str) else "…", *_FITTING]
+        return next((each for each in words if re.search(pattern, each)), words[0])
+    return None
+
+
+def example_of_parameter(parameter: Schema, named: Mapping[str, Schema]) -> Any:
+    """A value of a parameter: its default, or a word that works on the demo."""
+    known = parameter["schema"].get("example", _WORDS.get(parameter["name"]))
+    if parameter["in"] == "path" or "default" not in parameter["schema"]:
+        return known if known is not None else example_of(parameter["schema"], named, parameter["name"])
+    return parameter["schema"]["default"]
+
+
+# Links of the REST document: where the names and ids in an address come from, for programs that follow links.
+
+SOURCES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "/api/v1/databases/{db}": (("list_databases", "200", "$response.body#/0/name"),),
+    "/api/v1/causes/{id}": (("list_causes", "200", "$response.body#/0/id"),),
+    "/api/v1/reports/{id}": tuple(
+        (operation, status, "$response.body#/0/id")
+        for operation, status in (("list_reports", "200"), ("create_reports", "201"), ("create_reports", "200"))
+    ),
+}
+"""Beginning of an address → operations whose answers hold what it takes: their ids, statuses, and where it stands."""
+
+
+def link(document: dict[str, Any]) -> None:
+    """Put a link into each answer that holds what the address of another operation takes."""
+    known = {each["operationId"]: each for methods in document["paths"].values() for each in methods.values()}
+    for path, methods in document["paths"].items():
+        for beginning, sources in SOURCES.items():
+            if not path.startswith(beginning):
+                continue
+            parameter = beginning.rpartition("{")[2].rstrip("}")
+            for target in (each["operationId"] for each in methods.values()):
+                for source, status, where in sources:
+                    links = known[source]["responses"][status].setdefault("links", {})
+                    links[target] = {"operationId": target, "parameters": {parameter: where}}
+
+
+# Completes the OpenAPI document: how to log in, the servers, the groups, and an example of everything.
+
+JSON = "application/json"
+TAGS: Mapping[str, str] = {
+    "databases": "The watched databases: whether they answer, and what can be read on each.",
+    "diagnosis": "What the last interval shows: findings with their evidence, and the figures behind them.",
+    "history": "Figures over time, episodes, change marks, comparisons and what a change would be worth.",
+    "actions": "Actions that change state or load a database. Needs the role `operate` and is written to the audit log.",
+    "reports": "AWR and Statspack reports and captures, uploaded and kept.",
+    "causes": "The knowledge base: what latchscope can find, and what to do about it.",
+    "fleet": "Databases of many cells, the worst first.",
+    "service": "For Prometheus and for programs that restart the service.",
+}
+SERVERS = [{"url": "/", "description": "This service."}]
+SECURITY = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of `auth.tokens_file`, with the role `read` or `operate`. Without that file none is needed.",
+    },
+    "password": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "For browsers: the token as the password, with any name.",
+    },
+}
+OPEN = ("/healthz", "/readyz")
+"""Paths that need no token."""
+
+
+def completed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with servers, ways to log in, groups, links and examples."""
+    named = document["components"]["schemas"]
+    document["servers"] = SERVERS
+    document["components"]["securitySchemes"] = SECURITY
+    document["security"] = [{"token": []}, {"password": []}, {}]
+    used = set()
+    for path, operation in _operations(document):
+        operation.setdefault("tags", ["service"])
+        used |= set(operation["tags"])
+        if path in OPEN:
+            operation["security"] = []
+        for parameter in operation.get("parameters", ()):
+            parameter.setdefault("example", example_of_parameter(parameter, named))
+        for content in _contents(operation):
+            if "example" not in content and "examples" not in content and content.get("schema"):
+                content["example"] = example_of(content["schema"], named)
+    link(document)
+    names = [*TAGS, *sorted(used - set(TAGS))]
+    document["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in names if name in used]
+    return document
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            yield path, operation
+
+
+def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The JSON that an operation accepts and returns on success."""
+    bodies = [
+        operation.get("requestBody", {}),
+        *(response for status, response in operation["responses"].items() if status.startswith("2")),
+    ]
+    yield from (body["content"][JSON] for body in bodies if JSON in body.get("content", {}))
+
+
+# Answers with a tag of their content. A repeated request gets a few bytes if nothing changed.
+
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is as the tag of If-None-Match says."}}
+
+
+def tagged(request: Request, body: str) -> Response:
+    """JSON with a weak tag. 304 without a body if the caller has it already."""
+    tag = f'W/"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if _named(tag, request.headers.getlist("if-none-match")):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+def _named(tag: str, asked: list[str]) -> bool:
+    """Whether a list of tags has this one; strength does not matter when reading (RFC 9110, 13.1.2)."""
+    listed = ", ".join(asked)
+    return listed.strip() == "*" or tag.removeprefix("W/") in re.findall(r'"[^"]*"', listed)
+
+
+# Files of a multipart request, read within limits.
+
+MULTIPART = "multipart/form-data"
+PART = "file"
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            MULTIPART: {
+                "schema": {
+                    "type": "object",
+                    "required": [PART],
+                    "properties": {
+                        PART: {
+                            "type": "array",
+                            "minItems": 1,
+                            "maxItems": MOST_FILES,
+                            "items": {"type": "string", "contentMediaType": "application/octet-stream"},
+                            "description": "reports, script output, captures, or archives of them",
+                        }
+                    },
+                }
+            }
+        },
+    }
+}
+"""The description of such a request in the OpenAPI document."""
+
+
+class UploadRefused(Exception):
+    """A refused request: the status and one line that says why."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def most_bytes(max_bytes: int) -> int:
+    """Bytes of a whole request whose files have at most `max_bytes` each."""
+    return MOST_FILES * (max_bytes + 4096)
+
+
+async def receive(request: Request, max_bytes: int) -> Sequence[File]:
+    """The files of the request, none larger than `max_bytes`. The route bounds the whole. Raises UploadRefused."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != MULTIPART:
+        raise UploadRefused(415, f"send {MULTIPART} with parts named {PART}, such as curl -F {PART}=@awr.html")
+    form = await _form(request)
+    try:
+        files = [part for part in form.getlist(PART) if isinstance(part, UploadFile) and part.filename]
+        if not files:
+            raise UploadRefused(422, f"no file came; send parts named {PART}, such as curl -F {PART}=@awr.html")
+        for file in files:
+            if (file.size or 0) > max_bytes:
+                named = f"{label(file.filename or PART)} has {mib(file.size or 0)} MiB"
+                raise UploadRefused(413, f"{named}; reports.max_bytes is {mib(max_bytes)} MiB; nothing was kept")
+        return [File(file.filename or PART, await file.read()) for file in files]
+    finally:
+        await form.close()
+
+
+async def _form(request: Request) -> FormData:
+    parser = MultiPartParser(request.headers, request.stream(), max_files=MOST_FILES, max_fields=MOST_FILES)
+    try:
+        return await parser.parse()
+    except MultiPartException as error:
+        raise UploadRefused(422, error.message) from None
+
 
 log = logging.getLogger("latchscope.web")
 
-MEDIA = "application/problem+json"
+PROBLEM_JSON = "application/problem+json"
 NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "It does not exist; `detail` lists what exists."}}
 REFUSED: dict[int | str, dict[str, Any]] = {
     401: {"description": "A token is needed."},
@@ -86,7 +372,7 @@ def problem(request: Request, status: int, title: str, detail: str) -> JSONRespo
     """A problem response for this request."""
     kind = f"/docs/problems/{_BY_TITLE.get(title, 'refused')}"
     body = Problem(type=kind, title=title, status=status, detail=detail, instance=request.url.path)
-    return JSONResponse(body.model_dump(), status_code=status, media_type=MEDIA)
+    return JSONResponse(body.model_dump(), status_code=status, media_type=PROBLEM_JSON)
 
 
 AWAY = ("The store does not answer", "Polls go on and wait for it; try again later.")
@@ -184,8 +470,8 @@ def _allowed(request: Request) -> list[str]:
     return sorted({method for route in found for method in getattr(route, "methods", None) or ()})
 
 
-_CONTENT = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-_AS_JSON = {"application/json": _CONTENT[MEDIA]}
+_CONTENT = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_AS_JSON = {"application/json": _CONTENT[PROBLEM_JSON]}
 """The framework's own documentation of a problem. /readyz has its own 503."""
 _GENERATED = ("HTTPValidationError", "ValidationError")
 
@@ -204,3 +490,66 @@ def _documented(document: dict[str, Any]) -> dict[str, Any]:
     for name in _GENERATED:
         schemas.pop(name, None)
     return document
+
+
+# Query parameters about time. An invalid one gives 422 with the way out.
+
+T = TypeVar("T")
+
+BeginQuery = Annotated[str, Query(description="RFC 3339 with a zone, or relative to now such as -6h")]
+EndQuery = Annotated[str, Query(description="as begin; default: now")]
+AtQuery = Annotated[str | None, Query(description="a past time, as begin; default: now")]
+CursorQuery = Annotated[str | None, Query(min_length=1, description="from the address of the next page")]
+LimitQuery = Annotated[int, Query(ge=1, le=1000)]
+WholeQuery = Annotated[int | None, Query(ge=1, le=1000, description="most entries per page; default: all")]
+
+
+def requested_window(begin: str, end: str) -> Window:
+    """The window between two times of a query."""
+    return understood(lambda: window(begin, end, datetime.now(UTC)))
+
+
+def requested_time(at: str) -> datetime:
+    """The time of a query."""
+    return understood(lambda: moment(at, datetime.now(UTC)))
+
+
+def understood(read: Callable[[], T]) -> T:
+    """The result of `read`. An invalid cursor or time is 422."""
+    try:
+        return read()
+    except (BadCursor, BadWindow) as error:
+        raise FastapiHTTPException(422, str(error)) from None
+
+
+def part_of(items: Sequence[T], key: Callable[[T], str], cursor: str | None, limit: int | None) -> EpisodePage[T]:
+    """Part of a list in memory. The cursor is the key of the last entry. Raises HTTPException 422 for any other."""
+    begin = 0
+    if cursor is not None:
+        keys = [key(item) for item in items]
+        if cursor not in keys:
+            raise FastapiHTTPException(
+                422, f"the list has no {cursor!r} to continue from; start again without `cursor`"
+            )
+        begin = keys.index(cursor) + 1
+    found = tuple(items[begin:] if limit is None else items[begin : begin + limit])
+    return EpisodePage(found, key(found[-1]) if found and begin + len(found) < len(items) else None)
+
+
+def link_next(
+    request: Request, response: FastapiResponse, within: Window | None, cursor: str | None, **more: object
+) -> str | None:
+    """The address of the next page, for the header `Link`. Relative times become fixed ones."""
+    if cursor is None:
+        return None
+    kept = [
+        (name, value) for name, value in request.query_params.multi_items() if name not in _OURS and name not in more
+    ]
+    times = {"begin": iso(within.begin), "end": iso(within.end)} if within else {}
+    ours = {**times, **more, "cursor": cursor}
+    address = f"{request.url.path}?{urlencode([*kept, *ours.items()])}"
+    response.headers["Link"] = f'<{address}>; rel="next"'
+    return address
+
+
+_OURS = ("begin", "end", "cursor")

@@ -1,30 +1,158 @@
-"""REST for actions that load a database or change state. Every route needs the role operate and writes to the audit log."""
+"""REST under /api/v1: databases, their last intervals, and causes. Reads board, catalogue and store."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field
 
 from collectors.errors import CredentialError, NotApplicable, SessionError, StatementError
 from rules.cause import catalogue
+from rules.hang_model import Blockers
 from rules.judge import confirms, seen
-from service.config.audit import Audit
+from rules.model import Diagnosis
+from service.cells import CellsView, EngineAway
+from service.config.logs import Audit
 from service.state.board import Board, MonitoredDatabase
 from service.state.login_gate import LoginStopped
+from service.store.repository import Repository
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.web import presenters
 from service.web.access import Access, Caller
-from service.web.api.databases import operation_id, watched_in
-from service.web.api.problems import NOT_FOUND, REFUSED
+from service.web.api.common import (
+    NOT_FOUND,
+    REFUSED,
+    UNCHANGED,
+    AtQuery,
+    CursorQuery,
+    WholeQuery,
+    link_next,
+    part_of,
+    requested_time,
+    tagged,
+)
+from service.web.presenters import FleetRows, having
 from service.web.schemas import (
+    CachesOut,
+    CapabilitiesOut,
+    CauseOut,
+    CauseWholeOut,
     ConfirmationIn,
     ConfirmationOut,
+    DatabaseOut,
     HoldersIn,
     HoldersOut,
+    LatchesOut,
+    OverviewOut,
     Problem,
     ResumeOut,
     SamplesOut,
 )
+
+
+def operation_id(route: APIRoute) -> str:
+    """Operation ids as the functions are named: get_diagnosis, list_databases."""
+    return route.name
+
+
+def watched_in(board: Board, db: str) -> MonitoredDatabase:
+    """The database of that name, or 404."""
+    found = board.get(db)
+    if found is None:
+        names = ", ".join(database.name for database in board) or "none"
+        raise HTTPException(404, f"no database named {db}; watched are: {names}")
+    return found
+
+
+def api(board: Board, store: Repository, access: Access) -> APIRouter:
+    """The routes below /api/v1."""
+    rows = FleetRows(store)
+    readers = [Depends(access.reader)]
+    router = APIRouter(
+        prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
+    )
+
+    def watched(db: str) -> MonitoredDatabase:
+        return watched_in(board, db)
+
+    @router.get("/databases", tags=["databases"])
+    def list_databases(
+        request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
+    ) -> list[DatabaseOut]:
+        """Every watched database: whether it answers, and its verdict in a sentence. With `limit`, `Link` names the next page."""
+        page = part_of(tuple(board), lambda each: each.name, cursor, limit)
+        link_next(request, response, None, page.cursor)
+        return list(rows.all(page.items))
+
+    @router.get("/overview", tags=["databases"])
+    def get_overview() -> OverviewOut:
+        """Every watched database in one call, as on the page of the fleet, and how many are in each state."""
+        return rows.overview(board)
+
+    @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
+    def get_database(db: str) -> DatabaseOut:
+        """One watched database."""
+        return rows.row(watched(db))
+
+    @router.get(
+        "/databases/{db}/diagnosis", tags=["diagnosis"], response_model=Diagnosis, responses=NOT_FOUND | UNCHANGED
+    )
+    def get_diagnosis(request: Request, db: str, at: AtQuery = None) -> Response:
+        """What is found, ruled out and undetermined over the last interval, or at a past time; `basis` is null without one."""
+        found = watched(db)
+        if at is None:
+            return tagged(request, presenters.told_now(store, found).model_dump_json())
+        moment = requested_time(at)
+        return tagged(request, presenters.told_at(store, found, moment).model_dump_json())
+
+    @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_blockers(db: str) -> Blockers:
+        """Who holds what sessions hang on, as far as it was found. Empty if no session hangs. Reads nothing from the database."""
+        return presenters.diagnosis_of(watched(db)).blockers or Blockers()
+
+    @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_latches(db: str) -> LatchesOut:
+        """The child latches of `row cache objects` over the last interval, with the caches they guard."""
+        return presenters.latches_out(watched(db))
+
+    @router.get("/databases/{db}/caches", tags=["diagnosis"], responses=NOT_FOUND)
+    def list_caches(db: str) -> CachesOut:
+        """The dictionary caches over the last interval, with the children that guard them."""
+        return presenters.caches_out(watched(db))
+
+    @router.get("/databases/{db}/capabilities", tags=["databases"], responses=NOT_FOUND)
+    def get_capabilities(db: str) -> CapabilitiesOut:
+        """What can be read on this database, what is lost without the rest, and the SQL that opens it."""
+        return presenters.capabilities_out(watched(db))
+
+    @router.get("/causes", tags=["causes"])
+    def list_causes(
+        request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
+    ) -> list[CauseOut]:
+        """The knowledge base, with the databases that have a cause now. With `limit`, `Link` names the next page."""
+        members = set(CauseOut.model_fields) - {"databases"}
+        found = having(board)
+        page = part_of(tuple(catalogue().values()), lambda each: each.id, cursor, limit)
+        link_next(request, response, None, page.cursor)
+        return [
+            CauseOut(**cause.model_dump(include=members), databases=tuple(row.name for row in found.get(cause.id, ())))
+            for cause in page.items
+        ]
+
+    @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)
+    def get_cause(id: str) -> CauseWholeOut:
+        """One cause with its conditions, confirming query, remedy and references, and the databases that have it now."""
+        if id not in catalogue():
+            raise HTTPException(404, f"no cause {id}; the causes are: {', '.join(catalogue())}")
+        return CauseWholeOut.model_validate(catalogue()[id].model_dump() | {"found_at": having(board).get(id, ())})
+
+    return router
+
+
+# REST for actions that load a database or change state. Every route needs the role operate and writes to the audit log.
 
 T = TypeVar("T")
 NO_OTHER = "no other login is tried until the password changes or an operator resumes: POST …/login/resume"
@@ -137,3 +265,68 @@ def attempt(
         raise HTTPException(502, f"{watched.name}: {error}") from None
     audit.record(caller.name, action, watched.name, outcome(done))
     return done
+
+
+# REST for all cells, from the engine that holds their metrics.
+
+
+class CauseCountOut(BaseModel):
+    """How many databases of all cells show a cause at a severity."""
+
+    cause: str
+    title: str
+    severity: str
+    databases: int
+
+
+class FleetDatabaseOut(BaseModel):
+    """A database of any cell, among the worst."""
+
+    name: str
+    cell: str = Field(description="the label `cell` of its metrics, else the address they are scraped from")
+    url: str | None = Field(description="its page in its cell; null if the metrics have no address")
+    up: bool
+    severity: str
+    causes: tuple[str, ...]
+    impact: float | None = Field(description="share of DB time lost, 0 to 1; null if unknown")
+    spark: tuple[float | None, ...] = Field(description="the same over the last 24 hours, by the half hour")
+
+
+class FleetOut(BaseModel):
+    """All cells at one moment, from the engine that holds their metrics."""
+
+    asked_at: datetime
+    counted_at: datetime | None = Field(
+        description="time of the engine's rules (cells.yml); null without them: then every series was read"
+    )
+    engine: str
+    databases: int
+    answering: int = Field(description="databases whose last poll succeeded")
+    causes: tuple[CauseCountOut, ...]
+    worst: tuple[FleetDatabaseOut, ...] = Field(description="at most 50, the worst first")
+
+
+NO_ENGINE = "no engine is configured; set fleet.prometheus to the address of one that holds the metrics of all cells"
+
+
+def fleet_api(cells: CellsView | None, access: Access) -> APIRouter:
+    """GET /fleet; without an engine it answers 404."""
+    router = APIRouter(
+        prefix="/api/v1",
+        tags=["fleet"],
+        generate_unique_id_function=operation_id,
+        dependencies=[Depends(access.reader)],
+        responses=REFUSED | NOT_FOUND | {503: {"model": Problem, "description": "The engine does not answer."}},
+    )
+
+    @router.get("/fleet", response_model=FleetOut)
+    def get_fleet() -> FleetOut:
+        """Every database of every cell, the worst first."""
+        if cells is None:
+            raise HTTPException(404, NO_ENGINE)
+        try:
+            return FleetOut.model_validate(cells.ask(), from_attributes=True)
+        except EngineAway as error:
+            raise HTTPException(503, f"the fleet is not available: {error}") from None
+
+    return router

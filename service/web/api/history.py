@@ -2,24 +2,157 @@
 
 import csv
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from io import StringIO
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 
-from service.characters import plain_cell
-from service.history.metric_catalog import NAMED
-from service.history.timeseries import RequestedResolution, TimeSeriesSet, is_of, time_series
-from service.history.usual_hours import METRICS, hours_of, usual_over
+from rules.comparison.changes import Comparison
+from service.config.logs import Audit
+from service.escape import plain_cell
+from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
+from service.history.marks import BadMark, set_mark
+from service.history.timeseries import (
+    METRICS,
+    NAMED,
+    RequestedResolution,
+    TimeSeriesSet,
+    hours_of,
+    is_of,
+    time_series,
+    usual_over,
+)
 from service.state.board import Board, MonitoredDatabase
-from service.state.window import iso
+from service.state.window import BadWindow, Window, iso, parse_duration, parse_window
 from service.store.repository import Repository
-from service.web.access import Access
-from service.web.api.databases import watched_in
-from service.web.api.problems import NOT_FOUND
-from service.web.api.store_router import store_router
-from service.web.query_params import BeginQuery, CursorQuery, EndQuery, link_next, requested_window, understood
-from service.web.schemas import HistoryOut, SeriesOut, UsualFigureOut, UsualOut
+from service.web import presenters
+from service.web.access import Access, Caller
+from service.web.api.common import (
+    NOT_FOUND,
+    REFUSED,
+    BeginQuery,
+    CursorQuery,
+    EndQuery,
+    LimitQuery,
+    link_next,
+    requested_window,
+    understood,
+)
+from service.web.api.databases import operation_id, watched_in
+from service.web.schemas import EpisodeOut, HistoryOut, MarkIn, MarkOut, Problem, SeriesOut, UsualFigureOut, UsualOut
+
+# The router of routes below /api/v1 that read the store: who may call them, and their answer when it is down.
+
+STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
+INVALID: dict[int | str, dict[str, Any]] = {422: {"model": Problem, "description": "Not understood."}}
+
+
+def store_router(access: Access) -> APIRouter:
+    """A router for readers, whose routes need the store."""
+    return APIRouter(
+        prefix="/api/v1",
+        tags=["history"],
+        generate_unique_id_function=operation_id,
+        dependencies=[Depends(access.reader)],
+        responses=REFUSED | STORE | INVALID,
+    )
+
+
+# REST for before against after.
+
+NO_COMPARISON: dict[int | str, dict[str, Any]] = {
+    409: {"description": "The two sides cannot be compared, or not yet; `detail` says why."}
+}
+
+
+def compare_api(board: Board, store: Repository, access: Access) -> APIRouter:
+    """GET …/compare."""
+    router = store_router(access)
+
+    @router.get("/databases/{db}/compare", responses=NOT_FOUND | NO_COMPARISON)
+    def get_comparison(
+        db: str,
+        before: Annotated[str | None, Query(description="a window, begin/end; each RFC 3339 or relative")] = None,
+        after: Annotated[str | None, Query(description="a window, begin/end")] = None,
+        mark: Annotated[str | None, Query(description="last, or the id of a mark, instead of two windows")] = None,
+        span: Annotated[str | None, Query(description="length of the windows of a mark; chosen by default")] = None,
+        settle: Annotated[str | None, Query(description="time after a mark to leave out; default 20s")] = None,
+    ) -> Comparison:
+        """Before against after, per unit of work: two windows, or both sides of a change mark."""
+        watched_in(board, db)
+        try:
+            if mark is not None and before is None and after is None:
+                length = None if span is None else parse_duration("span", span)
+                return at_mark(store, db, mark, length, SETTLE if settle is None else parse_duration("settle", settle))
+            if mark is None and before is not None and after is not None and span is None and settle is None:
+                now = datetime.now(UTC)
+                return comparison(store, db, parse_window(before, now), parse_window(after, now))
+        except BadWindow as error:
+            raise HTTPException(422, str(error)) from None
+        except NoMark as error:
+            raise HTTPException(404, str(error)) from None
+        except CannotCompare as error:
+            raise HTTPException(409, str(error)) from None
+        raise HTTPException(
+            422, "give before and after, or mark (last or an id) with span and settle where they matter"
+        )
+
+    return router
+
+
+# REST for episodes: troubles from start to end, of one database or of all.
+
+
+def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
+    """GET /episodes and GET …/episodes."""
+    router = store_router(access)
+
+    @router.get("/databases/{db}/episodes", responses=NOT_FOUND)
+    def list_episodes(
+        request: Request,
+        response: Response,
+        db: str,
+        begin: BeginQuery = "-90d",
+        end: EndQuery = "now",
+        cursor: CursorQuery = None,
+        limit: LimitQuery = 200,
+    ) -> list[EpisodeOut]:
+        """Troubles from start to end, newest first. Open ones have no end. `Link` names the page of older ones."""
+        watched = watched_in(board, db)
+        return _page(store, request, response, [watched], db, requested_window(begin, end), cursor, limit)
+
+    @router.get("/episodes", responses=NOT_FOUND)
+    def list_all_episodes(
+        request: Request,
+        response: Response,
+        database: Annotated[str | None, Query(description="episodes of this database only")] = None,
+        begin: BeginQuery = "-7d",
+        end: EndQuery = "now",
+        cursor: CursorQuery = None,
+        limit: LimitQuery = 200,
+    ) -> list[EpisodeOut]:
+        """Troubles of every database, or of one, newest first. `Link` names the page of older ones."""
+        watched = list(board) if database is None else [watched_in(board, database)]
+        return _page(store, request, response, watched, database, requested_window(begin, end), cursor, limit)
+
+    return router
+
+
+def _page(
+    store: Repository,
+    request: Request,
+    response: Response,
+    watched: list[MonitoredDatabase],
+    db: str | None,
+    within: Window,
+    cursor: str | None,
+    limit: int,
+) -> list[EpisodeOut]:
+    page = understood(lambda: presenters.episode_page(store, watched, db, within, cursor, limit))
+    link_next(request, response, within, page.cursor)
+    return [presenters.episode_out(episode) for episode in page.items]
+
 
 CSV = "text/csv"
 AS_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {"schema": {"type": "string"}}}}}
@@ -124,3 +257,43 @@ def _csv(found: TimeSeriesSet) -> str:
             highest = series.highest[index] if series.highest else None
             writer.writerow((iso(at), seconds, series.metric, of, series.unit, series.values[index], highest))
     return file.getvalue()
+
+
+# REST for change marks: what was changed, and when.
+
+
+def marks_api(board: Board, store: Repository, access: Access, audit: Audit) -> APIRouter:
+    """GET and POST …/marks."""
+    router = store_router(access)
+
+    @router.get("/databases/{db}/marks", responses=NOT_FOUND)
+    def list_marks(
+        request: Request,
+        response: Response,
+        db: str,
+        begin: BeginQuery = "-90d",
+        end: EndQuery = "now",
+        cursor: CursorQuery = None,
+        limit: LimitQuery = 100,
+    ) -> list[MarkOut]:
+        """Change marks, newest first. `Link` names the page of older ones."""
+        watched_in(board, db)
+        within = requested_window(begin, end)
+        page = understood(lambda: store.marks.between(db, within.begin, within.end, cursor, limit))
+        link_next(request, response, within, page.cursor)
+        return [MarkOut.model_validate(mark, from_attributes=True) for mark in page.items]
+
+    @router.post("/databases/{db}/marks", status_code=201, responses=NOT_FOUND)
+    def create_mark(db: str, wanted: MarkIn, caller: Annotated[Caller, Depends(access.operator)]) -> MarkOut:
+        """Mark a change, so that you can compare before with after."""
+        watched_in(board, db)
+        now = datetime.now(UTC)
+        try:
+            mark = set_mark(store, db, wanted.text, wanted.at or now, caller.name, now)
+        except BadMark as error:
+            audit.record(caller.name, "mark", db, f"refused: {error}")
+            raise HTTPException(422, str(error)) from None
+        audit.record(caller.name, "mark", db, f"kept as {mark.id}: {mark.text}")
+        return MarkOut.model_validate(mark, from_attributes=True)
+
+    return router

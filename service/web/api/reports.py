@@ -6,16 +6,25 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
 
 from collectors.errors import InputError
-from service.config.audit import Audit
+from service.config.logs import Audit
 from service.intake.archives import TooLarge, label
 from service.intake.inputs import EmptyFile, UnknownFormat
 from service.intake.uploads import File, Upload, Uploads
-from service.store.schema.engine import StoreError
+from service.store.engine import StoreError
 from service.web.access import Access, Caller
+from service.web.api.common import (
+    BODY,
+    NOT_FOUND,
+    REFUSED,
+    CursorQuery,
+    LimitQuery,
+    UploadRefused,
+    link_next,
+    most_bytes,
+    receive,
+    understood,
+)
 from service.web.api.databases import operation_id
-from service.web.api.multipart import BODY, UploadRefused, most_bytes, receive
-from service.web.api.problems import NOT_FOUND, REFUSED
-from service.web.query_params import CursorQuery, LimitQuery, link_next, understood
 from service.web.schemas import REPORT_ID, Problem, ReportOut, ReportShortOut
 
 NOT_TAKEN: dict[int | str, dict[str, Any]] = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
-from service.render.study.page import StudyLines, tick
+from service.render.study import StudyLines, tick
 
 WIDTH, HEIGHT = 640, 240
 LEFT, TOP, BOTTOM, RIGHT = 56, 10, 30, 12

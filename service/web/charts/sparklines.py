@@ -6,7 +6,7 @@ from math import log10
 
 from markupsafe import Markup, escape
 
-from service.web.charts.panels import label, round_up
+from service.web.charts.svg import label, round_up
 
 SPARK_WIDTH, SPARK_HEIGHT = 150, 34
 FLOOR = SPARK_HEIGHT - 2

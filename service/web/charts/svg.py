@@ -1,16 +1,100 @@
-"""Lines of figures over stretches of time: the heaviest ones, fewer points, two sides."""
+"""Charts as SVG text, drawn on the server: no script, no picture library. The same points give the same bytes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
+from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from rules.formatting import rough
-from service.store.figures.codec import Values
+from service.state.window import Window
+from service.store.figures import Values
 
-TOP = 3
+# The time axis that charts of one page share: the position of a moment in a drawing, and the round times below it.
+#
+# Every chart is drawn twice, for a wide page and for a narrow one, so that its text stays as large as the text around
+# it.
+
+_CLOCK = (1, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 10800, 21600, 43200)
+STEPS = (*_CLOCK, *(days * 86400 for days in (1, 2, 5, 7, 14, 28, 56, 112, 224)))
+"""Seconds between two ticks."""
+EPOCH = datetime(1970, 1, 5, tzinfo=UTC)
+"""A Monday, so that weeks begin with one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A drawing: its size, its margins, and how many times fit below it."""
+
+    kind: str
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+    ticks: int
+
+    @property
+    def floor(self) -> int:
+        """The y position of zero."""
+        return self.height - self.bottom
+
+    @property
+    def edge(self) -> int:
+        """The right end of the drawing area."""
+        return self.width - self.right
+
+
+WIDE = Frame("wide", 1200, 180, 62, 10, 26, 24, 8)
+NARROW = Frame("narrow", 360, 170, 62, 10, 26, 24, 4)
+FRAMES = (WIDE, NARROW)
+HALF = Frame("half", 570, 160, 62, 10, 26, 24, 5)
+"""One of two drawings side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The time axis of a window in a drawing."""
+
+    window: Window
+    frame: Frame = WIDE
+
+    def x(self, at: datetime) -> float:
+        """The position of a moment. Moments outside are on the edge."""
+        share = (at - self.window.begin) / self.window.length
+        return self.frame.left + min(max(share, 0.0), 1.0) * (self.frame.edge - self.frame.left)
+
+    def ticks(self) -> list[tuple[datetime, str]]:
+        """Round moments in UTC, as many as fit into the frame, each with its label."""
+        seconds = self.window.length.total_seconds()
+        step = timedelta(seconds=next((step for step in STEPS if seconds / step <= self.frame.ticks), STEPS[-1]))
+        first = -((EPOCH - self.window.begin) // step)
+        form = "%d %b" if step >= timedelta(days=1) else "%H:%M:%S" if step < timedelta(minutes=1) else "%H:%M"
+        at, times = EPOCH + first * step, []
+        while at < self.window.end:
+            if at >= self.window.begin:
+                times.append((at, at.strftime(form)))
+            at += step
+        return times
+
+    def times(self, floor: float) -> str:
+        """The ticks drawn below `floor`."""
+        drawn = ""
+        for at, words in self.ticks():
+            x = self.x(at)
+            drawn += f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{floor:g}" y2="{floor + 4:g}"/>'
+            # A label half outside the drawing would be cut.
+            if self.frame.left - 20 <= x <= self.frame.width - 22:
+                drawn += f'<text x="{x:.1f}" y="{floor + 18:g}" text-anchor="middle">{words}</text>'
+        return drawn
+
+
+# Lines of figures over stretches of time: the heaviest ones, fewer points, two sides.
+
+MOST_LINES = 3
 """Lines of a chart, beside one for all others. More could not be distinguished."""
 
 
@@ -46,7 +130,7 @@ class ChartPanel:
     lines: tuple[ChartLine, ...]
 
 
-def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = TOP) -> Iterator[ChartLine]:
+def top(lines: Mapping[str, Values], weights: Sequence[float], most: int = MOST_LINES) -> Iterator[ChartLine]:
     """The heaviest lines, and the others as one. Lines that are always zero are left out beside others."""
     weighed = np.array(weights, dtype=np.float64)
     heaviness = {name: float(np.nan_to_num(values) @ weighed) for name, values in lines.items()}
@@ -164,3 +248,160 @@ def reached(line: ChartLine, index: int) -> str:
 def _cell(value: float | None) -> str:
     """A figure of a table to three significant digits. A dash if it is unknown."""
     return "–" if value is None else rough(value)
+
+
+# Lines over stretches of time as the paths of a drawing. The position of each stretch is computed once for all lines.
+
+Run = list[tuple[float, float, float]]
+"""Neighbouring stretches with a known value: left, right and height of each."""
+Places = Sequence[tuple[float, float, bool]]
+"""The position of each stretch, left and right, and whether it touches the one before it."""
+
+
+def places_of(axis: Axis, stretches: Sequence[WatchedStretch]) -> Places:
+    """The positions of stretches on an axis."""
+    placed = []
+    reached: datetime | None = None
+    for stretch in stretches:
+        left = axis.x(stretch.begin)
+        touches = reached is not None and (stretch.begin - reached).total_seconds() <= 1.0
+        # At least one unit wide, so that a single short stretch is visible.
+        placed.append((left, max(axis.x(stretch.end), left + 1), touches))
+        reached = stretch.end
+    return placed
+
+
+def runs_of(values: Sequence[float | None], places: Places, frame: Frame, top: float) -> list[Run]:
+    """The known parts of a line, heights on a scale that ends at `top`."""
+    runs: list[Run] = []
+    going = False
+    for (left, right, touches), value in zip(places, values, strict=True):
+        if value is not None:
+            if not (going and touches):
+                runs.append([])
+            runs[-1].append((left, right, height_of(frame, value, top)))
+        going = value is not None
+    return runs
+
+
+def path_of(runs: Sequence[Run]) -> str:
+    """Level over each stretch, joined if stretches touch and both are known."""
+    return "".join(
+        "".join(f"{'V' if index else f'M{left:.1f},'}{y:.1f}H{right:.1f}" for index, (left, right, y) in enumerate(run))
+        for run in runs
+    )
+
+
+def area_of(runs: Sequence[Run], frame: Frame) -> str:
+    """The area between a line and zero."""
+    return "".join(
+        f"M{run[0][0]:.1f},{frame.floor}" + "".join(f"V{y:.1f}H{right:.1f}" for _, right, y in run) + f"V{frame.floor}Z"
+        for run in runs
+    )
+
+
+def spread_of(line: ChartLine, places: Places, frame: Frame, top: float) -> str:
+    """The area between the lowest and the highest value, if several stretches were joined into one."""
+    drawn = ""
+    highs, lows = (runs_of(values, places, frame, top) for values in (line.highs, line.lows))
+    for high, low in zip(highs, lows, strict=True):
+        drawn += f"M{high[0][0]:.1f},{high[0][2]:.1f}" + "".join(f"V{y:.1f}H{right:.1f}" for _, right, y in high)
+        drawn += "".join(f"V{y:.1f}H{left:.1f}" for left, _, y in reversed(low)) + "Z"
+    return drawn
+
+
+def height_of(frame: Frame, value: float, top: float) -> float:
+    """The y position of a value in a drawing. A value beyond the scale is on its edge."""
+    return frame.floor - min(max(value / top, 0.0), 1.0) * (frame.floor - frame.top)
+
+
+WIDTH, HEIGHT = 640, 120
+LEFT, BOTTOM = 56, 18
+
+ROW, NAMES = 18, 220
+HAIRLINE = 1.5
+"""Height of the bar for next to nothing, so that it is visible."""
+LETTER = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSpan:
+    """One interval of a chart over reports: its value, None if unknown, whether it is marked, how bad it is."""
+
+    begin: datetime
+    end: datetime
+    value: float | None
+    marked: bool = False
+    severity: str = "info"
+
+
+def spans(intervals: Sequence[ChartSpan], title: str, unit: str, mark: str) -> Markup:
+    """A bar for each interval, as wide as the interval. `mark` explains the marked one. None is a dashed stretch."""
+    placed = [
+        replace(interval, begin=interval.begin.replace(tzinfo=None), end=interval.end.replace(tzinfo=None))
+        for interval in intervals
+    ]
+    known = [interval.value for interval in placed if interval.value is not None]
+    if not known:
+        return Markup('<p class="quiet">{}: unknown in every interval.</p>').format(title)
+    top = round_up(max(known))
+    begin, end = min(interval.begin for interval in placed), max(interval.end for interval in placed)
+    drawn = "".join(_span(interval, begin, (end - begin).total_seconds() or 1.0, top) for interval in placed)
+    legend = f' <span class="mark-bad">▼</span> {escape(mark)}' if any(interval.marked for interval in placed) else ""
+    return Markup(
+        f'<figure><figcaption>{escape(title)} <span class="quiet">{escape(unit)}</span>{legend}</figcaption>'
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+        f'<line class="grid" x1="{LEFT}" y1="8" x2="{WIDTH}" y2="8"/>'
+        f'<text x="{LEFT - 6}" y="12" text-anchor="end">{label(top)}</text>'
+        f'<text x="{LEFT - 6}" y="{HEIGHT - BOTTOM + 4}" text-anchor="end">0</text>'
+        f"{''.join(_times(placed, begin, end))}{drawn}"
+        f'<line class="axis" x1="{LEFT}" y1="{HEIGHT - BOTTOM}" x2="{WIDTH}" y2="{HEIGHT - BOTTOM}"/></svg></figure>'
+    )
+
+
+def bars(amounts: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
+    """A row for each name with its bar and its number, in the given order. Values are not negative."""
+    top = max((value for _, value in amounts), default=0.0) or 1.0
+    height = ROW * len(amounts)
+    rows = "".join(_bar(index, name, value, value / top) for index, (name, value) in enumerate(amounts))
+    return Markup(
+        f'<figure><figcaption>{escape(title)} <span class="quiet">{escape(unit)}</span></figcaption>'
+        f'<svg class="amounts" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{rows}</svg></figure>'
+    )
+
+
+def _span(span: ChartSpan, begin: datetime, seconds: float, top: float) -> str:
+    left = LEFT + (span.begin - begin).total_seconds() / seconds * (WIDTH - LEFT)
+    width = max(2.0, (span.end - span.begin).total_seconds() / seconds * (WIDTH - LEFT) - 1)
+    if span.value is None:
+        y = HEIGHT - BOTTOM - 3
+        return f'<line class="unknown" x1="{left:.1f}" y1="{y}" x2="{left + width:.1f}" y2="{y}"/>'
+    tall = max(HAIRLINE, span.value / top * (HEIGHT - BOTTOM - 8))
+    top_edge = HEIGHT - BOTTOM - tall
+    kind = f"fill {escape(span.severity)}{' first' if span.marked else ''}"
+    mark = f'<text class="mark-bad" x="{left + width / 2:.1f}" y="{max(9.0, top_edge - 2):.1f}" text-anchor="middle">▼</text>'
+    bar = f'<rect class="{kind}" x="{left:.1f}" y="{top_edge:.1f}" width="{width:.1f}" height="{tall:.1f}"/>'
+    return bar + mark * span.marked
+
+
+def _times(placed: Sequence[ChartSpan], begin: datetime, end: datetime) -> Iterator[str]:
+    """The starts of intervals and the end of the last, as many as fit. The day where it changes."""
+    seconds, day, free = (end - begin).total_seconds() or 1.0, date.min, float(LEFT)
+    for at in [*sorted({interval.begin for interval in placed}), end]:
+        x = LEFT + (at - begin).total_seconds() / seconds * (WIDTH - LEFT)
+        words = f"{at:%H:%M}" if at.date() == day else f"{at:%Y-%m-%d %H:%M}"
+        room = LETTER * len(words)
+        left = min(x, WIDTH - room)
+        if left >= free:
+            yield f'<text x="{left:.1f}" y="{HEIGHT - 4}">{words}</text>'
+            day, free = at.date(), left + room + LETTER
+
+
+def _bar(index: int, name: str, value: float, share: float) -> str:
+    y, width = index * ROW, max(1.0, share * (WIDTH - NAMES - 90))
+    short = name if len(name) <= 40 else f"{name[:39]}…"
+    return (
+        f'<text x="{NAMES - 6}" y="{y + 13}" text-anchor="end">{escape(short)}</text>'
+        f'<rect class="fill" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
+        f'<text x="{NAMES + width + 5:.1f}" y="{y + 13}">{label(value)}</text>'
+    )

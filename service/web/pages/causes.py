@@ -1,31 +1,191 @@
 """Pages of the knowledge base: the causes of the catalogue, where each is found now, and the runbooks of its alerts."""
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.responses import Response
 
-from rules.base import bound_of
+from rules.base import Severity, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue
 from rules.formatting import sentence
-from rules.model import Evidence
+from rules.model import Evidence, Surface
 from rules.signals import SIGNALS
 from service.state.board import Board, MonitoredDatabase
+from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
-from service.web.charts import small
-from service.web.fleet_rows import database_out, is_troubled
-from service.web.pages import runbooks, words
-from service.web.pages.firing import firing
-from service.web.pages.fleet_table import FleetRow, fleet_table
+from service.web.charts import sparklines
+from service.web.pages import words
+from service.web.pages.fleet import FleetRow, fleet_table
 from service.web.pages.layout import missing, page
+from service.web.presenters import database_out, is_troubled
+
+# Which alerts fire now, as far as the last polls show. Only Prometheus knows for how long.
+
+HANGING: Sequence[tuple[Severity, int]] = ((Severity.CRITICAL, 5), (Severity.WARNING, 2))
+"""The number of hanging sessions for the alert, as in alerts.yml."""
+LOSES: Sequence[tuple[Severity, float, float]] = ((Severity.CRITICAL, 0.1, 5.0), (Severity.WARNING, 0.02, 0.5))
+"""From this share of DB time on, waits make an alert; without DB time, from this number of sessions on."""
+IDLE = 0.05
+"""If fewer sessions wait on average, it costs nothing, whatever their share."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertNow:
+    """A database that meets an alert's condition in its last poll."""
+
+    database: str
+    severity: str
+
+
+def firing(board: Iterable[MonitoredDatabase]) -> Mapping[str, Sequence[AlertNow] | None]:
+    """Alert → its databases, the worst first. None if a database is polled by another replica.
+
+    An alert that is absent is one that this service cannot judge.
+    """
+    watched = list(board)
+    elsewhere = any(each.published is None and each.peer_report is not None for each in watched)
+    found: dict[str, Sequence[AlertNow] | None] = {}
+    for alert, judge in JUDGES.items():
+        held = [AlertNow(each.name, severity.value) for each in watched if (severity := judge(each)) is not None]
+        whole = not elsewhere or alert in FROM_SUMMARY
+        found[alert] = sorted(held, key=lambda now: (now.severity != "critical", now.database)) if whole else None
+    return found
+
+
+def _down(watched: MonitoredDatabase) -> Severity | None:
+    return Severity.CRITICAL if watched.failure is not None else None
+
+
+def _stopped(watched: MonitoredDatabase) -> Severity | None:
+    failure = watched.failure
+    return Severity.WARNING if failure is not None and failure.next_attempt is None else None
+
+
+def _found(watched: MonitoredDatabase) -> Severity | None:
+    summary = watched.summary if watched.up else None
+    return summary.severity if summary and summary.cause and summary.severity is not Severity.INFO else None
+
+
+def _hangs(watched: MonitoredDatabase) -> Severity | None:
+    groups = watched.current.diagnosis.waiting if watched.current else ()
+    most = max((group.hanging for group in groups), default=0)
+    return next((severity for severity, enough in HANGING if most >= enough), None)
+
+
+def _loses(surface: Surface) -> Callable[[MonitoredDatabase], Severity | None]:
+    def judge(watched: MonitoredDatabase) -> Severity | None:
+        costs = watched.current.diagnosis.surfaces if watched.current else ()
+        cost = next((each for each in costs if each.surface == surface), None)
+        if cost is None:
+            return None
+        share, sessions = cost.share_of_db_time, cost.waiting_sessions or 0.0
+        for severity, enough, many in LOSES:
+            if (share >= enough and sessions >= IDLE) if share is not None else sessions >= many:
+                return severity
+        return None
+
+    return judge
+
+
+JUDGES: Mapping[str, Callable[[MonitoredDatabase], Severity | None]] = {
+    "LatchscopeDatabaseDown": _down,
+    "LatchscopeLoginStopped": _stopped,
+    "LatchscopeFindingActive": _found,
+    "RowCacheHang": _hangs,
+    "RowCacheObjectsSleepsHigh": _loses("latch"),
+    "RowCacheMutexWaits": _loses("mutex"),
+    "RowCacheLockWaits": _loses("lock"),
+    "ResultCacheLatchWaits": _loses("result-cache"),
+}
+FROM_SUMMARY = frozenset({"LatchscopeFindingActive"})
+"""What the short report of another replica is enough for."""
+
+
+# The runbooks that the alerts link to, rendered from the same Markdown files.
+
+_HERE = Path(__file__).parents[2]
+PLACES = (_HERE / "dashboards" / "runbooks", _HERE.parent / "dashboards" / "runbooks")
+"""In an installed package, in a checkout."""
+RULES = [folder.with_name("prometheus") / "alerts.yml" for folder in PLACES]
+_NAME = re.compile(r"[A-Za-z0-9]{1,100}")
+"""No file system takes more than 255 bytes."""
+
+
+_RANK = ("critical", "warning", "notice")
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookLine:
+    """A runbook in the list: its alert, the worst severity of its rules, and its first sentence."""
+
+    name: str
+    state: str
+    line: str
+
+
+@cache
+def runbook_lines() -> Sequence[RunbookLine]:
+    """Every runbook in short."""
+    return [_short(name) for name in runbook_names()]
+
+
+def _short(name: str) -> RunbookLine:
+    text = _text(name) or ""
+    blocks = [block.strip() for block in text.split("\n\n") if block.strip()]
+    line = " ".join(blocks[1].split()) if len(blocks) > 1 else ""
+    ours = severities().get(name, frozenset())
+    return RunbookLine(name, next((word for word in _RANK if word in ours), "none"), line)
+
+
+@cache
+def severities() -> Mapping[str, frozenset[str]]:
+    """Alert → the severities of its rules, from the files for Prometheus."""
+    found: dict[str, frozenset[str]] = {}
+    for path in (path for path in RULES if path.is_file()):
+        for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
+            for rule in group["rules"]:
+                severity = rule.get("labels", {}).get("severity", "")
+                found[rule["alert"]] = found.get(rule["alert"], frozenset()) | {severity}
+    return found
+
+
+def runbook_names() -> list[str]:
+    """Alerts that have a runbook."""
+    return sorted({path.stem for folder in PLACES for path in folder.glob("*.md")})
+
+
+def runbook_text(name: str) -> Markup | None:
+    """A runbook as HTML. None if there is none of that name. Raw HTML in it is shown, not interpreted."""
+    text = _text(name)
+    if text is None:
+        return None
+    render = MarkdownIt("commonmark", {"html": False}).enable("table").render
+    return Markup(_LINKED.sub(r'href="/runbooks/\1"', render(text)))
+
+
+_LINKED = re.compile(r'href="(\w+)\.md"')
+"""Turns links between runbook files into links between their pages."""
+
+
+def _text(name: str) -> str | None:
+    """The Markdown of a runbook."""
+    if not _NAME.fullmatch(name):
+        return None
+    paths = (folder / f"{name}.md" for folder in PLACES)
+    return next((path.read_text(encoding="utf-8") for path in paths if path.is_file()), None)
+
 
 EPISODES_SINCE = timedelta(days=90)
 MOST_EPISODES = 1000
@@ -73,15 +233,15 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/runbooks")
     def runbooks_list(request: Request) -> Response:
         now = firing(board)
-        books = sorted(runbooks.books(), key=lambda book: not now.get(book.name))
+        books = sorted(runbook_lines(), key=lambda book: not now.get(book.name))
         active = [alert for alert, held in now.items() if held]
         return page(request, "runbooks.html", books=books, firing=now, active=active, shown=LISTED)
 
     @router.get("/runbooks/{name}")
     def runbook(request: Request, name: str) -> Response:
-        text = runbooks.runbook(name)
+        text = runbook_text(name)
         if text is None:
-            known = {known: f"/runbooks/{known}" for known in runbooks.names()}
+            known = {known: f"/runbooks/{known}" for known in runbook_names()}
             return missing(request, f"There is no runbook {name}.", known, ("All runbooks", "/runbooks"), name)
         return page(request, "runbook.html", name=name, text=text)
 
@@ -145,7 +305,7 @@ def _sign(condition: Condition, seen: Evidence | None, either: bool) -> CauseSig
         needs=needs,
         usual=words.usual(usual, signal.unit),
         now=now,
-        picture=small.bullet(value, held, limits, said, kind, spell, 300),
+        picture=sparklines.bullet(value, held, limits, said, kind, spell, 300),
         either=either,
     )
 
@@ -156,4 +316,4 @@ def _scale(cause: Cause) -> Markup | None:
         return None
     bands = [(band.value, band.meaning) for band in query.bands]
     said = "; ".join(f"from {words.amount(value)}: {meaning}" for value, meaning in bands)
-    return small.scale(None, bands, small.band_kinds(len(bands)), said, "")
+    return sparklines.scale(None, bands, sparklines.band_kinds(len(bands)), said, "")

@@ -1,42 +1,149 @@
 """The page of one database: what is wrong and what to do first, the reasoning as a picture, the last hour, and the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
 from starlette.responses import Response
 
+from rules.cause import catalogue
+from rules.formatting import number
 from rules.model import Diagnosis
+from service.config.logs import Audit
+from service.history.comparison import diagnosis_at
+from service.history.marks import BadMark, set_mark
 from service.intake.uploads import Uploads
-from service.state.board import Board, MonitoredDatabase
-from service.state.last_hour import LAST_HOUR
-from service.state.mark_verdicts import in_words
+from service.state.board import LAST_HOUR, Board, MonitoredDatabase
+from service.state.episodes import in_words
 from service.state.window import PRESETS, BadWindow, Window, moment
-from service.store.queries.reports import StoredReportSummary
+from service.store.engine import STORE_ERRORS, StoreError
+from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS, StoreError
+from service.watch.actions import OperatorActions
 from service.web import presenters
 from service.web.access import Access, Caller
-from service.web.charts import overview, timechart
-from service.web.charts.axis import FRAMES, Axis, Frame
-from service.web.charts.panels import ChartPanel, reached, thinned
+from service.web.api.databases import attempt
+from service.web.charts import history, timeline
+from service.web.charts.history import UsualStretch, usual_lines
+from service.web.charts.svg import FRAMES, Axis, ChartPanel, Frame, reached, thinned
 from service.web.charts.timeline import Event
-from service.web.charts.usual import UsualStretch, usual_lines
-from service.web.fleet_rows import FleetRows
-from service.web.fleet_schemas import DatabaseOut
 from service.web.pages import words
-from service.web.pages.action_said import said_of
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.events import as_events, happenings, of_mark
-from service.web.pages.layout import GONE, HERE, no_database, page, refused
-from service.web.pages.past_trouble import past_trouble
-from service.web.pages.restarted import RestartNote, restart_note
+from service.web.pages.layout import GONE, HERE, address_at, form_of, no_database, page, refused
+from service.web.pages.words import capped
+from service.web.presenters import FleetRows
+from service.web.schemas import DatabaseOut
+
+# The message on the page of a database after an operator's action.
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSaid:
+    """The result of an action, in one sentence."""
+
+    words: str
+    failed: bool = False
+
+
+DONE: Mapping[str, str] = {
+    "sampled": "Waiting sessions are sampled from the next poll to the one after it.",
+    "resumed": "latchscope logs in once more with the same password.",
+    "confirmed": "The confirming query ran. Its result counts from the next poll on.",
+}
+
+
+def said_of(watched: MonitoredDatabase, done: str) -> ActionSaid | None:
+    """The message after an action. None without one."""
+    if done == "confirmed" and watched.confirmed:
+        last = max(watched.confirmed.values(), key=lambda result: result.at)
+        if last.value is not None:
+            return ActionSaid(f"The query gave {number(last.value)}. It counts from the next poll on.")
+    words = DONE.get(done)
+    return ActionSaid(words) if words else None
+
+
+# The restart of an instance on its page: when, the state before, how long nobody watched, and what is lost.
+
+SLACK = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RestartNote:
+    """The facts about a restart. `before_link` leads to the page as it was."""
+
+    at: str
+    ago: str
+    before_state: str
+    before_title: str
+    before_cost: str
+    before_link: str
+    unwatched: str
+
+
+def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
+    """The restart of the last hour. None if we saw none. Raises what the store does."""
+    now = watched.published.snapshot.taken_at if watched.published else None
+    if now is None:
+        return None
+    seen = [gap for gap in store.history.breaks(watched.name, now - LAST_HOUR, now + SLACK) if gap.kind == "restart"]
+    polls = store.history.polls(watched.name, seen[-1].at - LAST_HOUR, seen[-1].at) if seen else ()
+    if not polls:
+        return None
+    last, first = polls[-1].at, seen[-1].at
+    began = out.started_at if out.started_at and last <= out.started_at <= first else first
+    before = diagnosis_at(store, watched.name, last)
+    share = before.impact.share_of_db_time if before.impact else None
+    return RestartNote(
+        at=words.clock(began, now),
+        ago=words.length((now - began).total_seconds()),
+        before_state=words.state_of(before.severity, up=before.basis is not None),
+        before_title=_title(before),
+        before_cost="" if share is None else words.share(share),
+        before_link=address_at(watched.name, last),
+        unwatched=words.length((first - last).total_seconds()),
+    )
+
+
+def _title(before: Diagnosis) -> str:
+    if before.findings:
+        return before.findings[0].title
+    return before.headline
+
+
+# The trouble that just ended, on the page of a database that is fine: until when, what, how bad, and where to see it.
+
+
+@dataclass(frozen=True, slots=True)
+class PastTrouble:
+    """The last episode that ended. `link` leads to the page as it was at the peak."""
+
+    until: datetime
+    name: str
+    worst: str
+    link: str
+
+
+def past_trouble(watched: MonitoredDatabase) -> PastTrouble | None:
+    """The last episode that ended within the hour before the last poll; None where there was none."""
+    now = watched.published.snapshot.taken_at if watched.published else None
+    if now is None:
+        return None
+    ended = [(each.end, each) for each in watched.episodes.all if each.end is not None and each.end > now - LAST_HOUR]
+    if not ended:
+        return None
+    until, episode = max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))
+    share = episode.peak_share_of_db_time
+    worst = "" if share is None else words.share(share)
+    link = address_at(watched.name, episode.peak_at)
+    return PastTrouble(until, words.uncapped(episode.title), worst, link)
+
 
 LISTED = 10
 """Uploaded reports and change marks shown on the page of their database."""
@@ -44,7 +151,7 @@ MARKS_SINCE = timedelta(days=7)
 TOLD_MARK = timedelta(days=1)
 """How long a change is shown at the top of the page."""
 ROWS = 40
-DRAWN = (overview.SHARE, overview.CHILDREN, overview.MUTEXES, overview.EXECUTIONS)
+DRAWN = (timeline.SHARE, timeline.CHILDREN, timeline.MUTEXES, timeline.EXECUTIONS)
 SHOWN = ("share", "sleeps", "executions")
 static = StaticFiles(directory=HERE / "static")
 
@@ -152,7 +259,7 @@ class HourCharts:
     """The charts of the last hour: key, title and drawing of each."""
 
     charts: Sequence[tuple[str, str, Markup]]
-    drawn: overview.Overview
+    drawn: timeline.Overview
     window: Window
 
 
@@ -166,7 +273,7 @@ def last_hour(
     """The last hour from the store, so that it survives a restart. With `at` the hour around it. Raises what the store raises."""
     last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
     end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
-    drawn = overview.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.labels, DRAWN)
+    drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.labels, DRAWN)
     window = drawn.window if at else _watched(drawn, end)
     events = as_events(happenings(store, watched.name, window), end)
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
@@ -182,13 +289,13 @@ def last_hour(
 def _charted(
     panel: ChartPanel,
     axis: Axis,
-    drawn: overview.Overview,
-    gaps: Sequence[overview.Gap],
+    drawn: timeline.Overview,
+    gaps: Sequence[timeline.Gap],
     events: Sequence[Event],
     usual: Sequence[UsualStretch],
     frames: Sequence[Frame],
 ) -> Markup:
-    return timechart.chart(panel, axis, drawn.stretches, gaps, events, timechart.least(panel), usual, frames)
+    return history.chart(panel, axis, drawn.stretches, gaps, events, history.least(panel), usual, frames)
 
 
 def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: datetime | None = None) -> dict[str, Any]:
@@ -207,7 +314,7 @@ def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: dat
     }
 
 
-def _watched(drawn: overview.Overview, end: datetime) -> Window:
+def _watched(drawn: timeline.Overview, end: datetime) -> Window:
     """The last hour. If less of it was watched, from shortly before the first poll."""
     if not drawn.stretches:
         return drawn.window
@@ -223,7 +330,7 @@ class ValuesTable:
     rows: Sequence[tuple[str, Sequence[str]]]
 
 
-def table(drawn: overview.Overview, keys: Sequence[str]) -> ValuesTable:
+def table(drawn: timeline.Overview, keys: Sequence[str]) -> ValuesTable:
     """The values behind the charts, at most `ROWS` rows, the newest first."""
     by = -(-len(drawn.stretches) // ROWS) if drawn.stretches else 1
     stretches, panels = thinned(drawn.stretches, [panel for panel in drawn.panels if panel.key in keys], by)
@@ -236,3 +343,90 @@ def table(drawn: overview.Overview, keys: Sequence[str]) -> ValuesTable:
         for index, stretch in enumerate(stretches)
     ]
     return ValuesTable(headings, rows[::-1])
+
+
+# Sets a change mark from a page: a form, and an answer that leads to before and after.
+
+
+def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -> APIRouter:
+    """The HTML route that sets a mark. It needs the role operate."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:
+        return await form_of(request)
+
+    @router.post("/db/{db}/marks")
+    def mark(
+        request: Request,
+        db: str,
+        form: Annotated[Mapping[str, str], Depends(posted)],
+        caller: Annotated[Caller, Depends(access.operator)],
+    ) -> Response:
+        if board.get(db) is None:
+            return no_database(request, db, [known.name for known in board])
+        try:
+            now = datetime.now(UTC)
+            kept = set_mark(store, db, form.get("text", ""), moment(form.get("at", ""), now), caller.name, now)
+        except (BadMark, BadWindow) as error:
+            return refused(request, db, 422, str(error))
+        except STORE_ERRORS:
+            audit.record(caller.name, "mark", db, "failed: the store does not answer")
+            return refused(request, db, 503, "the store does not answer, so the mark was not kept; try again")
+        audit.record(caller.name, "mark", db, f"kept as {kept.id}: {kept.text}")
+        return RedirectResponse(f"/db/{quote(db)}/compare?mark={kept.id}", 303)
+
+    return router
+
+
+# An operator's actions on the page of a database: run a confirming query, sample sessions, log in once more.
+#
+# The forms need no script. The rules for senders are those of REST. Each action leaves a line in the audit log.
+
+Action = Callable[[MonitoredDatabase], object]
+
+
+def operate_pages(board: Board, store: Repository, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
+    """The POST routes of forms below /db/{db}; each leads back to the page."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:
+        return await form_of(request)
+
+    def done(request: Request, db: str, caller: Caller, said: str, run: Action, action: str) -> Response:
+        watched = board.get(db)
+        if watched is None:
+            return no_database(request, db, [known.name for known in board])
+        try:
+            attempt(audit, caller, action, watched, lambda: run(watched))
+        except HTTPException as error:
+            values = shown(watched, store, datetime.now(UTC), caller)
+            values |= {"said": ActionSaid(f"{capped(str(error.detail))}.", failed=True), "reports": []}
+            return page(request, "database.html", error.status_code, **values)
+        place = "#confirm" if said == "confirmed" else ""
+        return RedirectResponse(f"/db/{quote(db)}?done={said}{place}", 303)
+
+    @router.post("/db/{db}/confirmations")
+    def confirm(
+        request: Request,
+        db: str,
+        form: Annotated[Mapping[str, str], Depends(posted)],
+        caller: Annotated[Caller, Depends(access.operator)],
+    ) -> Response:
+        cause = catalogue().get(form.get("cause", ""))
+
+        def run(watched: MonitoredDatabase) -> object:
+            if cause is None or cause.confirm is None:
+                raise HTTPException(404, f"no cause {form.get('cause', '')[:60]} with a confirming query")
+            return can.confirm(watched, cause, names=True)
+
+        return done(request, db, caller, "confirmed", run, f"confirm {cause.id}" if cause else "confirm")
+
+    @router.post("/db/{db}/samples")
+    def sample(request: Request, db: str, caller: Annotated[Caller, Depends(access.operator)]) -> Response:
+        return done(request, db, caller, "sampled", can.sample, "sample sessions")
+
+    @router.post("/db/{db}/login/resume")
+    def resume(request: Request, db: str, caller: Annotated[Caller, Depends(access.operator)]) -> Response:
+        return done(request, db, caller, "resumed", can.resume_login, "resume login")
+
+    return router

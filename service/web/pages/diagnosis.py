@@ -1,23 +1,259 @@
 """One Diagnosis laid out for a page: the verdict, the chain, what to do, who waits, other checks, raw figures."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from markupsafe import Markup
 
+from rules.cause import catalogue
 from rules.context import DeltaSource
 from rules.formatting import compared, function_of, number
-from rules.model import ChainBar, ChainLink, Diagnosis, Evidence, Finding
-from service.intake.report_figures import Bars
+from rules.model import (
+    Candidate,
+    ChainBar,
+    ChainLink,
+    Diagnosis,
+    Evidence,
+    Finding,
+    RuledOut,
+    Severity,
+    Undetermined,
+    WaiterTotal,
+)
+from rules.waits import NOTICEABLE_SHARE
+from service.intake.inputs import Bars
+from service.render.parts import ELSEWHERE, nothing_judged, same_waits
 from service.render.summary import period
-from service.web.charts import small, svg
-from service.web.fleet_schemas import DatabaseOut
+from service.web.charts import sparklines, svg
 from service.web.pages import words
-from service.web.pages.checked import CheckedView, checked_view, in_words
-from service.web.pages.fine import FunnelView, RoomView, funnel_view, room_views
 from service.web.pages.verdict import VerdictCard, verdict
-from service.web.pages.waiters import WaitersTotals, waiters_totals
+from service.web.schemas import DatabaseOut
+
+# Other checks beside the verdict: what else is found, what fits, what is ruled out and what cannot be judged.
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCause:
+    """A cause that was not found: why, and what it would need or the way out."""
+
+    cause: str
+    title: str
+    signal: str = ""
+    value: str = ""
+    needs: str = ""
+    why: str = ""
+    way_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedView:
+    """The checks beside the verdict."""
+
+    also: Sequence[Finding]
+    candidates: Sequence[Candidate]
+    ruled_out: Sequence[CheckedCause]
+    elsewhere: int
+    undetermined: Sequence[CheckedCause]
+    notes: Sequence[str]
+    nothing: tuple[str, str] | None
+    same_waits: Sequence[str]
+    """Causes in `also` that explain waits of a finding above them."""
+    open_gaps: bool
+
+
+def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[str], printed: bool) -> CheckedView:
+    also = [finding for finding in diagnosis.findings if finding is not shown and finding.severity is not Severity.INFO]
+    out = [verdict for verdict in diagnosis.ruled_out if verdict.signal not in ELSEWHERE]
+    return CheckedView(
+        also=also,
+        candidates=diagnosis.candidates,
+        ruled_out=[_ruled_out(verdict) for verdict in out],
+        elsewhere=len(diagnosis.ruled_out) - len(out),
+        undetermined=[_undetermined(verdict) for verdict in diagnosis.undetermined],
+        notes=[note for note in diagnosis.notes if note not in shared],
+        nothing=nothing_judged(diagnosis),
+        same_waits=[
+            finding.cause
+            for place, finding in enumerate(diagnosis.findings)
+            if same_waits(finding, diagnosis.findings[:place])
+        ],
+        open_gaps=printed and bool(diagnosis.undetermined),
+    )
+
+
+def _named(cause: str) -> str:
+    known = catalogue().get(cause)
+    return known.name if known else cause
+
+
+def _ruled_out(verdict: RuledOut) -> CheckedCause:
+    value, needs = compared(verdict)
+    return CheckedCause(verdict.cause, _named(verdict.cause), signal=verdict.signal, value=value, needs=in_words(needs))
+
+
+def _undetermined(verdict: Undetermined) -> CheckedCause:
+    return CheckedCause(
+        verdict.cause, _named(verdict.cause), why=verdict.why or verdict.missing, way_out=verdict.way_out
+    )
+
+
+def in_words(needs: str) -> str:
+    """>= 50.0 % → at least 50 %."""
+    for sign, shown in ((">= ", "at least "), ("<= ", "at most ")):
+        needs = f"{shown}{needs.removeprefix(sign)}" if needs.startswith(sign) else needs
+    return needs.replace(".0 %", " %")
+
+
+# Why a database is fine: the funnel from requests to sleeps, and how far its figures are from their bounds.
+
+ROOMS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelView:
+    """Requests, misses and sleeps as a picture."""
+
+    title: str
+    picture: Markup
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoomView:
+    """How far a value is from its bound."""
+
+    name: str
+    value: str
+    bound: str
+    picture: Markup
+    words: str
+
+
+def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
+    """Requests → missed → slept, if the requests are known."""
+    found = diagnosis.funnel
+    if found is None or not found.requests:
+        return None
+    rows = [(f"Requests for {found.of}" if len(found.of) < 18 else "Requests", found.requests, "")]
+    if found.misses is not None:
+        missed = found.misses / found.requests
+        rows.append(
+            (
+                "missed at the first try",
+                found.misses,
+                f"{words.share(missed)}{': looks alarming' if missed >= 0.05 else ''}",
+            )
+        )
+    if found.sleeps is not None:
+        rows.append(
+            (
+                "slept, and so cost time",
+                found.sleeps,
+                f"{words.share(found.sleeps / found.requests)}: this is what counts",
+            )
+        )
+    busy = found.misses is not None and found.misses / found.requests >= 0.05
+    return FunnelView(
+        title="Why the misses are harmless" if busy else "Requests, and what they cost",
+        picture=sparklines.funnel(rows),
+        words="A miss costs microseconds of processor time. A sleep costs milliseconds and shows as a wait. "
+        "Many misses say that a latch is used a lot. That is no trouble while no session sleeps."
+        if busy
+        else "Only sleeps cost time.",
+    )
+
+
+def room_views(diagnosis: Diagnosis) -> Sequence[RoomView]:
+    """How far the figures are from what would change the verdict."""
+    rooms = []
+    share = diagnosis.impact.share_of_db_time if diagnosis.impact else None
+    for sign in (sign for finding in diagnosis.findings[:1] for sign in finding.evidence):
+        if sign.bound is not None and sign.bound.operator == "<=" and "share_of_db_time" not in sign.signal:
+            rooms.append(_room(sign.name or sign.signal, sign.value, sign.bound.value, sign.unit, sign.derivation))
+    if share is not None:
+        rooms.insert(0, _room("DB time lost in waits for the dictionary", share, NOTICEABLE_SHARE, "ratio", ""))
+    return rooms[:ROOMS]
+
+
+def _room(name: str, value: float, bound: float, unit: str, derivation: str) -> RoomView:
+    shown, held = words.whole(value, unit), words.whole(bound, unit)
+    below = f"{words.amount(bound / value)} times below the bound" if value > 0 and bound / value >= 2 else ""
+    picture = sparklines.bullet(value, bound, (0.0, bound), f"{name}: {shown}, bound {held}", "fine", (held, ""), 570)
+    return RoomView(
+        name=f"{name[:1].upper()}{name[1:]}",
+        value=shown,
+        bound=f"above {held}",
+        picture=picture,
+        words=". ".join(part for part in (derivation, f"{below[:1].upper()}{below[1:]}") if part),
+    )
+
+
+# Who waits, summed by SQL and by module.
+
+BY_TIME = "The verdict has another average: the time waited, divided by the length of the interval."
+MOST_NAMED = 5
+"""Rows by SQL or by module. The rest is one more."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitersRow:
+    """One SQL, module or cache with its share of the waiters."""
+
+    name: str
+    code: bool
+    share: float
+    bar: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class WaitersTotals:
+    """Who waits, summed by SQL and by module."""
+
+    about: str
+    groups: Sequence[tuple[str, Sequence[WaitersRow]]]
+    blocked: str
+
+
+def waiters_totals(diagnosis: Diagnosis) -> WaitersTotals | None:
+    """Waiters by SQL and by module."""
+    totals = diagnosis.who_totals
+    if totals is None:
+        return None
+    blockers: Counter[str] = Counter()
+    for group in diagnosis.who:
+        if group.blocker:
+            blockers[group.blocker] += group.share  # type: ignore[assignment]
+    most = blockers.most_common(1)
+    waiting = sum(total.sessions for total in totals.by_module)
+    found = f"{words.plural(totals.looks, 'look')} found {words.plural(totals.waiters, 'waiting session')}"
+    counted = f"{found}, {words.sessions(waiting)} on average."
+    groups = (("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False)))
+    return WaitersTotals(
+        about=f"{counted} {BY_TIME}",
+        groups=[(title, rows) for title, rows in groups if rows],
+        blocked=_blocked(most[0] if most else None, totals.waiters),
+    )
+
+
+def _blocked(most: tuple[str, float] | None, waiters: int) -> str:
+    """The session that most of them wait for. Empty without waiters."""
+    if most is None:
+        return "No session was seen to block another." if waiters else ""
+    return f"In these looks, {words.share(min(most[1], 1.0))} waited for session {most[0]}."
+
+
+def _ranked(totals: Sequence[WaiterTotal], code: bool) -> Sequence[WaitersRow]:
+    rows = [
+        WaitersRow(total.name or "not known", code and total.name is not None, total.share, sparklines.bar(total.share))
+        for total in totals[:MOST_NAMED]
+    ]
+    if rest := totals[MOST_NAMED:]:
+        value = sum(total.share for total in rest)
+        rows.append(WaitersRow(f"{len(rest)} others", False, value, sparklines.bar(value, "s5")))
+    return rows
+
 
 FULL = 7
 """Links that fit side by side. The sign before the cause is dropped first."""
@@ -170,7 +406,7 @@ def _picture(link: ChainLink, state: str) -> Markup:
             (_short(bar), bar.value, words.lasted(bar.value) if longest else words.whole(bar.value, link.unit), bar.hot)
             for bar in link.bars
         ]
-        return small.bars(bars, state)
+        return sparklines.bars(bars, state)
     if link.value is None or (link.bound is None and link.usual is None):
         return Markup("")
     bound = link.bound.value if link.bound else link.usual.high if link.usual else None
@@ -179,9 +415,9 @@ def _picture(link: ChainLink, state: str) -> Markup:
     said = f"{words.whole(link.value, link.unit)}; {held}"
     spell = (
         words.NOT_KNOWN if bound is None else words.rounded(words.spelled(bound, link.unit, link.value)[0]),
-        words.spelled(link.value * small.BULLET_ROOM, link.unit)[0],
+        words.spelled(link.value * sparklines.BULLET_ROOM, link.unit)[0],
     )
-    return small.bullet(link.value, bound, usual, said, state, (spell[0], ""))
+    return sparklines.bullet(link.value, bound, usual, said, state, (spell[0], ""))
 
 
 def _short(bar: ChainBar) -> str:
@@ -205,8 +441,8 @@ def _scale(finding: Finding | None) -> Markup:
     bands = [(band.value, band.meaning) for band in query.bands]
     result = "" if query.result is None else number(query.result)
     said = "; ".join(f"from {words.amount(value)}: {meaning}" for value, meaning in bands)
-    return small.scale(
-        query.result, bands, small.band_kinds(len(bands)), f"{result}. {said}" if result else said, result
+    return sparklines.scale(
+        query.result, bands, sparklines.band_kinds(len(bands)), f"{result}. {said}" if result else said, result
     )
 
 

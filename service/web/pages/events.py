@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import quote
 
-from service.state.episodes import Episode
-from service.state.mark_verdicts import told
+from service.state.episodes import Episode, told
 from service.state.window import Window
-from service.store.queries.marks import Mark
+from service.store.episodes import Mark
 from service.store.repository import Repository
 from service.web.charts.timeline import Event
 from service.web.pages.words import state_of

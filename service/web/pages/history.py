@@ -11,14 +11,14 @@ from starlette.responses import Response
 
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import PRESETS, BadWindow, Window, window
+from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
-from service.web.charts import timechart, timeline
-from service.web.charts.axis import Axis
-from service.web.charts.overview import Overview, overview
-from service.web.charts.panels import reached, thinned
-from service.web.charts.usual import usual_lines
+from service.web.charts import history as history_
+from service.web.charts import timeline
+from service.web.charts.history import usual_lines
+from service.web.charts.svg import Axis, reached, thinned
+from service.web.charts.timeline import Overview, overview
 from service.web.pages.events import as_events, happenings
 from service.web.pages.layout import GONE, no_database, page, refused
 
@@ -74,8 +74,8 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
         "happened": happened,
         "timeline": timeline.events(events, axis, drawn.gaps, home),
         "charts": [
-            timechart.chart(
-                panel, axis, drawn.stretches, drawn.gaps, events, timechart.least(panel), usual.get(panel.key, ())
+            history_.chart(
+                panel, axis, drawn.stretches, drawn.gaps, events, history_.least(panel), usual.get(panel.key, ())
             )
             for panel in drawn.panels
         ],

@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from html import escape as html_escape
 from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import quote
+from typing import Annotated
+from urllib.parse import parse_qs, quote
 
-from fastapi import Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.templating import Jinja2Templates
 from markupsafe import Markup, escape
 from starlette.responses import Response
@@ -33,13 +35,16 @@ from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Figure
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
-from service.characters import visible
-from service.render.parts import OF_A_FINDING
-from service.render.remedy import of_each_instance, on_platform
+from service.config.logs import Audit
+from service.escape import visible
+from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
+from service.state.board import Board
 from service.state.window import PRESETS, iso
-from service.web.access import SESSION
-from service.web.api.http import squeezed
+from service.web.access import SESSION, SESSION_SECONDS, Access
+from service.web.api.common import TYPES
+from service.web.http import squeezed
 from service.web.pages import words
+from service.web.pages.words import capped
 
 HERE = Path(__file__).parents[1]
 FRAME = (
@@ -207,3 +212,126 @@ def _section(path: str) -> str:
     """The part of the head that a page belongs to. Databases belong to the fleet."""
     found = next((link for _, link in SECTIONS[1:] if path == link or path.startswith(f"{link}/")), None)
     return found or ("/" if path == "/" or path.startswith(("/db/", "/fleet")) else "")
+
+
+# Errors as pages, for browsers. Programs get JSON.
+
+PROGRAMS = ("/api/", "/metrics", "/probe", "/healthz", "/readyz", "/static/")
+"""Addresses for programs, whatever they say they accept."""
+
+
+def error_pages(board: Board) -> Callable[[Request, int, str, str], Response | None]:
+    """Builds the page of an error: status, title and detail. None if a problem in JSON is wanted."""
+
+    def error_page(request: Request, status: int, title: str, detail: str) -> Response | None:
+        path = request.url.path
+        if path.startswith(PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
+            return None
+        if status == 401:
+            return RedirectResponse(f"/sign-in?to={quote(path)}", 303)
+        if status == 404:
+            return missing(request, f"There is no page {path[:80]}.", _addresses(board), ("All databases", "/"), path)
+        return page(
+            request,
+            "missing.html",
+            status,
+            title=title,
+            what=f"{capped(detail).rstrip('.')}.",
+            near=(),
+            back="/",
+            back_words="All databases",
+        )
+
+    return error_page
+
+
+def _addresses(board: Board) -> Mapping[str, str]:
+    """Similar pages, by their address."""
+    links = [*(link for _, link in SECTIONS), *(f"/db/{watched.name}" for watched in board.every())]
+    return {link: link for link in links}
+
+
+# The fields of small forms that pages send.
+
+
+async def form_of(request: Request) -> Mapping[str, str]:
+    """The fields of a small form. Any other body has none."""
+    try:
+        fields = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=10)
+    except ValueError:
+        return {}
+    return {name: values[-1] for name, values in fields.items()}
+
+
+# A page for each type of problem in REST. The `type` of a problem is its address.
+
+_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · latchscope</title></head>
+<body><main><h1>{title}</h1>{body}<p><a href="/docs/problems">All problems</a></p></main></body></html>"""
+
+
+def problems_pages() -> APIRouter:
+    """GET /docs/problems and /docs/problems/{name}. They contain nothing about any database, so nobody needs a token."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    @router.get("/docs/problems")
+    def every_problem() -> HTMLResponse:
+        links = (
+            f'<li><a href="/docs/problems/{name}">{html_escape(kind.title)}</a></li>' for name, kind in TYPES.items()
+        )
+        return _page("Problems", f"<ul>{''.join(links)}</ul>")
+
+    @router.get("/docs/problems/{name}")
+    def one_problem(name: str) -> HTMLResponse:
+        kind = TYPES.get(name)
+        if kind is None:
+            return _page("Not found", "<p>There is no problem of that name.</p>", 404)
+        what, cure = html_escape(kind.meaning), html_escape(kind.way_out)
+        return _page(kind.title, f"<p>{what}</p><p><strong>What to do:</strong> {cure}</p>")
+
+    return router
+
+
+def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(_PAGE.format(title=html_escape(title), body=body), status)
+
+
+# Sign-in with a token, and sign-out. Without configured tokens there is nothing to sign in to.
+
+WRONG = "No token of auth.tokens_file matches. Tokens are case-sensitive; send the token itself, not its sha256."
+
+
+def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
+    """GET and POST /sign-in, POST /sign-out."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    @router.get("/sign-in")
+    def ask(request: Request, to: str = "/") -> Response:
+        if not access.by_token:
+            return RedirectResponse("/", 303)
+        return page(request, "sign_in.html", to=_local(to), wrong=None)
+
+    @router.post("/sign-in", dependencies=[Depends(access.own_page)])
+    def sign_in(request: Request, form: Annotated[Mapping[str, str], Depends(form_of)]) -> Response:
+        known = access.sign_in(form.get("token", ""))
+        if known is None:
+            audit.record("somebody", "sign in", "pages", "refused: no such token")
+            return page(request, "sign_in.html", 401, to=_local(form.get("to", "")), wrong=WRONG)
+        caller, cookie = known
+        audit.record(caller.name, "sign in", "pages", "done")
+        answer = RedirectResponse(_local(form.get("to", "")), 303)
+        secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
+        answer.set_cookie(SESSION, cookie, SESSION_SECONDS, httponly=True, samesite="strict", secure=secure)
+        return answer
+
+    @router.post("/sign-out", dependencies=[Depends(access.own_page)])
+    def sign_out() -> Response:
+        answer = RedirectResponse("/sign-in", 303)
+        answer.delete_cookie(SESSION, httponly=True, samesite="strict")
+        return answer
+
+    return router
+
+
+def _local(to: str) -> str:
+    """An address of ours. Any other becomes the fleet."""
+    return to if to.startswith("/") and not to.startswith(("//", "/\\")) and to.isprintable() else "/"

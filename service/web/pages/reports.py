@@ -8,16 +8,15 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
 
-from service.config.audit import Audit
+from service.config.logs import Audit
 from service.intake.archives import label, mib
 from service.intake.uploads import File, Upload, Uploads
 from service.state.board import Board
 from service.web.access import Access, Caller
-from service.web.api.multipart import UploadRefused, most_bytes, receive
+from service.web.api.common import UploadRefused, most_bytes, receive
 from service.web.api.reports import delete, stored, take
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.export import kept_file
-from service.web.pages.html_report import as_html
+from service.web.pages.export import as_html, kept_file
 from service.web.pages.layout import missing, page
 
 LISTED = 200

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from markupsafe import Markup
 
-from service.render.study.page import StudyBars, StudyLines, StudyPage, StudyTable
+from service.render.study import StudyBars, StudyLines, StudyPage, StudyTable
 from service.web.charts.curves import curves
 from service.web.charts.svg import bars
 from service.web.pages.layout import HERE, templates

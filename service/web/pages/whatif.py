@@ -10,11 +10,10 @@ from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from rules.contention.holds import NotPredictable
-from service.history.whatif import answer, of_store
-from service.history.whatif_model import EstimateOut, WhatIfIn, WhatIfOut
+from service.history.whatif import EstimateOut, WhatIfIn, WhatIfOut, answer, of_store
 from service.state.board import Board
+from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS
 from service.web.access import Access
 from service.web.pages import words
 from service.web.pages.layout import GONE, no_database, page, refused

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from rules.base import Bound, UsualBetween
 from rules.formatting import percent, rough, sentence, within
 from rules.model import Severity
-from service.history.fleet_past import Outcome
+from service.history.comparison import Outcome
 
 TIED = "\N{NO-BREAK SPACE}"
 STATES = {"critical": "Critical", "warning": "Warning", "notice": "Notice", "fine": "Fine", "none": "No data"}

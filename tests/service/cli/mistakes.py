@@ -179,8 +179,8 @@ def tell(mistake: CommonMistake) -> Result:
         try:
             words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)).replace("{storm}", str(STORM)))
             with (
-                patch("service.cli.serving.configure_logging"),
-                patch("service.cli.serving.faulthandler.enable"),
+                patch("service.cli.serve.configure_logging"),
+                patch("service.cli.serve.faulthandler.enable"),
                 patch.dict(os.environ, {"TNS_ADMIN": ""}),
             ):
                 return CliRunner().invoke(cli, words, prog_name="latchscope")

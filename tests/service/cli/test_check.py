@@ -19,8 +19,8 @@ from collectors.ondemand.check import CLOUD, SURROUNDINGS
 from collectors.poll import Answer
 from collectors.registry import collectors
 from rules.engine import diagnose
+from service.cli.check import as_text, run_check, take_capture
 from service.cli.main import cli
-from service.cli.preflight import as_text, capture, check
 from service.config.settings import DatabaseSettings, Settings
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.faults import Stage
@@ -254,7 +254,7 @@ def test_standin_check_ends_even_if_the_database_hangs(site: Site) -> None:
 def test_standin_preflight_text_reads_well(site: Site) -> None:
     database = DatabaseSettings(name="erp", dsn=site.listener.dsn("erp"), user=USER, password_env="ERP_PASSWORD")
     site.backend.refused = {"v$latchname"}
-    text = as_text(within(HANGS, lambda: check(database, Settings(oracle=QUICK, databases=[database]))))
+    text = as_text(within(HANGS, lambda: run_check(database, Settings(oracle=QUICK, databases=[database]))))
     assert text.splitlines()[0] == "erp: Oracle 11.2.0.4.0, row cache guarded by child latches"
     assert "v$latch_children needs a latch number; v$latchname: ORA-00942" in text
     assert text.count("grant select on sys.v_$latchname to LATCHSCOPE;") == 1
@@ -262,7 +262,7 @@ def test_standin_preflight_text_reads_well(site: Site) -> None:
 
 def test_capture_includes_who_waited_between_its_snapshots() -> None:
     database = DatabaseSettings(name="mutexes", dsn="demo:users-mutex")
-    taken = capture(database, Settings(databases=[database]), seconds=1.2)
+    taken = take_capture(database, Settings(databases=[database]), seconds=1.2)
     change = delta_of(taken)
     assert isinstance(change, Delta)
     assert {one.cache for one in diagnose(change).who} >= {"dc_users"}

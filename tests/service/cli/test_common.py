@@ -12,7 +12,7 @@ from tests.oracle_standin.deadline import HANGS
 
 SCRIPT = """
 import sys
-from service.cli.terminal import fit_to_terminal, show
+from service.cli.common import fit_to_terminal, show
 from service.render.parts import wrapped
 fit_to_terminal()
 show("\\n".join(["WARNING: hot", *wrapped("Found: " + "word " * 30), "a" * 30 + "   " + "b" * 40, "Note: " + "long " * 20]))

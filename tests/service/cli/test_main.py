@@ -28,8 +28,8 @@ LISTEN = f"listen: 127.0.0.1:0\n{DATABASES}"
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """The handlers of the process stay pytest's. A fixed width keeps lines unwrapped."""
-    monkeypatch.setattr("service.cli.serving.configure_logging", lambda form: None)
-    monkeypatch.setattr("service.cli.serving.faulthandler.enable", lambda: None)
+    monkeypatch.setattr("service.cli.serve.configure_logging", lambda form: None)
+    monkeypatch.setattr("service.cli.serve.faulthandler.enable", lambda: None)
     monkeypatch.setenv("COLUMNS", "200")
 
 

@@ -10,7 +10,7 @@ from collectors.demo.scenarios import scenarios
 from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.cli.main import cli
-from service.cli.script import questions
+from service.cli.scripts import questions
 from tests.collectors.sqlplus.sqlplus_standin import SqlPlus
 from tests.each import each
 

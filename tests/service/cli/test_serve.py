@@ -1,26 +1,41 @@
 """The history behind the demo: an hour of polls, one a minute, on the ordinary path, that the service goes on from."""
 
-from collections.abc import Iterator
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from rules.model import Severity
 from service.app import create_app
-from service.cli.demo_history import play
-from service.config import sources
+from service.cli.serve import play
+from service.config import load
 from service.config.settings import Settings
-from service.history.verifier import Verifier
+from service.fleet.build import resume
+from service.history.marks import Verifier
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 from service.store.build import build_store
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
-from service.watch.resume import resume
+from tests.oracle_standin.scripted import PASSWORD, USER
+from tests.oracle_standin.server import Listener
+from tests.ports import free_port
+from tests.service.running import Running, answering
 from tests.service.stage import Client
+from tests.service.standin import becomes, fleet
+from tests.started import Started
 
 NAMES = ("undo-storm", "parse-storm", "healthy-19c")
 MINUTE = timedelta(minutes=1)
@@ -42,7 +57,7 @@ class Played:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder = tmp_path_factory.mktemp("played")
-    settings = sources.demo(list(NAMES), 0, f"sqlite:///{folder}/demo.db", 2.0)
+    settings = load.demo(list(NAMES), 0, f"sqlite:///{folder}/demo.db", 2.0)
     began = datetime.now(UTC)
     return Played(settings, began, play(settings, began))
 
@@ -123,17 +138,95 @@ def test_fleet_page_has_an_hour_behind_it_and_says_that_it_is_scripted(played: P
 
 def test_pages_of_a_service_without_history_say_nothing_of_it(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("plain")
-    application = create_app(sources.demo(list(NAMES), 0, f"sqlite:///{folder}/demo.db", 2.0))
+    application = create_app(load.demo(list(NAMES), 0, f"sqlite:///{folder}/demo.db", 2.0))
     assert "was played" not in Client(application).get("/").text
     application.state.close()
 
 
 def test_short_history_has_no_storm_to_link_to(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("short")
-    settings = sources.demo(["undo-storm"], 0, f"sqlite:///{folder}/demo.db", 2.0)
+    settings = load.demo(["undo-storm"], 0, f"sqlite:///{folder}/demo.db", 2.0)
     began = datetime.now(UTC)
     assert play(settings, began, 2) is None
     store = Repository(settings.store)
     assert len(store.history.polls("undo-storm", began - timedelta(hours=1), began + timedelta(hours=1))) == 3
     assert store.marks.get("undo-storm", "last") is None
     store.close()
+
+
+HANGING = """
+import time
+from service.store.writer import Writer
+Writer.stop = lambda self, *_: time.sleep(3600)
+from service.__main__ import main
+main()
+"""
+"""The service, with a store that never ends."""
+
+
+@contextmanager
+def serving(
+    folder: Path, listener: Listener | None = None, start: Sequence[str] = ("-m", "service")
+) -> Iterator[Running]:
+    """`latchscope serve` over these databases, in a process of its own."""
+    folder.mkdir(exist_ok=True)
+    (folder / "password").write_text(PASSWORD)
+    names = listener.services if listener else ()
+    databases = [
+        {"name": name, "dsn": listener.dsn(name), "user": USER, "password_file": str(folder / "password")}
+        for name in names
+        if listener
+    ] or [{"name": "healthy", "dsn": "demo:healthy-19c"}]
+    port = free_port()
+    settings = {"listen": f"127.0.0.1:{port}", "store": f"sqlite:///{folder}/store.db", "databases": databases}
+    (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings))
+    log = folder / "stderr.txt"
+    process = Started(*start, "serve", "--config", str(folder / "latchscope.yaml"), errors=log)
+    with answering(process, port, log) as running:
+        yield running
+
+
+def test_service_ends_although_its_store_never_would(tmp_path: Path) -> None:
+    with serving(tmp_path, start=("-c", HANGING)) as running:
+        running.process.send_signal(signal.SIGTERM)
+        becomes(lambda: running.process.poll() is not None, "it ends")
+        assert running.process.returncode == 0
+        assert "not everything ended" in running.log.read_text()
+
+
+def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
+    with Listener(fleet(5, 5)) as listener, serving(tmp_path, listener) as running:
+        becomes(lambda: all(each.counters.connections for each in listener.services.values()), "each has been tried")
+        running.stop()
+        assert running.process.returncode == 0
+        text = running.log.read_text()
+    assert text.startswith("latchscope: starting …\n"), "serve prints a line before it has loaded half of the libraries"
+    assert "Application shutdown complete" in text and "not everything ended" not in text
+    assert "Traceback" not in text
+
+
+@contextmanager
+def busy(cores: int) -> Iterator[None]:
+    """This many processes that only compute."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
+    try:
+        yield
+    finally:
+        for each in loops:
+            each.kill()
+            each.wait(60)
+
+
+@pytest.mark.soak
+def test_sigterm_to_exit_on_a_busy_machine(tmp_path: Path) -> None:
+    taken = []
+    with Listener(fleet(5, 5)) as listener, busy(len(os.sched_getaffinity(0))):
+        for number in range(20):
+            with serving(tmp_path / str(number), listener) as running:
+                time.sleep(3)
+                began = time.monotonic()
+                running.stop()
+                taken.append(time.monotonic() - began)
+    told = f"p50 {statistics.median(taken):.2f} s, max {max(taken):.2f} s"
+    print(f"SIGTERM to exit, 5 hung databases, busy cores: {told}")  # noqa: T201  figures for `make soak`
+    assert max(taken) <= 5.0

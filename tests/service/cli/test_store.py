@@ -12,15 +12,14 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from service.cli.main import cli
-from service.store.check import problems
-from service.store.ingest.record import IngestRecord, record_of
+from service.store.admin import FIGURES, OWN, TransferError, problems, read_history, write_history
+from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
-from service.store.schema.poll_tables import Base
-from service.store.transfer import FIGURES, OWN, TransferError, read_history, write_history
-from service.store.upkeep.rollup import roll_up
+from service.store.tables import Base
+from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Stage
 from tests.service.store.figures_in import figures_in
-from tests.service.store.queries.test_topics import DAY
+from tests.service.store.test_topics import DAY
 from tests.service.stores import Place, Postgres, Templates
 
 NAMES = ("undo-storm", "parse-storm")

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from service.config.refusals import refusals, warnings
-from service.config.settings import DatabaseSettings, Settings
+from service.config import load
+from service.config.load import NotYaml, meant, own_mistakes, refusals, settings_below, warnings, yaml_text
+from service.config.settings import BadSettings, DatabaseSettings, Settings
 
 SCRIPTED = [DatabaseSettings(name="a", dsn="demo:undo-storm")]
 
@@ -45,3 +46,78 @@ def test_audit_file_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
         for warning in told:
             assert f"auth.audit_file {file} cannot be written: there is no folder" in warning
             assert warning.endswith("until then only the log has the actions")
+
+
+def test_each_member_has_its_line() -> None:
+    text = yaml_text("a: 1\nb:\n  - c: 2\n    d: 3\n  - e\n")
+    assert text.members == {"a": 1, "b": [{"c": 2, "d": 3}, "e"]}
+    assert text.lines == {("a",): 1, ("b",): 2, ("b", 0): 3, ("b", 0, "c"): 3, ("b", 0, "d"): 4, ("b", 1): 5}
+    assert text.line_of(("b", 0, "missing")) == 3 and text.line_of(("nothing",)) is None
+
+
+def test_name_that_stands_twice_is_kept_with_both_lines() -> None:
+    assert yaml_text("a: 1\nb: 2\na: 3\n").repeated == ((("a",), 1, 3),)
+    assert yaml_text("a: [1, 1]\n").repeated == ()
+    assert yaml_text("").members is None
+
+
+def test_value_that_a_comment_may_have_cut_is_kept_with_the_comment() -> None:
+    text = yaml_text("a: c ##latchscope\nb:\n  - d #was e\n  - 'f' #g\nh: i  #j\nk: l # m\nn: #o\np: q#r\n")
+    assert [(each.place, each.line, each.value, each.comment) for each in text.cut] == [
+        (("a",), 1, "c", "##latchscope"),
+        (("b", 0), 3, "d", "#was"),
+    ]
+
+
+def test_text_that_is_no_yaml_names_line_and_column() -> None:
+    for text, line, said in (
+        ("a: [1", 1, "not closed"),
+        ("a:\n\t- b", 2, "a tab"),
+        ("a: @b", 1, "column 4"),
+        ("\x00", None, "UTF-8"),
+    ):
+        with pytest.raises(NotYaml, match="is not valid YAML") as error:
+            yaml_text(text)
+        assert (error.value.line, said in str(error.value)) == (line, True), (text, str(error.value))
+
+
+def test_near_name_is_offered_and_else_all_there_are() -> None:
+    assert meant("lisen", ["listen", "store"]) == "; did you mean listen?"
+    assert meant("xyz", ["listen", "store"]) == "; the names are: listen, store"
+    assert meant("x", []) == "; the names are: none"
+
+
+def test_settings_of_a_group_and_of_entries_of_a_list_are_found() -> None:
+    assert "listen" in settings_below(()) and "mode" in settings_below(("oracle",))
+    assert "dsn" in settings_below(("databases", 0)) and "url" in settings_below(("webhooks", 3))
+    assert settings_below(("listen",)) == {} and settings_below(("nothing", "below")) == {}
+
+
+def test_names_are_held_together_whatever_else_is_wrong() -> None:
+    text = yaml_text("lisen: x\ndatabases:\n- {name: a, dsn: 'demo:healthy'}\n- {name: a}\n- 7\n")
+    assert [(each.line, each.where) for each in own_mistakes(text)] == [
+        (3, "databases[0].dsn"),
+        (4, "databases[1].name"),
+    ]
+    assert list(own_mistakes(yaml_text("[]"))) == []
+
+
+def test_read_refuses_bytes_that_are_not_text(tmp_path: Path) -> None:
+    path = tmp_path / "latchscope.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadSettings, match=r"latchscope\.yaml is not valid YAML"):
+        load.read(path)
+
+
+def test_read_names_the_documentation_for_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"does not exist; `latchscope init` writes one"):
+        load.read(tmp_path / "none.yaml")
+
+
+def test_demo_serves_loopback_only() -> None:
+    told = load.demo(["undo-storm"], 8123, "sqlite:///x.db", 2.0)
+    assert told.loopback
+    assert told.port == 8123
+    assert [(one.name, one.scripted, told.interval_of(one)) for one in told.databases] == [
+        ("undo-storm", "undo-storm", 2.0)
+    ]

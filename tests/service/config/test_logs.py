@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config.audit import Audit, unwritable
+from service.config.logs import Audit, unwritable
 
 
 def test_audit_file_has_one_json_line_per_action(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -47,7 +47,7 @@ def test_audit_file_that_cannot_be_written_is_known_before_the_first_action(
     )
     assert unwritable(tmp_path) == "it is a folder; name a file in it"
     monkeypatch.setattr(
-        "service.config.audit.os.access", lambda *_: False
+        "service.config.logs.os.access", lambda *_: False
     )  # tests may run as root, who may write anywhere
     assert f"may not write in {tmp_path}; change the owner" in str(unwritable(file))
     file.touch()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.config.logging import configure
+from service.config.logs import configure
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import sources, units
+from service.config import load, settings
 from service.config.settings import BadSettings, Settings
 from tests.each import each
 
@@ -19,7 +19,7 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def read(tmp_path: Path, text: str) -> Settings:
     path = tmp_path / "latchscope.yaml"
     path.write_text(text, encoding="utf-8")
-    return sources.read(path)
+    return load.read(path)
 
 
 def refused(tmp_path: Path, text: str) -> str:
@@ -42,12 +42,12 @@ def test_settings_of_an_empty_file_are_the_defaults(tmp_path: Path) -> None:
     [("15s", 15.0), ("15", 15.0), ("1500ms", 1.5), ("2m", 120.0), ("1h", 3600.0), ("1.5 m", 90.0), (20, 20.0)],
 )
 def test_durations_are_read_as_seconds(written: object, seconds: float) -> None:
-    assert units.seconds(written) == seconds
+    assert settings.seconds(written) == seconds
 
 
 @each(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
 def test_sizes_are_read_as_bytes(written: object, size: int) -> None:
-    assert units.size(written) == size
+    assert settings.size(written) == size
 
 
 @pytest.mark.parametrize("written", ["much", "", "16MB", "-1MiB", "1.5MiB"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.config.dsn import is_alias, plain_dsn
+from service.config.settings import is_alias, plain_dsn
 
 GOOD = (
     "host:1521/svc",

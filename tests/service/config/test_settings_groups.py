@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from service.config.groups import AuthSettings, ReplicaSettings, ReportSettings, SpoolSettings
+from service.config.settings import AuthSettings, ReplicaSettings, ReportSettings, SpoolSettings
 
 
 def test_groups_refuse_names_they_do_not_know() -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from rules.model import Severity
-from service.config import sources
-from service.config.notifications import NotificationSettings
-from service.config.settings import BadSettings
+from service.config import load
+from service.config.settings import BadSettings, NotificationSettings
 
 NIGHT = {"name": "n", "url_file": "f", "quiet_hours": "22:00-07:00", "quiet_zone": "Europe/Berlin"}
 
@@ -59,7 +58,7 @@ def test_notification_mistake_is_one_line(tmp_path: Path) -> None:
     for written, said in mistakes.items():
         path.write_text(f"notifications: [{{{written}}}]", encoding="utf-8")
         with pytest.raises(BadSettings) as error:
-            sources.read(path)
+            load.read(path)
         assert said in str(error.value), written
         assert "\n" not in str(error.value) and "secret" not in str(error.value), written
 
@@ -67,4 +66,4 @@ def test_notification_mistake_is_one_line(tmp_path: Path) -> None:
 def test_notification_setting_on_may_be_written_bare(tmp_path: Path) -> None:
     path = tmp_path / "latchscope.yaml"
     path.write_text("notifications: [{name: n, url_file: f, on: [end]}]", encoding="utf-8")
-    assert sources.read(path).notifications[0].on == ["end"]
+    assert load.read(path).notifications[0].on == ["end"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import sources
+from service.config import load
 from service.config.settings import BadSettings, Settings
 
 HEAD = "databases: [{name: erp1, dsn: h/s}]\n"
@@ -13,7 +13,7 @@ HEAD = "databases: [{name: erp1, dsn: h/s}]\n"
 def read(folder: Path, text: str) -> Settings:
     path = folder / "latchscope.yaml"
     path.write_text(HEAD + text, encoding="utf-8")
-    return sources.read(path)
+    return load.read(path)
 
 
 def test_webhook_and_notification_need_names_that_differ(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ password.
 
 import pytest
 
-from service.config.store_url import holds_password, plain_store
+from service.config.settings import holds_password, plain_store
 
 GOOD = {
     "sqlite:///latchscope.db": False,

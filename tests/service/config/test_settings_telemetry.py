@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import sources
+from service.config import load
 from service.config.settings import BadSettings, Settings
 
 
@@ -22,5 +22,5 @@ def test_telemetry_mistake_is_one_line(tmp_path: Path) -> None:
     ):
         path.write_text(f"telemetry: {{{written}}}", encoding="utf-8")
         with pytest.raises(BadSettings) as error:
-            sources.read(path)
+            load.read(path)
         assert "telemetry" in str(error.value) and "\n" not in str(error.value), written

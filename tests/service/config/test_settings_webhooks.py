@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import sources
+from service.config import load
 from service.config.settings import BadSettings, Settings
 
 DATABASES = "databases: [{name: erp1, dsn: h/s}]\n"
@@ -13,7 +13,7 @@ DATABASES = "databases: [{name: erp1, dsn: h/s}]\n"
 def read(tmp_path: Path, text: str) -> Settings:
     path = tmp_path / "latchscope.yaml"
     path.write_text(DATABASES + text, encoding="utf-8")
-    return sources.read(path)
+    return load.read(path)
 
 
 def test_webhook_setting_on_may_be_written_bare(tmp_path: Path) -> None:

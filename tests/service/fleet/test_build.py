@@ -8,13 +8,13 @@ import pytest
 
 from collectors.model import Delta
 from service.config.settings import DatabaseSettings
+from service.fleet import build as module
+from service.fleet.build import resume
 from service.state.board import Board, MonitoredDatabase
-from service.state.confirmations import Confirmed
-from service.store.ingest.disk_queue import DiskQueue
+from service.state.episodes import Confirmed
 from service.store.repository import Repository
+from service.store.spool import DiskQueue
 from service.store.writer import Writer
-from service.watch import resume as module
-from service.watch.resume import resume
 from tests.service.stage import Stage
 
 DB = "undo-storm"

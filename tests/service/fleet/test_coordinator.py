@@ -13,11 +13,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 from service.config.settings import DatabaseSettings
 from service.fleet.coordinator import FleetCoordinator, FleetMetrics
 from service.state.board import Board, MonitoredDatabase
-from service.state.leases import Lease, LeasesLost, Ownership, Replica
+from service.state.replicas import Lease, LeasesLost, Ownership, Replica
 from service.watch.worker import Worker as RealWorker
 from tests.service.stage import Stage
 from tests.service.standin import becomes
-from tests.service.watch.test_backoff import Dear
+from tests.service.watch.test_worker import Dear
 
 
 @dataclass

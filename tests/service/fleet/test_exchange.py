@@ -14,25 +14,24 @@ from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError
 from rules.cause import catalogue
 from service.config.settings import DatabaseSettings, Settings
-from service.fleet.remote import RemoteDatabases
-from service.fleet.status_exchange import StatusExchange
-from service.fleet.worker_factory import WorkerFactory
+from service.fleet.build import resume
+from service.fleet.coordinator import WorkerFactory
+from service.fleet.exchange import RemoteDatabases, StatusExchange
 from service.metrics.exposition import exposition
 from service.state.board import Board, Failure, MonitoredDatabase
-from service.state.leases import Lease, SoleLeases
 from service.state.login_gate import LoginStopped
-from service.store.fleet_status import FleetReader, FleetStatusTable
-from service.store.ingest.disk_queue import DiskQueue
+from service.state.replicas import Lease, SoleLeases
+from service.store.engine import STORE_ERRORS
+from service.store.replicas import FleetReader, FleetStatusTable
 from service.store.repository import Repository
-from service.store.schema.engine import STORE_ERRORS
+from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.watch.pipeline import run_poll
-from service.watch.resume import resume
 from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from service.web import presenters
-from service.web.fleet_rows import database_out
+from service.web.presenters import database_out
 from tests.service.stores import Place, Postgres
 
 NAME = "undo-storm"

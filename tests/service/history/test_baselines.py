@@ -7,7 +7,7 @@ import pytest
 from rules.baseline import RATES, figures
 from service.history.baselines import DAYS, SOURCES, WEEK, BaselineCache, learn, samples, slots, usual_at
 from service.store.repository import Repository
-from service.store.upkeep.rollup import roll_up
+from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, polled
 from tests.service.stage import BEGAN, Stage
 

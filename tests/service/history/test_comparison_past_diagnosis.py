@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.history.past_diagnosis import diagnosis_at
+from service.history.comparison import diagnosis_at
 from service.store.repository import Repository
 from tests.service.marked import DB, at, polled
 from tests.service.stage import Stage

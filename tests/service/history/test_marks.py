@@ -1,9 +1,13 @@
 """Whether a mark ended a trouble: stored when the trouble ends, with its reason."""
 
-import pytest
+from datetime import timedelta
 
-from service.history.past_diagnosis import diagnosis_at
-from service.history.verifier import Verifier, mark_of
+import pytest
+from prometheus_client import CollectorRegistry
+
+from collectors.demo.scenarios import scenarios
+from service.history.comparison import diagnosis_at
+from service.history.marks import DemoMarks, Outcomes, Verifier, mark_of
 from service.store.repository import Repository
 from service.web.schemas import EpisodeOut
 from tests.service.marked import DB, MARKED, at, marked, polled
@@ -85,3 +89,67 @@ def test_mark_of_an_episode_is_its_last_one(store: Repository, stage: Stage) -> 
     last = marked(store, 141)
     (episode,) = store.episodes.between(DB, at(0), at(999)).items
     assert mark_of(store, episode) == last
+
+
+SCRIPT = scenarios()[DB]
+
+
+def found(store: Repository) -> list[float]:
+    marks = store.marks.between(DB, at(0), at(9999)).items
+    return sorted((one.at - at(0)).total_seconds() for one in marks)
+
+
+def test_demo_marks_mark_each_loop_once(store: Repository) -> None:
+    marks = DemoMarks(store, dict(scenarios()), at(0))
+    for moment, expected in ((139, []), (140, [MARKED]), (141, [MARKED]), (SCRIPT.length + 139, [MARKED])):
+        marks.do(at(moment))
+        assert found(store) == expected
+    marks.do(at(2 * SCRIPT.length + 150))
+    assert found(store) == [MARKED, MARKED + SCRIPT.length, MARKED + 2 * SCRIPT.length]
+
+
+def test_demo_marks_catch_up_after_a_failed_round(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = DemoMarks(store, {DB: SCRIPT}, at(0))
+    with monkeypatch.context() as broken:
+        broken.setattr(store.marks, "add", lambda *mark: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            marks.do(at(200))
+    marks.do(at(200) + timedelta(seconds=1))
+    assert found(store) == [MARKED]
+
+
+def test_demo_mark_is_at_the_turn_of_the_script() -> None:
+    from collectors.demo.load import ScenarioState
+
+    before, after = (ScenarioState(SCRIPT, second, at(0)).load for second in (MARKED - 1, MARKED + 16))
+    assert before.children[1].sleeps > 100 * after.children[1].sleeps
+    assert SCRIPT.length > MARKED
+
+
+def test_outcomes_tell_the_last_mark_and_a_remedy_once_verified(store: Repository, stage: Stage) -> None:
+    outcomes, registry = Outcomes(store, stage.board), CollectorRegistry()
+    registry.register(outcomes)
+    polled(store, stage, 80, 200)
+    marked(store, 90)
+    marked(store, MARKED)
+    for _ in range(2):
+        outcomes.do(at(200))
+        Verifier(store, outcomes.verified).do(at(200))
+    (episode,) = store.episodes.between(DB, at(0), at(999)).items
+    assert episode.end is not None
+    here = {"db": DB, "rac": ""}
+    of_cause = {**here, "cause": episode.cause}
+    lasted = (episode.end - episode.begin).total_seconds()
+    assert registry.get_sample_value("latchscope_change_mark_timestamp_seconds", here) == at(MARKED).timestamp()
+    assert registry.get_sample_value("latchscope_verified_remedies_total", of_cause) == 1, (
+        "counted once, looked at twice"
+    )
+    assert registry.get_sample_value("latchscope_verified_remedy_seconds_total", of_cause) == lasted > 0
+
+
+def test_outcomes_count_no_remedy_that_was_not_verified(store: Repository, stage: Stage) -> None:
+    outcomes = Outcomes(store, stage.board)
+    polled(store, stage, 80, 165)
+    marked(store, 110)
+    Verifier(store, outcomes.verified).do(at(165))
+    assert all(not one.samples for one in outcomes.collect())

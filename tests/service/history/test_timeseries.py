@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from service.history.baselines import DAYS
-from service.history.usual_hours import MOST_HOURS, hours_of, usual_over
+from service.history.timeseries import MOST_HOURS, hours_of, usual_over
 from service.state.window import Window
-from service.store.queries.episodes import Baseline
+from service.store.episodes import Baseline
 from service.store.repository import Repository
 
 MONDAY = datetime(2024, 1, 1, 9, 30, tzinfo=UTC)

@@ -4,8 +4,7 @@ import pytest
 
 from rules.contention.holds import LatchCounts, NotPredictable
 from rules.engine import diagnose
-from service.history.whatif import LEAST_MISSES, answer, grouped, of_change, of_store, variation
-from service.history.whatif_model import WhatIfIn
+from service.history.whatif import LEAST_MISSES, WhatIfIn, answer, grouped, of_change, of_store, variation
 from service.store.repository import Repository
 from tests.rules.contention.test_prediction import demo
 from tests.service.marked import DB, at, polled

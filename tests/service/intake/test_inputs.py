@@ -14,9 +14,10 @@ import pytest
 
 from collectors.capture import LIMIT_BYTES
 from collectors.errors import InputError
+from collectors.model import Basis, Changes, Delta, NotComparable, Row
 from service.intake import inputs
 from service.intake.archives import MIB, Limits
-from service.intake.inputs import InputResults
+from service.intake.inputs import DEEPEST, MOST_BARS, InputResults, diagnose_all, figures, files_of
 from tests.collectors.sqlplus.test_spool import spooled
 from tests.paths import REPORTS, ROOT
 from tests.service.intake.test_archives import encrypted, tar, zipped
@@ -307,3 +308,84 @@ def test_directory_with_many_foreign_files_names_them_in_one_line(tmp_path: Path
     (line,) = outcome.skipped
     assert line.startswith(f"{len(outcome.foreign)} files that latchscope does not read: README.md, as_html.py, ")
     assert line.count(", ") == len(outcome.foreign) - 1 and "…" not in line, "was: the first ten"
+
+
+def delta(**views: list[Row]) -> Delta:
+    names = {"rowcache": "v$rowcache", "misses": "v$latch_misses", "mutex": "v$mutex_sleep"}
+    readings = {names[name]: Changes(names[name], tuple(rows)) for name, rows in views.items()}
+    return Delta("x", None, Basis("totals", None, None, None), readings)
+
+
+def test_gets_are_summed_by_cache_name_and_sorted_highest_first() -> None:
+    rows: list[Row] = [
+        {"parameter": "dc_users", "gets": 5},
+        {"parameter": "dc_objects", "gets": 7},
+        {"parameter": "dc_users", "gets": 4},
+        {"parameter": "dc_files", "gets": 0},
+        {"parameter": "dc_tables"},
+    ]
+    (one,) = figures(delta(rowcache=rows))
+    assert [(bar.label, bar.value) for bar in one.bars] == [("dc_users", 9), ("dc_objects", 7)]
+    assert (one.title, one.unit, one.left_out) == ("Dictionary cache gets", "gets", 0)
+
+
+def test_bars_are_limited_and_the_rest_is_counted() -> None:
+    rows: list[Row] = [{"parameter": str(i), "gets": i} for i in range(1, MOST_BARS + 4)]
+    (one,) = figures(delta(rowcache=rows))
+    assert len(one.bars) == MOST_BARS and one.left_out == 3
+
+
+def test_locations_include_only_those_of_the_row_cache() -> None:
+    rows: list[Row] = [
+        {"parent_name": "row cache objects", "location": "kqreqd", "sleep_count": 3, "wtr_slp_count": 9},
+        {"parent_name": "Result Cache: RC Latch", "location": "qesrc", "sleep_count": 8},
+    ]
+    (one,) = figures(delta(misses=rows))
+    assert [(bar.label, bar.value) for bar in one.bars] == [("kqreqd", 3)]
+
+
+@pytest.mark.parametrize("change", [NotComparable("x", None, "", ""), delta(), delta(rowcache=[], misses=[], mutex=[])])
+def test_figures_are_empty_without_data(change: Delta | NotComparable) -> None:
+    assert figures(change) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [("awr-11.2.0.4.0-undo-storm.html", "Row cache latch"), ("awr-19.0.0.0.0-users-mutex.html", "Row cache mutexes")],
+)
+def test_report_has_charts_of_gets_and_the_locations_of_its_release(name: str, title: str) -> None:
+    (one,) = diagnose_all([str(REPORTS / name)]).diagnosed
+    caches, locations = figures(one.change)
+    assert caches.title == "Dictionary cache gets" and locations.title.startswith(title)
+
+
+def made(home: Path, *names: str) -> None:
+    for name in names:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("x")
+
+
+def test_directory_of_directories_alone_gives_their_files_and_says_so(tmp_path: Path) -> None:
+    made(tmp_path, "a/1", "a/deep/2", "b/c/3", "b/c/.hidden/4", f"{'d/' * (DEEPEST + 1)}5")
+    found = files_of(str(tmp_path))
+    assert [Path(each).name for each in found.files] == ["1", "3"]
+    assert found.note == f"{tmp_path} holds directories alone: looked at 2 files in 2 directories below it"
+    assert [each.partition(" ")[0] for each in found.passed] == [
+        str(tmp_path / "a/deep"),
+        str(tmp_path / "/".join("d" * (DEEPEST + 1))),
+    ]
+    made(tmp_path, "own")
+    found = files_of(str(tmp_path))
+    assert ([Path(each).name for each in found.files], found.note, len(found.passed)) == (["own"], None, 3)
+
+
+def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MOST", 2)
+    made(tmp_path, "a/1", "a/2", "b/3")
+    found = files_of(f"{tmp_path}/")
+    assert len(found.files) == 2 and found.passed == [
+        f"only the first 2 files below {tmp_path}/ are read; name its directories one by one"
+    ]
+    made(tmp_path, "a/4")
+    found = files_of(f"{tmp_path}/a/")
+    assert (len(found.files), found.note) == (3, None), "a directory's own files are all read"

@@ -4,10 +4,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from service.config.settings import DatabaseSettings
-from service.notify.outages import STEADY_SECONDS, OutageWatch
-from service.state.board import Board, Failure, MonitoredDatabase
-from service.state.outages import AT_LEAST_SECONDS, MISSED_POLLS
-from tests.service.notify.test_channels import _no_proxy, running  # noqa: F401
+from service.notify.build import STEADY_SECONDS, OutageWatch
+from service.state.board import AT_LEAST_SECONDS, MISSED_POLLS, Board, Failure, MonitoredDatabase
+from tests.service.notify.test_messages import _no_proxy, running  # noqa: F401
 from tests.service.receiver import receiver
 from tests.service.stage import Stage
 

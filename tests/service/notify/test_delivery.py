@@ -12,14 +12,12 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.config.settings import DatabaseSettings, Settings
-from service.config.webhooks import WebhookSettings
-from service.notify.sending import DeliverySchedule
-from service.notify.webhooks import Webhooks, wants
-from service.store.queries.deliveries import Delivery
+from service.config.settings import DatabaseSettings, Settings, WebhookSettings
+from service.notify.delivery import DeliverySchedule, Webhooks, wants
+from service.store.episodes import Delivery
 from service.store.repository import Repository
 from tests.service.receiver import Receiver, receiver
-from tests.service.store.queries.test_episode_log import BEGAN, change, write
+from tests.service.store.test_episodes import BEGAN, change, write
 
 QUICK = DeliverySchedule(first=0.01, longest=0.02, lease=0.1, look=0.02)
 SECRET = "zx9mark-of-the-key"

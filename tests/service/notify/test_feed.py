@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from service.notify.feed import EpisodeFeed, TooManyListeners
-from service.store.queries.episode_log import LoggedChange
+from service.store.engine import StoreUnavailable
+from service.store.episodes import LoggedChange
 from service.store.repository import Repository
-from service.store.schema.engine import StoreUnavailable
 from tests.oracle_standin.deadline import HANGS
-from tests.service.store.queries.test_episode_log import change, write
+from tests.service.store.test_episodes import change, write
 
 
 @pytest.fixture

@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from service.config.notifications import NotificationSettings
-from service.config.settings import BadSettings, DatabaseSettings, Settings
+from service.config.settings import BadSettings, DatabaseSettings, NotificationSettings, Settings
 from service.notify import build
-from service.notify.channels import Channel, Notifications
-from service.notify.sending import DeliverySchedule
+from service.notify.delivery import DeliverySchedule
+from service.notify.messages import Channel, Notifications
 from service.state.board import Board
 from service.store.repository import Repository
 from tests.service.receiver import Receiver, receiver
-from tests.service.store.queries.test_episode_log import BEGAN, change, write
+from tests.service.store.test_episodes import BEGAN, change, write
 
 QUICK = DeliverySchedule(first=0.01, longest=0.02, lease=0.1, look=0.02)
 SECRET = "zx9mark-of-the-key"

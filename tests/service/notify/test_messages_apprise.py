@@ -19,10 +19,9 @@ from typer.testing import CliRunner
 
 from rules.model import Severity
 from service.cli.main import cli
-from service.config.notifications import NotificationSettings
-from service.notify.apprise import send
-from service.notify.message import Message
-from service.notify.sending import DeliveryRefused
+from service.config.settings import NotificationSettings
+from service.notify.delivery import DeliveryRefused
+from service.notify.messages import Message, send
 from tests.service.receiver import Receiver, receiver
 
 SECRET = "zx9markofthekey0123456789"

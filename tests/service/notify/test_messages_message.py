@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from rules.model import Confidence, Severity
-from service.notify.message import LONGEST_SENTENCE, MOST_EPISODES, message_of
+from service.notify.messages import LONGEST_SENTENCE, MOST_EPISODES, message_of
 from service.state.episodes import Episode
-from service.store.queries.episode_log import LoggedChange
-from tests.service.store.queries.test_episode_log import BEGAN, episode
+from service.store.episodes import LoggedChange
+from tests.service.store.test_episodes import BEGAN, episode
 
 HOME = "https://latchscope.example.com/"
 HIGH, LOW = Confidence.HIGH, Confidence.LOW

@@ -1,8 +1,38 @@
-"""A remedy as lines and as Markdown: every step with its statement, its risk and the way back, or that it is unknown."""
+"""Parts of a Diagnosis in words: lines that fit, costs by surface, and causes that another one explains."""
 
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from rules.base import bound_of
 from rules.cause import catalogue
+from rules.model import Confidence, RuledOut
 from rules.remedy import RemedyStep
-from service.render.remedy import asides, step_lines, steps_as_markdown, steps_of_every_release, variants
+from service.escape import visible
+from service.intake.inputs import DiagnosedInput, diagnose_data
+from service.render.parts import (
+    COLUMNS,
+    after_the_steps,
+    against,
+    asides,
+    before_the_steps,
+    cost,
+    cost_beside,
+    inline,
+    nearest,
+    row,
+    step_lines,
+    steps_as_markdown,
+    steps_of_every_release,
+    variants,
+    without_basis,
+    wrapped,
+)
+from tests.each import each
+from tests.paths import PROBES
 
 UNDO = catalogue()["undo-segments"].remedy_steps
 KEYED = RemedyStep(
@@ -101,3 +131,135 @@ def test_every_cause_of_the_catalogue_is_told_whole() -> None:
             assert all(" ".join(words.split()) in text for words in (step.do, *step.texts(), step.setting or "")), (
                 cause.id
             )
+
+
+def test_wrapped_breaks_no_word_and_keeps_a_number_beside_its_unit() -> None:
+    path = "x" * 130
+    assert wrapped(f"see {path}") == ["see", f"    {path}"]
+    for width in range(60, 110):
+        lines = wrapped("a" * width + " of 12 % and 30 s", "  ")
+        assert all(len(line) <= COLUMNS or line.split() == ["a" * width] for line in lines)
+        assert not [line for line in lines if line.split()[0] in ("%", "s")]
+    assert wrapped("") == []
+
+
+def incident_of(path: Path) -> DiagnosedInput:
+    return diagnose_data(path.read_bytes(), path.name).diagnosed[0]
+
+
+def test_cost_is_that_of_the_surface_or_unknown(incident: Path) -> None:
+    totals = incident_of(incident)
+    assert cost(totals, totals.diagnosis.findings[0]) == "cost unknown"
+    storm = incident_of(PROBES / "P00_undo_storm.json")
+    (finding,) = storm.diagnosis.findings
+    assert cost(storm, finding) == "costs 46.7 % of DB time"
+    other = finding.model_copy(update={"surface": "lock"})
+    assert cost(storm, other) != cost(storm, finding)
+    assert cost_beside(storm, finding, [finding]) == "costs the same 46.7 % of DB time"
+    assert cost_beside(storm, finding, [other]) == cost(storm, finding)
+
+
+def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
+    (finding,) = incident_of(incident).diagnosis.findings
+    assert [name for name, _ in before_the_steps(finding)] == ["Do", "Check first", "Do not"]
+    assert [name for name, _ in after_the_steps(finding)] == ["Confirm", "Expected effect"]
+    unsure = finding.model_copy(update={"confidence": Confidence.LOW})
+    assert [name for name, _ in before_the_steps(unsure)] == ["Confirm first", "Do", "Check first", "Do not"]
+    assert [name for name, _ in after_the_steps(unsure)] == ["Expected effect"]
+
+
+def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:
+    (finding,) = incident_of(incident).diagnosis.findings
+    old = finding.model_copy(update={"do_now": "", "check_first": None, "do_not": "", "remedy_steps": ()})
+    assert dict(before_the_steps(old)) == {"Do": finding.remedy, "Risk": finding.risk}
+
+
+def test_statements_lose_the_interval_that_the_circumstances_tell(incident: Path) -> None:
+    diagnosis = incident_of(incident).diagnosis
+    hot = diagnosis.steps[0].statement
+    assert hot.endswith("24,242,220, in totals since an unknown instance start.")
+    assert without_basis(diagnosis, hot).endswith("24,241,645 of 24,242,220.")
+
+
+def test_against_names_the_cause_that_explains_it_instead() -> None:
+    other = RuledOut(
+        cause="a",
+        signal="s",
+        value=120.0,
+        needs="not >= 100",
+        because="Parse storm explains these waits (b)",
+        explained_by="b",
+    )
+    assert against(other) == "Parse storm explains these waits (b)"
+    far = RuledOut(cause="c", signal="sleeps", value=1.0, needs=">= 100", bound=bound_of(">= 100"))
+    assert against(far) == "sleeps is 1 where it would need >= 100"
+    assert nearest([far, other]) == [other, far]
+
+
+READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+HOSTILE = (
+    "<script>alert(1)</script>", "<!--", "-->", "<b", "![p](http://x/y.png)", "[a](javascript:b)", "[r]: http://x",
+    "|", "\\", "`", "``", "```\n", "~~", "~~~", "*b*", "**", "_", "__c__", "\n# h", "\n- i", "\n1. x", "1. ", "# ", "> ",
+    "&lt;", "&#60;", "\x1b[2J", "\u202e", "\r", "===", "---", " ", "a", "B7", "v$latch", "count(*)", "<http://x>", "\t",
+)  # fmt: skip
+WORDS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(), max_size=4)), max_size=8).map("".join)
+ONLY_WORDS = {"text", "code_inline", "softbreak", "text_special"}
+
+
+def pieces(tokens: list[Token]) -> list[Token]:
+    return [child for token in tokens if token.type == "inline" for child in token.children or ()]
+
+
+def said(tokens: list[Token]) -> str:
+    """What a reader shows, without the marks of code."""
+    return "".join(token.content for token in tokens).replace("`", "")
+
+
+def words_of(text: str) -> str:
+    return " ".join(visible(" ".join(text.split("\n"))).replace("`", "").split())
+
+
+@given(WORDS)
+def test_words_in_a_line_stay_words(text: str) -> None:
+    tokens = READER.parse(f"- **Why**: {inline(text)}")
+    kinds = {token.type for token in tokens}
+    assert kinds <= {
+        "bullet_list_open", "list_item_open", "paragraph_open", "inline", "paragraph_close", "list_item_close",
+        "bullet_list_close",
+    }  # fmt: skip
+    found = pieces(tokens)
+    assert {token.type for token in found} <= ONLY_WORDS | {"strong_open", "strong_close"}
+    assert [token.type for token in found].count("strong_open") == 1
+    assert " ".join(said(found).split()) == f"Why: {words_of(text)}".strip()
+
+
+@given(WORDS)
+def test_words_at_the_beginning_of_a_line_stay_a_paragraph(text: str) -> None:
+    tokens = READER.parse(inline(text))
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    assert {token.type for token in pieces(tokens)} <= ONLY_WORDS
+    assert " ".join(said(pieces(tokens)).split()) == words_of(text)
+
+
+@given(WORDS, WORDS)
+def test_words_in_a_table_stay_in_their_cell(left: str, right: str) -> None:
+    tokens = READER.parse(f"| a | b |\n|---|---|\n{row((left, right))}\n")
+    cells = [tokens[at + 1] for at, token in enumerate(tokens) if token.type == "td_open"]
+    assert len(cells) == 2
+    for cell, text in zip(cells, (left, right), strict=True):
+        assert {token.type for token in cell.children or ()} <= ONLY_WORDS
+        assert " ".join(said(cell.children or []).split()) == words_of(text)
+
+
+@each(
+    ("text", "written"),
+    [
+        ("latch: row cache objects < 0.01 %", "latch: row cache objects < 0.01 %"),
+        ("`select count(*) from v$x` twice", "`select count(*) from v$x` twice"),
+        ("dc_rollback_segments and _x", "dc_rollback_segments and \\_x"),
+        ("12.34 sessions", "12.34 sessions"),
+        ("<script>", "&lt;script>"),
+    ],
+)
+def test_our_own_words_stay_readable_as_they_are(text: str, written: str) -> None:
+    assert inline(text) == written

@@ -2,8 +2,33 @@
 
 import pytest
 
-from service.render.study.page import StudyBars, StudyCurve, StudyLines, StudyPage, StudyTable
-from service.render.study.text import COLUMNS, LINES, SCALE, WIDTH, as_text, bars, lines, table
+from rules.studies.cpu import cpu_study
+from rules.studies.parallel import parallel_study, timer_study
+from rules.studies.scaling import claim_of, scaling_study
+from service.render.study import (
+    COLUMNS,
+    LINES,
+    SCALE,
+    WIDTH,
+    StudyBars,
+    StudyCurve,
+    StudyLines,
+    StudyPage,
+    StudyTable,
+    as_text,
+    bars,
+    cpu_page,
+    duration,
+    figure,
+    lines,
+    parallel_page,
+    round_up,
+    scaling_page,
+    share,
+    table,
+    timer_page,
+)
+from tests.each import each
 
 LONG = "a name that goes on and on " * 5
 
@@ -79,3 +104,194 @@ def test_bars_are_as_long_as_their_values(amounts: tuple[tuple[str, float], ...]
 def test_numbers_of_a_table_end_below_each_other() -> None:
     told = table(StudyTable("t", ("name", "value"), (("a", "1"), ("b", "1,000"))))
     assert told == ["t", "name  value", "a         1", "b     1,000"]
+
+
+HEADER = "machine,release,processes,throughput,gets,misses,sleeps,wait_us,seconds,hardware_threads,pct_linear\n"
+CALM = (
+    "a,2,1,100,100000,0,0,0,100,8,100\na,2,2,199,199000,9950,1,50,100,8,99.5\na,2,4,390,390000,97500,4,90,100,8,97.5\n"
+)
+OTHER = CALM.replace("a,2", "b,2")
+HOT = "c,1,1,100,100000,0,0,0,100,8,100\nc,1,2,150,150000,30000,9000,9000000,100,8,74\n"
+
+
+def page(*tables: str, claim: str | None = None) -> StudyPage:
+    return scaling_page(scaling_study(HEADER + "".join(tables), "t.csv", claims=[claim_of(claim)] if claim else []))
+
+
+def test_answer_is_a_sentence_for_each_release_and_verdict() -> None:
+    assert page(CALM, OTHER, HOT).answer == (
+        "2 (a, b): spin absorbs the collisions; misses are not the problem. 1 (c): spin does not absorb the collisions; "
+        "misses turn into sleeps, and the latch is the problem."
+    )
+
+
+def test_mixed_claim_like_for_like_and_wrong_shares_are_told_in_this_order() -> None:
+    told = page(CALM, HOT, claim="2:25.00:0.004").findings
+    assert told[0].startswith(
+        "The published comparison mixed two rows: the 25.00 % and 0.004 % given for 2 processes are those of 4"
+    )
+    assert "with 2 it is 5.00 % misses per get and 0.0101 % sleeps per miss" in told[0]
+    assert (
+        told[1].startswith("Like for like, 2 processes: a, 2 has 5.00 % misses per get") and "other machines" in told[1]
+    )
+    assert told[2] == "c, 1, 2 processes: 74 % of linear is published, the throughputs give 75.00 %."
+
+
+def test_bend_and_the_processes_that_fill_the_latch_are_told_with_their_limits() -> None:
+    calm, hot = page(CALM, HOT).findings[-2:]
+    assert "no bend up to 4 processes" in calm and "an upper limit, not a forecast" in calm
+    assert "the latch bends at 2 processes (below 90 % of straight)" in hot
+    assert any("Without a reference column" in limit for limit in page(CALM).limits)
+
+
+def test_sleeps_are_drawn_on_a_logarithmic_axis_without_zeros() -> None:
+    chart = page(CALM, HOT).parts[-1]
+    assert isinstance(chart, StudyLines) and chart.log_y
+    assert all(y > 0 for _, y in chart.points) and len(chart.points) == 3
+
+
+def test_table_without_machine_and_release_has_an_answer_too() -> None:
+    lines = [line.split(",", 2)[2] for line in (HEADER + CALM).splitlines()]
+    told = scaling_page(scaling_study("\n".join(lines), "t.csv"))
+    assert told.answer == "Spin absorbs the collisions; misses are not the problem."
+
+
+@each(
+    ("value", "words"),
+    [
+        (None, "–"),
+        (0.0, "0 %"),
+        (1.0, "100.00 %"),
+        (0.503316, "50.33 %"),
+        (0.000405973, "0.0406 %"),
+        (0.0000164641, "0.00165 %"),
+        (1e30, "1e+32 %"),
+        (-0.02, "-2.00 %"),
+    ],
+)
+def test_share_keeps_the_digits_that_tell_something(value: float | None, words: str) -> None:
+    assert share(value) == words
+
+
+@each(
+    ("seconds", "words"),
+    [
+        (0.01, "10 ms"),
+        (0.010000454, "10 ms"),
+        (0.00158198, "1.6 ms"),
+        (0.0001, "100 µs"),
+        (2.0, "2 s"),
+        (0.000000025, "25 ns"),
+    ],
+)
+def test_duration_takes_the_unit_that_reads_best(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_figure_has_three_digits_and_its_unit() -> None:
+    assert (figure(None, "ns"), figure(852.36, "ns"), figure(19_034.2), figure(1e30)) == (
+        "–",
+        "852 ns",
+        "19,000",
+        "1e+30",
+    )
+
+
+@each(("value", "top"), [(0, 1), (1, 1), (101.4, 120), (2071, 2500), (0.07, 0.08), (9.1, 10)])
+def test_axis_ends_at_a_round_number_that_leaves_little_empty(value: float, top: float) -> None:
+    assert round_up(value) == pytest.approx(top)
+
+
+def test_points_lie_between_the_ends_of_their_axes() -> None:
+    chart = StudyLines("t", "x", (StudyCurve("c", ((1, 0), (3, 50), (5, 100))),))
+    assert [chart.place(*point) for point in chart.points] == [(0, 0), (0.5, 0.5), (1, 1)]
+
+
+def test_logarithmic_axes_go_by_powers_and_leave_out_what_is_not_positive() -> None:
+    chart = StudyLines(
+        "t", "x", (StudyCurve("c", ((0, 1), (1, 0), (1, 0.1), (10, 1), (100, 10))),), log_x=True, log_y=True
+    )
+    assert chart.points == [(1, 0.1), (10, 1), (100, 10)]
+    assert [chart.place(*point) for point in chart.points] == [(0, 0), (0.5, 0.5), (1, 1)]
+
+
+def test_single_point_lies_in_the_middle() -> None:
+    assert StudyLines("t", "x", (StudyCurve("c", ((7, 5),)),)).place(7, 5) == (0.5, 1.0)
+
+
+PERF = """
+  1,000.00 msec task-clock
+  2,000,000,000 cycles   # 2.000 GHz  (50.00%)
+  1,000,000,000 instructions   # 0.50 insn per cycle
+  1,500,000,000 stalled-cycles-frontend  # 75.00% frontend cycles idle
+  1,000,000,000 stalled-cycles-backend   # 50.00% backend cycles idle
+"""
+
+
+def test_counters_carry_the_warning_unless_they_are_the_holders() -> None:
+    loose = cpu_page(cpu_study(PERF, "p"))
+    assert loose.answer.startswith("0.50 instructions per cycle, 1.50 stalled cycles each")
+    assert any(finding.startswith("Warning: these counters may not be the holder's") for finding in loose.findings)
+    own = cpu_page(cpu_study(PERF, "p", in_holder=True))
+    assert not any("Warning" in finding for finding in own.findings)
+
+
+def test_factor_of_a_hold_is_conditional_unless_the_counters_are_the_holders() -> None:
+    other = (PERF.replace("2,000,000,000 cycles", "1,000,000,000 cycles"), "q")
+    loose, own = (cpu_page(cpu_study(PERF, "p", holder, other)).findings[0] for holder in (False, True))
+    assert loose.startswith("Were these the holder's counters, the hold would be 1.00 times")
+    assert own.startswith("The hold is 1.00 times")
+
+
+def test_counters_that_took_turns_and_idle_cycles_that_overlap_are_limits() -> None:
+    told = " ".join(cpu_page(cpu_study(PERF, "p")).limits)
+    assert "on for 50 % of the time" in told and "add up to more than 100 %" in told
+
+
+def test_ratio_of_perf_that_its_counters_do_not_give_is_told_and_absent_ones_are_left_out() -> None:
+    page = cpu_page(cpu_study(PERF.replace("0.50 insn", "0.75 insn"), "p"))
+    assert "perf printed 0.75 as ipc; its counters give 0.5." in page.findings
+    table = next(part for part in page.parts if isinstance(part, StudyTable))
+    assert "cache references that miss" not in dict(table.rows)
+    assert dict(table.rows)["1,000 instructions take, ns"] == "1,000"
+
+
+TABLE = "name,cpus,before,after,speedup\nsmall,32,100,20,5\nlarge,512,1200,200,{published}\nhalf,512,500,90,\nrest,512,700,110,\n"
+
+
+def test_findings_tell_what_follows_what_does_not_and_what_is_told_twice() -> None:
+    right = parallel_page(parallel_study(TABLE.format(published=6), "t.csv")).findings
+    assert right[0] == "All 2 published speed-ups follow from the times, rounded as published."
+    assert right[1].startswith("large is half and rest added")
+    assert right[2].startswith(
+        "More workers do not explain the speed-ups: large has 16 times those of small and 1.20 times"
+    )
+    wrong = parallel_page(parallel_study(TABLE.format(published=16), "t.csv"))
+    assert wrong.findings[0] == "large: 16 times is published, the times give 6.00."
+    table = next(part for part in wrong.parts if isinstance(part, StudyTable))
+    assert [row[5] for row in table.rows] == ["5 yes", "16 NO", "–", "–"]
+
+
+def test_serial_share_is_at_most_what_is_told_where_workers_are_not_counted() -> None:
+    page = parallel_page(parallel_study(TABLE.format(published=6), "t.csv"))
+    assert "at most" in page.answer and any("processors, not workers" in limit for limit in page.limits)
+    counted = parallel_page(parallel_study(TABLE.format(published=6).replace("cpus", "workers"), "t.csv"))
+    assert "at most" not in counted.answer and not any("processors, not" in limit for limit in counted.limits)
+
+
+def test_work_without_a_serial_share_is_not_told_to_have_one() -> None:
+    page = parallel_page(parallel_study("workers,before,after\n2,100,50\n4,100,25\n", "t.csv"))
+    assert page.answer == "Speed-ups of 2.00 to 4.00, 2.83 on average."
+
+
+def test_answer_tells_both_kinds_of_waiters() -> None:
+    page = timer_page(timer_study(granularity=0.001, need=0.001, before=0.01))
+    assert "10 ms -> 1.6 ms for a need of 1 ms, 6.32 times shorter" in page.answer
+    assert page.answer.endswith("a waiter on a standard exclusive latch: no change.")
+    table = next(part for part in page.parts if isinstance(part, StudyTable))
+    assert table.rows[-1] == ("is posted", "any", "no change", "no change")
+
+
+def test_coarser_timer_is_told_as_longer_and_the_same_as_no_change() -> None:
+    assert "times longer" in timer_page(timer_study(granularity=0.01, need=0.001, before=0.001)).answer
+    assert "no notable change" in timer_page(timer_study(granularity=0.0001, need=0.01, before=0.0002)).answer

@@ -4,8 +4,7 @@ import pytest
 
 from rules.contention.queue import DemandTerms, table_throughput
 from rules.studies.partitions import partition_study
-from service.render.study.page import StudyLines, StudyPage, StudyTable
-from service.render.study.partitions import partitions_page
+from service.render.study import StudyLines, StudyPage, StudyTable, partitions_page
 
 TERMS = DemandTerms(think=0.010, think_per_batch=0.008, per_item=0.0002, per_batch=0.002, growing=0.0)
 

@@ -13,9 +13,9 @@ from rules import engine
 from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
-from service.render.diagnosis import as_markdown, as_text, cause_as_text
 from service.render.parts import OF_A_FINDING
 from service.render.summary import HEADINGS
+from service.render.text import as_markdown, as_text, cause_as_text
 from tests.each import each
 from tests.paths import REPORTS
 from tests.service.stage import Stage

@@ -13,7 +13,7 @@ from rules.engine import diagnose
 from rules.explain.blockers import heading
 from rules.model import Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
-from service.render.diagnosis import as_text
+from service.render.text import as_text
 from tests.paths import PROBES, REPORTS
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted

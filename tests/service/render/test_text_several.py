@@ -5,8 +5,7 @@ from dataclasses import replace
 from rules.engine import diagnose
 from rules.model import Confidence
 from service.intake.inputs import DiagnosedInput, diagnose_all
-from service.render.diagnosis import as_markdown, as_text
-from service.render.several import causes_shown, explained_elsewhere
+from service.render.text import as_markdown, as_text, causes_shown, explained_elsewhere
 from tests.paths import REPORTS, STORM
 from tests.rules.printed import scripted
 

@@ -1,11 +1,23 @@
-"""A database in short: easing shows until it is over, and a poll that cannot tell changes nothing."""
+"""What appears as current, and what is too old for that."""
 
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
+import pytest
+
 from rules.base import Easing
-from service.state.board import MonitoredDatabase
-from service.state.summary import easing_of, with_easing
+from service.config.settings import DatabaseSettings
+from service.state.board import (
+    LONG_QUEUE_SECONDS,
+    MINUTES,
+    Board,
+    Failure,
+    LastHour,
+    MonitoredDatabase,
+    easing_of,
+    readiness,
+    with_easing,
+)
 from service.store.repository import Repository
 from service.web.pages.verdict import verdict
 from tests.service.stage import BEGAN, Stage
@@ -120,3 +132,94 @@ def test_hang_is_one_story_in_state_text_and_page(stage: Stage) -> None:
     assert f"sessions wait, {group.hanging} of them for 10\u00a0s or longer</dt><dd>{group.sessions}</dd>" in page
     assert holder in page
     assert "the longest wait, since 1 Mar 12:0" in page
+
+
+def test_board_knows_nothing_before_the_first_poll(stage: Stage) -> None:
+    watched = stage["undo-storm"]
+    assert watched.age is None
+    assert not watched.up
+    assert watched.current is None
+
+
+def test_poll_is_current_until_it_is_stale(stage: Stage) -> None:
+    watched, published = stage["undo-storm"], stage.poll("undo-storm", at=10)
+    assert watched.up
+    assert watched.current is published
+    stage.at = 10 + max(3 * watched.interval, watched.interval + 5)
+    assert watched.up
+    stage.at += 0.1
+    assert not watched.up
+    assert watched.current is None
+    assert watched.published is published, "the last poll stays, to show its age"
+
+
+def test_failure_hides_what_was_known_until_the_next_poll(stage: Stage) -> None:
+    watched = stage["undo-storm"]
+    stage.poll("undo-storm", at=1)
+    watched.failure = Failure("network", "ORA-12541: no listener", since=0.0, next_attempt=None)
+    assert not watched.up
+    assert watched.current is None
+    stage.poll("undo-storm", at=3)
+    assert watched.failure is None
+    assert watched.up
+
+
+def test_board_keeps_the_order_of_the_configuration() -> None:
+    databases = [DatabaseSettings(name=name, dsn="demo:undo-storm") for name in ("zulu", "alpha")]
+    board = Board([MonitoredDatabase(one, 15.0) for one in databases])
+    assert [one.name for one in board] == ["zulu", "alpha"]
+    assert len(board) == 2
+    assert board.get("nobody") is None
+
+
+@pytest.mark.parametrize(("interval", "fresh"), [(0.2, 5.2), (2.0, 7.0), (15.0, 45.0)])
+def test_short_intervals_get_five_seconds_of_grace(stage: Stage, interval: float, fresh: float) -> None:
+    stage.watch(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm", interval=interval))
+    stage.poll("undo-storm", at=0)
+    stage.at = fresh - 0.01
+    assert stage["undo-storm"].up
+    stage.at = fresh + 0.01
+    assert not stage["undo-storm"].up
+
+
+NOW = 60.0 * 1_000_000
+
+
+def test_minute_is_the_mean_weighted_by_seconds_and_the_rest_is_unknown() -> None:
+    hour = LastHour()
+    hour.add(NOW + 10, 10.0, 0.2)
+    hour.add(NOW + 40, 30.0, 0.6)
+    hour.add(NOW + 50, None, 0.9)
+    hour.add(NOW + 50, 5.0, None)
+    values = hour.values(NOW + 59)
+    assert values[-1] == 0.5
+    assert set(values[:-1]) == {None}
+
+
+def test_memory_is_bounded_and_old_minutes_leave_the_window() -> None:
+    hour = LastHour()
+    for minute in range(1_000):
+        hour.add(NOW + 60 * minute, 15.0, 0.1)
+    assert len(hour._minutes) <= 2 * MINUTES
+    assert hour.values(NOW + 60 * 999) == (0.1,) * MINUTES
+    assert hour.values(NOW + 60 * 1_100) == (None,) * MINUTES
+
+
+def test_what_was_kept_fills_minutes_that_were_not_seen() -> None:
+    hour = LastHour()
+    hour.add(NOW, 15.0, 0.1)
+    hour.fill({1_000_000: 0.9, 999_999: 0.4})
+    assert hour.filled
+    assert hour.values(NOW)[-2:] == (0.4, 0.1)
+    hour.fill({1_000_000: 0.7}, anew=True)
+    assert hour.values(NOW)[-2:] == (None, 0.7)
+
+
+def test_trouble_makes_unready_and_a_long_queue_does_not() -> None:
+    assert (readiness(None, 0.0).ready, readiness(None, LONG_QUEUE_SECONDS).status) == (True, "ok")
+    busy = readiness(None, 7.4)
+    assert busy.ready, "polls go on"
+    assert busy.status.startswith("ok, but polls wait up to 7 s for their turn")
+    assert "another replica" in busy.status and "defaults.interval" in busy.status
+    gone = readiness("the store does not answer", 7.4)
+    assert (gone.ready, gone.status) == (False, "the store does not answer")

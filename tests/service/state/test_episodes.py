@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from rules.model import Diagnosis, Impact, Severity, Surface, Trouble, Undetermined
-from service.state.episodes import EpisodeChange, Episodes
+from service.state.episodes import EpisodeChange, Episodes, told
+from service.web.pages.words import outcome
 from tests.service.stage import Stage
 
 CAUSE = "undo-segments"
@@ -201,3 +202,25 @@ def test_episode_taken_up_from_the_store_has_waits_that_go_on(polls: Polls) -> N
     assert polls.episodes.open[0].waits == "lasting", "one poll does not show a fall"
     polls.waits(trouble(6.0))
     assert polls.episodes.open[0].waits == "falling"
+
+
+def test_verdict_reads_like_the_outcome_of_its_mark() -> None:
+    stored = {
+        "verified: after the change sleeps fell 137-fold.": ("Verified", "After the change sleeps fell 137-fold."),
+        "not verified because after the change the load went too": (
+            "Not verified",
+            "After the change the load went too",
+        ),
+        "not verified yet: too early to tell; looked at again as polls come": (
+            "Not verified yet",
+            "Too early to tell; looked at again as polls come",
+        ),
+    }
+    assert {verdict: told(verdict) for verdict in stored} == {
+        verdict: ". ".join(words) for verdict, words in stored.items()
+    }
+    assert told("") == ""
+    assert [outcome(kind) for kind in ("helped", "did not help", "too early to tell")] == [
+        head for head, _ in stored.values()
+    ]
+    assert (outcome("not judged"), outcome("trouble lasts")) == ("", "Trouble lasts")

@@ -18,7 +18,7 @@ from collectors.registry import views_of
 from rules.cause import catalogue
 from rules.model import Diagnosis, Finding
 from service.config.settings import DatabaseSettings
-from service.state import confirmations
+from service.state import episodes
 from service.state.board import MonitoredDatabase
 from service.watch.worker import Worker
 from tests.each import each
@@ -68,10 +68,10 @@ def worker_on(database: Storm, confirms: bool = True) -> Worker:
 
 
 def test_confirmation_says_what_was_asked_and_how_long_it_counts() -> None:
-    told = confirmations.run(CAUSE, Storm(), "2026-02-20")
+    told = episodes.run(CAUSE, Storm(), "2026-02-20")
     assert (told.cause, told.value, told.startup_time) == ("undo-segments", 14838, "2026-02-20")
     assert CAUSE.confirm is not None and told.sql == CAUSE.confirm.text(None)
-    assert told.expires == pytest.approx(monotonic() + confirmations.VALID_SECONDS, abs=5)
+    assert told.expires == pytest.approx(monotonic() + episodes.VALID_SECONDS, abs=5)
 
 
 class Root:
@@ -99,7 +99,7 @@ class Root:
 
 def test_confirmation_from_the_root_of_a_cdb_counts_over_all_containers() -> None:
     session = Root()
-    assert confirmations.run(SEQUENCES, session, None, "19.0.0.0.0").value == 37
+    assert episodes.run(SEQUENCES, session, None, "19.0.0.0.0").value == 37
     (sql,) = session.asked
     assert "from cdb_sequences" in sql, "a dba_ view shows the sequences of the root alone"
 
@@ -113,7 +113,7 @@ def test_no_confirmation_scans_the_library_cache_or_an_audit_trail(release: str)
     for cause in catalogue().values():
         if cause.confirm and cause.releases.include(release):
             with suppress(StatementError):
-                confirmations.run(cause, session, None, release)
+                episodes.run(cause, session, None, release)
     assert session.asked and [sql for sql in session.asked if NEVER.search(sql)] == []
 
 
@@ -126,7 +126,7 @@ def test_number_that_misses_its_bound_lowers_confidence_only_where_all_was_seen(
     stage.poll("parse-storm", at=40)
     before = hard_parses(stage.poll("parse-storm", at=42).diagnosis)
     session = Root(place, number=0)
-    stage["parse-storm"].confirmed["hard-parse-storm"] = confirmations.run(
+    stage["parse-storm"].confirmed["hard-parse-storm"] = episodes.run(
         catalogue()["hard-parse-storm"], session, stage.poll("parse-storm", at=44).snapshot.startup_time, "12.1.0.2.0"
     )
     after = hard_parses(stage.poll("parse-storm", at=46).diagnosis)
@@ -140,7 +140,7 @@ def hard_parses(diagnosis: Diagnosis) -> Finding:
 
 def test_confirmation_tells_its_container_and_names_what_it_counted() -> None:
     session = Root()
-    told = confirmations.run(SEQUENCES, session, None, "19.0.0.0.0", names=True)
+    told = episodes.run(SEQUENCES, session, None, "19.0.0.0.0", names=True)
     assert [("cdb_sequences" in sql, "dba_sequences" in sql) for sql in session.asked] == [(True, False)] * 2
     assert (told.value, told.container, told.con_id) == (37.0, "CDB$ROOT", 1)
     assert told.names == ({"con_id": 3.0, "sequence_name": "ORDERS_SEQ", "last_number": 4711.0},)
@@ -148,44 +148,44 @@ def test_confirmation_tells_its_container_and_names_what_it_counted() -> None:
 
 def test_names_are_asked_only_when_wanted_and_when_there_is_something_to_name() -> None:
     session = Root()
-    assert confirmations.run(SEQUENCES, session, None, "19.0.0.0.0").names == ()
+    assert episodes.run(SEQUENCES, session, None, "19.0.0.0.0").names == ()
     assert len(session.asked) == 1
     none = Root(number=0)
-    assert confirmations.run(SEQUENCES, none, None, "19.0.0.0.0", names=True).value == 0
+    assert episodes.run(SEQUENCES, none, None, "19.0.0.0.0", names=True).value == 0
     assert len(none.asked) == 1
 
 
 def test_names_that_fail_leave_the_number() -> None:
     slow = Root(fails=lambda sql: StatementError("ORA-01013: cancelled") if sql.endswith("<= 5") else None)
-    told = confirmations.run(SEQUENCES, slow, None, "19.0.0.0.0", names=True)
+    told = episodes.run(SEQUENCES, slow, None, "19.0.0.0.0", names=True)
     assert (told.value, told.names, told.unnamed) == (37.0, (), "ORA-01013: cancelled")
 
 
 def test_refused_confirmation_is_a_result_that_names_the_views() -> None:
     closed = Root(fails=lambda sql: ViewRefused("ORA-00942: table or view does not exist"))
     with pytest.raises(
-        confirmations.ConfirmationRefused, match=r"ORA-00942.*needs read or select on cdb_sequences"
+        episodes.ConfirmationRefused, match=r"ORA-00942.*needs read or select on cdb_sequences"
     ) as caught:
-        confirmations.run(SEQUENCES, closed, None, "19.0.0.0.0")
+        episodes.run(SEQUENCES, closed, None, "19.0.0.0.0")
     assert (caught.value.result.value, caught.value.result.refused) == (None, ("cdb_sequences",))
 
 
 def test_confirmation_of_a_release_older_than_its_texts_is_not_tried() -> None:
     session = Root()
     with pytest.raises(StatementError, match=r"written for 9\.2 and newer, and this is 8\.1\.7\.4"):
-        confirmations.run(SEQUENCES, session, None, "8.1.7.4")
+        episodes.run(SEQUENCES, session, None, "8.1.7.4")
     assert session.asked == []
 
 
 def test_confirmation_needs_a_cause_with_a_query() -> None:
     with pytest.raises(StatementError, match="no confirming query"):
-        confirmations.run(CAUSE.model_copy(update={"confirm": None}), Storm(), None)
+        episodes.run(CAUSE.model_copy(update={"confirm": None}), Storm(), None)
 
 
 def test_confirmation_expires_after_an_hour_or_an_instance_restart(stage: Stage) -> None:
     started = stage.poll("undo-storm", at=40).snapshot.startup_time
     watched = stage["undo-storm"]
-    one = replace(confirmations.run(CAUSE, Storm(), started), expires=1000.0 + stage.at + 3600)
+    one = replace(episodes.run(CAUSE, Storm(), started), expires=1000.0 + stage.at + 3600)
     watched.confirmed["undo-segments"] = one
     assert watched.confirmations() == {"undo-segments": one} and one.value == 14838
     watched.confirmed["undo-segments"] = replace(one, startup_time="another life")

@@ -15,8 +15,8 @@ from collectors.errors import CredentialError, SessionError, SetupError
 from rules.cause import catalogue
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
-from service.state.leases import SoleLeases
 from service.state.login_gate import LoginGate, LoginStopped
+from service.state.replicas import SoleLeases
 from service.watch.actions import ActionRunning, OperatorActions
 from service.watch.connect import Connector
 from service.watch.worker import Worker

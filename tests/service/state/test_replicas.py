@@ -6,9 +6,9 @@ from threading import Thread
 
 import pytest
 
-from service.fleet.backend import fleet_backend
-from service.state.leases import Lease, LeasesLost, SoleLeases
-from service.store.queries.leases import SharedLeases, key_of
+from service.fleet.build import fleet_backend
+from service.state.replicas import Lease, LeasesLost, SoleLeases
+from service.store.replicas import SharedLeases, key_of
 from service.store.repository import Repository
 from tests.oracle_standin.deadline import HANGS
 from tests.service.standin import becomes

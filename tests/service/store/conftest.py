@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import IngestRecord, record_of
+from service.store.record import IngestRecord, record_of
+from service.store.spool import DiskQueue
 from tests.service.stage import Stage
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from service.store.figures.rows import Tier, once, read
+from service.store.figures import Tier, once, read
 from service.store.repository import Repository
 
 FigureRow = tuple[str, int, tuple[str, str, str, bool], float, float]

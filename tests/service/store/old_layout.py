@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from service.store.figures.rows import OLD, Tier
-from service.store.ingest.bulk import insert_raw, table_of
+from service.store.figures import OLD, Tier
 from service.store.repository import Repository
-from service.store.upkeep.figure_lines import figure_lines
+from service.store.rows import insert_raw, table_of
+from service.store.upkeep import figure_lines
 
 NEW = {"poll": "figures", "5m": "figures_5m", "1h": "figures_1h"}
 WIDTH = {"poll": 1, "5m": 7, "1h": 28}
@@ -31,6 +31,6 @@ def as_of_old(store: Repository, *tiers: Tier) -> None:
 
 
 def _day(at: int) -> str:
-    from service.store.schema.history_tables import moment
+    from service.store.tables import moment
 
     return f"{moment(at):%Y%m%d}"

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from rules.base import ChangeMade, Easing, Severity
-from service.state.confirmations import Confirmed
-from service.state.status import DatabaseStatus, OwnerRequest
-from service.state.summary import DatabaseSummary
-from service.store.queries.stored_json import known_members, read
+from service.state.board import DatabaseSummary
+from service.state.episodes import Confirmed
+from service.state.replicas import DatabaseStatus, OwnerRequest
+from service.store.compat import known_members, obstacle_kind, read, verdict_kind
 from tests.service.stage import Stage
 
 HOME = Path(__file__).parents[4]
@@ -58,3 +58,22 @@ def test_every_reader_of_json_in_the_store_leaves_them_out() -> None:
         if re.search(r"\.model_validate_json\((?!body, extra=)", path.read_text())
     ]
     assert strict == []
+
+
+def test_kind_decides_and_the_sentence_only_where_there_is_none() -> None:
+    assert obstacle_kind("restart", "in other words") == "restart"
+    assert verdict_kind("verified", "in other words") == "verified"
+    obstacles = {
+        "the first poll has nothing to compare with": "first_poll",
+        "the instance restarted (started 2026-03-01 12:00:00, now 2026-03-01 13:00:00); counters began again": "restart",
+        "the later snapshot is not later by the database's clock": "not_comparable",
+        None: None,
+    }
+    assert {why: obstacle_kind(None, why) for why in obstacles} == obstacles
+    verdicts = {
+        "verified: after the mark `undo tablespace recreated`, sleeps fell": "verified",
+        "not verified because after the mark `x` the load went too": "not_verified",
+        "not verified yet: too early to tell; looked at again as polls come": "too_early",
+        None: None,
+    }
+    assert {verdict: verdict_kind(None, verdict) for verdict in verdicts} == verdicts

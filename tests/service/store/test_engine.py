@@ -1,5 +1,6 @@
 """Migrations and models both describe the store, and must agree."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,13 +13,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine, inspect
+from sqlalchemy import Engine, create_engine, inspect, text
+from sqlalchemy.exc import OperationalError
 
+from service.store import engine as module
+from service.store.engine import HOME, Probe, StoreError, look_at_store, make_engine, newest, passfile_trouble, upgrade
 from service.store.repository import Repository
-from service.store.schema.migrate import HOME, newest, upgrade
-from service.store.schema.poll_tables import Base
+from service.store.tables import Base
 from tests.paths import ROOT
 from tests.service.stage import Stage
+from tests.service.standin import becomes
 from tests.service.stores import ENGINES, Place
 
 
@@ -150,3 +154,96 @@ def test_upgrade_that_breaks_off_leaves_the_schema_unchanged(engine: Engine, mon
     assert set(inspect(engine).get_table_names()) == {"snapshots", "diagnoses", "alembic_version"}
     upgrade(engine)
     assert "polls" in inspect(engine).get_table_names()
+
+
+def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.extras.find_spec", lambda name: None)
+    with pytest.raises(StoreError, match="the extra `postgresql`") as error:
+        Repository("postgresql+psycopg://u:geheim@h/db")
+    assert "geheim" not in str(error.value) and "\n" not in str(error.value)
+
+
+def test_passfile_that_the_client_ignores_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "pgpass"
+    url = f"postgresql+psycopg://latchscope@127.0.0.1:1/latchscope?passfile={file}"
+    assert passfile_trouble(url) == f"the password file {file} cannot be read: No such file or directory"
+    file.write_text("*:*:*:latchscope:word\n")
+    file.chmod(0o444)
+    assert "has mode 0444, so others may read it" in (passfile_trouble(url) or "")
+    file.chmod(0o400)
+    assert passfile_trouble(url) is None
+    assert passfile_trouble("sqlite:///x.db") is None
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refused)
+    assert passfile_trouble(url) == (
+        f"the password file {file} cannot be read: Permission denied; give it to uid {os.getuid()}, with mode 0400"
+    )
+
+
+def test_refusal_of_a_store_names_the_passfile_and_not_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_password(engine: object) -> None:
+        raise OperationalError("", {}, Exception("fe_sendauth: no password supplied"))
+
+    monkeypatch.setattr("service.store.repository.upgrade", no_password)
+    file = tmp_path / "gone"
+    url = f"postgresql+psycopg://latchscope@127.0.0.1:1/latchscope?passfile={file}"
+    with pytest.raises(StoreError) as refused:
+        Repository(url)
+    assert f"the password file {file} cannot be read" in str(refused.value)
+    assert "fe_sendauth" not in str(refused.value)
+    with pytest.raises(StoreError, match="no password supplied; set `store`"):
+        Repository("postgresql+psycopg://latchscope@127.0.0.1:1/latchscope")
+
+
+def test_look_tells_how_a_file_stands(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.db"
+    file = tmp_path / "store.db"
+    assert (look_at_store(url).usable, "the first start creates it" in look_at_store(url).said) == (True, True)
+    assert not file.exists()
+    engine = make_engine(url)
+    upgrade(engine)
+    steps = {
+        newest(): (True, f"answers, can be written, schema {newest()}"),
+        "0001": (True, f"schema 0001; the next start upgrades it to {newest()}"),
+        "9999": (False, "has schema 9999, which this latchscope does not know"),
+    }
+    for revision, (usable, said) in steps.items():
+        with engine.begin() as connection:
+            connection.execute(text("update alembic_version set version_num = :to"), {"to": revision})
+        look = look_at_store(url)
+        assert (look.usable, said in look.said) == (usable, True), look
+    engine.dispose()
+    file.write_bytes(b"no database" * 100)
+    assert not look_at_store(url).usable and "file is not a database" in look_at_store(url).said
+
+
+def test_look_tells_what_stops_a_start_without_the_password(tmp_path: Path) -> None:
+    for url, said in {
+        f"sqlite:///{tmp_path}/none/s.db": f"there is no folder {tmp_path}/none; create it",
+        "postgresql://u:tiger@127.0.0.1:1/d": "Connection refused; correct `store`, or start what it names",
+    }.items():
+        look = look_at_store(url)
+        assert not look.usable and said in look.said and "tiger" not in f"{look}"
+    assert look_at_store("sqlite://").usable
+
+
+def test_store_that_hangs_is_asked_once_and_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    hangs, asked = threading.Event(), []
+
+    def ask() -> bool:
+        asked.append(1)
+        hangs.wait()
+        return True
+
+    probe = Probe(ask)
+    assert [probe.answers() for _ in range(3)] == [False, False, False]
+    assert len(asked) == 1
+    hangs.set()
+    monkeypatch.setattr(module, "PATIENCE", 60.0)
+    becomes(probe.answers, "it answers again")

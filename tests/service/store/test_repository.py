@@ -15,8 +15,8 @@ from collectors.model import Delta, Rows, Snapshot
 from collectors.registry import collectors
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
+from service.store import upkeep
 from service.store.repository import REPEAT_AFTER, Repository, StoreError
-from service.store.upkeep import retention
 from tests.service.stage import Stage
 from tests.service.stores import Place
 
@@ -171,7 +171,7 @@ def test_verdict_that_could_not_be_kept_is_kept_next_time(
 def test_prune_deletes_expired_rows_in_slices(
     store: Repository, poll: tuple[Snapshot, Diagnosis], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "SLICE", 3)
+    monkeypatch.setattr(upkeep, "SLICE", 3)
     snapshot, diagnosis = poll
     now = datetime(2026, 3, 1, tzinfo=UTC)
     for hours in range(10):

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
-from service.store.queries.series import SeriesSelector
 from service.store.repository import Repository
+from service.store.series import SeriesSelector
 from tests.service.stage import BEGAN, Stage
-from tests.service.store.queries.test_history import DB, LATE, keep
+from tests.service.store.test_series import DB, LATE, keep
 from tests.service.stores import Place
 
 MANY = 25_000

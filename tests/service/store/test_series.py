@@ -11,12 +11,11 @@ from collectors.delta import between
 from collectors.model import Changes, Delta, Missing, NotComparable, number
 from rules.engine import diagnose
 from service.config.settings import HistorySettings
-from service.store.ingest.names import NameTables
-from service.store.ingest.samples import COUNTED, counters_of
-from service.store.queries.history import BadCursor, History
-from service.store.queries.series import HistoryPage, SeriesSelector, StoredSeries
+from service.store.record import COUNTED, counters_of
 from service.store.repository import Repository
-from service.store.upkeep.rollup import roll_up
+from service.store.rows import NameTables
+from service.store.series import BadCursor, History, HistoryPage, SeriesSelector, StoredSeries
+from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.store.figures_in import figures_in
 from tests.service.stores import Place

@@ -1,17 +1,25 @@
 """The spool: whatever the disk does, latchscope reports it, survives it, and counts it once."""
 
 import errno
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
+from sqlalchemy.exc import OperationalError
 
-from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import IngestRecord, to_bytes
-from service.store.writer import SpoolMetrics
+from service.store import spool as spool_
+from service.store import writer as module
+from service.store.engine import StoreError
+from service.store.record import IngestRecord, to_bytes
+from service.store.spool import DiskQueue, held_spool
+from service.store.writer import SpoolMetrics, Writer
+from tests.oracle_standin.deadline import within
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -177,3 +185,88 @@ def test_disk_queue_survives_that_a_poll_cannot_be_set_aside(tmp_path: Path, rec
 def test_disk_queue_that_cannot_be_looked_at_says_so(tmp_path: Path) -> None:
     (tmp_path / "spool").write_text("a file")
     assert DiskQueue(tmp_path / "spool", 2**20).trouble == f"the spool {tmp_path}/spool cannot be used: Not a directory"
+
+
+@contextmanager
+def running(root: Path, name: str) -> Iterator[DiskQueue]:
+    """The spool of a replica during its life."""
+    spool, lock = held_spool(root, name, 2**24)
+    assert lock is not None
+    try:
+        yield spool
+    finally:
+        lock.close()
+
+
+def test_polls_of_a_replica_that_is_gone_are_taken_over_in_order(
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(tmp_path, "host_8000") as before:
+        for second in range(3):
+            before.append(before.next_number(), replace(record, database="a", at=START + timedelta(seconds=second)))
+        with running(tmp_path, "host_8001") as beside:
+            assert len(beside) == 0 and len(list(before.directory.glob("*.poll"))) == 3, "it still runs"
+    with running(tmp_path, "host_8002") as after:
+        assert [int((each.at - START).total_seconds()) for _, each in after.oldest(9)] == [0, 1, 2]
+        assert after.size == before.size
+    assert f"3 polls that wait in {tmp_path}/host_8000 are taken over: that replica is gone" in caplog.text
+    assert {each.name for each in tmp_path.iterdir()} == {"host_8001.lock", "host_8002", "host_8002.lock"}
+
+
+def test_folder_of_a_process_that_runs_is_refused(tmp_path: Path) -> None:
+    way_out = r"in use by another latchscope; give each replica a `replica\.name` of its own"
+    with running(tmp_path, "a"), pytest.raises(StoreError, match=way_out), running(tmp_path, "a"):
+        pass
+    with running(tmp_path, "a"):
+        pass
+
+
+def test_polls_of_an_older_latchscope_are_named_and_left(
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+) -> None:
+    older = DiskQueue(tmp_path / "host_8000", 2**24)
+    older.append(older.next_number(), replace(record, database="a", at=START))
+    with running(tmp_path, "host_8001") as after:
+        assert len(after) == 0
+    assert "start this one with `replica.name` host_8000 once" in caplog.text
+
+
+def away(*_: object) -> None:
+    raise OperationalError("insert", {}, Exception("away"))
+
+
+@pytest.fixture
+def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """A disk without an answer to any write until the event is set."""
+    well = threading.Event()
+    write = DiskQueue._write
+
+    def hang(queue: DiskQueue, name: str, data: bytes) -> None:
+        well.wait()
+        write(queue, name, data)
+
+    monkeypatch.setattr(DiskQueue, "_write", hang)
+    monkeypatch.setattr(spool_, "STUCK_SECONDS", 0.0)
+    yield well
+    well.set()
+
+
+def test_stuck_disk_holds_up_neither_polls_nor_the_end(
+    spool: DiskQueue, record: IngestRecord, stuck: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SimpleNamespace(write=away, reachable=lambda: False)
+    writer = Writer(store, spool)  # type: ignore[arg-type]
+    numbers = iter(range(9))
+
+    def recorded(*_: object) -> IngestRecord:
+        return replace(record, database="a", at=datetime(2026, 3, 1, 0, 0, next(numbers), tzinfo=UTC))
+
+    monkeypatch.setattr(module, "record_of", recorded)
+    writer.start()
+    for _ in range(4):
+        within(60, lambda: writer.keep(None, None))  # type: ignore[arg-type]
+    assert "4 in memory" in str(writer.trouble()) and f"the spool {spool.directory} has not answered for" in str(
+        writer.trouble()
+    )
+    within(60, writer.stop)
+    assert spool.lost == 4, "a poll that neither store nor disk takes is reported as lost"

@@ -11,22 +11,20 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import func, select
 
-from service.store import maintenance
-from service.store.check import problems
-from service.store.figures.rows import OLD, Tier
-from service.store.ingest.record import IngestRecord
-from service.store.maintenance import Maintenance
+from service.store import build, upkeep
+from service.store.admin import problems
+from service.store.build import Maintenance
+from service.store.figures import OLD, Tier
+from service.store.record import IngestRecord
 from service.store.repository import Repository
-from service.store.schema.old_tables import OldHours
-from service.store.upkeep import conversion
-from service.store.upkeep.conversion import convert_slice
-from service.store.upkeep.rollup import roll_up
+from service.store.tables import OldHours
+from service.store.upkeep import convert_slice, roll_up
 from tests.oracle_standin.deadline import HANGS
 from tests.service.cli.test_store import fill, hour
 from tests.service.stage import BEGAN
 from tests.service.store.figures_in import FigureRow, figures_in
 from tests.service.store.old_layout import as_of_old
-from tests.service.store.queries.test_topics import DAY
+from tests.service.store.test_topics import DAY
 from tests.service.stores import Place, Templates
 from tests.started import Started
 
@@ -85,7 +83,7 @@ def old_rows(store: Repository) -> list[int]:
 
 def convert(store: Repository, monkeypatch: pytest.MonkeyPatch, items: int = 1000) -> Iterator[int]:
     """Move the rest, with this many items of a database per slice. Returns the rows of each slice."""
-    monkeypatch.setattr(conversion, "ITEMS", items)
+    monkeypatch.setattr(upkeep, "ITEMS", items)
     while rows := convert_slice(store.engine, store.partitions, store.names):
         yield rows
 
@@ -152,7 +150,7 @@ KILLED = """
 import os, signal, sys
 from sqlalchemy import event
 from service.store.repository import Repository
-from service.store.maintenance import Maintenance
+from service.store.build import Maintenance
 from datetime import datetime
 from service.config.settings import HistorySettings
 url, at, phase = sys.argv[1:]
@@ -230,8 +228,8 @@ def test_polls_have_the_store_between_two_slices_as_long_as_a_slice_took(
         pauses.clock += 2.0
         return convert_slice(*store)
 
-    monkeypatch.setattr(conversion, "ITEMS", 7)
-    monkeypatch.setattr(maintenance, "convert_slice", slow)
+    monkeypatch.setattr(upkeep, "ITEMS", 7)
+    monkeypatch.setattr(build, "convert_slice", slow)
     monkeypatch.setattr(time, "monotonic", lambda: pauses.clock)
     rows = old_rows(filled)[2]
     Maintenance(filled, cast(Event, pauses)).convert()

@@ -12,11 +12,11 @@ from time import sleep
 import pytest
 from sqlalchemy.exc import DataError, OperationalError
 
+from service.store import spool as spool_
 from service.store import writer as module
-from service.store.ingest import spooler
-from service.store.ingest.disk_queue import DiskQueue
-from service.store.ingest.record import IngestRecord, from_bytes, record_of, to_bytes
+from service.store.record import IngestRecord, from_bytes, record_of, to_bytes
 from service.store.repository import Repository
+from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Stage
@@ -48,7 +48,7 @@ class Recorder:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(module, "LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(spooler, "PATIENCE", HANGS)  # no disk is slow in these tests unless they say so
+    monkeypatch.setattr(spool_, "PATIENCE", HANGS)  # no disk is slow in these tests unless they say so
     monkeypatch.setattr(module, "PATIENCE", HANGS)
 
 
@@ -302,7 +302,7 @@ def test_writer_goes_on_past_a_folder_named_like_a_poll(
 def test_writer_that_died_goes_on_with_the_polls_it_had_in_flight(
     recorder: Recorder, spool: DiskQueue, record: IngestRecord, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.threads.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("service.background.FIRST_PAUSE", 0.05)
     writer = Writer(recorder, spool)  # type: ignore[arg-type]
     died = threading.Event()
 

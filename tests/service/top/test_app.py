@@ -9,10 +9,9 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Static, TabbedContent
 
 from service.client import ServiceRefused
-from service.top.app import FleetScreen, TopApp
-from service.top.database import DatabaseScreen
+from service.top.app import DatabaseScreen, FleetScreen, TopApp
 from service.top.source import DatabaseView, Json
-from service.web import fleet_rows, presenters
+from service.web import presenters
 from tests.service.stage import Stage
 
 Drive = Callable[[Pilot[None], TopApp], Coroutine[Any, Any, None]]
@@ -32,14 +31,14 @@ class Scripted:
         self.asked += 1
         if self.trouble:
             raise ServiceRefused(self.trouble)
-        return [fleet_rows.database_out(each).model_dump(mode="json") for each in self.stage.board]
+        return [presenters.database_out(each).model_dump(mode="json") for each in self.stage.board]
 
     def database(self, name: str) -> DatabaseView:
         self.asked += 1
         if self.trouble:
             raise ServiceRefused(self.trouble)
         watched = self.stage[name]
-        parts = (fleet_rows.database_out, presenters.diagnosis_of, presenters.latches_out, presenters.caches_out)
+        parts = (presenters.database_out, presenters.diagnosis_of, presenters.latches_out, presenters.caches_out)
         return DatabaseView(*(part(watched).model_dump(mode="json") for part in parts))
 
 

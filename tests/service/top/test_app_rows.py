@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from service.top import rows
+from service.top import app
 from service.top.source import DatabaseView
 
 HOSTILE = "\x1b[2J\u202eevil [bold red]" + "x" * 10_000
@@ -38,18 +38,18 @@ def test_hostile_names_are_visible_and_bounded() -> None:
     seen = view(who=[waiter])
     cells = [
         cell
-        for row in (*rows.child_rows(seen, "sleeps"), *rows.cache_rows(seen, "gets"), *rows.waiter_rows(seen))
+        for row in (*app.child_rows(seen, "sleeps"), *app.cache_rows(seen, "gets"), *app.waiter_rows(seen))
         for cell in row
     ]
-    cells += [cell for _, row in rows.fleet_rows([state(headline=HOSTILE, release=HOSTILE)], "name") for cell in row]
-    for text in (*cells, rows.sentence(seen)):
-        assert "\x1b" not in text.plain and "\u202e" not in text.plain and len(text.plain) <= rows.LONGEST + 40
-    assert "[U+001B]" in rows.chain(seen).plain and "\x1b" not in rows.chain(seen).plain
+    cells += [cell for _, row in app.fleet_rows([state(headline=HOSTILE, release=HOSTILE)], "name") for cell in row]
+    for text in (*cells, app.sentence(seen)):
+        assert "\x1b" not in text.plain and "\u202e" not in text.plain and len(text.plain) <= app.LONGEST + 40
+    assert "[U+001B]" in app.chain(seen).plain and "\x1b" not in app.chain(seen).plain
     assert any("[bold red]" in cell.plain for cell in cells), "markup from outside is text"
 
 
 def test_absent_figures_are_dashes_and_not_zero() -> None:
-    (child,), (cache,) = rows.child_rows(view(), "sleeps"), rows.cache_rows(view(), "gets")
+    (child,), (cache,) = app.child_rows(view(), "sleeps"), app.cache_rows(view(), "gets")
     assert [cell.plain for cell in child][2:] == ["–"] * 5
     assert [cell.plain for cell in cache][1:] == ["–"] * 6
 
@@ -57,27 +57,27 @@ def test_absent_figures_are_dashes_and_not_zero() -> None:
 def test_every_order_sorts_figures_that_may_be_absent() -> None:
     one, two = {"name": "a", "up": False, "severity": None}, {"name": "b", "up": True, "severity": "critical"}
     for orders, items in (
-        (rows.FLEET_ORDERS, [one, two]),
-        (rows.CHILD_ORDERS, [{"child": 2, "gets": 1.0, "sleeps": None}, {"child": 1, "sleeps": 4.0}]),
-        (rows.CACHE_ORDERS, [{"cache": "a", "gets": None}, {"cache": "b", "gets": 2.0}]),
+        (app.FLEET_ORDERS, [one, two]),
+        (app.CHILD_ORDERS, [{"child": 2, "gets": 1.0, "sleeps": None}, {"child": 1, "sleeps": 4.0}]),
+        (app.CACHE_ORDERS, [{"cache": "a", "gets": None}, {"cache": "b", "gets": 2.0}]),
     ):
         for name, key in orders.items():
             assert len(sorted(items, key=key)) == 2, name
-    assert [one["name"] for one in sorted([one, two], key=rows.FLEET_ORDERS["severity"])] == ["b", "a"]
+    assert [one["name"] for one in sorted([one, two], key=app.FLEET_ORDERS["severity"])] == ["b", "a"]
 
 
 def test_database_that_fails_tells_why_in_place_of_an_old_verdict() -> None:
     down = state(up=False, failure={"why": "ORA-01017: invalid username/password"})
-    ((_, cells),) = rows.fleet_rows([down], "severity")
+    ((_, cells),) = app.fleet_rows([down], "severity")
     assert cells[0].plain == "NO DATA" and cells[4].plain.startswith("ORA-01017")
 
 
 def test_sql_is_that_of_the_first_finding_that_has_one() -> None:
-    assert rows.sql_of(view()) is None
-    assert rows.sql_of(view(findings=[{"confirm": None}, {"confirm": {"sql": "select 1"}}])) == "select 1"
+    assert app.sql_of(view()) is None
+    assert app.sql_of(view(findings=[{"confirm": None}, {"confirm": {"sql": "select 1"}}])) == "select 1"
 
 
 def test_missing_rows_say_why() -> None:
     empty = DatabaseView(state(), {"mechanism": "latch"}, {"missing": "v$latch_children: no grant"}, {"missing": None})
-    assert rows.why_empty(empty, "children") == "v$latch_children: no grant"
-    assert rows.why_empty(empty, "caches") == "Nothing was used in the last interval."
+    assert app.why_empty(empty, "children") == "v$latch_children: no grant"
+    assert app.why_empty(empty, "caches") == "Nothing was used in the last interval."

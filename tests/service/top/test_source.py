@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from service.client import ServiceClient, ServiceRefused, token_of
-from service.config import sources
+from service.config import load
 from service.top.source import PolledDirectly, RunningService
 from tests.oracle_standin.deadline import HANGS
 
@@ -96,7 +96,7 @@ def test_token_comes_from_a_file_or_the_environment(tmp_path: Path, monkeypatch:
 def test_databases_are_polled_from_here_and_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    source = PolledDirectly(sources.demo(["healthy-19c"], 0, "sqlite://", 0.2), "demo")
+    source = PolledDirectly(load.demo(["healthy-19c"], 0, "sqlite://", 0.2), "demo")
     try:
         until = time.monotonic() + HANGS
         while source.database("healthy-19c").diagnosis["basis"] is None and time.monotonic() < until:

@@ -12,8 +12,7 @@ from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError, SessionError, StatementError, ViewRefused
 from service.app import create_app
-from service.config.groups import AuthSettings
-from service.config.settings import DatabaseSettings, Settings
+from service.config.settings import AuthSettings, DatabaseSettings, Settings
 from service.state.board import Failure, MonitoredDatabase
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.test_access import LOOPBACK, READ, bearer, digest

@@ -11,11 +11,10 @@ from collectors.model import Binds, Missing
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.poll import Answer
 from collectors.registry import view_of
-from service.config.audit import Audit
+from service.config.logs import Audit
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, Published
-from service.watch.blocker_look import BlockerLook
-from service.watch.worker import Worker
+from service.watch.worker import BlockerLook, Worker
 from tests.service.stage import BEGAN, Kept
 
 

@@ -8,10 +8,9 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from collectors.deadline import THREADS, SessionCalls, TooLate
-from service.state.readiness import readiness
+from service.state.board import readiness
 from service.watch import scheduler as module
-from service.watch.right_of_way import RightOfWay
-from service.watch.scheduler import PollScheduler, QueueMetrics
+from service.watch.scheduler import LONGEST, SHARE, PollScheduler, QueueMetrics, RightOfWay
 from tests.oracle_standin.deadline import HANGS
 from tests.service.simulated_fleet import SimulatedFleet
 from tests.service.standin import becomes
@@ -203,7 +202,7 @@ def test_turn_that_fails_gives_its_place_back_and_comes_again(
 def test_scheduler_outlives_a_system_without_threads(
     schedulers: list[PollScheduler], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.threads.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("service.background.FIRST_PAUSE", 0.01)
     refusals = [RuntimeError("can't start new thread")]
     run = THREADS.run
 
@@ -276,3 +275,54 @@ def test_twice_too_much_to_do_makes_all_intervals_twice_as_long(monkeypatch: pyt
     assert [worker.watched.pace for worker in fleet.workers] == pytest.approx([20.0] * 40, abs=1.0), "each says so"
     assert queue == pytest.approx(15.0, abs=1.0)
     assert "wait up to 15 s for their turn, so every database is polled less often" in readiness(None, queue).status
+
+
+class Stage:
+    """A right of way in simulated time."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.way = RightOfWay(clock=lambda: self.now)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_polls_stand_back_until_the_last_of_those_ahead_is_done(stage: Stage) -> None:
+    with stage.way.first():
+        with stage.way.first():
+            assert stage.way.taken
+        assert stage.way.taken
+    assert not stage.way.taken
+
+
+def test_poll_goes_on_when_the_scrape_is_done(stage: Stage) -> None:
+    gone = threading.Event()
+    poll = threading.Thread(target=lambda: (stage.way.wait(), gone.set()), daemon=True)
+    with stage.way.first():
+        poll.start()
+    assert gone.wait(HANGS)
+
+
+def test_slow_reader_holds_polls_up_for_a_bounded_time(stage: Stage) -> None:
+    with stage.way.first():
+        stage.now += LONGEST
+        assert not stage.way.taken
+        stage.way.wait()
+
+
+def test_endless_scrapes_hold_polls_up_for_a_bounded_part_of_the_time(stage: Stage) -> None:
+    stood_back = 0.0
+    for _ in range(1000):
+        with stage.way.first():
+            stood_back += 0.1 if stage.way.taken else 0.0
+            stage.now += 0.1
+    assert stood_back == pytest.approx(100 * SHARE, rel=0.02)
+
+
+def test_scrape_that_fails_leaves_no_poll_waiting(stage: Stage) -> None:
+    with pytest.raises(ZeroDivisionError), stage.way.first():
+        raise ZeroDivisionError
+    stage.way.wait()

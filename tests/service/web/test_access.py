@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from service.app import create_app
 from service.cli.main import cli
-from service.config.groups import AuthSettings
-from service.config.settings import BadSettings, DatabaseSettings, Settings
+from service.config.settings import AuthSettings, BadSettings, DatabaseSettings, Settings
 from service.web.access import read_tokens
 from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Client

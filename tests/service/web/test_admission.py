@@ -11,8 +11,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
 
 from service.app import create_app
-from service.config.groups import AuthSettings, ReportSettings
-from service.config.settings import DatabaseSettings, Settings
+from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
 from service.web.access import Access
 from service.web.admission import MOST_BODY, READS, Admission, most_body
 from service.web.schemas import Problem

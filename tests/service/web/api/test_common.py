@@ -12,7 +12,7 @@ import httpx
 import jsonschema
 import pytest
 
-from service.web.api.problems import TYPES
+from service.web.api.common import TYPES, example_of, example_of_parameter
 from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Client, Stage
 
@@ -100,3 +100,45 @@ def test_generated_client_lists_databases_and_gets_a_diagnosis(
     assert "undo-storm" in [database.name for database in listed]
     told = importlib.import_module("generated_client.api.diagnosis.get_diagnosis").sync(db="undo-storm", client=client)
     assert told.database == "undo-storm" and told.severity
+
+
+def test_example_is_a_value_of_its_schema() -> None:
+    named = {
+        "Node": {
+            "type": "object",
+            "properties": {"below": {"anyOf": [{"$ref": "#/components/schemas/Node"}, {"type": "null"}]}},
+        }
+    }
+    for schema in (
+        {"type": "string", "enum": ["a", "b"]},
+        {"type": "integer", "minimum": 5},
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "array", "items": {"type": "boolean"}, "minItems": 2},
+        {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]},
+        {"anyOf": [{"type": "null"}, {"type": "string", "format": "date-time"}]},
+        {"$ref": "#/components/schemas/Node"},
+        {"const": "latch"},
+    ):
+        jsonschema.validate(example_of(schema, named), {**schema, "components": {"schemas": named}})
+
+
+def test_parameter_has_its_default_or_a_word_to_try() -> None:
+    assert example_of_parameter({"name": "db", "in": "path", "schema": {"type": "string"}}, {}) == "undo-storm"
+    assert (
+        example_of_parameter({"name": "limit", "in": "query", "schema": {"type": "integer", "default": 200}}, {}) == 200
+    )
+    assert example_of_parameter({"name": "metric", "in": "query", "schema": {"type": "array"}}, {}) == ["latch_sleeps"]
+
+
+def test_lack_of_threads_is_answered_and_said_once(
+    still: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(thread: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    client = still.app()
+    monkeypatch.setattr("anyio._backends._asyncio.WorkerThread.start", refuse)
+    answers = [client.get("/api/v1/databases") for _ in range(3)]
+    assert [each.status_code for each in answers] == [503, 503, 503], answers[0].text
+    assert answers[0].json()["detail"] == "No thread is left for this request; try again later."
+    assert len([each for each in caplog.records if each.levelname == "ERROR"]) == 1 and "Traceback" not in caplog.text

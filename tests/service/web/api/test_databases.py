@@ -13,8 +13,7 @@ from service.state.board import Failure
 from service.state.window import iso
 from service.store.repository import Repository
 from service.watch.scheduler import PollScheduler
-from service.web.fleet_schemas import CauseOut, DatabaseOut, OverviewOut
-from service.web.schemas import CachesOut, LatchesOut, Problem
+from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, OverviewOut, Problem
 from tests.paths import INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from rules.comparison.changes import Comparison
-from service.history.metric_catalog import NAMED
+from service.history.timeseries import NAMED
 from service.state.window import iso
 from service.store.repository import Repository
-from service.store.upkeep.rollup import roll_up
+from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import Client, Stage
 from tests.service.stores import ENGINES, Place

@@ -17,18 +17,17 @@ from starlette.requests import ClientDisconnect
 
 from collectors.demo.scenarios import scenarios
 from service.app import create_app
-from service.config.groups import AuthSettings
-from service.config.settings import DatabaseSettings, Settings
+from service.config.settings import AuthSettings, DatabaseSettings, Settings
 from service.notify.feed import EpisodeFeed
 from service.state.board import Board
 from service.store.repository import Repository
 from service.web.access import Access
-from service.web.api import stream
-from service.web.api.stream import EventStream, streams
+from service.web.api import live
+from service.web.api.live import EventStream, streams
 from tests.oracle_standin.deadline import HANGS, within
 from tests.service.running import Running, demo
-from tests.service.stage import Client
-from tests.service.store.queries.test_episode_log import change, write
+from tests.service.stage import Client, Stage
+from tests.service.store.test_episodes import change, write
 
 PATH = "/api/v1/episodes/stream"
 
@@ -198,7 +197,7 @@ def feed(store: Repository) -> Iterator[EpisodeFeed]:
 def test_stream_fills_silence_and_sends_changes_at_once(
     store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.02)
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.02)
 
     async def client() -> None:
         wire = Wire()
@@ -217,7 +216,7 @@ def test_stream_fills_silence_and_sends_changes_at_once(
 def test_stream_client_that_takes_nothing_loses_its_place(
     store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "SEND_SECONDS", 0.05)
+    monkeypatch.setattr(live, "SEND_SECONDS", 0.05)
 
     async def client() -> None:
         wire = Wire()
@@ -234,3 +233,15 @@ def test_last_event_id_of_another_store_starts_from_the_newest(store: Repository
     (route,) = streams(Board([]), EpisodeFeed(store.episode_log), Access(None)).routes
     for asked, after in ((None, 1), (0, 0), (1, 1), (4711, 1)):
         assert route.endpoint(database=None, last_event_id=asked)._after == after  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/probe?target=undo-storm"])
+def test_monitoring_reads_no_state_of_others_from_the_store(stage: Stage, path: str) -> None:
+    """A store that hangs would hang the scrape, and four of those end all scrapes."""
+    asked = list[object]()
+    app = stage.app()
+    stage.board.refresh_remote_with(lambda elsewhere, whole: asked.append(elsewhere))
+    stage["undo-storm"].owned = True
+    asked.clear()
+    assert app.get(path).status_code == 200
+    assert asked == []

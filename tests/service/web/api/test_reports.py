@@ -17,13 +17,12 @@ import pytest
 
 from rules.model import Diagnosis
 from service.app import create_app
-from service.config.groups import AuthSettings, ReportSettings
-from service.config.settings import DatabaseSettings, Settings
+from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
 from service.intake.archives import label
 from service.intake.inputs import diagnose_data
 from service.intake.uploads import MOST_FILES
-from service.store.queries import reports as stored_reports
-from service.store.queries.reports import Reports, StoredReportSummary
+from service.store import reports as stored_reports
+from service.store.reports import Reports, StoredReportSummary
 from service.store.repository import Repository
 from service.web.schemas import Problem, ReportOut, ReportShortOut
 from tests.paths import REPORTS

@@ -5,8 +5,7 @@ import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta
 
 from service.state.window import Window
-from service.web.charts.axis import WIDE, Axis
-from service.web.charts.panels import ChartLine, ChartPanel, WatchedStretch
+from service.web.charts.svg import WIDE, Axis, ChartLine, ChartPanel, WatchedStretch
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 AXIS = Axis(Window(BEGAN, BEGAN + timedelta(seconds=100)))

@@ -3,7 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 
-from service.render.study.page import StudyCurve, StudyLines
+from service.render.study import StudyCurve, StudyLines
 from service.web.charts.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, curves
 
 CHART = StudyLines(

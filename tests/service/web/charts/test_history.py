@@ -2,12 +2,11 @@
 
 import re
 
+from rules.baseline import UsualRange
 from service.state.window import Window
-from service.web.charts.axis import Axis
-from service.web.charts.overview import Gap
-from service.web.charts.panels import ChartLine, ChartPanel
-from service.web.charts.timechart import chart, least
-from service.web.charts.timeline import Event
+from service.web.charts.history import UsualStretch, chart, least
+from service.web.charts.svg import Axis, ChartLine, ChartPanel
+from service.web.charts.timeline import Event, Gap
 from tests.service.web.charts.drawings import AXIS, HOSTILE, at, drawn, panel, stretch, x, y
 
 
@@ -99,3 +98,17 @@ def test_pointer_finds_the_highest_of_neighbours_and_what_a_single_poll_reached(
     assert markup.count('class="pt"') == 48
     assert "9 per second (up to 36)" in markup
     assert "highest 36" in (drawn(markup).get("aria-label") or "")
+
+
+def test_usual_is_a_quiet_line_that_the_legend_the_pointer_and_the_description_name() -> None:
+    ranges = [UsualRange(median=m, low=m - 1, high=m + 1, samples=9, scope="hour of the week") for m in (3.0, 4.0)]
+    usual = [UsualStretch(at(0), at(50), ranges[0]), UsualStretch(at(50), at(100), ranges[1])]
+    markup = chart(panel(ChartLine("all", (1.0, 2.0))), AXIS, [stretch(0, 20), stretch(60, 80)], usual=usual)
+    line = drawn(markup).find(".//path[@class='normal']")
+    assert line is not None
+    assert line.get("d") == f"M{x(0)},{y(0.75)}H{x(50)}V{y(1)}H{x(100)}", "the scale includes what is usual"
+    assert line.findtext("title") == "usual 4, mostly 3 to 5: the usual for this hour of the week"
+    assert "usual for the hour</span>" in markup
+    assert "12:00:20  1 per second  usual 3" in markup
+    assert "last 2; usual 4, mostly 3 to 5" in (drawn(markup).get("aria-label") or "")
+    assert 'class="normal"' not in chart(panel(ChartLine("all", (1.0,))), AXIS, [stretch(0, 20)])

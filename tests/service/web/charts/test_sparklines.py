@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from service.web.charts.small import (
+from service.web.charts.sparklines import (
     BAR_NAMES,
     BAR_WIDTH,
     FLOOR,

@@ -2,15 +2,44 @@
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from service.web.charts.panels import label, round_up
-from service.web.charts.svg import BOTTOM, HAIRLINE, HEIGHT, LEFT, NAMES, WIDTH, ChartSpan, bars, spans
+from service.state.window import Window
+from service.web.charts.svg import (
+    BOTTOM,
+    HAIRLINE,
+    HEIGHT,
+    LEFT,
+    NAMES,
+    NARROW,
+    WIDE,
+    WIDTH,
+    Axis,
+    ChartLine,
+    ChartPanel,
+    ChartSpan,
+    WatchedStretch,
+    area_of,
+    bars,
+    label,
+    path_of,
+    places_of,
+    round_up,
+    runs_of,
+    spans,
+    spread_of,
+    thinned,
+    together,
+    top,
+)
 from tests.each import each
+from tests.service.web.charts.drawings import AXIS, stretch, x, y
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -96,3 +125,110 @@ def test_spans_and_bars_are_escaped_and_well_formed_xml() -> None:
     for markup in (spans(hours(1, 2), "<b>&", '"x"', "<i>"), bars([("<b>&" * 30, 1.0)], "<b>&", '"x"')):
         assert "<b>" not in markup and "<i>" not in markup
         ET.fromstring(markup)
+
+
+def stretches(*starts: float, length: float = 10) -> list[WatchedStretch]:
+    return [
+        WatchedStretch(BEGAN + timedelta(seconds=one), BEGAN + timedelta(seconds=one + length), length)
+        for one in starts
+    ]
+
+
+def panel(*lines: ChartLine) -> ChartPanel:
+    return ChartPanel("gets", "Gets", "per second", lines)
+
+
+def test_top_keeps_the_heaviest_lines_and_joins_the_others() -> None:
+    lines = {name: np.full(2, value) for name, value in (("a", 1.0), ("b", 4.0), ("c", 3.0), ("d", 0.0), ("e", 2.0))}
+    told = list(top(lines, [10, 10], most=2))
+    assert [(one.name, one.values) for one in told] == [("b", (4.0, 4.0)), ("c", (3.0, 3.0)), ("2 others", (3.0, 3.0))]
+
+
+def test_top_keeps_a_line_of_zero_when_there_is_no_other() -> None:
+    assert [one.name for one in top({"a": np.zeros(1), "b": np.full(1, np.nan)}, [10])] == ["a"]
+
+
+def test_top_shows_others_as_unknown_where_one_of_them_is() -> None:
+    lines = {"a": np.full(2, 9.0), "b": np.array([1.0, np.nan]), "c": np.ones(2)}
+    told = list(top(lines, [10, 10], most=1))
+    assert told[1].values == (2.0, None)
+
+
+def test_thinned_takes_weighted_means_and_never_crosses_a_gap() -> None:
+    told = [*stretches(0, 10), *stretches(20, length=20), *stretches(100, 110)]
+    joined, (thin,) = thinned(told, [panel(ChartLine("a", (1.0, None, 4.0, 2.0, 8.0)))], 3)
+    assert [(one.seconds, (one.begin - BEGAN).total_seconds()) for one in joined] == [(40, 0), (20, 100)]
+    assert thin.lines[0].values == ((1.0 * 10 + 4.0 * 20) / 30, 5.0)
+
+
+def test_together_gives_equal_lines_with_zero_only_where_watched() -> None:
+    before = (panel(ChartLine("hot", (100.0, 100.0)), ChartLine("cool", (1.0, 1.0))), stretches(0, 10))
+    after = (panel(ChartLine("cool", (2.0, None))), stretches(50, 60))
+    first, second = together(before, after)
+    assert [one.name for one in first.lines] == [one.name for one in second.lines] == ["hot", "cool"]
+    assert second.lines[0].values == (0.0, None)
+    assert first.lines[1].values == (1.0, 1.0)
+
+
+def drawn_path(line: ChartLine, stretches: Sequence[WatchedStretch], top: float) -> str:
+    return path_of(runs_of(line.values, places_of(AXIS, stretches), WIDE, top))
+
+
+def test_path_places_known_points_at_known_coordinates() -> None:
+    told = drawn_path(ChartLine("a", (0.0, 5.0, 10.0)), [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
+    assert told == f"M{x(0)},{y(0)}H{x(20)}V{y(0.5)}H{x(60)}V{y(1)}H{x(100)}"
+
+
+def test_path_does_not_cross_a_gap_or_an_unknown_value() -> None:
+    over_gap = drawn_path(ChartLine("a", (5.0, 5.0)), [stretch(0, 20), stretch(60, 100)], 10.0)
+    assert over_gap == f"M{x(0)},{y(0.5)}H{x(20)}M{x(60)},{y(0.5)}H{x(100)}"
+    unknown = drawn_path(ChartLine("a", (5.0, None, 5.0)), [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
+    assert unknown == over_gap
+
+
+def test_path_of_a_lone_short_stretch_is_visible() -> None:
+    told = drawn_path(ChartLine("a", (1.0,)), [stretch(50, 50.01)], 1.0)
+    begin, end = map(float, re.findall(r"M([\d.]+),[\d.]+H([\d.]+)", told)[0])
+    assert end - begin == pytest.approx(1, abs=0.11)
+
+
+def test_area_and_spread_close_over_each_run_and_never_over_a_gap() -> None:
+    stretches = [stretch(0, 20), stretch(60, 100)]
+    line = ChartLine("a", (5.0, 5.0), lows=(0.0, 5.0), highs=(10.0, 5.0))
+    assert area_of(runs_of(line.values, places_of(AXIS, stretches), WIDE, 10.0), WIDE).count("Z") == 2
+    assert spread_of(line, places_of(AXIS, stretches), WIDE, 10.0).startswith(
+        f"M{x(0)},{y(1)}V{y(1)}H{x(20)}V{y(0)}H{x(0)}Z"
+    )
+
+
+def axis(length: timedelta) -> Axis:
+    return Axis(Window(BEGAN, BEGAN + length))
+
+
+@each(
+    ("length", "first", "count"),
+    [
+        (timedelta(seconds=50), "12:00:00", 5),
+        (timedelta(hours=1), "12:00", 6),
+        (timedelta(hours=24), "12:00", 8),
+        (timedelta(days=7), "02 Mar", 7),
+        (timedelta(days=90), "02 Mar", 7),
+    ],
+)
+def test_ticks_are_round_moments(length: timedelta, first: str, count: int) -> None:
+    ticks = axis(length).ticks()
+    assert (ticks[0][1], len(ticks)) == (first, count)
+    assert len({later[0] - earlier[0] for earlier, later in pairwise(ticks)}) == 1
+
+
+def test_narrow_drawing_has_fewer_ticks_so_that_they_stay_legible() -> None:
+    window = Window(BEGAN, BEGAN + timedelta(hours=1))
+    assert len(Axis(window, NARROW).ticks()) < len(Axis(window, WIDE).ticks())
+
+
+def test_moment_lies_at_its_share_of_the_window_and_outside_on_the_edge() -> None:
+    shown = axis(timedelta(seconds=100))
+    assert shown.x(BEGAN) == WIDE.left
+    assert shown.x(BEGAN + timedelta(seconds=50)) == (WIDE.left + WIDE.edge) / 2
+    assert shown.x(BEGAN + timedelta(days=1)) == WIDE.edge
+    assert shown.x(BEGAN - timedelta(days=1)) == WIDE.left

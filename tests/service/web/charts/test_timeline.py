@@ -1,15 +1,18 @@
-"""The data of a window's page: gaps with their reasons, levels that persist, names of children, successive tiers."""
+"""The timeline as SVG: lanes, names beside small episodes, links that zoom, text that stays text."""
 
 from datetime import datetime, timedelta
 
 import pytest
 
+from collectors.model import Delta
 from rules.cache_map import CacheMap
 from service.state.window import Window
 from service.store.repository import Repository
-from service.store.upkeep.rollup import roll_up
-from service.web.charts.overview import Overview, overview
+from service.store.upkeep import roll_up
+from service.web.charts.timeline import LANE, Event, Gap, Overview, events, overview
 from tests.service.stage import BEGAN, FOR_EVER, Stage
+from tests.service.web.charts.drawings import AXIS, HOSTILE, drawn, x
+from tests.service.web.charts.drawings import at as tests_at
 
 DB = "undo-storm"
 
@@ -88,8 +91,65 @@ def test_roll_ups_are_followed_by_polls_not_rolled_up_yet(stage: Stage, kept: Re
 def test_overview_averages_many_stretches_and_says_so(
     stage: Stage, kept: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.web.charts.overview.MOST", 4)
+    monkeypatch.setattr("service.web.charts.timeline.MOST", 4)
     told = seen(stage, kept, 39, 61, *range(40, 58, 2))
     assert told.resolution == "every poll, 2 averaged at a time"
     assert [one.seconds for one in told.stretches] == [4] * 4
     assert {len(line.values) for panel in told.panels for line in panel.lines} == {4}
+
+
+def test_overlapping_episodes_have_lanes_and_marks_the_topmost() -> None:
+    told = [
+        Event(tests_at(0), tests_at(50), "critical", "one", "/1", "one"),
+        Event(tests_at(40), tests_at(90), "warning", "two", "/2", "two"),
+        Event(tests_at(70), tests_at(99), "notice", "three", "/3", "three"),
+        Event(tests_at(45), None, "mark", "mark", "/m", ""),
+    ]
+    bands = drawn(events(told, AXIS)).findall(".//rect[@class='lane']")
+    assert [one.get("y") for one in bands] == [str(3 + LANE), str(3 + 2 * LANE), str(3 + LANE)]
+    assert [one.get("x") for one in bands] == [x(0), x(40), x(70)]
+
+
+def test_small_episode_has_its_name_beside_it_unless_there_are_many() -> None:
+    small = [Event(tests_at(90), tests_at(91), "critical", "storm", "/1", "storm")]
+    (label,) = [one for one in drawn(events(small, AXIS)).iter("text") if one.get("class") == "beside"]
+    assert (label.text, label.get("text-anchor")) == ("storm", "end")
+    assert "beside" not in events(small * 13, AXIS)
+
+
+def test_zoom_link_between_two_ticks_leads_to_that_time() -> None:
+    links = [one for one in drawn(events([], AXIS, zoom="/db/x/history")).iter("a") if one.get("class") == "zoom"]
+    assert next(one.get("href") for one in links) == f"/db/x/history?{Window(tests_at(0), tests_at(30)).query}"
+
+
+def test_timeline_text_is_escaped() -> None:
+    event = Event(tests_at(0), tests_at(90), f'critical" onload="{HOSTILE}', HOSTILE, f"/db/x?{HOSTILE}", HOSTILE)
+    markup = events([event], AXIS, [Gap(tests_at(0), tests_at(9), HOSTILE)])
+    assert "<script" not in markup
+    assert not any("onload" in one.attrib for one in drawn(markup).iter())
+
+
+def test_spike_of_one_poll_is_seen_in_a_window_of_thirty_days(stage: Stage) -> None:
+    kept = Repository(f"sqlite:///{stage.folder}/store.db", FOR_EVER)
+    stage.keeper = kept  # type: ignore[assignment]
+    for moment in (*range(0, 20, 2), 40, 42):
+        stage.poll(DB, moment)
+    published = stage[DB].published
+    assert published is not None and published.diagnosis.impact is not None
+    spike = 100 * (published.diagnosis.impact.share_of_db_time or 0)
+    roll_up(kept.engine, kept.partitions, kept.names, BEGAN + timedelta(hours=3))
+    told = overview(kept, DB, Window(BEGAN - timedelta(days=29), BEGAN + timedelta(days=1)), published.labels)
+    assert told.resolution == "one hour"
+    (share,) = next(one for one in told.panels if one.key == "share").lines
+    assert share.highs == (pytest.approx(spike, rel=0.01),)
+    assert share.values[0] is not None and share.values[0] < spike / 1.1, "the hour itself shows its mean"
+    hot = next(one for one in told.panels if one.key == "sleeps").lines[0]
+    assert hot.name == "dc_rollback_segments"
+    assert hot.highs[0] == pytest.approx(told_of(published.delta, 1), rel=0.01)
+
+
+def told_of(delta: Delta | None, child: int) -> float:
+    """Sleeps of a child per second."""
+    assert delta is not None and delta.basis.seconds
+    row = next(row for row in delta.rows("v$latch_children") if row["child#"] == child)
+    return float(str(row["sleeps"])) / delta.basis.seconds

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from service.state.board import Failure, PeerReport
-from service.web.pages.firing import HANGING, JUDGES, LOSES, AlertNow, firing
-from service.web.pages.runbooks import names
+from service.web.pages.causes import HANGING, JUDGES, LOSES, AlertNow, firing, runbook_names
+from service.web.pages.words import STATES
 from tests.service.stage import Stage
 
 ALERTS = Path(__file__).parents[4] / "dashboards/prometheus/alerts.yml"
@@ -37,10 +37,29 @@ def test_alerts_hold_by_the_last_poll_and_the_page_names_their_databases(stage: 
 
 
 def test_bounds_are_those_of_the_alert_rules() -> None:
-    assert set(JUDGES) <= set(names())
+    assert set(JUDGES) <= set(runbook_names())
     rules = ALERTS.read_text(encoding="utf-8").split("- alert: ")[1:]
     hang = [re.search(r"hanging_sessions\) >= (\d+)", rule) for rule in rules if rule.startswith("RowCacheHang\n")]
     assert [int(bound[1]) for bound in hang if bound] == [enough for _, enough in HANGING]
     lock = [rule for rule in rules if rule.startswith("RowCacheMutexWaits\n")][:2]
     bounds = [re.search(r"ratio_avg5m\{surface=\"mutex\"\} >= ([\d.]+)", rule) for rule in lock]
     assert [float(bound[1]) for bound in bounds if bound] == [share for _, share, _ in LOSES]
+
+
+def test_runbook_of_a_name_longer_than_any_file_is_not_found(still: Stage) -> None:
+    assert still.app().get(f"/runbooks/{'a' * 256}").status_code == 404
+
+
+def test_runbooks_tell_the_worst_severity_of_their_alerts(still: Stage) -> None:
+    shown = dict(
+        re.findall(
+            r'<a href="/runbooks/(\w+)">.*?<td data-l="Severity"><span class="state (\w+)">',
+            still.app().get("/runbooks").text,
+        )
+    )
+    ruled: dict[str, set[str]] = {}
+    for rule in ALERTS.read_text(encoding="utf-8").split("- alert: ")[1:]:
+        severity = re.search(r"\n {10}severity: (\w+)", rule)
+        assert severity, rule[:60]
+        ruled.setdefault(rule.split()[0], set()).add(severity[1])
+    assert shown == {name: min(found, key=list(STATES).index) for name, found in ruled.items()}

@@ -16,7 +16,7 @@ from collectors.model import Changes, Delta
 from rules.cause import catalogue
 from rules.engine import diagnose
 from service.intake.inputs import DiagnosedInput, InputResults, diagnose_all
-from service.web.pages.html_report import as_html
+from service.web.pages.export import as_html
 from tests.paths import REPORTS
 
 HOSTILE = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"

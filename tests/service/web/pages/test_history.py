@@ -10,9 +10,9 @@ import pytest
 from rules.model import Severity
 from service.history.baselines import WEEK
 from service.state.episodes import Episode
-from service.store.queries.episodes import Baseline
+from service.store.episodes import Baseline
 from service.store.repository import Repository
-from service.store.upkeep.rollup import roll_up
+from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.pages.test_database import HOSTILE, no_inline
 

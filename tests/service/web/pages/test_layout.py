@@ -2,8 +2,8 @@
 
 from fastapi import FastAPI
 
-from service.web.api.problems import TYPES
-from service.web.pages.problems import problems_pages
+from service.web.api.common import TYPES
+from service.web.pages.layout import problems_pages
 from tests.service.stage import Client
 
 

@@ -5,9 +5,9 @@ import hashlib
 import re
 from datetime import UTC, datetime
 
-from service.render.study.page import StudyBars, StudyCurve, StudyLines, StudyPage, StudyTable
+from service.render.study import StudyBars, StudyCurve, StudyLines, StudyPage, StudyTable
 from service.web.pages.study import study_html
-from tests.service.web.pages.test_html_report import self_contained
+from tests.service.web.pages.test_export import self_contained
 
 HOSTILE = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"
 PAGE = StudyPage(

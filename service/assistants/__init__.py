@@ -1,1 +1,0 @@
-"""`latchscope mcp`: assistants read a running service through the Model Context Protocol. They change nothing."""

@@ -1,1 +1,0 @@
-"""Many cells in one view, from a Prometheus-compatible engine that has the metrics of all."""

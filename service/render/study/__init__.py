@@ -1,1 +1,0 @@
-"""Studies for people: the result of each as a page of sentences, tables and charts, and that page as text."""

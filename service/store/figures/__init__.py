@@ -1,1 +1,0 @@
-"""Figures of many items in one row: packing, reading and writing."""

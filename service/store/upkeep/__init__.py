@@ -1,1 +1,0 @@
-"""Roll-ups and retention."""
