@@ -21,7 +21,8 @@ from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waits import HANGING_SECONDS
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
-from service.cli.common import CONFIG, KIND_HELP, ConfigOption, chosen_kind, fail, settings_of, show, unwritten
+from service.cli.common import CONFIG, KIND_HELP, ConfigOption, chosen_kind, settings_of, show
+from service.cli.messages import fail, unwritten
 from service.config.load import meant
 from service.config.logs import unwritable
 from service.config.settings import DatabaseSettings, Settings

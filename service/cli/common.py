@@ -5,42 +5,18 @@ import re
 import sys
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from collectors.grants import KINDS, DatabaseKind, UnknownKind, kind_named
+from service.cli.messages import fail
 from service.config import load
 from service.config.load import NO_DATABASES
 from service.config.settings import BadSettings, Settings
-from service.escape import visible
 from service.render.parts import COLUMNS, LINE_WIDTH
-
-# Messages of a command to people: on standard error, in one line, with exit code 2 on failure.
-
-
-def say(message: str) -> None:
-    """A message on stderr, with every character visible: names in it may come from anywhere."""
-    typer.echo(visible(message, keep="\n"), err=True)
-
-
-def fail(message: str) -> NoReturn:
-    """One line on stderr, and exit code 2."""
-    say(f"latchscope: {message}")
-    raise typer.Exit(2)
-
-
-def unwritten(path: Path, error: OSError) -> str:
-    """Why a file cannot be written, and the way out."""
-    why = f"{path} cannot be written: {error.strerror}"
-    if isinstance(error, FileNotFoundError):
-        return f"{why}; make the folder {path.parent} first, or name another file"
-    if isinstance(error, IsADirectoryError):
-        return f"{why}; name a file in it"
-    return f"{why}; name a file in a folder of yours"
-
 
 # How commands name the kind of a database.
 

@@ -14,7 +14,8 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
-from service.cli.common import CONFIG, ConfigOption, StoreOption, fail, say, settings_of, show
+from service.cli.common import CONFIG, ConfigOption, StoreOption, settings_of, show
+from service.cli.messages import fail, say
 from service.config.settings import Settings
 from service.escape import visible_json
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison

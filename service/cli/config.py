@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from collectors.demo.scenarios import scenarios
 from rules.model import Severity
 from service.cli.check import check
-from service.cli.common import CONFIG, fail, say
+from service.cli.common import CONFIG
+from service.cli.messages import fail, say
 from service.config import load
 from service.config.load import YamlText, meant, mistakes_of, refusals, warnings
 from service.config.settings import DEMO, BadSettings, DatabaseSettings, Settings, is_alias, plain_dsn

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.common import fail, say
+from service.cli.messages import fail, say
 
 _HERE = Path(__file__).parents[1]
 PLACES = (_HERE / "dashboards", _HERE.parent / "dashboards")

@@ -16,7 +16,8 @@ from rich.progress import Progress
 from rules.cause import Cause, catalogue
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.remedy import PLATFORMS, Platform, RemedyStep
-from service.cli.common import fail, fit_to_terminal, say, show, unwritten
+from service.cli.common import fit_to_terminal, show
+from service.cli.messages import fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
 from service.intake.inputs import DEEPEST, MOST_FILES, InputResults

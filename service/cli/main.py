@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command, get_group
 
-from service.cli.common import say
+from service.cli.messages import say
 
 # What the command answers to a line it does not understand: one line on standard error, as for any bad input.
 

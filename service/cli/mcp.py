@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli.common import fail, say
+from service.cli.messages import fail, say
 from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
 from service.extras import MissingExtra, require
 

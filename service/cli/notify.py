@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from service.cli.common import CONFIG, ConfigOption, fail, settings_of
+from service.cli.common import CONFIG, ConfigOption, settings_of
+from service.cli.messages import fail
 from service.config.logs import Audit
 from service.escape import visible
 from service.extras import MissingExtra

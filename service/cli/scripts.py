@@ -10,7 +10,8 @@ from collectors.grants import confirming_script, grants_script, has_row_cache_la
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.cause import Cause, catalogue, views_before_containers, views_since_containers
-from service.cli.common import KIND_HELP, chosen_kind, fail
+from service.cli.common import KIND_HELP, chosen_kind
+from service.cli.messages import fail
 
 # `latchscope grants`: the least-privilege script for a user.
 

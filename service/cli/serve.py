@@ -26,7 +26,8 @@ from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.app import create_app
 from service.background import collect_rarely
-from service.cli.common import CONFIG, ConfigOption, fail, settings_of
+from service.cli.common import CONFIG, ConfigOption, settings_of
+from service.cli.messages import fail
 from service.config import load
 from service.config.load import refusals, warnings
 from service.config.logs import configure as configure_logging

@@ -9,7 +9,8 @@ import typer
 
 from collectors.statement import HASH_LENGTH, Statement
 from service.bill import statements
-from service.cli.common import fail, show
+from service.cli.common import show
+from service.cli.messages import fail
 from service.render import bill
 
 sql_cli = typer.Typer(

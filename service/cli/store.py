@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from service.cli.common import CONFIG, ConfigOption, fail, say, settings_of
+from service.cli.common import CONFIG, ConfigOption, settings_of
+from service.cli.messages import fail, say
 from service.store.admin import TransferError, problems, read_history, write_history
 from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.repository import Repository

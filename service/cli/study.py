@@ -14,7 +14,7 @@ from rules.studies.parallel import ParallelStudy, TimerStudy, parallel_study, ti
 from rules.studies.partitions import PartitionStudy, partition_study, setting_of
 from rules.studies.scaling import ScalingStudy, claim_of, scaling_study
 from rules.studies.table import BadStudy
-from service.cli.common import fail
+from service.cli.messages import fail
 from service.render.study import StudyPage, as_text, cpu_page, parallel_page, partitions_page, scaling_page, timer_page
 
 MOST_BYTES = 8 * 2**20

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from collectors.demo.scenarios import scenarios
-from service.cli.common import CONFIG, ConfigOption, fail
+from service.cli.common import CONFIG, ConfigOption
+from service.cli.messages import fail
 from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
 from service.config import load
 from service.config.settings import BadSettings

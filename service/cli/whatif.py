@@ -11,8 +11,9 @@ import typer
 from collectors.errors import InputError
 from rules.contention.holds import NotPredictable
 from rules.formatting import rough
-from service.cli.common import CONFIG, ConfigOption, StoreOption, fail
+from service.cli.common import CONFIG, ConfigOption, StoreOption
 from service.cli.compare import change_of, opened_store
+from service.cli.messages import fail
 from service.history.comparison import CannotCompare
 from service.history.whatif import WINDOW, EstimateOut, Observed, WhatIfIn, WhatIfOut, answer, of_change, of_store
 from service.render.parts import wrapped

@@ -184,7 +184,7 @@ def brief(error: Exception) -> str:
 
 # Brings a store to the newest schema. The migrations are part of the package.
 
-HOME = Path(__file__).parents[1] / "migrations"
+HOME = Path(__file__).parent / "migrations"
 LOCK = 0x1A7C5C09E
 """PostgreSQL's advisory lock with which processes that start together migrate one after the other."""
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 FLOORS = ("collectors", "rules", "service")
 LONG = 60
+TINY = 3
+"""Lines of a private helper that is better read where it is used, if that is one place."""
 WORDS = ("one", "told")
 Arrow = tuple[str, str]
 """The importing module and the imported one."""
@@ -127,6 +129,25 @@ def long(known: Iterable[Module]) -> list[tuple[str, int]]:
     return sorted(found, key=lambda each: (-each[1], each[0]))
 
 
+def with_one_importer(known: Mapping[str, Module], drawn: Iterable[Arrow]) -> list[str]:
+    """Modules that exactly one other module imports. Packages do not count."""
+    importers = Counter(target for _, target in drawn)
+    return sorted(name for name in known if importers[name] == 1 and known[name].path.name != "__init__.py")
+
+
+def used_once(known: Iterable[Module], most_lines: int) -> list[str]:
+    """Private functions of a module, of at most so many lines, whose name stands once beside their definition."""
+    found = []
+    for module in known:
+        named = Counter(node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name))
+        for node in module.tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("_") and not node.decorator_list:
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if lines <= most_lines and named[node.name] == 1:
+                    found.append(f"{module.name}.{node.name}")
+    return found
+
+
 def spread(lengths: Iterable[int]) -> str:
     """p50/p90/max of some lengths."""
     ranked = sorted(lengths)
@@ -156,6 +177,12 @@ def report(root: Path) -> Iterator[str]:
     over = long(known.values())
     yield f"\nfunctions over {LONG} lines: {len(over)} (goal at most 3)"
     yield from (f"  {lines:>4}  {name}" for name, lines in over)
+    yield f"files with one importer: {len(with_one_importer(known, drawn))}"
+    once = used_once(known.values(), TINY)
+    yield f"private helpers used once: {len(once)} of at most {TINY} lines, {len(used_once(known.values(), 6))} of at most 6"
+    lines = sum(module.lines for module in known.values())
+    tested = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (root / "tests").rglob("*.py"))
+    yield f"lines: {lines} of product, {tested} of tests"
     around = cycles(drawn)
     yield f"import cycles: {len(around)} (goal 0)"
     yield from (f"  {' ↔ '.join(group)}" for group in around)

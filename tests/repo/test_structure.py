@@ -72,3 +72,17 @@ def test_imports_have_no_cycles() -> None:
 
 def test_functions_over_the_length_limit_stay_few() -> None:
     assert len(long(HERE.values())) <= LONG_FUNCTIONS, long(HERE.values())
+
+
+ONCE = 136
+"""Private helpers of at most three lines that are used once. The number may only fall."""
+
+
+def test_tiny_helpers_that_are_used_once_only_get_fewer() -> None:
+    once = structure.used_once(HERE.values(), structure.TINY)
+    assert len(once) <= ONCE, f"say it where it is used: {once}"
+
+
+def test_helper_used_once_is_seen() -> None:
+    text = "def _a(x):\n    return x\ndef _b(x):\n    return x\ndef c():\n    return _a(1) + _b(1) + _b(2)\n"
+    assert structure.used_once([structure.Module("rules.a", Path("rules/a.py"), text)], 3) == ["rules.a._a"]

@@ -49,7 +49,9 @@ def test_first_pages_name_another_port_and_what_is_unproven() -> None:
 
 def test_button_that_the_first_incident_names_is_on_the_page() -> None:
     named = re.findall(r'the button "([^"]+)"', " ".join(document("docs/first-incident.md").split()))
-    buttons = " ".join(re.findall(r"<button[^>]*>(.*?)</button>", document("service/web/templates/_remedy.html")))
+    buttons = " ".join(
+        re.findall(r"<button[^>]*>(.*?)</button>", " ".join(document("service/web/templates/_remedy.html").split()))
+    )
     assert named
     for name in named:
         assert f'"{name}"' in buttons

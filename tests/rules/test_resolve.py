@@ -31,7 +31,7 @@ from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case
 from tests.rules.contexts import SICK, context_of, with_rows
 from tests.rules.contexts import delta_of as delta_of_rows
-from tests.rules.contexts import delta_of as tests_delta_of
+from tests.rules.contexts import delta_of as staged_delta
 from tests.rules.random_loads import Instance, instances
 from tests.rules.random_loads import delta_of as delta_of_instance
 from tests.truth.generate import case as generated
@@ -269,7 +269,7 @@ def metadata(executions: int) -> Diagnosis:
             {"stat_name": "hard parse elapsed time", "value": 500_000},
         ],
     }
-    return diagnose(tests_delta_of(views), {"metadata-queries": catalogue()["metadata-queries"]})
+    return diagnose(staged_delta(views), {"metadata-queries": catalogue()["metadata-queries"]})
 
 
 def test_other_executions_do_not_rule_a_named_cache_out() -> None:
@@ -287,7 +287,7 @@ def undo(**changed: Any) -> Diagnosis:
     ]
     floor = {"name": "_rollback_segment_count", "con_id": 0, "value": "14000"}
     causes = {name: catalogue()[name] for name in ("undo-segments", "undo-segment-floor")}
-    return diagnose(tests_delta_of({**with_rows("v$rowcache", *rowcache), "v$parameter": [floor]}), causes)
+    return diagnose(staged_delta({**with_rows("v$rowcache", *rowcache), "v$parameter": [floor]}), causes)
 
 
 def test_special_cause_stands_above_the_general_one() -> None:
@@ -296,13 +296,13 @@ def test_special_cause_stands_above_the_general_one() -> None:
 
 def test_near_miss_is_found_with_low_confidence_where_nothing_else_explains_its_cache() -> None:
     rows = [{**row, "gets": 300_000} if row["parameter"] == "dc_tablespaces" else row for row in SICK["v$rowcache"]]
-    got = diagnose(tests_delta_of(with_rows("v$rowcache", *rows)), {"undo-segments": catalogue()["undo-segments"]})
+    got = diagnose(staged_delta(with_rows("v$rowcache", *rows)), {"undo-segments": catalogue()["undo-segments"]})
     assert [one.confidence for one in got.findings] == [Confidence.LOW]
     assert any("share_of_lookups is" in why for why in got.findings[0].unknown)
 
 
 def test_a_ruled_out_cause_states_its_figure_and_not_the_reason_of_the_bound() -> None:
-    told = {verdict.cause: verdict for verdict in diagnose(tests_delta_of()).ruled_out if verdict.bound is not None}
+    told = {verdict.cause: verdict for verdict in diagnose(staged_delta()).ruled_out if verdict.bound is not None}
     assert len(told) > 10
     for cause, verdict in told.items():
         beyond = "below" if verdict.bound and verdict.bound.operator == ">=" else "above"
@@ -324,5 +324,5 @@ def test_unseen_waiters_are_more_than_two_for_each_processor(db_time: float, cpu
 def test_unseen_waiters_are_none_where_somebody_looked_or_a_report_was_read() -> None:
     looked = {**times(4_500), "waiting_sessions": []}
     assert unseen_waiters(context_of(looked)) is None  # type: ignore[arg-type]
-    printed = replace(tests_delta_of(times(4_500)), source="report")  # type: ignore[arg-type]
+    printed = replace(staged_delta(times(4_500)), source="report")  # type: ignore[arg-type]
     assert unseen_waiters(SignalContext(printed)) is None

@@ -18,7 +18,7 @@ import pytest
 from service import cells as cells_
 from service.cells import Engine, EngineSample
 
-RULES = Path(__file__).parents[3] / "dashboards" / "prometheus" / "cells.yml"
+RULES = Path(__file__).parents[2] / "dashboards" / "prometheus" / "cells.yml"
 PROGRAMS = ("prometheus", "victoria-metrics")
 Answer = tuple[int, bytes]
 

@@ -15,8 +15,8 @@ from rules.cache_map import CacheMap
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
-from service.cli.common import say
 from service.cli.diagnose import Format, _printed
+from service.cli.messages import say
 from service.config.logs import OneLine
 from service.escape import UNSEEN
 from service.intake.inputs import InputResults, diagnose_data

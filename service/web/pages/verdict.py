@@ -33,9 +33,9 @@ from service.web.schemas import DatabaseOut
 # How sure a cause is, why, what is missing for high confidence, and what its entry is founded on.
 
 SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
-NOT_NAMED = "For high confidence, the instance's own map or waiting sessions must name the cache."
-NOT_APART = "For high confidence, a figure must set this cause apart from others."
-NOT_RUN = "For high confidence, run the confirming query."
+HIGH_NEEDS_NAME = "For high confidence, the instance's own map or waiting sessions must name the cache."
+HIGH_NEEDS_APART = "For high confidence, a figure must set this cause apart from others."
+HIGH_NEEDS_RUN = "For high confidence, run the confirming query."
 
 
 def sureness(finding: Finding) -> str:
@@ -68,13 +68,13 @@ def _for_high(finding: Finding) -> str:
     if finding.confidence is Confidence.HIGH or finding.identity is None or speaks_against(finding):
         return ""
     if finding.identity not in ("read", "sampled"):
-        return NOT_NAMED
+        return HIGH_NEEDS_NAME
     roles = {sign.role for sign in finding.evidence}
     if not roles & {"discriminating", "supporting"}:
-        return NOT_APART
+        return HIGH_NEEDS_APART
     query = finding.confirm
     can_confirm = query is not None and query.needs is not None and query.confirms is None and not query.obstacle
-    return NOT_RUN if "shape" not in roles and can_confirm else ""
+    return HIGH_NEEDS_RUN if "shape" not in roles and can_confirm else ""
 
 
 MOST_OF_THEM = 0.9

@@ -34,7 +34,7 @@ from tests.paths import DATA, PROBES
 from tests.rules.contexts import INTERVAL, SICK, TOTALS, context_of, delta_of, no_grant, steps_of, with_rows
 from tests.rules.rich import RICH, waiters
 from tests.rules.test_demo_verdicts import SICK_AT
-from tests.rules.test_demo_verdicts import diagnosed as tests_diagnosed
+from tests.rules.test_demo_verdicts import diagnosed as demo_diagnosis
 
 
 def judged(capture: Capture) -> Diagnosis:
@@ -494,7 +494,7 @@ def test_latch_waits_on_a_release_of_mutexes_are_counted_in_the_cost() -> None:
 
 
 def test_totals_count_every_waiter_once_by_statement_and_once_by_module() -> None:
-    told = tests_diagnosed("undo-storm", SICK_AT["undo-storm"])
+    told = demo_diagnosis("undo-storm", SICK_AT["undo-storm"])
     totals = told.who_totals
     assert totals is not None
     assert totals.looks == 15

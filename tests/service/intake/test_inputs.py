@@ -380,7 +380,7 @@ def test_directory_of_directories_alone_gives_their_files_and_says_so(tmp_path: 
 
 
 def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MOST", 2)
+    monkeypatch.setattr(inputs, "MOST_FILES", 2)
     made(tmp_path, "a/1", "a/2", "b/3")
     found = files_of(f"{tmp_path}/")
     assert len(found.files) == 2 and found.passed == [

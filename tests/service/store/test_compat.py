@@ -13,7 +13,7 @@ from service.state.replicas import DatabaseStatus, OwnerRequest
 from service.store.compat import known_members, obstacle_kind, read, verdict_kind
 from tests.service.stage import Stage
 
-HOME = Path(__file__).parents[4]
+HOME = Path(__file__).parents[3]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 EASING = Easing(
     cause="undo-segments",

@@ -21,9 +21,9 @@ from service.store.record import from_bytes, record_of, to_bytes
 from service.store.repository import Repository
 from service.web.schemas import EpisodeOut
 from tests.oracle_standin.deadline import HANGS, within
-from tests.service.stage import BEGAN as TESTS_BEGAN
+from tests.service.stage import BEGAN as STAGE_BEGAN
 from tests.service.stage import Stage
-from tests.service.store.test_topics import episode as tests_episode
+from tests.service.store.test_topics import episode as stored_episode
 from tests.service.stores import Place, Postgres
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -233,19 +233,19 @@ MINUTE = timedelta(minutes=1)
 
 def test_last_mark_of_each_database_comes_with_the_troubles_before_and_after(store: Repository, stage: Stage) -> None:
     published = stage.poll("undo-storm", 40)
-    ended = replace(tests_episode(), last_seen=TESTS_BEGAN + 5 * MINUTE, end=TESTS_BEGAN + 5 * MINUTE)
+    ended = replace(stored_episode(), last_seen=STAGE_BEGAN + 5 * MINUTE, end=STAGE_BEGAN + 5 * MINUTE)
     again = replace(
-        tests_episode(),
-        begin=TESTS_BEGAN + 30 * MINUTE,
-        last_seen=TESTS_BEGAN + 31 * MINUTE,
-        peak_at=TESTS_BEGAN + 30 * MINUTE,
+        stored_episode(),
+        begin=STAGE_BEGAN + 30 * MINUTE,
+        last_seen=STAGE_BEGAN + 31 * MINUTE,
+        peak_at=STAGE_BEGAN + 30 * MINUTE,
     )
     record = PollRecord(published.delta, None, (ended, again))  # type: ignore[arg-type]
     store.keep(published.snapshot, published.diagnosis, record)
     assert store.recent.last_marks() == {}
-    store.marks.add("erp1", TESTS_BEGAN, "an older one", "me")
-    store.marks.add("erp1", TESTS_BEGAN + 4 * MINUTE, "undo tablespace recreated", "me")
-    store.marks.add("crm", TESTS_BEGAN, "calm", "me")
+    store.marks.add("erp1", STAGE_BEGAN, "an older one", "me")
+    store.marks.add("erp1", STAGE_BEGAN + 4 * MINUTE, "undo tablespace recreated", "me")
+    store.marks.add("crm", STAGE_BEGAN, "calm", "me")
     marks = store.recent.last_marks()
     assert {name: last.mark.text for name, last in marks.items()} == {
         "erp1": "undo tablespace recreated",
@@ -253,11 +253,11 @@ def test_last_mark_of_each_database_comes_with_the_troubles_before_and_after(sto
     }
     assert store.recent.last_marks("erp1") == {"erp1": marks["erp1"]} and store.recent.last_marks("nobody") == {}
     assert [(one.cause, one.begin, one.end) for one in marks["erp1"].before] == [
-        ("undo-segments", TESTS_BEGAN, TESTS_BEGAN + 5 * MINUTE)
+        ("undo-segments", STAGE_BEGAN, STAGE_BEGAN + 5 * MINUTE)
     ]
     assert (marks["erp1"].after, marks["crm"].before) == ({"undo-segments"}, ())
-    assert store.recent.earlier("erp1", "undo-segments", TESTS_BEGAN + 30 * MINUTE) == 1
-    assert store.recent.earlier("erp1", "undo-segments", TESTS_BEGAN) == 0
+    assert store.recent.earlier("erp1", "undo-segments", STAGE_BEGAN + 30 * MINUTE) == 1
+    assert store.recent.earlier("erp1", "undo-segments", STAGE_BEGAN) == 0
 
 
 def test_fleet_is_drawn_without_a_store_that_hangs(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,9 +280,9 @@ def test_minutes_are_means_weighted_by_seconds_of_the_databases_asked_for(store:
         published = stage.poll("undo-storm", at)
         change = published.delta or NotComparable("undo-storm", None, "the first poll", "wait", kind="first_poll")
         store.keep(published.snapshot, published.diagnosis, PollRecord(change))
-    minutes = store.recent.minutes(["undo-storm", "nobody"], TESTS_BEGAN)
+    minutes = store.recent.minutes(["undo-storm", "nobody"], STAGE_BEGAN)
     assert minutes is not None and minutes["nobody"] == {}
-    first = int((TESTS_BEGAN.timestamp() + 62) // 60)
+    first = int((STAGE_BEGAN.timestamp() + 62) // 60)
     assert set(minutes["undo-storm"]) == {first, first + 2}
     assert 0.31 < minutes["undo-storm"][first] < 0.33
-    assert store.recent.minutes(["undo-storm"], TESTS_BEGAN + timedelta(hours=1)) == {"undo-storm": {}}
+    assert store.recent.minutes(["undo-storm"], STAGE_BEGAN + timedelta(hours=1)) == {"undo-storm": {}}

@@ -390,7 +390,7 @@ def test_upload_that_its_sender_aborts_is_no_fault_of_ours(app: Client, caplog: 
 
 def test_report_that_could_not_be_judged_is_listed_as_such(app: Client) -> None:
     upload(app, ("restart.txt", (REPORTS / "awr-11.2.0.4.0-restart.txt").read_bytes()))
-    (row,) = re.findall(r"<tr><td data-l=\"State\">.*?</tr>", app.get("/reports").text)
+    (row,) = re.findall(r"<tr><td data-l=\"State\">.*?</tr>", app.get("/reports").text, re.DOTALL)
     assert "state none" in row and "</svg>Cannot tell</span>" in row, "was: Fine, in green"
     (listed,) = app.get(PATH).json()
     assert listed["severity"] == "info", "JSON has no other word for it"

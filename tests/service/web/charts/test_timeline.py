@@ -12,7 +12,7 @@ from service.store.upkeep import roll_up
 from service.web.charts.timeline import LANE, Event, Gap, Overview, events, overview
 from tests.service.stage import BEGAN, FOR_EVER, Stage
 from tests.service.web.charts.drawings import AXIS, HOSTILE, drawn, x
-from tests.service.web.charts.drawings import at as tests_at
+from tests.service.web.charts.drawings import at as minute
 
 DB = "undo-storm"
 
@@ -100,10 +100,10 @@ def test_overview_averages_many_stretches_and_says_so(
 
 def test_overlapping_episodes_have_lanes_and_marks_the_topmost() -> None:
     told = [
-        Event(tests_at(0), tests_at(50), "critical", "one", "/1", "one"),
-        Event(tests_at(40), tests_at(90), "warning", "two", "/2", "two"),
-        Event(tests_at(70), tests_at(99), "notice", "three", "/3", "three"),
-        Event(tests_at(45), None, "mark", "mark", "/m", ""),
+        Event(minute(0), minute(50), "critical", "one", "/1", "one"),
+        Event(minute(40), minute(90), "warning", "two", "/2", "two"),
+        Event(minute(70), minute(99), "notice", "three", "/3", "three"),
+        Event(minute(45), None, "mark", "mark", "/m", ""),
     ]
     bands = drawn(events(told, AXIS)).findall(".//rect[@class='lane']")
     assert [one.get("y") for one in bands] == [str(3 + LANE), str(3 + 2 * LANE), str(3 + LANE)]
@@ -111,7 +111,7 @@ def test_overlapping_episodes_have_lanes_and_marks_the_topmost() -> None:
 
 
 def test_small_episode_has_its_name_beside_it_unless_there_are_many() -> None:
-    small = [Event(tests_at(90), tests_at(91), "critical", "storm", "/1", "storm")]
+    small = [Event(minute(90), minute(91), "critical", "storm", "/1", "storm")]
     (label,) = [one for one in drawn(events(small, AXIS)).iter("text") if one.get("class") == "beside"]
     assert (label.text, label.get("text-anchor")) == ("storm", "end")
     assert "beside" not in events(small * 13, AXIS)
@@ -119,12 +119,12 @@ def test_small_episode_has_its_name_beside_it_unless_there_are_many() -> None:
 
 def test_zoom_link_between_two_ticks_leads_to_that_time() -> None:
     links = [one for one in drawn(events([], AXIS, zoom="/db/x/history")).iter("a") if one.get("class") == "zoom"]
-    assert next(one.get("href") for one in links) == f"/db/x/history?{Window(tests_at(0), tests_at(30)).query}"
+    assert next(one.get("href") for one in links) == f"/db/x/history?{Window(minute(0), minute(30)).query}"
 
 
 def test_timeline_text_is_escaped() -> None:
-    event = Event(tests_at(0), tests_at(90), f'critical" onload="{HOSTILE}', HOSTILE, f"/db/x?{HOSTILE}", HOSTILE)
-    markup = events([event], AXIS, [Gap(tests_at(0), tests_at(9), HOSTILE)])
+    event = Event(minute(0), minute(90), f'critical" onload="{HOSTILE}', HOSTILE, f"/db/x?{HOSTILE}", HOSTILE)
+    markup = events([event], AXIS, [Gap(minute(0), minute(9), HOSTILE)])
     assert "<script" not in markup
     assert not any("onload" in one.attrib for one in drawn(markup).iter())
 

@@ -319,7 +319,7 @@ def test_restart_is_told_with_what_was_before_and_what_is_lost(stage: Stage) -> 
         text = stage.app().get("/db/undo-storm").text
         assert ("The instance has restarted" in text, "totals of now with figures" in text) == (there, there), state
         assert "<b>The instance restarted at " in text and "See it as it was" in text, state
-        assert re.search(r"Before it: .*Critical</span> Too many undo segments.*of DB time", text), state
+        assert re.search(r"Before it: .*Critical</span> Too many undo segments.*of DB time", text, re.DOTALL), state
         assert "Lost: the counters started again" in text, state
     app = stage.app()
     for kept in ("why = 'in other words'", "kind = null, why = 'the instance restarted (of 0.2.0)'"):

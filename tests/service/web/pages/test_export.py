@@ -206,7 +206,7 @@ def test_html_is_not_clipped_on_a_narrow_screen_or_on_paper(week: InputResults) 
 def test_html_shows_what_could_not_be_judged_as_such_and_never_green(week: InputResults) -> None:
     restart = diagnose_all([str(REPORTS / "awr-11.2.0.4.0-restart.txt")]).diagnosed
     alone, beside = (as_html(InputResults(found, [], [], 6)) for found in (restart, [*week.diagnosed, *restart]))
-    rows = re.findall(r'<tr class="none">.*?restart.txt.*?</tr>', beside)
+    rows = re.findall(r'<tr class="none">.*?restart.txt.*?</tr>', beside, re.DOTALL)
     assert len(rows) == 1, "was class info, state fine"
     (row,) = rows
     assert '<span class="state none">' in row and "</svg>Cannot tell</span>" in row

@@ -10,7 +10,7 @@ from rules.engine import diagnose
 from rules.model import Confidence, Finding, WaiterTotals
 from service.web.pages import verdict, words
 from service.web.pages.diagnosis import waiters_totals
-from service.web.pages.verdict import NOT_APART, NOT_NAMED, NOT_RUN, sureness
+from service.web.pages.verdict import HIGH_NEEDS_APART, HIGH_NEEDS_NAME, HIGH_NEEDS_RUN, sureness
 from tests.rules.printed import scripted
 from tests.rules.test_demo_verdicts import SICK_AT, diagnosed
 
@@ -63,10 +63,10 @@ def medium() -> Finding:
 
 def test_medium_confidence_says_what_would_raise_it(medium: Finding) -> None:
     assert sureness(medium).startswith("Medium confidence in the cause: all ")
-    assert NOT_RUN in sureness(medium)
-    assert NOT_NAMED in sureness(medium.model_copy(update={"identity": "candidate"}))
+    assert HIGH_NEEDS_RUN in sureness(medium)
+    assert HIGH_NEEDS_NAME in sureness(medium.model_copy(update={"identity": "candidate"}))
     plain = tuple(sign.model_copy(update={"role": "required"}) for sign in medium.evidence)
-    assert NOT_APART in sureness(medium.model_copy(update={"evidence": plain}))
+    assert HIGH_NEEDS_APART in sureness(medium.model_copy(update={"evidence": plain}))
     query = medium.confirm
     assert query is not None
     refused = query.model_copy(update={"obstacle": "no grant"})

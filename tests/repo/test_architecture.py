@@ -1,0 +1,47 @@
+"""The twenty stops of docs/architecture.md: each is there, and each is in touch with a stop before it."""
+
+import ast
+import re
+
+from tests.paths import ROOT
+from tests.repo.structure import arrows, modules
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+STOPS = re.findall(r"^\| \d+ \| \[(\S+\.py)\]\(\.\./\S+\) \| `(\w+)` \|", PAGE, re.M)
+LOADED_BY_NAME = {"collectors.views.latch_children", "rules.signals.latch"}
+"""Modules that are found by their folder, so that nothing needs to import them."""
+
+
+def dotted(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
+
+
+def defined(path: str) -> set[str]:
+    """Names that a file defines at its top."""
+    names: set[str] = set()
+    for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_there_are_twenty_stops_and_each_has_what_the_page_looks_for() -> None:
+    assert len(STOPS) == 20
+    assert [f"{path}: {name}" for path, name in STOPS if name not in defined(path)] == []
+
+
+def test_each_stop_is_in_touch_with_one_before_it() -> None:
+    drawn = arrows(modules(ROOT))
+    names = [dotted(path) for path, _ in STOPS]
+    lost = [
+        name
+        for place, name in enumerate(names)
+        if place
+        and name not in LOADED_BY_NAME
+        and not any((name, before) in drawn or (before, name) in drawn for before in names[:place])
+    ]
+    assert [name for name in lost if name != names[1]] == [], (
+        "it neither imports an earlier stop, nor is imported by one"
+    )
