@@ -7,7 +7,7 @@ from tests.paths import ROOT
 from tests.repo.structure import arrows, modules
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-STOPS = re.findall(r"^\| \d+ \| \[(\S+\.py)\]\(\.\./\S+\) \| `(\w+)` \|", PAGE, re.M)
+STOPS = re.findall(r"^\| \d+ \| \[(\S+\.py)\]\(\.\./\S+\) \| `([\w.]+)` \|", PAGE, re.M)
 LOADED_BY_NAME = {"collectors.views.latch_children", "rules.signals.latch"}
 """Modules that are found by their folder, so that nothing needs to import them."""
 
@@ -17,11 +17,12 @@ def dotted(path: str) -> str:
 
 
 def defined(path: str) -> set[str]:
-    """Names that a file defines at its top."""
+    """Names that a file defines at its top, and the methods of its classes as `Class.method`."""
     names: set[str] = set()
     for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
+            names |= {f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef)}
         elif isinstance(node, ast.Assign):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return names

@@ -86,3 +86,30 @@ def test_tiny_helpers_that_are_used_once_only_get_fewer() -> None:
 def test_helper_used_once_is_seen() -> None:
     text = "def _a(x):\n    return x\ndef _b(x):\n    return x\ndef c():\n    return _a(1) + _b(1) + _b(2)\n"
     assert structure.used_once([structure.Module("rules.a", Path("rules/a.py"), text)], 3) == ["rules.a._a"]
+
+
+ROOMS = {
+    (
+        "rules.studies",
+        "service.render.study",
+        "service.cli.study",
+        "service.web.pages.study",
+        "service.web.charts.curves",
+    ): (),
+    ("service.history.whatif", "service.cli.whatif", "service.web.api.whatif", "service.web.pages.whatif"): (
+        "service.web.routes",
+    ),
+    ("service.top", "service.cli.top"): (),
+    ("service.cells",): ("service.web.routes", "service.web.api.databases", "service.web.pages.fleet"),
+    ("service.telemetry",): ("service.app",),
+    ("service.assistants", "service.cli.mcp"): (),
+}
+"""Modules of a side room, with its command and page, and what alone may import them: where its routes or threads start."""
+
+
+def test_a_side_room_is_imported_only_where_it_is_plugged_in() -> None:
+    for room, sockets in ROOMS.items():
+        inside = {name for name in HERE if any(name == part or name.startswith(f"{part}.") for part in room)}
+        assert len(inside) >= len(room), f"{room} is not where it was"
+        outside = {source for source, target in drawn() if target in inside} - inside
+        assert outside == set(sockets), f"{room} is needed by more than its sockets"
