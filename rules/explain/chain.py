@@ -102,6 +102,7 @@ def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -
     here, total = sum(counted.get(cache, 0.0) for cache in own), float(len(waiters))
     if not here:
         return _likely_link(context, surface, named, own, top)
+    samples = context.crowd.looks if context.crowd and looked != "that hang" else 1
     sign = top.sign("share_of_mutex_waiters" if surface == "mutex" else "share_of_lock_waiters") if top else None
     return ChainLink(
         kind="cache",
@@ -113,7 +114,7 @@ def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -
         of="waiters",
         numerator=here,
         denominator=total,
-        counted="waiters",
+        counted=f"waiters in {samples} samples" if samples > 1 else "waiters",
         bars=bars_of(counted, total, own),
         usual=sign.usual if sign else None,
         bound=sign.bound if sign else None,
