@@ -28,7 +28,7 @@ demo-wire: .venv/.ready  ## the demo through the real driver and our own stand-i
 test: export PYTHONDONTWRITEBYTECODE :=
 test: .venv/.ready  ## every test, on every core
 	@echo "make test: every test on every core; this takes some minutes, and Ctrl-C ends it"
-	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not soak and not oracle"
+	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 # Checked before anything is installed. Passwords come from the environment, so that no list of processes shows them.
 test-live-needs:
@@ -78,7 +78,7 @@ bench-model: .venv/.ready  ## the contention model beside its bounds
 
 soak: .venv/.ready  ## the long forms: outages, storms, crashes
 	$(RUN) pytest -q -m soak -s
-	HYPOTHESIS_PROFILE=soak $(RUN) pytest -q -n auto --dist worksteal -m "not soak and not oracle" tests/rules tests/collectors
+	HYPOTHESIS_PROFILE=soak $(RUN) pytest -q -n auto --dist worksteal tests/rules tests/collectors
 
 clean:  ## delete what was installed here
 	rm -rf .venv .uv

@@ -78,6 +78,10 @@ class Answer:
     seconds: float | None = None
     """Time from the request to its last row, measured by the driver. None if it was not measured."""
 
+    def as_rows(self) -> tuple[Row, ...]:
+        """The rows, each by the names of its columns."""
+        return tuple(dict(zip(self.columns, cells, strict=True)) for cells in self.rows)
+
 
 class Connection(Protocol):
     """One session on one database: a real one (`collectors.oracle`) or a scripted one (`collectors.demo.database`)."""
@@ -302,7 +306,7 @@ def read_view(
         return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None
     for name in answer.columns:
         collector.column(name)
-    return Rows(collector.view, tuple(dict(zip(answer.columns, row, strict=True)) for row in answer.rows)), answer
+    return Rows(collector.view, answer.as_rows()), answer
 
 
 def _not_asked(collector: Collector, why: str) -> Missing:

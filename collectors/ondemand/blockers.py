@@ -48,6 +48,11 @@ STATEMENTS = (
 )
 
 
+def views_of_look(*, wait_chains: bool = False) -> tuple[str, ...]:
+    """The views that a look may read. `wait_chains`: Oracle's own analysis too."""
+    return (*VIEWS, *(view for view in chains.VIEWS if wait_chains or view not in chains.ORACLES))
+
+
 def of_look(sql: str) -> bool:
     """Whether a statement belongs to a look, which has a deadline of its own."""
     return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS)
@@ -76,6 +81,12 @@ def look_for_blockers(
     return {VIEW: held, LIBRARY_CACHE: beside, **tree}
 
 
+def read_each(connection: Connection, release: str | None, *, wait_chains: bool = False) -> Mapping[str, Reading]:
+    """Read each view that a look may need once, to learn whether it can be read. Raises SessionError."""
+    read_now = {view: read(connection, view, release) for view in views_of_look(wait_chains=wait_chains)}
+    return {**not_looked(), **read_now}
+
+
 def _elsewhere(
     connection: Connection, release: str | None, sessions: Sequence[tuple[int, int]]
 ) -> tuple[list[Row], tuple[str, ...]]:
@@ -90,7 +101,7 @@ def _elsewhere(
             return found, (
                 f"session {sid} of instance {instance} is known by its SID alone (gv$session: {error}{cure})",
             )
-        found += [dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows]
+        found += answer.as_rows()
     return found, ()
 
 
@@ -110,8 +121,7 @@ def not_looked() -> Mapping[str, Reading]:
 # Runs the looks of a hang once while no session hangs, so that the database has them parsed when they are needed.
 #
 # A hard parse reads the dictionary cache, and in a hang that is what stands still. A look that was never run, or so
-# long ago that
-# its cursor is gone, might wait with everybody else.
+# long ago that its cursor is gone, might wait with everybody else.
 
 AGAIN_SECONDS = 3600.0
 """After this time a look runs again: its cursor may have been aged out."""
@@ -130,7 +140,7 @@ def warm_up(connection: Connection, snapshot: Snapshot, *, wait_chains: bool = F
         try:
             connection.query(sql, binds)
         except Cancelled as error:
-            return {view: cold(view, error)} if view != SAMPLES and sql != ELSEWHERE else {}
+            return {view: cold(view, error)} if view in not_looked() else {}
         except StatementError:
             continue  # a missing grant, which the look itself tells
     return {}
@@ -143,8 +153,7 @@ def looks(snapshot: Snapshot, *, wait_chains: bool = False) -> Iterator[tuple[st
         for view, reading in snapshot.readings.items()
         if isinstance(reading, Missing) and reading.kind == "refused"
     }
-    tree = [view for view in chains.VIEWS if wait_chains or view not in chains.ORACLES]
-    for view in (*VIEWS, *tree, SAMPLES):
+    for view in (*views_of_look(wait_chains=wait_chains), SAMPLES):
         sql = text_for(collectors()[view].statements, snapshot.release)
         if sql is not None and collectors()[view].granted_on not in refused:
             yield view, sql, {}

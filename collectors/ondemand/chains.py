@@ -69,12 +69,6 @@ def look_at_chains(
     return {**not_looked(), SESSIONS: sessions, **asked, **oracles}
 
 
-def try_each(connection: Connection, release: str | None, *, wait_chains: bool = False) -> Mapping[str, Reading]:
-    """Read each view that a hang may need, to learn whether it can be read. Raises SessionError."""
-    wanted = [view for view in VIEWS if wait_chains or view not in ORACLES]
-    return {**not_looked(), **{view: read(connection, view, release) for view in wanted}}
-
-
 def _needed(met: list[Row]) -> Iterator[str]:
     """The views without which the sessions met would lack something."""
     programs = [text(row.get("program")) or "" for row in met]
@@ -102,7 +96,7 @@ def _coordinators(connection: Connection, met: list[Row], slaves: tuple[Row, ...
             answer = connection.query(COORDINATOR, {"sid": int(sid)})
         except StatementError:
             return
-        yield from (dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows)
+        yield from answer.as_rows()
 
 
 def read(connection: Connection, view: str, release: str | None, *, cold: bool = False) -> Reading:
@@ -119,7 +113,7 @@ def read(connection: Connection, view: str, release: str | None, *, cold: bool =
         return Missing(view, "failed", why, LATER)
     except StatementError as error:
         return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
-    return Rows(view, tuple(dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows))
+    return Rows(view, answer.as_rows())
 
 
 @cache

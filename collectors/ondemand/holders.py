@@ -123,7 +123,7 @@ def _looked(connection: Connection, latch: str, looks: int, clock: Callable[[], 
     began = clock()
     answer = connection.query(STATEMENT, {"looks": looks, "latch": latch})
     seconds = clock() - began
-    rows = [dict(zip(answer.columns, cells, strict=True)) for cells in answer.rows]
+    rows = answer.as_rows()
     found = HolderProfile(latch, seconds, looks, tuple(_held(row, seconds / looks) for row in rows))
     if found.note is None:
         return found

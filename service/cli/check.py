@@ -13,8 +13,7 @@ from collectors.capture import Capture, dump
 from collectors.errors import CollectError, SessionError
 from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
-from collectors.ondemand.blockers import look_for_blockers
-from collectors.ondemand.chains import try_each
+from collectors.ondemand.blockers import look_for_blockers, read_each
 from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
@@ -62,10 +61,7 @@ def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind
             look = Burst(snapshot.release, looks=1)
             look.look(connection)
             wanted = settings.defaults.wait_chains == "on"
-            looked = {
-                **look_for_blockers(connection, snapshot.release),
-                **try_each(connection, snapshot.release, wait_chains=wanted),
-            }
+            looked = read_each(connection, snapshot.release, wait_chains=wanted)
             seen = with_samples(snapshot, look.taken(), looked)
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))

@@ -1,4 +1,4 @@
-"""Text on a terminal: severities in colour, and as wide as the window. Unchanged in a pipe."""
+"""What several commands share: the name of a kind of database, options, reading the configuration, and text on a terminal."""
 
 import os
 import re

@@ -120,7 +120,7 @@ def test_texts_of_the_code_are_in_plain_english() -> None:
         for path in paths
         if "site" not in path.parts
     }
-    assert {path: lines for path, lines in said.items() if lines} == {} and len(said) > 200
+    assert {path: lines for path, lines in said.items() if lines} == {} and len(said) > 250
 
 
 def test_examples_of_the_style_page_are_what_is_looked_for() -> None:
