@@ -13,10 +13,9 @@ from collectors.registry import collectors, groups, under_older_name
 from collectors.release import text_for
 from collectors.statement import Statement
 from tests.collectors.shipped_sql import VERSIONS
-from tests.each import each
 
 
-@each("version", [version for patched in VERSIONS.values() for version in patched])
+@pytest.mark.parametrize("version", [version for patched in VERSIONS.values() for version in patched])
 def test_bill_has_every_text_that_a_poll_sends_to_a_release(version: str) -> None:
     sent = {text_for(one.statements, version) for one in collectors().values()} - {None}
     together = {text.sql for group in groups().values() if (text := group.text(version))}
@@ -54,7 +53,7 @@ def test_statement_joins_the_bill_by_being_declared(monkeypatch: pytest.MonkeyPa
     assert new not in statements()
 
 
-@each("one", statements())
+@pytest.mark.parametrize("one", statements())
 def test_each_statement_is_described_and_hashed_apart(one: Statement) -> None:
     assert one.why and one.when and one.how_often and one.releases
     assert one.deadline_seconds == (3.0 if of_look(one.text) else 5.0)

@@ -17,7 +17,6 @@ from collectors.ondemand.sampling import Burst
 from collectors.poll import Answer, poll
 from collectors.registry import collectors
 from tests.collectors.scripted import BEGAN, poll_at
-from tests.each import each
 
 GRANTED = [view for view, one in collectors().items() if one.granted_on and not one.optional]
 
@@ -38,7 +37,7 @@ def changed(snapshot: Snapshot, view: str, **cells: object) -> Snapshot:
     return Snapshot(snapshot.database, snapshot.taken_at, {**snapshot.readings, view: Rows(view, (row,))})  # type: ignore[dict-item]
 
 
-@each("view", GRANTED)
+@pytest.mark.parametrize("view", GRANTED)
 def test_missing_grant_is_the_only_sql_named(view: str) -> None:
     found = of("undo-storm", view)
     assert view in {one.view for one in found.lacking}
@@ -109,7 +108,7 @@ def test_mechanism_is_told_by_the_event_and_only_then_by_the_release() -> None:
     assert (capabilities(nothing, "U").mechanism, capabilities(nothing, "U").cluster) == (None, None)
 
 
-@each(
+@pytest.mark.parametrize(
     ("con_id", "inside", "container"),
     [(0, False, None), (1, False, "CDB$ROOT"), (3, True, "SALES"), (None, False, None)],
 )
@@ -141,14 +140,14 @@ def test_standby_says_where_its_users_are_made() -> None:
     assert note == "a physical standby: users and grants are made on the primary"
 
 
-@each("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_missing_grant_is_in_the_words_of_the_kind(kind: DatabaseKind) -> None:
     found = capabilities(poll_at("undo-storm", 30.0, ("v$latchname",)), "lscope", FoundKind(kind, "it was said"))
     (sql,) = {view.sql for view in found.lacking}
     assert sql == next(grant_lines(["v$latchname"], kind, "lscope", "11.2.0.4.0"))
 
 
-@each("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_x_kqrst_is_lacking_only_where_somebody_can_open_it(kind: DatabaseKind) -> None:
     found = capabilities(poll_at("undo-storm", 30.0, ("x$kqrst",)), "U", FoundKind(kind, "it was said"))
     (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]

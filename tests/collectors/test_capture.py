@@ -16,7 +16,6 @@ from collectors.delta import between
 from collectors.errors import InputError
 from collectors.model import Basis, ConfirmationResult, Delta, Missing, NotComparable, Rows, Snapshot
 from tests.collectors.scripted import poll_at
-from tests.each import each
 from tests.paths import DATA, INCIDENT
 
 DOCUMENT: dict[str, Any] = json.loads(INCIDENT.read_text(encoding="utf-8"))
@@ -175,7 +174,7 @@ NO_CAPTURES: dict[str, tuple[str | bytes, str]] = {
 }
 
 
-@each("what", NO_CAPTURES)
+@pytest.mark.parametrize("what", NO_CAPTURES)
 def test_not_a_capture_is_one_clear_line(what: str) -> None:
     text, line = NO_CAPTURES[what]
     assert line in complaint(text)
@@ -244,7 +243,7 @@ WRONG: dict[str, tuple[tuple[str | int, ...], object, str]] = {
 }
 
 
-@each("what", WRONG)
+@pytest.mark.parametrize("what", WRONG)
 def test_wrong_member_is_one_clear_line(what: str) -> None:
     path, to, line = WRONG[what]
     assert line in complaint(changed(*path, to=to))

@@ -8,7 +8,6 @@ import pytest
 
 from collectors.delta import between, since_startup
 from collectors.model import Delta, Missing, NotComparable, Oddity, Reading, Row, Rows, Snapshot
-from tests.each import each
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 STARTED = "2026-02-20 04:11:00"
@@ -63,7 +62,7 @@ def test_gauges_and_texts_come_from_the_later_snapshot() -> None:
     assert [str(oddity.what) for oddity in delta.oddities] == ["fell"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("before", "after", "what"),
     [
         (900, 100, "fell"),
@@ -211,7 +210,7 @@ def test_restart_is_not_comparable_and_says_what_to_wait_for() -> None:
     assert (gap.database, gap.release) == ("erp1", "11.2.0.4.0")
 
 
-@each(
+@pytest.mark.parametrize(
     ("earlier", "later", "why"),
     [
         (snapshot(0), snapshot(0), "not later by the database's clock"),
@@ -237,7 +236,9 @@ def mutex(wait_time: int) -> Rows:
     )
 
 
-@each(("before", "after", "change"), [(-500, -300, 200), (-100, 50, 150), (-300, -500, None), (50, -100, None)])
+@pytest.mark.parametrize(
+    ("before", "after", "change"), [(-500, -300, 200), (-100, 50, 150), (-300, -500, None), (50, -100, None)]
+)
 def test_wait_time_of_a_mutex_may_be_below_zero_and_still_rises(before: int, after: int, change: int | None) -> None:
     delta = delta_of(snapshot(0, _mutex_sleep=mutex(before)), snapshot(30, _mutex_sleep=mutex(after)))
     (row,) = delta.rows("v$mutex_sleep")

@@ -24,7 +24,6 @@ from collectors.errors import (
     brief,
     classified,
 )
-from tests.each import each
 
 
 def driver(text: str, cause: str | None = None) -> Exception:
@@ -34,7 +33,7 @@ def driver(text: str, cause: str | None = None) -> Exception:
     return error
 
 
-@each(
+@pytest.mark.parametrize(
     ("codes", "kind"),
     [
         (CREDENTIAL, CredentialError),
@@ -51,7 +50,7 @@ def test_error_codes_known_have_one_class_each(codes: set[str], kind: type[Colle
     assert sum(map(len, known)) == len(set().union(*known)), "a code with two cures"
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "cause", "kind"),
     [
         ("ORA-01017: invalid username/password; logon denied", None, CredentialError),

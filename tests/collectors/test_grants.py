@@ -20,7 +20,6 @@ from collectors.grants import (
     privilege,
 )
 from collectors.model import Row, Rows, Snapshot, Value
-from tests.each import each as with_each
 
 each = pytest.mark.parametrize("kind", KINDS)
 
@@ -219,7 +218,7 @@ PDB = polled("19.0.0.0.0", con_id=3, con_name="SALES", cdb_name="ERP")
 RDS_PDB = polled("19.0.0.0.0", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
 
 
-@with_each(
+@pytest.mark.parametrize(
     ("snapshot", "asked", "kind", "why"),
     [
         (OLD, PRIMARY, "11.2", "no containers"),
@@ -243,7 +242,7 @@ def test_kind_is_told_by_its_marks(snapshot: Snapshot, asked: Row, kind: str, wh
     assert str(found) == f"kind {kind}{STANDS_FOR.get(kind, '')}, as {found.why}"
 
 
-@with_each(
+@pytest.mark.parametrize(
     ("snapshot", "asked", "kind"),
     [
         (OLD, {}, "11.2"),
@@ -271,7 +270,7 @@ def test_kind_has_traits_and_is_named_by_its_own_name() -> None:
         assert TRAITS[kind].where and TRAITS[kind].run_as
 
 
-@with_each(
+@pytest.mark.parametrize(
     ("word", "kind"),
     [
         *((word, "11.2") for word in ("11g", "11", "11.2.0.4", "11gR2", "10.2", "non-cdb")),

@@ -30,7 +30,6 @@ from collectors.model import (
 )
 from collectors.registry import collectors
 from tests.collectors.scripted import poll_at
-from tests.each import each
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PROBE = Collector(
@@ -115,7 +114,7 @@ def test_number_and_text_convert_a_cell_or_give_none() -> None:
     assert (text("a"), text(3), text(None)) == ("a", "3", None)
 
 
-@each(
+@pytest.mark.parametrize(
     ("oddity", "words"),
     [
         (Oddity("v$latch", ("x",), "gets", "fell", 9, 3), "v$latch gets of x fell (9 → 3); its change is not used"),
@@ -147,7 +146,7 @@ def with_setting(row: Mapping[str, Any]) -> Snapshot:
     return replace(snapshot, readings={**snapshot.readings, "v$parameter": Rows("v$parameter", rows)})
 
 
-@each(
+@pytest.mark.parametrize(
     "row",
     [ZONE, {**ZONE, "value": "DATABASE"}, {**ZONE, "name": "sysdate_at_dbtimezone", "value": "TRUE"}],
 )
@@ -158,7 +157,7 @@ def test_uptime_is_unknown_where_a_parameter_moves_the_clock_of_sql(row: Mapping
     assert moved.taken_at is not None, "intervals are measured in UTC"
 
 
-@each(
+@pytest.mark.parametrize(
     "row",
     [{**ZONE, "value": "OFF"}, {**ZONE, "value": None}, {**ZONE, "con_id": 7}, {**ZONE, "name": "undo_retention"}],
 )
@@ -170,13 +169,13 @@ def test_setting_of_ones_own_container_counts() -> None:
     assert other_time_zone([{**ZONE, "con_id": 3}], [{"con_id": 3}]) == "time_at_dbtimezone = USER_SQL"
 
 
-@each("view", collectors())
+@pytest.mark.parametrize("view", collectors())
 def test_no_statement_computes_with_sysdate(view: str) -> None:
     """FIXED_DATE can hold it still; and where a parameter moves the clock, `other_time_zone` says so."""
     assert not any("sysdate " in text or "sysdate)" in text for text in collectors()[view].statements.values())
 
 
-@each(
+@pytest.mark.parametrize(
     ("seconds", "words"),
     [
         (30.04, "30.0 s"),

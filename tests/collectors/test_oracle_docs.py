@@ -3,16 +3,17 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from collectors import errors
 from collectors.oracle import Deadlines
-from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "oracle.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("|")]
 
 
-@each(
+@pytest.mark.parametrize(
     ("kind", "codes"),
     [
         ("`credential`", errors.CREDENTIAL),
@@ -40,7 +41,7 @@ def test_documented_deadlines_are_the_ones_in_force() -> None:
     assert told["the goodbye"] == f"{deadlines.close:g} s"
 
 
-@each("page", ["oracle.md", "connect.md", "security.md", "unproven.md"])
+@pytest.mark.parametrize("page", ["oracle.md", "connect.md", "security.md", "unproven.md"])
 def test_links_of_the_page_lead_somewhere(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     for target, anchor in re.findall(r"\]\(([\w.-]+\.md)(?:#([\w-]+))?\)", text):

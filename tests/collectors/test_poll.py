@@ -16,7 +16,6 @@ from collectors.poll import ASIDE_SECONDS, Answer, Grouping, poll
 from collectors.registry import collectors, group_text_of, groups, marker, view_of
 from collectors.release import text_for
 from tests.collectors.scripted import BEGAN, poll_at
-from tests.each import each
 
 NOW = datetime(2026, 3, 2, 9, 0)  # noqa: DTZ001  (as the driver gives it: UTC without saying so)
 INSTANCE: Mapping[str, Value] = {
@@ -100,7 +99,7 @@ LATCHES = Answer(("name",), [("row cache lock",), ("latch: row cache objects",)]
 UNREADABLE = ViewRefused("ORA-00942: no")
 
 
-@each(
+@pytest.mark.parametrize(
     ("release", "events", "asked"),
     [
         ("19.0.0.0.0", MUTEXES, False),
@@ -135,7 +134,7 @@ def test_cost_is_told_for_each_view_that_answered() -> None:
     assert cost.seconds >= 0
 
 
-@each("view", [view for view in POLLED if view not in ("v$instance", "v$latchname")])
+@pytest.mark.parametrize("view", [view for view in POLLED if view not in ("v$instance", "v$latchname")])
 def test_refused_view_costs_that_view_alone(view: str) -> None:
     snapshot = poll("erp1", Session({"v$latchname": NAMES, view: ViewRefused("ORA-00942: table or view")}))
     missing = {name: reading for name, reading in snapshot.readings.items() if isinstance(reading, Missing)}
@@ -290,7 +289,7 @@ def test_parameters_are_read_every_five_minutes_and_carried_over_between() -> No
     assert read == [0, 300, 600, 900]
 
 
-@each("interval", [1.0, 15.7, 60.0, 299.0, 400.0])
+@pytest.mark.parametrize("interval", [1.0, 15.7, 60.0, 299.0, 400.0])
 def test_changed_parameter_is_seen_within_five_minutes_whatever_the_interval(interval: float) -> None:
     snapshot: Snapshot | None = None
     for number in range(40):
@@ -310,7 +309,7 @@ def test_parameters_carried_over_keep_the_time_they_were_read_at() -> None:
     assert told == "1 row, as of 2026-03-02 09:00:00 UTC"
 
 
-@each(
+@pytest.mark.parametrize(
     "later",
     [
         session_at(15, startup_time="2026-03-02 09:00:05"),
@@ -465,7 +464,7 @@ def fail(_: Answer) -> Answer:
     raise StatementError("ORA-01790: expression must have same datatype as corresponding expression")
 
 
-@each("name", scenarios())
+@pytest.mark.parametrize("name", scenarios())
 def test_groups_read_what_single_statements_read(name: str) -> None:
     grouped, alone = GroupingSession(name), GroupingSession(name)
     together, apart = poll("erp1", grouped, grouping=Grouping("erp1")), poll("erp1", alone)
@@ -495,7 +494,7 @@ def test_group_that_is_refused_or_fails_is_asked_one_by_one_for_an_hour(
     assert session.groups() in (1, 2)
 
 
-@each("view", sorted(GROUPED))
+@pytest.mark.parametrize("view", sorted(GROUPED))
 def test_refused_view_of_a_group_costs_itself_alone(view: str) -> None:
     snapshot = poll("erp1", GroupingSession(refused=(view,)), grouping=Grouping("erp1"))
     assert [name for name, reading in snapshot.readings.items() if isinstance(reading, Missing)] == [view]

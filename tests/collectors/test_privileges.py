@@ -6,7 +6,6 @@ from collectors.grants import ON_REQUEST, grants_script
 from collectors.ondemand import blockers, holders
 from collectors.registry import collectors, groups
 from collectors.release import as_sent
-from tests.each import each
 from tests.oracle_standin.backend import OracleError
 from tests.oracle_standin.granted import GrantedBackend, granted_in, read_by
 
@@ -32,7 +31,7 @@ def test_both_scripts_open_the_same_views() -> None:
     assert in_one_container(READ) == SELECT >= set(ON_REQUEST)
 
 
-@each("user", [GrantedBackend(READ), GrantedBackend((), SELECT)])
+@pytest.mark.parametrize("user", [GrantedBackend(READ), GrantedBackend((), SELECT)])
 def test_every_text_runs_with_read_alone_and_with_select_alone(user: GrantedBackend) -> None:
     both = {"dba_scheduler_running_jobs", "cdb_scheduler_running_jobs"}
     other = both - user.granted
@@ -44,7 +43,7 @@ def test_every_text_runs_with_read_alone_and_with_select_alone(user: GrantedBack
         user.answer("erp1", sql, {})
 
 
-@each(
+@pytest.mark.parametrize(
     "sql",
     [
         "select name from v$latch for update",

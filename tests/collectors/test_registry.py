@@ -27,7 +27,6 @@ from collectors.registry import (
 )
 from collectors.release import text_for
 from tests.collectors.shipped_sql import RELEASES
-from tests.each import each
 
 TEXTS = {f"{name} {floor}": text for name, group in groups().items() for floor, text in group.texts.items()}
 
@@ -37,7 +36,7 @@ def lines(sql: str) -> str:
     return "\n".join(line.strip() for line in sql.splitlines())
 
 
-@each("name", TEXTS)
+@pytest.mark.parametrize("name", TEXTS)
 def test_group_holds_the_statement_of_each_view_for_its_release(name: str) -> None:
     text, release = TEXTS[name], name.split()[1]
     for view in text.views:
@@ -50,7 +49,7 @@ def test_group_holds_the_statement_of_each_view_for_its_release(name: str) -> No
         assert {column for column, _ in text.views[view]} == given
 
 
-@each("name", TEXTS)
+@pytest.mark.parametrize("name", TEXTS)
 def test_every_part_has_a_cell_for_every_column_and_texts_apart_from_numbers(name: str) -> None:
     text = TEXTS[name]
     united = sqlglot.parse_one(text.sql, read="oracle")

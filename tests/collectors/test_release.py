@@ -1,11 +1,12 @@
 """Comparing releases, and choosing the text for a release."""
 
+import pytest
+
 from collectors.model import Missing, Reading, Rows
 from collectors.release import OLDEST, at_least, mechanism_in, mechanism_of, parts, text_for, without_latch
-from tests.each import each
 
 
-@each(
+@pytest.mark.parametrize(
     ("release", "numbers"),
     [
         ("11.2.0.4.0", (11, 2, 0, 4, 0)),
@@ -23,7 +24,7 @@ def test_parts_are_the_numbers_of_a_release(release: str, numbers: tuple[int, ..
     assert parts(release) == numbers
 
 
-@each(
+@pytest.mark.parametrize(
     ("release", "floor", "reached"),
     [
         ("12.2.0.1.0", "12.2", True),
@@ -40,7 +41,7 @@ def test_at_least_compares_a_release_with_a_floor(release: str, floor: str, reac
 TEXTS = {"11.2": "old", "12.1": "newer", "18": "new"}
 
 
-@each(
+@pytest.mark.parametrize(
     ("release", "text"),
     [
         ("11.2.0.1.0", "old"),
@@ -64,7 +65,7 @@ def test_text_for_orders_10_2_above_9_2() -> None:
 MUTEX, LATCH = "row cache mutex", "latch: row cache objects"
 
 
-@each(
+@pytest.mark.parametrize(
     ("events", "release", "mechanism"),
     [
         ({MUTEX}, "11.2.0.4.0", "mutex"),

@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+import pytest
+
 from collectors.demo.scenarios import scenarios
 from collectors.model import ROW_CACHE_LATCH
 from collectors.ondemand.holders import profile
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from collectors.poll import Grouping, poll
-from tests.each import each
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
@@ -46,7 +47,7 @@ def wired(name: str) -> Iterator[Wired]:
     assert not listener.problems
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "grouped", "first", "later", "with_parameters"),
     [
         ("undo-storm", True, 8, 3, 4),

@@ -1,7 +1,8 @@
 """The proof that a statement only reads holds for ordinary texts, and each planted danger is found."""
 
+import pytest
+
 from tests.collectors.sql_proof import known_view, parser_faults, token_faults, views_of_tree
-from tests.each import each
 
 MARKED = "select /* latchscope test */"
 GOOD = (
@@ -43,13 +44,13 @@ BY_TOKENS_ALONE = {
 """What a parser lets pass: a function without arguments looks like a column, and comments mean nothing to it."""
 
 
-@each("text", GOOD)
+@pytest.mark.parametrize("text", GOOD)
 def test_proof_holds_for_ordinary_queries(text: str) -> None:
     views = views_of_tree(text)
     assert parser_faults(text, views) == token_faults(text, views) == [] and all(map(known_view, views))
 
 
-@each("text", PLANTED)
+@pytest.mark.parametrize("text", PLANTED)
 def test_proof_finds_what_is_planted_by_parser_and_by_tokens(text: str) -> None:
     views = ("v$latch", "dual")
     found = parser_faults(f"{MARKED} {text}", views), token_faults(f"{MARKED} {text}", views)
@@ -57,12 +58,12 @@ def test_proof_finds_what_is_planted_by_parser_and_by_tokens(text: str) -> None:
     assert PLANTED[text].lower() in str(found).lower()
 
 
-@each("text", BY_TOKENS_ALONE)
+@pytest.mark.parametrize("text", BY_TOKENS_ALONE)
 def test_tokens_find_what_a_parser_lets_pass(text: str) -> None:
     assert any(BY_TOKENS_ALONE[text] in fault for fault in token_faults(f"{MARKED} {text}", ("v$latch", "dual")))
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     ["with function f return number is begin return 1; end; select f from dual", "begin null; end;", "delete from t"],
 )

@@ -1,14 +1,15 @@
 """What the bill says of a statement: its hash and SQL_ID, what it reads, its binds and its row limit."""
 
+import pytest
+
 from collectors.statement import HASH_LENGTH, Statement, words
-from tests.each import each
 
 
 def statement(text: str) -> Statement:
     return Statement("poll", "test", text, "why", "when", "how often")
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "sql_id"),
     [
         ("select * from dual", "a5ks9fhw2v9s1"),
@@ -29,7 +30,7 @@ def test_hash_is_the_beginning_of_what_sha256sum_prints() -> None:
     assert one.hash != statement("select * from dual ").hash
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "reads"),
     [
         ("select 1 from dual", ("dual",)),
@@ -59,7 +60,7 @@ def test_binds_are_the_names_behind_colons_outside_of_literals() -> None:
     assert statement("select ':no' from v$latch where latch# = :latch and :latch > :least").binds == ("latch", "least")
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "rows"),
     [
         ("select a from v$latch where rownum <= 20", 20),

@@ -15,7 +15,6 @@ from rules.cause import Cause, Releases
 from rules.cause import catalogue as causes
 from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
 from tests.collectors.sqlplus.sqlplus_standin import parsed
-from tests.each import each
 
 CONFIRMING = {
     cause.id: {release: (cause.confirm.text(release), cause.confirm.naming(release)) for release in releases_of(cause)}
@@ -25,7 +24,7 @@ CONFIRMING = {
 """Each cause's confirming query, and the query that names rows, for each of its releases."""
 
 
-@each("view", collectors())
+@pytest.mark.parametrize("view", collectors())
 def test_poll_statements_fit_the_releases_they_are_sent_to(view: str) -> None:
     polled = not collectors()[view].on_request
     sent = {release: text_for(collectors()[view].statements, release) for release in RELEASES}
@@ -41,7 +40,7 @@ def test_statements_of_groups_fit_the_releases_they_are_sent_to(group: str) -> N
     assert {release: wrong for release, text in sent.items() if text and (wrong := mistakes(text.sql, release))} == {}
 
 
-@each("cause", CONFIRMING)
+@pytest.mark.parametrize("cause", CONFIRMING)
 def test_confirming_queries_fit_the_releases_of_their_cause(cause: str) -> None:
     assert CONFIRMING[cause]
     for release, (sql, naming) in CONFIRMING[cause].items():
@@ -63,7 +62,7 @@ def test_confirming_queries_are_all_proven() -> None:
     assert {text for texts in written for text in ([texts] if isinstance(texts, str) else texts.values())} == proven
 
 
-@each(
+@pytest.mark.parametrize(
     ("since", "until", "expected"),
     [
         (None, None, RELEASES),
@@ -80,14 +79,14 @@ def test_releases_of_lists_those_of_a_cause(since: str | None, until: str | None
     assert releases_of(cause) == expected
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_holders_statement_fits_every_release(release: str) -> None:
     assert mistakes(holders.STATEMENT, release, polled=False) == []
     assert "/* latchscope v$latchholder */" in holders.STATEMENT
     assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: str) -> None:
     alone = blockers.ELSEWHERE.replace("inst_id as instance", "sid as instance").replace("inst_id = ", "sid = ")
     assert mistakes(alone.replace("gv$session", "v$session"), release, polled=False) == []
@@ -96,13 +95,13 @@ def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: st
     assert re.search(r"inst_id = :instance\s+and sid = :sid\s+and rownum <= 1$", blockers.ELSEWHERE)
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_statement_for_a_coordinator_fits_and_is_bounded_to_it(release: str) -> None:
     assert mistakes(chains.COORDINATOR, release, polled=False) == []
     assert re.search(r"sid = :sid\s+and rownum <= 1$", chains.COORDINATOR)
 
 
-@each("collector", collectors().values())
+@pytest.mark.parametrize("collector", collectors().values())
 def test_statements_name_the_declared_columns(collector: Collector) -> None:
     declared = {column.name for column in collector.columns}
     ours = MADE_BY_US.get(collector.view, frozenset())
@@ -133,7 +132,7 @@ READ_FROM = {
 """Collectors whose name differs from the view that they read."""
 
 
-@each("collector", collectors().values())
+@pytest.mark.parametrize("collector", collectors().values())
 def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collector: Collector) -> None:
     for sql in collector.statements.values():
         assert f"/* latchscope {collector.view} */" in sql
@@ -142,7 +141,7 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
         assert tables & own and tables <= own | ({"v$session"} if collector.on_request else set())
 
 
-@each("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind)
     granted = {name.lower().replace("v_$", "v$") for name in re.findall(r"(?:on sys\.|object\(')([\w$]+)", text, re.I)}
@@ -203,14 +202,14 @@ PLANTED = {
 }
 
 
-@each("sql", PLANTED)
+@pytest.mark.parametrize("sql", PLANTED)
 def test_mistakes_catches_planted_errors(sql: str) -> None:
     release, expected = PLANTED[sql]
     found = mistakes(sql, release)
     assert any(expected.lower() in one.lower() for one in found), found
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
     for sql in (
         'select "WHERE", sleep_count from v$latch_misses',

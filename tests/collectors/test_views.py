@@ -10,10 +10,11 @@ from collectors.registry import collectors, marker
 from collectors.release import parts
 from collectors.views.latchname import number_of
 from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US
-from tests.each import each
 
-EVERY = each("one", collectors().values())
-STATEMENTS = each(("one", "release"), [(one, release) for one in collectors().values() for release in one.statements])
+EVERY = pytest.mark.parametrize("one", collectors().values())
+STATEMENTS = pytest.mark.parametrize(
+    ("one", "release"), [(one, release) for one in collectors().values() for release in one.statements]
+)
 
 
 def selected(statement: str) -> list[str]:
@@ -116,7 +117,7 @@ UNITS = {
 }
 
 
-@each(("where", "unit"), UNITS.items())
+@pytest.mark.parametrize(("where", "unit"), UNITS.items())
 def test_units_are_those_oracle_documents(where: tuple[str, str], unit: str) -> None:
     view, name = where
     assert collectors()[view].column(name).unit == unit

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 
+import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
 from service.config.load import read
-from tests.each import each
 from tests.repo.compose import COMPOSE, HOME, ROOT, SECRETS, SERVICES, Json, mounts, sources
 
 SCHEMA: Json = json.loads((Path(__file__).parent / "compose-spec" / "compose-spec.json").read_text("utf-8"))
@@ -33,7 +33,7 @@ def test_compose_file_is_valid_by_the_schema() -> None:
     assert errors(COMPOSE) == []
 
 
-@each(
+@pytest.mark.parametrize(
     "spoil",
     [
         lambda s: s["grafana"].update(port=["3000:3000"]),
@@ -54,7 +54,7 @@ def test_services_named_in_the_issue_are_there() -> None:
     assert always == {"secrets", "latchscope", "prometheus", "alertmanager", "grafana"}
 
 
-@each("name", SERVICES)
+@pytest.mark.parametrize("name", SERVICES)
 def test_images_are_pinned(name: str) -> None:
     image = SERVICES[name]["image"]
     assert PINNED.fullmatch(image) and "latest" not in image, image
@@ -83,7 +83,7 @@ def test_image_pin_check_notices_unpinned_images() -> None:
     assert not any(PINNED.fullmatch(one) for one in ("grafana/grafana", "grafana/grafana:latest", "postgres:18"))
 
 
-@each("name", [name for name in SERVICES if name != "secrets"])
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "secrets"])
 def test_services_that_stay_have_a_health_check(name: str) -> None:
     service = SERVICES[name]
     if "healthcheck" in service:
@@ -98,7 +98,7 @@ OWN_USER = {"secrets", "latchscope", "oracle", "oracle-11"}
 """Services whose image sets their user: ours (tests/repo/test_image.py checks it), and those of Oracle's databases."""
 
 
-@each("name", SERVICES)
+@pytest.mark.parametrize("name", SERVICES)
 def test_services_are_hardened_and_not_root(name: str) -> None:
     service = SERVICES[name]
     assert service.get("security_opt") == ["no-new-privileges:true"] and not service.get("privileged")
@@ -107,7 +107,7 @@ def test_services_are_hardened_and_not_root(name: str) -> None:
     assert (name in OWN_USER and "user" not in service) or int(service["user"].split(":")[0]) > 0
 
 
-@each("name", SERVICES)
+@pytest.mark.parametrize("name", SERVICES)
 def test_ports_are_published_on_loopback_only(name: str) -> None:
     for port in SERVICES[name].get("ports", []):
         assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port), port
@@ -181,7 +181,7 @@ def test_health_checks_use_a_port_the_service_has() -> None:
         assert int(port) in published(name)
 
 
-@each("name", SERVICES)
+@pytest.mark.parametrize("name", SERVICES)
 def test_services_have_limits_and_their_logs_end(name: str) -> None:
     service = SERVICES[name]
     assert re.fullmatch(r"\d+[mg]", service["mem_limit"]) and service["pids_limit"] > 0

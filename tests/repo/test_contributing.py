@@ -23,7 +23,7 @@ COPIED = (
     "tests/repo",
     "tests/service/watch",
 )
-FILES = ("uv.lock", *(path.name for path in ROOT.glob("*.md")), "pyproject.toml", "tests/each.py")
+FILES = ("uv.lock", *(path.name for path in ROOT.glob("*.md")), "pyproject.toml")
 DONE = """
 import sys, pytest
 from docs import build

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.each import each
 from tests.repo.grafana.dashboards import (
     DASHBOARDS,
     HOME,
@@ -260,14 +259,14 @@ SHOWN: list[tuple[str, str, Callable[[Json], object], str]] = [
 """Rule, dashboard, what is planted there, and what the rule says about it."""
 
 
-@each(("rule", "spoil"), PLANTED)
+@pytest.mark.parametrize(("rule", "spoil"), PLANTED)
 def test_linter_notices_a_planted_violation(rule: str, spoil: Callable[[Json], object]) -> None:
     dashboard = deepcopy(DASHBOARDS["latchscope-health"])
     spoil(dashboard)
     assert list(RULES[rule](dashboard))
 
 
-@each(("rule", "name", "spoil", "said"), SHOWN)
+@pytest.mark.parametrize(("rule", "name", "spoil", "said"), SHOWN)
 def test_display_rule_says_what_a_planted_violation_does(
     rule: str, name: str, spoil: Callable[[Json], object], said: str
 ) -> None:

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Set
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from collectors.registry import collectors
 from rules.cause import HOME, catalogue
 from rules.signals import SIGNALS
 from service.metrics.families import FAMILIES
-from tests.each import each
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("collectors", "rules", "service")
@@ -145,7 +146,7 @@ def test_docstrings_explain_modules_classes_and_what_types_leave_open() -> None:
     )
 
 
-@each(
+@pytest.mark.parametrize(
     ("code", "told"),
     [
         ("def names() -> list[str]: ...", False),
@@ -211,7 +212,7 @@ MIRRORED = (
 TESTED_ELSEWHERE: dict[str, str] = {}
 
 
-@each("folder", MIRRORED)
+@pytest.mark.parametrize("folder", MIRRORED)
 def test_test_files_are_named_after_the_module_they_test(folder: str) -> None:
     modules = [path for path in MODULES if str(path.parent) == folder and path.name != "__init__.py"]
     untested = [str(path) for path in modules if not (ROOT / "tests" / folder / f"test_{path.name}").exists()]

@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from rules.cause import catalogue
-from tests.each import each
 from tests.ports import free_port
 from tests.repo.processes import eventually, fetch, fetch_json, running
 
@@ -119,7 +118,7 @@ def test_dockerfile_passes_the_linter() -> None:
     assert list(complaints(DOCKERFILE)) == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("rule", "spoil"),
     [
         ("pinned base", lambda text: text.replace("python:3.13.16-slim-bookworm", "python:latest")),

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from rules.cause import LOADER
 from service.config.load import read
-from tests.each import each
 from tests.repo.manifests import refused
 from tests.repo.processes import need
 
@@ -108,7 +108,7 @@ def test_deployment_has_no_faults() -> None:
     assert list(faults(RESOURCES["Deployment"])) == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("said", "spoil"),
     [
         ("two processes", lambda d: d["spec"].update(replicas=2)),

@@ -17,7 +17,6 @@ from rules.cause import LOADER
 from rules.model import Severity
 from service.metrics.families import FAMILIES
 from service.state.episodes import OPEN_AFTER
-from tests.each import each
 from tests.repo.known_metrics import of_the_process
 from tests.repo.processes import need
 
@@ -166,7 +165,7 @@ def test_alerts_reach_the_receiver_for_their_severity(severity: str, rac: str) -
     assert said.split()[-1] == WHOEVER[severity]
 
 
-@each("rule", ALERTS)
+@pytest.mark.parametrize("rule", ALERTS)
 def test_alert_has_every_label_timing_and_annotation(rule: Rule) -> None:
     assert rule["labels"]["severity"] in {one.value for one in Severity}
     assert seconds(rule["for"]) >= 60
@@ -183,7 +182,7 @@ def test_alert_has_every_label_timing_and_annotation(rule: Rule) -> None:
         assert re.search(r"\d minutes|\bvalue\b", notes["description"], re.IGNORECASE), "no figure, no interval"
 
 
-@each("alert", ALERT_NAMES)
+@pytest.mark.parametrize("alert", ALERT_NAMES)
 def test_severities_of_one_alert_differ_only_in_expr_and_labels(alert: str) -> None:
     same = [{k: v for k, v in rule.items() if k not in ("expr", "labels")} for rule in ALERTS if rule["alert"] == alert]
     severities = [rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert]
@@ -191,7 +190,7 @@ def test_severities_of_one_alert_differ_only_in_expr_and_labels(alert: str) -> N
     assert len(set(severities)) == len(severities)
 
 
-@each("rule", [*RECORDS, *ALERTS])
+@pytest.mark.parametrize("rule", [*RECORDS, *ALERTS])
 def test_rule_names_only_existing_metrics(rule: Rule) -> None:
     recorded = {one["record"] for one in RECORDS}
     named = set(NAME.findall(texts(rule)))
@@ -202,7 +201,7 @@ def test_rule_names_only_existing_metrics(rule: Rule) -> None:
         assert re.search(rf"rate\({name}(\{{[^}}]*\}})?\[", texts(rule)), f"{name} is a total and needs rate()"
 
 
-@each("rule", RECORDS)
+@pytest.mark.parametrize("rule", RECORDS)
 def test_recording_rule_is_named_by_its_level_and_used_or_proven(rule: Rule) -> None:
     assert RECORD.match(rule["record"])
     used = [one for one in [*RECORDS, *ALERTS] if one is not rule and rule["record"] in NAME.findall(texts(one))]
@@ -217,7 +216,7 @@ def test_divisions_are_all_guarded_against_zero() -> None:
             assert never_zero or divisor.endswith("> 0)"), f"{rule['record']}: {divisor}"
 
 
-@each("alert", ALERT_NAMES)
+@pytest.mark.parametrize("alert", ALERT_NAMES)
 def test_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> None:
     severities = {rule["labels"]["severity"] for rule in ALERTS if rule["alert"] == alert}
     fired: set[str] = set()

@@ -14,7 +14,6 @@ from service.app import create_app
 from service.cli.main import cli
 from service.config.settings import DatabaseSettings, Settings
 from service.metrics.families import FAMILIES
-from tests.each import each
 from tests.repo.known_metrics import of_the_process
 from tests.repo.processes import need
 from tests.service.stage import Client
@@ -34,7 +33,7 @@ NEVER_READ = re.compile(
 )
 HIDDEN = re.compile(r"`_[a-z]\w+`|[Hh]idden parameters")
 
-each_page = each("page", PAGES)
+each_page = pytest.mark.parametrize("page", PAGES)
 
 
 def rules(name: str) -> list[dict[str, str]]:
@@ -132,13 +131,13 @@ def test_runbook_leaves_hidden_parameters_to_oracle_support(page: Path) -> None:
             assert "under Oracle Support guidance" in " ".join(paragraph.split()), paragraph
 
 
-@each("page", [*PAGES, GUIDE])
+@pytest.mark.parametrize("page", [*PAGES, GUIDE])
 def test_runbook_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
         assert target.startswith("https://") or (page.parent / target).is_file(), target
 
 
-@each("page", PAGES)
+@pytest.mark.parametrize("page", PAGES)
 def test_runbook_names_no_bug_without_a_way_to_verify_it(page: Path) -> None:
     for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", text(page)):
         if re.search(r"\bbug \d{6,}", paragraph, re.IGNORECASE):

@@ -13,7 +13,6 @@ import sqlglot
 from sqlglot import exp
 
 from rules.cause import catalogue
-from tests.each import each
 from tests.live.questions import QUESTIONS
 from tests.paths import ROOT
 
@@ -31,7 +30,7 @@ def statements() -> Iterator[list[str]]:
 
 
 STATEMENTS = list(statements())
-each_statement = each("row", STATEMENTS)
+each_statement = pytest.mark.parametrize("row", STATEMENTS)
 
 
 def test_page_holds_the_statements_once_each() -> None:
@@ -67,7 +66,7 @@ def test_question_is_asked_by_a_statement_of_its_name() -> None:
     assert asked == set(QUESTIONS)
 
 
-@each("name", QUESTIONS)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_question_reads_one_value_and_needs_no_licence(name: str) -> None:
     parsed = sqlglot.parse_one(QUESTIONS[name].sql, read="oracle")
     assert parsed.key == "select" and len(parsed.assert_is(exp.Query).selects) == 1

@@ -14,7 +14,6 @@ from collectors.model import Changes, Delta, Row
 from rules.context import gaps_of
 from rules.engine import diagnose
 from rules.model import Impact, Severity
-from tests.each import each
 from tests.rules.case_files import Told, all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.concluded import Concluded, concluded, watched
 from tests.rules.contexts import SICK, delta_of
@@ -173,7 +172,7 @@ KNOWN_ONCE: Mapping[str, tuple[str, Removal]] = {
 """Removals that once led to a wrong conclusion. A sample seldom contains them."""
 
 
-@each("what", KNOWN_ONCE)
+@pytest.mark.parametrize("what", KNOWN_ONCE)
 def test_what_was_concluded_from_less_once_is_not_again(what: str) -> None:
     name, removal = KNOWN_ONCE[what]
     (less,) = (delta for one, delta in removals(delta_of_case(name)) if one == removal)

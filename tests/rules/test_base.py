@@ -6,10 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from rules.base import Bound, Confidence, Easing, Frozen, Severity, bound_of, meets, worst
-from tests.each import each
 
 
-@each(
+@pytest.mark.parametrize(
     ("needs", "value", "holds"),
     [
         (">= 0.5", 0.5, True),

@@ -11,7 +11,6 @@ from collectors.model import Missing, Row, Rows
 from rules.blockers import process, readable
 from rules.hang_model import Blocker, Blockers
 from rules.model import Diagnosis
-from tests.each import each
 from tests.rules.test_waits import SECONDS, judged, snapshot, waiters
 
 HOLDER: Row = {
@@ -96,7 +95,7 @@ def test_kill_command_of_a_foreground_session_comes_with_its_risk() -> None:
     assert said.index("first collect a hanganalyze") < said.index(blocker.kill)
 
 
-@each("program", ["oracle@db1 (LCK0)", "oracle@db1 (SMON)", "oracle@db1 (MMON)", None])
+@pytest.mark.parametrize("program", ["oracle@db1 (LCK0)", "oracle@db1 (SMON)", "oracle@db1 (MMON)", None])
 def test_kill_command_is_never_given_for_a_background_process(program: str | None) -> None:
     got = found({**HOLDER, "type": "BACKGROUND", "program": program, "username": None})
     blocker = only(got)
@@ -105,7 +104,7 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
     assert "alter system" not in walk(got) and "never kill" in walk(got)
 
 
-@each(
+@pytest.mark.parametrize(
     ("program", "why"),
     [
         ("oracle@db1 (LCK0)", "the holder is a session behind it"),
@@ -261,7 +260,7 @@ def test_blocker_is_no_matter_once_nobody_hangs() -> None:
     assert (got.blockers, walk(got)) == (None, "")
 
 
-@each(
+@pytest.mark.parametrize(
     ("key", "text"),
     [("5D000000010006004F5244455253", "ORDERS"), ("0000000A", None), ("414243", None), ("not hex", None), (None, None)],
 )

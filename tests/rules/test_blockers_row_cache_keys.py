@@ -3,7 +3,6 @@
 import pytest
 
 from rules.blockers import NUMBERED, read_key
-from tests.each import each
 
 
 def hexed(*parts: bytes) -> str:
@@ -14,7 +13,7 @@ ORDERS = b"ORDERS"
 OWNER = (93).to_bytes(4, "little")
 
 
-@each(
+@pytest.mark.parametrize(
     ("key", "owner"),
     [
         (hexed(OWNER, b"\x06\0", ORDERS), 93),
@@ -63,7 +62,7 @@ def test_key_of_a_column_goes_on_with_its_number(cache: str) -> None:
     assert found.query is not None and "internal_column_id = 3" in found.query and "object_id = 74000" in found.query
 
 
-@each(
+@pytest.mark.parametrize(
     ("cache", "key", "why"),
     [
         ("dc_objects", "5D000000010006004F5244455253", "does not fit"),

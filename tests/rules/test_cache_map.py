@@ -11,7 +11,6 @@ from collectors.model import Delta, Row, number
 from rules.cache_map import CacheMap, cache_map, predicted_latch_gets
 from rules.model import Identity
 from tests.collectors.scripted import delta_from
-from tests.each import each
 from tests.rules.contexts import SICK, delta_of, with_rows
 
 
@@ -105,7 +104,7 @@ def test_cache_map_infers_nothing_without_child_gets() -> None:
     assert mapped(with_rows("v$latch_children", *rows), refused=["x$kqrst"]).children == {}
 
 
-@each("scenario", [name for name, one in scenarios().items() if not one.mutexes])
+@pytest.mark.parametrize("scenario", [name for name, one in scenarios().items() if not one.mutexes])
 def test_cache_map_inferred_on_a_scripted_database_is_the_true_one(scenario: str) -> None:
     true_map = {cache.child: cache.name for cache in scenarios()[scenario].caches if cache.type == "PARENT"}
     delta = delta_from(scenario, 60, 90, refused=("x$kqrst",))
@@ -120,7 +119,9 @@ def gets_of_child_1(gets: int) -> Mapping[str, Sequence[Row]]:
     return with_rows("v$latch_children", {"latch#": 270, "child#": 1, "gets": gets, "sleeps": 1})
 
 
-@each(("gets", "doubted"), [(36_000, False), (31_000, False), (42_000, False), (30_000, True), (43_000, True)])
+@pytest.mark.parametrize(
+    ("gets", "doubted"), [(36_000, False), (31_000, False), (42_000, False), (30_000, True), (43_000, True)]
+)
 def test_disagreements_report_a_prediction_off_by_more_than_15_percent(gets: int, doubted: bool) -> None:
     disagreements = mapped(gets_of_child_1(gets)).disagreements
     assert bool(disagreements) is doubted

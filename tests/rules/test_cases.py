@@ -9,7 +9,6 @@ import pytest
 from rules.cause import HOME, AnyOf, Cause, Condition, catalogue
 from rules.engine import diagnose
 from rules.judge import CauseVerdict, NearMiss, judge
-from tests.each import each
 from tests.rules.case_files import (
     Told,
     all_cases,
@@ -44,7 +43,7 @@ def test_cases_files_and_judged_causes_match_one_to_one() -> None:
     assert {path.name.removesuffix(".cases.yaml") for path in HOME.glob("*.cases.yaml")} == set(JUDGED)
 
 
-@each("cause", JUDGED)
+@pytest.mark.parametrize("cause", JUDGED)
 def test_cause_has_a_case_that_is_found_and_one_that_is_ruled_out(cause: str) -> None:
     verdicts = [told.case.expect.verdict for told in CASES if told.cause == cause]
     assert "found" in verdicts
@@ -80,7 +79,7 @@ def _flat(one: Condition | AnyOf) -> tuple[Condition, ...]:
 MUTANTS = {name: (mutant, signal) for name, mutant, signal in without_each_condition()}
 
 
-@each("name", MUTANTS)
+@pytest.mark.parametrize("name", MUTANTS)
 def test_cases_notice_a_missing_condition(name: str) -> None:
     mutant, signal = MUTANTS[name]
     causes = {**catalogue(), mutant.id: mutant}

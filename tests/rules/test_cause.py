@@ -32,7 +32,6 @@ from rules.cause import (
 from rules.model import Confidence
 from rules.remedy import Band, Query, RemedyStep
 from rules.signals import SIGNALS
-from tests.each import each
 
 GOOD = yaml.safe_load((HOME / "undo-segments.yaml").read_text(encoding="utf-8"))
 
@@ -111,7 +110,7 @@ def test_load_skips_cases_files_and_keeps_the_knowledge_base_order(tmp_path: Pat
 CAUSES = catalogue().values()
 
 
-@each("cause", CAUSES)
+@pytest.mark.parametrize("cause", CAUSES)
 def test_entry_is_complete(cause: Cause) -> None:
     words = (
         cause.name,
@@ -130,7 +129,7 @@ def test_entry_is_complete(cause: Cause) -> None:
         assert condition.because
 
 
-@each("cause", CAUSES)
+@pytest.mark.parametrize("cause", CAUSES)
 def test_confirming_query_is_one_select_that_its_releases_can_run(cause: Cause) -> None:
     if cause.confirm is None:
         assert cause.cap == "info" or cause.handbook, "what is found and not harmless needs a confirmation"
@@ -144,7 +143,7 @@ def test_confirming_query_is_one_select_that_its_releases_can_run(cause: Cause) 
     assert cause.confirm.reading.endswith(".")
 
 
-@each("cause", CAUSES)
+@pytest.mark.parametrize("cause", CAUSES)
 def test_entry_words_carry_their_required_cautions(cause: Cause) -> None:
     text = " ".join((cause.explanation, cause.remedy, *(one.title for one in cause.references)))
     if re.search(r"(?<![a-z0-9])_[a-z]+_[a-z_]+", cause.remedy):
@@ -155,7 +154,7 @@ def test_entry_words_carry_their_required_cautions(cause: Cause) -> None:
     assert "_spin_count" not in text
 
 
-@each("cause", [one for one in CAUSES if one.handbook])
+@pytest.mark.parametrize("cause", [one for one in CAUSES if one.handbook])
 def test_handbook_entry_begins_with_the_question_it_answers(cause: Cause) -> None:
     assert re.match(r"[A-Z][^.?]+\? \w", cause.explanation)
 
@@ -164,7 +163,7 @@ COUNTERS = r"\bexecutions\b|\bsum\((value|sleeps|total_waits|time_waited\w*)\)"
 """Totals that grow with the age of the instance. A share of two such totals does not."""
 
 
-@each("cause", CAUSES)
+@pytest.mark.parametrize("cause", CAUSES)
 def test_confirming_query_sets_no_bound_on_what_grows_with_the_age_of_the_instance(cause: Cause) -> None:
     if cause.confirm and any(re.search(COUNTERS, text) for text in cause.confirm.variants().values()):
         assert cause.confirm.needs is None, "any instance that is up for a month meets it"
@@ -183,7 +182,7 @@ NAMED = {
 """Causes that were missing before, and their sources."""
 
 
-@each(("cause", "source"), NAMED.items())
+@pytest.mark.parametrize(("cause", "source"), NAMED.items())
 def test_entry_names_what_it_rests_on(cause: str, source: str) -> None:
     assert cause in catalogue()
     assert any(source in f"{one.title} {one.url}" for one in catalogue()[cause].references)
@@ -243,7 +242,7 @@ def test_filled_without_a_measured_form_is_the_plain_one() -> None:
     assert filled(None, PLAIN, {"logons_per_second": "112"}) == PLAIN
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "unit", "words"),
     [
         (111.61, "per second", "112"),
@@ -261,7 +260,7 @@ def test_value_in_a_slot_has_three_digits_and_the_unit_that_the_words_do_not_say
     assert in_slot(value, unit) == words
 
 
-@each(
+@pytest.mark.parametrize(
     ("confidence", "against", "after", "words"),
     [
         (Confidence.HIGH, False, "Applications", "Applications log on too often: 112 times a second"),
@@ -341,7 +340,7 @@ def test_example_of_the_design_is_said_so() -> None:
     assert catalogue()["spin-only"].title == "The latch is busy, and hardly anybody waits for it"
 
 
-@each(
+@pytest.mark.parametrize(
     ("cause", "spans"),
     [
         ("sequence-nocache", [("9.2", "12.1", None, "dba_sequences"), ("12.1", None, None, "cdb_sequences")]),
@@ -380,13 +379,13 @@ def test_every_cause_with_a_query_stands_beside_a_view() -> None:
     assert beside == {cause.id for cause in CAUSES if cause.confirm}
 
 
-@each("needs", ["> 1", "== 1", ">=1", ">= about 1", ">= 0x10"])
+@pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", ">= about 1", ">= 0x10"])
 def test_condition_refuses_other_comparisons(needs: str) -> None:
     with pytest.raises(ValidationError, match="should match pattern"):
         Condition(signal="s", needs=needs, because="b")
 
 
-@each(
+@pytest.mark.parametrize(
     ("since", "until", "release", "included"),
     [
         (None, None, "9.2.0.1.0", True),

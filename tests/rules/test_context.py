@@ -39,11 +39,10 @@ from rules.context import (
 from rules.engine import diagnose
 from rules.model import Known, Severity
 from rules.signals import SIGNALS, Subject
-from tests.each import each
 from tests.rules.contexts import BEGIN, SICK, TOTALS, context_of, delta_of, with_rows
 
 
-@each(
+@pytest.mark.parametrize(
     ("events", "release", "mechanism"),
     [
         (["latch: row cache objects"], "11.2.0.4.0", "latch"),
@@ -92,7 +91,7 @@ def waited(seconds: float, db_time: float = 1_000) -> Mapping[str, Sequence[Row]
     return {**views, "v$sys_time_model": [{"stat_name": "DB time", "value": db_time * 1e6}]}
 
 
-@each(
+@pytest.mark.parametrize(
     ("share", "severity"),
     [
         (0.0049, Severity.INFO),
@@ -107,7 +106,7 @@ def test_gate_depends_on_the_share_of_db_time(share: float, severity: Severity) 
     assert context_of(waited(share * 1_000)).gate is severity
 
 
-@each(
+@pytest.mark.parametrize(
     ("sessions", "severity"),
     [
         (0.0099, Severity.INFO),
@@ -211,7 +210,7 @@ WORKED = {
 LACKING = Unknown("v$latch", "refused", "grant it")
 
 
-@each("name", WORKED)
+@pytest.mark.parametrize("name", WORKED)
 def test_latch_statistics_match_the_worked_numbers(name: str) -> None:
     seconds, rate, rho, kappa, wait, average = WORKED[name]
     gets = rate * seconds
@@ -225,7 +224,7 @@ def test_latch_statistics_match_the_worked_numbers(name: str) -> None:
     assert got.hold_seconds == pytest.approx(rho / rate)
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "microseconds"),
     [
         ("result cache, T2, 8 processes", 4.4),
@@ -324,7 +323,7 @@ def views(con_id: int | None, **more: Any) -> Mapping[str, Sequence[Row]]:
     }
 
 
-@each("con_id", [None, 0, 1])
+@pytest.mark.parametrize("con_id", [None, 0, 1])
 def test_root_and_databases_without_containers_have_shares(con_id: int | None) -> None:
     got = diagnose(delta_of(views(con_id), release="19.0.0.0.0"))
     assert got.impact is not None and got.impact.share_of_db_time == pytest.approx(60 / 90)
@@ -342,7 +341,7 @@ def test_pdb_has_waiting_sessions_and_no_share() -> None:
     assert "% of DB time" not in got.headline
 
 
-@each("name", ["row_cache_share_of_db_time", "result_cache_share_of_db_time"])
+@pytest.mark.parametrize("name", ["row_cache_share_of_db_time", "result_cache_share_of_db_time"])
 def test_share_that_mixes_two_bases_is_unknown_in_a_pdb(name: str) -> None:
     inside = SIGNALS[name].read(context_of(views(3), release="19.0.0.0.0"), Subject())
     assert isinstance(inside, Unknown) and "whole CDB" in inside.why and "CDB$ROOT" in inside.way_out
@@ -415,7 +414,9 @@ def test_waits_of_sessions_alone_have_less_room() -> None:
     assert contradictions(waits(450, time_waited_micro_fg=450e6, total_waits_fg=10_000))
 
 
-@each(("minutes", "wrong"), [(60, False), (61, False), (120, False), (0, False), (7 * 24 * 60, True), (30, True)])
+@pytest.mark.parametrize(
+    ("minutes", "wrong"), [(60, False), (61, False), (120, False), (0, False), (7 * 24 * 60, True), (30, True)]
+)
 def test_begin_and_end_are_held_against_the_elapsed_hour(minutes: int, wrong: bool) -> None:
     basis = Basis("interval", BEGIN, BEGIN + timedelta(minutes=minutes), 3_600.0)
     told = contradictions(delta_of(basis=basis, source="report"))
@@ -431,7 +432,7 @@ def nineteen(waited: int | None = None, sleeps: int = 0, db_time: int | None = 1
     return delta_of({"v$system_event": events, "v$sys_time_model": time, "v$latch_children": children})
 
 
-@each(
+@pytest.mark.parametrize(
     ("waited", "db_time", "doubted"),
     [
         (4_700_000, 10_000_000, True),

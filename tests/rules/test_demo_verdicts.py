@@ -16,7 +16,6 @@ from rules.cause import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import BEGAN
-from tests.each import each
 
 SECONDS = 15
 
@@ -61,7 +60,7 @@ VERDICTS = {
 SICK_AT = {"undo-storm": 60.0, "ddl-hang": 72.0}
 
 
-@each("name", VERDICTS)
+@pytest.mark.parametrize("name", VERDICTS)
 def test_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     got = diagnosed(name, SICK_AT.get(name, 30.0))
     cause, cache_name = VERDICTS[name]
@@ -103,14 +102,16 @@ def test_verdicts_cover_every_demo_database() -> None:
     assert {*VERDICTS, "busy-but-fine", "healthy-19c"} == set(scenarios())
 
 
-@each("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm", "ddl-hang"])
+@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm", "ddl-hang"])
 def test_sick_database_is_at_least_a_warning_of_medium_confidence(name: str) -> None:
     got = diagnosed(name, SICK_AT.get(name, 30.0))
     assert got.severity.rank >= Severity.WARNING.rank
     assert got.findings[0].confidence.rank >= 1
 
 
-@each(("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0), ("ddl-hang", 30.0)])
+@pytest.mark.parametrize(
+    ("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0), ("ddl-hang", 30.0)]
+)
 def test_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
     got = diagnosed(name, at)
     assert (above_info(got), got.severity, got.candidates) == ([], Severity.INFO, ())
@@ -146,7 +147,7 @@ def test_sampled_sessions_name_cache_statement_and_module() -> None:
     assert (undo.cache, undo.event, undo.module) == ("dc_rollback_segments", "latch: row cache objects", "LOAD")
 
 
-@each("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
+@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])
 def test_sampled_groups_match_the_scripted_ones_in_proportion(name: str) -> None:
     got, load = (
         diagnosed(name, SICK_AT.get(name, 30.0), 60),

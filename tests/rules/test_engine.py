@@ -20,7 +20,6 @@ from rules.cause import Cause, catalogue
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from tests.collectors.scripted import delta_from
-from tests.each import each
 from tests.paths import INCIDENT
 from tests.rules.case_files import cases_by_name, delta_of_case, diagnosis_of_case
 from tests.rules.contexts import SICK, TOTALS, delta_of, with_rows
@@ -61,7 +60,7 @@ def test_finding_carries_its_evidence() -> None:
     assert verdict.severity is Severity.WARNING
 
 
-@each("role", ["required", "identity", "discriminating", "shape"])
+@pytest.mark.parametrize("role", ["required", "identity", "discriminating", "shape"])
 def test_condition_that_fails_rules_the_cause_out_whatever_its_role(role: str) -> None:
     verdict = judged(cause_of(CONDITION, {**PARSING, "needs": ">= 0.9", "role": role}))
     assert isinstance(verdict, RuledOut)

@@ -1,5 +1,7 @@
 """Numbers as people read them."""
 
+import pytest
+
 from collectors.model import Basis
 from rules.base import Bound, bound_of
 from rules.formatting import (
@@ -18,7 +20,6 @@ from rules.formatting import (
     within,
 )
 from rules.model import RuledOut
-from tests.each import each
 
 
 def test_count_separates_thousands() -> None:
@@ -29,7 +30,7 @@ def test_count_separates_thousands() -> None:
     )
 
 
-@each(
+@pytest.mark.parametrize(
     ("share", "words"),
     [
         (0.78547, "78.5 %"),
@@ -50,7 +51,7 @@ def test_percent_accepts_a_number_of_digits() -> None:
     assert percent(0.85028, 2) == "85.03 %"
 
 
-@each(
+@pytest.mark.parametrize(
     ("factor", "words"),
     [
         (11_364.66, "about 11,400 ×"),
@@ -74,7 +75,7 @@ def test_exact_writes_whole_numbers_without_a_fraction() -> None:
     assert isinstance(exact(5.0), int)
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "words"),
     [(14_838.0, "14,838"), (11_364.66, "11,364.7"), (0.785469, "0.7855"), (0.0000069, "6.9e-06"), (0, "0")],
 )
@@ -88,7 +89,7 @@ def test_sentence_capitalizes_only_the_first_letter() -> None:
     assert sentence("dc_objects is hot") == "dc_objects is hot", "a name stays as Oracle writes it"
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "unit", "needs", "told", "bound"),
     [
         (0.3, "ratio", ">= 0.5", "30.0 %", ">= 50.0 %"),
@@ -138,7 +139,7 @@ def test_within_keeps_the_abbreviations_of_a_title() -> None:
     assert within("DDL during the day") == "DDL during the day"
 
 
-@each(
+@pytest.mark.parametrize(
     ("unit", "single"),
     [
         ("entries", "entry"),

@@ -12,7 +12,6 @@ from rules.engine import diagnose
 from rules.judge import CauseVerdict
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from rules.wait_chain.forest import Forest
-from tests.each import each
 from tests.rules.case_files import delta_of_case, verdict_of
 from tests.rules.contexts import delta_of
 from tests.rules.removals import Removal, removals
@@ -63,7 +62,7 @@ def test_finding_costs_what_the_surface_that_named_its_cache_costs() -> None:
     assert (by_both.surface, by_both.severity) == ("lock", Severity.CRITICAL)
 
 
-@each(
+@pytest.mark.parametrize(
     ("parallel", "sql", "left"),
     [
         ("YES", "alter system set undo_tablespace = UNDO_NEW sid = 'INSTANCE_NAME'", None),
@@ -143,7 +142,7 @@ def test_general_cause_gives_way_to_a_special_one_that_is_found() -> None:
     assert isinstance(verdict(general, quiet), Finding)
 
 
-@each("cause", catalogue().values())
+@pytest.mark.parametrize("cause", catalogue().values())
 def test_gives_way_to_names_only_existing_causes_and_never_mutually(cause: Cause) -> None:
     assert set(cause.gives_way_to) <= set(catalogue()) - {cause.id}
     assert all(cause.id not in catalogue()[one].gives_way_to for one in cause.gives_way_to)

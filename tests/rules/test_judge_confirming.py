@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
+
 from collectors.model import Changes, ConfirmationResult, Delta, Missing
 from rules.cause import catalogue
 from rules.judge import confirmation_of, confirmed, confirms, obstacle, seen
 from rules.remedy import Confirmation, Query
-from tests.each import each
 from tests.rules.contexts import delta_of, no_grant
 
 SEQUENCES = catalogue()["sequence-nocache"]
@@ -44,7 +45,7 @@ def test_text_is_that_of_the_release_and_reads_all_containers() -> None:
     assert "from dba_sequences" in of(old).sql and "con_id" not in (of(old).names_sql or "")
 
 
-@each(
+@pytest.mark.parametrize(
     ("place", "value", "proves"),
     [(ROOT, 0.0, False), (PDB, 0.0, None), (PDB, 3.0, True), (ROOT, 3.0, True), ((None, None), 0.0, None)],
 )
@@ -65,7 +66,7 @@ def test_result_without_a_container_was_read_where_the_polls_are() -> None:
     assert of(asked_in(*PDB, given)).seen == "in PDB ERP1 only"
 
 
-@each(
+@pytest.mark.parametrize(
     ("reads", "place", "told"),
     [
         ("cdb_users", ROOT, "in CDB$ROOT, over all containers"),

@@ -5,14 +5,13 @@ import pytest
 from rules.cause import catalogue
 from rules.judge import confidence, ranked, severity
 from rules.model import Confidence, Finding, Identity, Severity
-from tests.each import each
 from tests.rules.contexts import TOTALS, context_of
 
 READ, INFERRED, CANDIDATE = Identity.READ, Identity.INFERRED, Identity.CANDIDATE
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 
-@each(
+@pytest.mark.parametrize(
     ("identity", "discriminating", "shape", "unknown", "confirmed", "map_fits", "level"),
     [
         (READ, 1, 1, 0, None, True, HIGH),

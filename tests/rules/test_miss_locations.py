@@ -6,7 +6,6 @@ import pytest
 
 from collectors.model import ROW_CACHE_LATCH, Row
 from rules.miss_locations import LocationShape, mutex_shape_of, shape_of
-from tests.each import each
 from tests.rules.contexts import SICK, context_of, with_rows
 
 HELD: dict[str, Mapping[str, float]] = {
@@ -45,7 +44,7 @@ def mutex_shape(slept: Mapping[str, float]) -> LocationShape | None:
     return mutex_shape_of(context_of(with_rows("v$mutex_sleep", *rows), release="19.0.0.0.0"))
 
 
-@each("fingerprint", HELD)
+@pytest.mark.parametrize("fingerprint", HELD)
 def test_fingerprint_of_a_published_sample(fingerprint: str) -> None:
     shape = latch_shape(HELD[fingerprint], WAITED.get(fingerprint, {}))
     assert shape is not None
@@ -83,7 +82,7 @@ MUTEX: dict[str, Mapping[str, float]] = {
 }
 
 
-@each("fingerprint", MUTEX)
+@pytest.mark.parametrize("fingerprint", MUTEX)
 def test_fingerprint_of_mutex_locations(fingerprint: str) -> None:
     shape = mutex_shape(MUTEX[fingerprint])
     assert shape is not None

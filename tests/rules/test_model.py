@@ -6,10 +6,9 @@ from pydantic import ValidationError
 from rules.cause import AnyOf, Condition
 from rules.model import ChainBar, ChainLink, Diagnosis, bars_of
 from rules.remedy import Query
-from tests.each import each
 
 
-@each("needs", ["> 1", "== 1", ">=1", "about 1", ">= one", ">= 1 %", ">= 1.2.3", ">= e", ">= -"])
+@pytest.mark.parametrize("needs", ["> 1", "== 1", ">=1", "about 1", ">= one", ">= 1 %", ">= 1.2.3", ">= e", ">= -"])
 def test_condition_and_query_refuse_other_comparisons(needs: str) -> None:
     with pytest.raises(ValidationError):
         Condition(signal="x", needs=needs, because="so")

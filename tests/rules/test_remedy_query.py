@@ -11,7 +11,6 @@ from sqlglot import exp
 from rules.cause import catalogue
 from rules.remedy import Query
 from tests.collectors.shipped_sql import RELEASES, releases_of
-from tests.each import each
 
 QUERIES = {cause.id: cause.confirm for cause in catalogue().values() if cause.confirm}
 HERE = {cause: releases_of(catalogue()[cause]) for cause in QUERIES}
@@ -31,14 +30,14 @@ def texts(query: Query) -> list[str]:
     return [text for one in given for text in ([one] if isinstance(one, str) else one.values())]
 
 
-@each("cause", QUERIES)
+@pytest.mark.parametrize("cause", QUERIES)
 def test_reads_lists_exactly_the_views_of_the_texts(cause: str) -> None:
     query = QUERIES[cause]
     assert set(query.reads) == set().union(*map(tables, texts(query)))
     assert len(set(query.reads)) == len(query.reads)
 
 
-@each("cause", QUERIES)
+@pytest.mark.parametrize("cause", QUERIES)
 def test_views_are_those_that_the_text_of_the_release_reads(cause: str) -> None:
     query = QUERIES[cause]
     for release in HERE[cause]:
@@ -48,19 +47,19 @@ def test_views_are_those_that_the_text_of_the_release_reads(cause: str) -> None:
         assert naming is None or tables(naming) == tables(text), f"{release}: names need a grant of their own"
 
 
-@each("cause", QUERIES)
+@pytest.mark.parametrize("cause", QUERIES)
 def test_no_query_from_12_1_on_counts_the_objects_of_one_container(cause: str) -> None:
     later = [release for release in HERE[cause] if release != "11.2"]
     assert [view for release in later for view in QUERIES[cause].views(release) if view.startswith("dba_")] == []
 
 
-@each("cause", QUERIES)
+@pytest.mark.parametrize("cause", QUERIES)
 def test_no_query_scans_the_library_cache_or_an_audit_trail(cause: str) -> None:
     read = {view for text in texts(QUERIES[cause]) for view in tables(text)}
     assert [view for view in read if FORBIDDEN.fullmatch(view)] == []
 
 
-@each("cause", QUERIES)
+@pytest.mark.parametrize("cause", QUERIES)
 def test_names_never_give_the_text_of_a_statement(cause: str) -> None:
     named = QUERIES[cause].names
     for text in [] if named is None else [named] if isinstance(named, str) else named.values():
@@ -68,7 +67,7 @@ def test_names_never_give_the_text_of_a_statement(cause: str) -> None:
         assert not {"sql_text", "sql_fulltext"} & {one.name for given in selects for one in given.find_all(exp.Column)}
 
 
-@each("cause", QUERIES)
+@pytest.mark.parametrize("cause", QUERIES)
 def test_names_of_dictionary_objects_carry_their_container(cause: str) -> None:
     for release in HERE[cause]:
         naming = QUERIES[cause].naming(release)
@@ -86,7 +85,7 @@ recyclebin-ddl-trigger mview-scns
 """
 
 
-@each("cause", WANTED.split())
+@pytest.mark.parametrize("cause", WANTED.split())
 def test_cause_whose_count_says_little_gives_names(cause: str) -> None:
     assert QUERIES[cause].names is not None
 
@@ -100,7 +99,7 @@ KEYED = Query(
 )
 
 
-@each(
+@pytest.mark.parametrize(
     ("release", "view", "naming"),
     [
         ("11.2.0.4.0", "dba_users", None),
@@ -125,7 +124,7 @@ def test_variants_are_in_the_order_of_releases() -> None:
     assert PLAIN.variants() == {None: "select count(*) from v$latch"}
 
 
-@each(
+@pytest.mark.parametrize(
     ("reads", "release", "con_id", "sees"),
     [
         ("cdb_users", "19.0.0.0.0", 1, True),
@@ -158,7 +157,7 @@ WRONG = {
 }
 
 
-@each("member", WRONG)
+@pytest.mark.parametrize("member", WRONG)
 def test_query_that_cannot_work_is_refused(member: str) -> None:
     good = {"sql": "select count(*) from v$latch", "reads": ["v$latch"], "reading": "Latches."}
     with pytest.raises(ValidationError, match=WRONG[member]):

@@ -12,7 +12,6 @@ from rules.engine import diagnose
 from rules.judge import NAMING
 from rules.model import Confidence, Severity
 from rules.signals import SIGNALS, Subject
-from tests.each import each
 from tests.rules.contexts import steps_of
 from tests.rules.printed import printed, scripted
 
@@ -43,7 +42,7 @@ def test_views_give_high_confidence_for_the_rows_of_the_report() -> None:
     assert (top.cause, top.confidence, top.child) == ("undo-segments", Confidence.HIGH, 1)
 
 
-@each("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_report_never_gives_high_confidence_or_names_a_child(name: str) -> None:
     for children in (False, True):
         got = diagnose(printed(scripted(name, 60.0), children))
@@ -60,7 +59,7 @@ def test_cause_without_a_cache_is_medium_where_views_give_high() -> None:
     assert told["hard-parse-storm"] is Confidence.MEDIUM
 
 
-@each("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_way_outs_fit_a_report(name: str) -> None:
     got = diagnose(printed(scripted(name, 60.0)))
     outs = [one.way_out for one in got.undetermined] + [step.statement for step in got.steps if step.step != "remedy"]

@@ -8,7 +8,6 @@ from collectors.model import NotComparable
 from collectors.reports.read import read
 from rules.engine import cannot_tell, diagnose
 from rules.model import Confidence, Diagnosis, Severity
-from tests.each import each
 from tests.paths import REPORTS
 from tests.recordings.reports import make
 
@@ -38,7 +37,7 @@ def statement(told: Diagnosis, step: str) -> str:
 UNDO = [*named("undo-storm"), "day-3.txt", "day-4.txt", "day-5.txt"]
 
 
-@each("name", UNDO)
+@pytest.mark.parametrize("name", UNDO)
 def test_undo_segments_are_found_without_high_confidence(name: str) -> None:
     told = only(name)
     first = told.findings[0]
@@ -49,7 +48,7 @@ def test_undo_segments_are_found_without_high_confidence(name: str) -> None:
     assert told.severity is (Severity.WARNING if "9.2.0" in name else Severity.CRITICAL)
 
 
-@each("name", [name for name in UNDO if "level-10" not in name])
+@pytest.mark.parametrize("name", [name for name in UNDO if "level-10" not in name])
 def test_hot_child_cannot_be_named_and_the_script_adds_it(name: str) -> None:
     told = only(name)
     assert told.findings[0].child is None
@@ -66,13 +65,13 @@ def test_hot_child_is_named_where_children_are_printed() -> None:
     )
 
 
-@each("name", [name for name in UNDO if "9.2.0" not in name])
+@pytest.mark.parametrize("name", [name for name in UNDO if "9.2.0" not in name])
 def test_undo_segments_cost_their_share_of_db_time(name: str) -> None:
     impact = only(name).impact
     assert impact is not None and impact.share_of_db_time == pytest.approx(0.1532, abs=0.0005)
 
 
-@each("name", named("users-mutex"))
+@pytest.mark.parametrize("name", named("users-mutex"))
 def test_logon_storm_on_mutexes_is_found(name: str) -> None:
     told = only(name)
     first = told.findings[0]
@@ -102,7 +101,7 @@ def test_parse_storm_has_the_row_cache_as_its_victim(name: str) -> None:
     assert told.severity is Severity.NOTICE, "the row cache itself costs 1.2 %"
 
 
-@each("name", [*named("healthy"), *named("idle"), "day-1.txt", "day-2.txt"])
+@pytest.mark.parametrize("name", [*named("healthy"), *named("idle"), "day-1.txt", "day-2.txt"])
 def test_healthy_and_idle_reports_have_no_finding(name: str) -> None:
     told = only(name)
     assert told.severity is Severity.INFO
@@ -132,6 +131,6 @@ def test_compare_report_distinguishes_the_hours() -> None:
     assert "dc_rollback_segments 70.1 %" in statement(during, "cache")
 
 
-@each("name", FILES)
+@pytest.mark.parametrize("name", FILES)
 def test_reports_never_give_high_confidence(name: str) -> None:
     assert [one.cause for one in only(name).findings if one.confidence is Confidence.HIGH] == []

@@ -26,7 +26,6 @@ from rules.waits import WAITING_SESSIONS as WAITING
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import render
 from tests.collectors.scripted import poll_at
-from tests.each import each
 from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case
 from tests.rules.contexts import SICK, context_of, with_rows
@@ -147,7 +146,7 @@ def moments(name: str) -> Iterator[Delta]:
             yield delta
 
 
-@each("name", scenarios())
+@pytest.mark.parametrize("name", scenarios())
 def test_short_form_of_a_scenario_is_true_throughout(name: str) -> None:
     deltas = list(moments(name))
     short = [agrees(delta) for delta in deltas]

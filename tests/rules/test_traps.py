@@ -2,12 +2,13 @@
 
 import re
 
+import pytest
+
 from collectors.capture import Capture, delta_of
 from collectors.model import Delta
 from rules.cause import catalogue
 from rules.engine import diagnose
 from rules.signals import SIGNALS
-from tests.each import each
 from tests.rules.case_files import cases_by_name, diagnosis_of_case
 
 TRAPS = {
@@ -33,13 +34,13 @@ def texts() -> dict[str, str]:
 TEXTS = texts()
 
 
-@each("trap", TRAPS)
+@pytest.mark.parametrize("trap", TRAPS)
 def test_texts_of_causes_and_signals_avoid_the_trap(trap: str) -> None:
     words = {**TEXTS, **{name: one.about for name, one in SIGNALS.items()}}
     assert {name for name, text in words.items() if re.search(TRAPS[trap], text, re.IGNORECASE)} == set()
 
 
-@each(
+@pytest.mark.parametrize(
     ("trap", "sentence"),
     [
         ("spinning is no cure", "Latch contention is fixed by raising _spin_count."),
@@ -57,7 +58,7 @@ def test_trap_notices_a_planted_sentence(trap: str, sentence: str) -> None:
     assert len(TRAPS) == 8
 
 
-@each("name", TEXTS)
+@pytest.mark.parametrize("name", TEXTS)
 def test_hidden_parameters_and_bug_numbers_carry_their_caution(name: str) -> None:
     text = TEXTS[name]
     if HIDDEN.search(catalogue()[name].remedy):

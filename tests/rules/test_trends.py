@@ -12,7 +12,6 @@ from rules.engine import diagnose
 from rules.formatting import rough
 from rules.model import Diagnosis, Severity
 from rules.trends import ReportSeries, SeriesInput, course, distinct, series, stands_out, trend
-from tests.each import each
 from tests.rules.contexts import BEGIN, TOTALS, delta_of, with_rows
 from tests.rules.printed import printed, scripted
 
@@ -257,7 +256,7 @@ def test_an_input_that_says_something_else_is_named_with_its_verdict() -> None:
     ]
 
 
-@each(
+@pytest.mark.parametrize(
     ("rate", "others", "out"),
     [
         (100.0, (1.0, 1.1, 0.9), True),

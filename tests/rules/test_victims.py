@@ -11,7 +11,6 @@ from rules.cause import catalogue
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import poll_at
-from tests.each import each
 from tests.rules.case_files import Told, all_cases
 from tests.rules.case_files import delta_of as delta_of_case
 
@@ -23,7 +22,7 @@ def test_look_alikes_include_parse_storm_starved_host_and_pool_shrink() -> None:
     assert {"hard-parse-storm", "starved-host", "shared-pool-shrink"} <= set(LOOK_ALIKES)
 
 
-@each("told", OF_LOOK_ALIKES)
+@pytest.mark.parametrize("told", OF_LOOK_ALIKES)
 def test_causes_beside_a_look_alike_are_found_only_with_their_own_proof(told: Told) -> None:
     got = diagnose(delta_of_case(told))
     others = [one for one in got.findings if one.cause not in LOOK_ALIKES and one.severity is not Severity.INFO]

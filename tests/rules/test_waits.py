@@ -24,7 +24,6 @@ from rules.engine import diagnose
 from rules.explain.steps import MOST_GROUPS, groups
 from rules.model import Diagnosis, Impact, Severity
 from rules.waits import RESULT_CACHE, SampledWaiters, finished_seconds, severity_of, standing_out
-from tests.each import each
 from tests.rules.contexts import SICK, context_of, delta_of, with_rows
 from tests.rules.rich import LATCH_WAIT
 
@@ -129,7 +128,9 @@ def test_hang_without_an_earlier_look_counts_what_finished_as_it_stands() -> Non
     assert lost(judged(before, after)) == pytest.approx(4)
 
 
-@each("look", [waiters(1, 0.003), waiters(40, 900, type="BACKGROUND"), waiters(40, 900, event="latch free", p2=9), []])
+@pytest.mark.parametrize(
+    "look", [waiters(1, 0.003), waiters(40, 900, type="BACKGROUND"), waiters(40, 900, event="latch free", p2=9), []]
+)
 def test_hang_needs_sessions_that_wait_long_for_the_row_cache(look: list[Row]) -> None:
     got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=80, look=look))
     assert (got.severity, got.findings) == (Severity.INFO, ())
@@ -280,7 +281,7 @@ def test_latch_waiter_leads_by_address_and_child_to_the_cache() -> None:
     assert nameless == [(LATCH_WAIT, "cache id 10, not listed in v$rowcache")]
 
 
-@each(
+@pytest.mark.parametrize(
     ("columns", "blocker"),
     [
         ({}, ""),
@@ -368,7 +369,7 @@ def test_crowd_is_a_value() -> None:
     assert got.of(ROW_CACHE_MUTEX_EVENT) == ()
 
 
-@each(
+@pytest.mark.parametrize(
     ("sizes", "few"),
     [
         ({"a": 99, "b": 1}, ("a",)),
@@ -439,7 +440,7 @@ def test_report_has_nothing_untold_as_it_prints_what_had_activity() -> None:
     assert context_of(refused=["v$system_event"], source="report").lost.untold(("lock",)) == ()
 
 
-@each(
+@pytest.mark.parametrize(
     ("share", "sessions", "expected"),
     [
         (0.10, 4.0, Severity.CRITICAL),
@@ -463,7 +464,7 @@ def test_what_is_not_known_has_no_severity() -> None:
     assert severity_of(Impact(share_of_db_time=None, waiting_sessions=None)) is None
 
 
-@each(
+@pytest.mark.parametrize(
     ("row", "seconds"),
     [
         ({"event": LOCK, "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}, 2.0),

@@ -13,7 +13,6 @@ from rules.cause import catalogue
 from service.bill import LOGIN, statements, texts
 from tests.collectors.shipped_sql import VERSIONS
 from tests.collectors.sql_proof import known_view, parser_faults, token_faults, views_of_tree
-from tests.each import each
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, ResultColumn
 from tests.oracle_standin.databases import Service
@@ -32,7 +31,7 @@ def test_parser_understands_every_statement_but_those_named_here() -> None:
     assert tuple(silent) == UNPARSED
 
 
-@each("number", range(len(OURS)))
+@pytest.mark.parametrize("number", range(len(OURS)))
 def test_each_statement_is_one_query_over_listed_views_with_listed_functions(number: int) -> None:
     one = OURS[number]
     assert [view for view in one.reads if not known_view(view)] == []
@@ -41,7 +40,7 @@ def test_each_statement_is_one_query_over_listed_views_with_listed_functions(num
     assert token_faults(one.text, one.reads) == [], one.name
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_bill_has_every_confirming_query_as_it_is_sent(release: str | None) -> None:
     sent = set()
     for cause in catalogue().values():

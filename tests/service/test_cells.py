@@ -16,7 +16,6 @@ from service import cells
 from service.app import create_app
 from service.cells import Engine, EngineAway, FleetOverview, overview
 from service.config.settings import DatabaseSettings, FleetSettings, Settings
-from tests.each import each
 from tests.service.engines import PROGRAMS, RULES, Answer, WithoutRules, engine, serving
 
 FINDING = 'latchscope_finding{{db="{}",cause="{}",cache="",severity="{}"}} 1\n'
@@ -118,7 +117,7 @@ def refusing(status: int, body: bytes = b"") -> object:
     return lambda asked: (status, body)
 
 
-@each(
+@pytest.mark.parametrize(
     ("answer", "said"),
     [
         ((401, b""), "refuses the token (HTTP 401); check fleet.token_file"),

@@ -16,7 +16,6 @@ from service.cli.main import cli
 from service.state.episodes import ConfirmationRefused, run
 from tests.collectors.shipped_sql import VERSIONS
 from tests.collectors.sqlplus.sqlplus_standin import LONGEST_LINE
-from tests.each import each
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.granted import GrantedBackend, granted_in
@@ -105,7 +104,7 @@ def test_queries_of_the_dictionary_are_refused_without_the_part_for_them(
     assert "row-cache-lock-hang" not in closed and "starved-host" not in closed
 
 
-@each("kind", ["11.2", "cdb", "pdb", "rds", "rds-cdb", "autonomous", "standby"])
+@pytest.mark.parametrize("kind", ["11.2", "cdb", "pdb", "rds", "rds-cdb", "autonomous", "standby"])
 def test_part_for_confirming_queries_follows_the_grants_of_the_polls(kind: str) -> None:
     whole, polls = printed(kind, "--confirm"), printed(kind)
     assert whole.startswith(polls) and "-- For confirming queries" in whole.removeprefix(polls)

@@ -5,15 +5,15 @@ import io
 import json
 import logging
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.config.logs import OneLine
 from service.escape import UNSEEN, plain_cell, visible, visible_json
-from tests.each import each
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("kqrpre: find obj", "kqrpre: find obj"),

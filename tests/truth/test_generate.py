@@ -2,8 +2,9 @@
 
 from collections import Counter
 
+import pytest
+
 from collectors.capture import dump, load
-from tests.each import each
 from tests.truth.generate import case
 from tests.truth.plan import SEEDS_EACH, seeds, setting_of, settings
 from tests.truth.registry import MECHANISMS
@@ -13,7 +14,7 @@ SOME = (3, 130, 402, 451, 560, 700, 853, 985, 1034)
 """A few seeds of every kind."""
 
 
-@each("seed", SOME)
+@pytest.mark.parametrize("seed", SOME)
 def test_seed_gives_the_same_instance_again(seed: int) -> None:
     first, again = case(seed), case(seed)
     assert dump(first.capture) == dump(again.capture)
@@ -24,7 +25,7 @@ def test_seeds_of_one_setting_are_different_instances() -> None:
     assert len({dump(case(seed).capture) for seed in range(400, 400 + SEEDS_EACH)}) == SEEDS_EACH
 
 
-@each("seed", SOME)
+@pytest.mark.parametrize("seed", SOME)
 def test_capture_can_be_written_and_read(seed: int) -> None:
     capture = case(seed).capture
     assert load(dump(capture), "generated").snapshots[1].readings.keys() == capture.snapshots[1].readings.keys()
@@ -40,7 +41,7 @@ def test_plan_has_every_kind_and_every_strength_in_both_halves() -> None:
     assert single == {(cause, strength) for cause in staged for strength in STRENGTHS}
 
 
-@each("seed", range(2, 432, 24))
+@pytest.mark.parametrize("seed", range(2, 432, 24))
 def test_single_trouble_costs_what_its_strength_says(seed: int) -> None:
     truth = case(seed).truth
     assert truth.strength is not None
@@ -50,7 +51,7 @@ def test_single_trouble_costs_what_its_strength_says(seed: int) -> None:
     assert truth.share >= trouble.share * 0.99
 
 
-@each("seed", range(672, 848, 11))
+@pytest.mark.parametrize("seed", range(672, 848, 11))
 def test_healthy_instance_loses_next_to_nothing(seed: int) -> None:
     truth = case(seed).truth
     assert truth.kind == "healthy" and not truth.troubles

@@ -13,7 +13,6 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import ColumnKind, Row, Snapshot, number
 from collectors.registry import collectors
 from tests.collectors.scripted import BEGAN, poll_at
-from tests.each import each
 
 NAMES = sorted(scenarios())
 LATCHED = [name for name in NAMES if not scenarios()[name].mutexes]
@@ -108,7 +107,7 @@ def test_polls_agree_whoever_takes_them_and_however_many_came_before(name: str, 
     assert poll_at(name, second, previous=poll_at(name, first)).readings == poll_at(name, second).readings
 
 
-@each("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_clock_and_uptime_advance_together(name: str) -> None:
     one = poll_at(name, 40)
     assert one.taken_at == BEGAN + timedelta(seconds=40)
@@ -165,7 +164,7 @@ def test_ramp_leads_from_one_load_to_the_other() -> None:
     assert steps[0][1].children[8].sleeps == 1 + 9 * 0.25
 
 
-@each("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_scenario_says_what_it_is_for_and_is_consistent(name: str) -> None:
     scenario = scenarios()[name]
     assert scenario.about

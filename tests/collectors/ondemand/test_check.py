@@ -14,7 +14,6 @@ from collectors.poll import Answer
 from rules.cause import catalogue
 from tests.collectors.scripted import BEGAN
 from tests.collectors.shipped_sql import RELEASES, mistakes
-from tests.each import each
 
 SQL = "select count(*) from dba_rollback_segs"
 
@@ -50,13 +49,13 @@ def test_one_number_sends_the_query_once_marked_and_with_a_row_limit() -> None:
     assert f"({SQL})" in sent and sent.endswith("where rownum <= 1")
 
 
-@each(("value", "number"), [(14838, 14838.0), (0, 0.0), (2.5, 2.5), (-1, -1.0)])
+@pytest.mark.parametrize(("value", "number"), [(14838, 14838.0), (0, 0.0), (2.5, 2.5), (-1, -1.0)])
 def test_one_number_is_the_first_cell(value: Value, number: float) -> None:
     found = one_number(giving((value,)), SQL)
     assert (found, type(found)) == (number, float)
 
 
-@each("rows", [[], [()], [(None,)], [("14838",)], [(datetime(2026, 3, 2, tzinfo=UTC),)]])
+@pytest.mark.parametrize("rows", [[], [()], [(None,)], [("14838",)], [(datetime(2026, 3, 2, tzinfo=UTC),)]])
 def test_one_number_rejects_an_answer_that_is_not_a_number(rows: list[tuple[Value, ...]]) -> None:
     with pytest.raises(StatementError, match="the query gave no number"):
         one_number(giving(*rows), SQL)
@@ -73,7 +72,7 @@ def test_limited_asks_for_the_container_where_there_are_any() -> None:
     assert "sys_context('userenv', 'con_name') as con_name" in limited(SQL, "12.1.0.2.0")
 
 
-@each(
+@pytest.mark.parametrize(
     ("cells", "release", "place"),
     [
         ((37, "CDB$ROOT", 1), "19.0.0.0.0", ("CDB$ROOT", 1)),
@@ -151,7 +150,7 @@ def polled(con_id: int) -> Snapshot:
     )
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_statements_fit_every_release_and_carry_our_mark(release: str) -> None:
     for sql in (SURROUNDINGS, CLOUD):
         assert mistakes(sql, release, polled=False) == [] and "/* latchscope kind */" in sql

@@ -16,7 +16,6 @@ from collectors.poll import Answer
 from collectors.registry import collectors, view_of
 from tests.collectors.scripted import BEGAN
 from tests.collectors.shipped_sql import MADE_BY_US
-from tests.each import each
 
 WAITER: tuple[Value, ...] = (101, "row cache mutex")
 OTHER: tuple[Value, ...] = (102, "row cache lock")
@@ -90,7 +89,7 @@ def test_sample_number_is_made_by_us_and_part_of_the_key() -> None:
     assert set(row) == MADE_BY_US[VIEW] | {"sid"} == set(collectors()[VIEW].key)
 
 
-@each("wanted", [None, 60, 61, 10_000])
+@pytest.mark.parametrize("wanted", [None, 60, 61, 10_000])
 def test_burst_takes_at_most_sixty_looks(wanted: int | None) -> None:
     session = Session([[WAITER]])
     burst = after(session, 75, Burst("19.0.0.0.0") if wanted is None else Burst("19.0.0.0.0", wanted))

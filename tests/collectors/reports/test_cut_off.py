@@ -1,9 +1,10 @@
 """Whose report it is, and whether the file holds all of it."""
 
+import pytest
+
 from collectors.model import Delta
 from collectors.reports.read import read
 from rules.engine import diagnose
-from tests.each import each
 from tests.paths import REPORTS
 
 
@@ -11,7 +12,7 @@ def recorded(name: str) -> bytes:
     return (REPORTS / name).read_bytes()
 
 
-@each(
+@pytest.mark.parametrize(
     "name",
     [
         "awr-11.2.0.4.0-undo-storm.html",

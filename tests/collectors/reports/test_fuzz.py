@@ -14,7 +14,6 @@ from collectors.errors import InputError
 from collectors.model import Changes, Delta, Missing, NotComparable
 from collectors.reports.read import read
 from rules.engine import cannot_tell, diagnose
-from tests.each import each
 from tests.paths import REPORTS, ROOT
 
 ONE_OF_EACH = (
@@ -88,14 +87,14 @@ def check_cut(name: str, length: int) -> None:
         assert [view for view in differing if not any(title in told for title in SECTIONS.get(view, ()))] == [], told
 
 
-@each("name", ONE_OF_EACH)
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_report_reader_survives_a_cut_at_every_section(name: str) -> None:
     assert len(boundaries(name)) > 12
     for place in boundaries(name):
         check_cut(name, place)
 
 
-@each("name", ONE_OF_EACH)
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_report_reader_survives_a_cut_inside_a_section(name: str) -> None:
     chance = random.Random(f"cut {name}")
     for _ in range(6):
@@ -121,7 +120,7 @@ def flipped(data: bytes, chance: random.Random, most: int) -> bytes:
     return bytes(changed)
 
 
-@each("name", [*ONE_OF_EACH, COMPARED])
+@pytest.mark.parametrize("name", [*ONE_OF_EACH, COMPARED])
 def test_report_reader_survives_flipped_bytes(name: str) -> None:
     chance = random.Random(f"flip {name}")
     for _ in range(6):
@@ -148,7 +147,7 @@ def shuffled(data: bytes, chance: random.Random) -> bytes:
     return b"\n".join(chance.choices(lines, k=len(lines)))
 
 
-@each("name", ONE_OF_EACH)
+@pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_report_reader_survives_shuffled_lines(name: str) -> None:
     chance = random.Random(f"lines {name}")
     for _ in range(2):
@@ -190,12 +189,12 @@ STRANGE = {
 }
 
 
-@each("what", STRANGE)
+@pytest.mark.parametrize("what", STRANGE)
 def test_report_reader_survives_strange_input(what: str) -> None:
     survives(STRANGE[what])
 
 
-@each("what", ["script", "billion laughs", "outside entity", "some tables in tables"])
+@pytest.mark.parametrize("what", ["script", "billion laughs", "outside entity", "some tables in tables"])
 def test_report_reader_ignores_strange_input_before_a_good_report(what: str) -> None:
     name = "awr-11.2.0.4.0-undo-storm.html"
     strange = STRANGE[what].replace(b"<title>AWR Report for DB: A</title>", b"").replace(b"WORKLOAD", b"")

@@ -19,7 +19,6 @@ from collectors.reports.header import header
 from collectors.reports.read import decode, is_html, looks_like_report, read
 from collectors.reports.tables import Document, ReportRow, ReportTables
 from tests import paths
-from tests.each import each
 from tests.recordings.reports import make
 
 WITH_FIGURES = ("AWR html",)
@@ -215,7 +214,7 @@ def test_shared_reports_all_look_like_reports(reports: Path, verdicts: list[dict
     assert not looks_like_report((reports / "verdicts.json").read_bytes())
 
 
-@each(
+@pytest.mark.parametrize(
     ("content", "words"),
     [
         (b"", "is empty"),
@@ -409,12 +408,12 @@ OTHERS = {
 }
 
 
-@each("what", REPORTS)
+@pytest.mark.parametrize("what", REPORTS)
 def test_looks_like_report_accepts_a_title_opening_a_line_or_an_element(what: str) -> None:
     assert looks_like_report(REPORTS[what].encode())
 
 
-@each("what", OTHERS)
+@pytest.mark.parametrize("what", OTHERS)
 def test_looks_like_report_rejects_a_quoted_title(what: str) -> None:
     assert not looks_like_report(OTHERS[what].encode())
 

@@ -4,7 +4,6 @@ import pytest
 
 from collectors.reports.header import moment_in, month_of
 from collectors.reports.tables import count, decimals, is_overflow, micro, real
-from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -22,7 +21,7 @@ def test_count_keeps_whole_numbers_whole_and_real_gives_floats() -> None:
     assert isinstance(real("1,000"), float)
 
 
-@each(
+@pytest.mark.parametrize(
     ("cell", "unit", "value"),
     [
         ("109.72us", "ms", 110),
@@ -48,7 +47,7 @@ def test_decimals_gives_the_printed_precision() -> None:
     assert [decimals(cell) for cell in ("9.23", "26", ".5", "N/A", "")] == [2, 0, 1, None, None]
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "month"),
     [("Jan", 1), ("janv", 1), ("MAI", 5), ("Mär", 3), ("juin", 6), ("juil", 7), ("Dez", 12), ("4月", 4), ("xyz", None)],
 )

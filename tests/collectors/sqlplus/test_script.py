@@ -17,7 +17,6 @@ from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.cause import catalogue
 from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes
 from tests.collectors.sqlplus.sqlplus_standin import BIND, LONGEST_LINE, SqlPlus, parsed
-from tests.each import each
 
 QUESTIONS = tuple(
     ScriptQuery((cause.id,), tuple(cause.confirm.variants().items()), cause.releases.since, cause.releases.until)
@@ -40,7 +39,7 @@ def code(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_statements_fit_the_release_they_are_sent_to(release: str) -> None:
     assert len(sent(release)) > 30 + len(QUESTIONS)
     for text in sent(release):
@@ -64,7 +63,7 @@ def test_statements_without_confirmations_read_the_views_of_collectors_only() ->
     assert tables == allowed - {"v$latch_children"}, "mutexes guard this one"
 
 
-@each("release", RELEASES)
+@pytest.mark.parametrize("release", RELEASES)
 def test_latch_children_are_not_searched_for_where_mutexes_guard(release: str) -> None:
     tables = {
         t.name.lower() for text in sent(release) if "confirm" not in text for t in parsed(text).find_all(exp.Table)
@@ -135,7 +134,7 @@ def test_switches_are_all_used_and_defined() -> None:
     assert defined == set(re.findall(r"end as (ls_\w+),", text))
 
 
-@each("collector", collectors().values())
+@pytest.mark.parametrize("collector", collectors().values())
 def test_records_hold_the_columns_of_the_statement(collector: Collector) -> None:
     for text in collector.statements.values() if not collector.optional else ():
         names = [
@@ -167,7 +166,7 @@ def test_bind_without_an_answer_is_reported_when_the_script_is_made(monkeypatch:
         sqlplus_script()
 
 
-@each(
+@pytest.mark.parametrize(
     ("packages", "waits"), [(("dbms_session", "dbms_lock"), 10), (("dbms_lock",), 10), (("dbms_session",), 10), ((), 0)]
 )
 def test_script_waits_by_whatever_the_release_has(packages: tuple[str, ...], waits: int) -> None:

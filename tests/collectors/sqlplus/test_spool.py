@@ -24,7 +24,6 @@ from rules.explain.headline import EMERGENCY_NOTICE
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.collectors.sqlplus.sqlplus_standin import Killed, SqlPlus
-from tests.each import each
 
 SICK = {"undo-storm": (60.0, "undo-segments"), "users-mutex": (30.0, "logon-storm")}
 
@@ -124,7 +123,7 @@ def test_line_size_not_obeyed_does_not_change_what_is_read(linesize: int) -> Non
     assert read(spooled(linesize=linesize)) == read(spooled())
 
 
-@each("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
 def test_encodings_are_all_recognised_and_read(encoding: str) -> None:
     text = "Sitzung geöffnet\n" + spooled() if encoding == "latin-1" else spooled()
     data = text.encode(encoding)
@@ -152,7 +151,7 @@ def test_texts_are_read_back_whatever_they_hold() -> None:
 REFUSABLE = [view for view, one in collectors().items() if one.granted_on and not one.optional and view != "x$kqrst"]
 
 
-@each("view", REFUSABLE)
+@pytest.mark.parametrize("view", REFUSABLE)
 def test_missing_privilege_costs_only_that_view(view: str) -> None:
     text = SqlPlus(scenarios()["undo-storm"], 60.0, refused=(view,)).run(sqlplus_script(10, 3))
     last = read(mail(text, 60)).snapshots[-1]
@@ -215,7 +214,7 @@ def test_statement_ended_by_ctrl_c_is_failed_and_the_rest_is_read() -> None:
 OPENED = re.findall(r"\{ls\|(1|2|once|sys|look)\|([^|]+)\|open", sqlplus_script(10, 2))
 
 
-@each(("part", "view"), sorted(set(OPENED)))
+@pytest.mark.parametrize(("part", "view"), sorted(set(OPENED)))
 def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str, view: str) -> None:
     text = stopped(part, view, Killed())
     if (part, view) == ("1", "v$instance"):
@@ -331,7 +330,7 @@ def test_children_are_not_asked_of_an_instance_without_the_latch() -> None:
     assert isinstance(missing, Missing) and missing.kind == "not_asked"
 
 
-@each(
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"", "has no record"),

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.each import each
 from tests.repo.grafana.dashboards import DASHBOARDS, HOME, Json, first, panels
 from tests.repo.processes import need
 
@@ -67,7 +66,7 @@ def test_dashboards_match_grafanas_types_and_a_wrong_type_is_noticed(typecheck: 
     assert told == set(WRONG), said
 
 
-@each(("folder", "package"), [("typecheck", "schema"), ("display", "data")])
+@pytest.mark.parametrize(("folder", "package"), [("typecheck", "schema"), ("display", "data")])
 def test_lock_file_names_no_registry(folder: str, package: str) -> None:
     lock = json.loads((HOME / folder / "package-lock.json").read_text("utf-8"))
     assert [name for name, one in lock["packages"].items() if "resolved" in one] == []

@@ -35,7 +35,6 @@ from rules.comparison.changes import (
 )
 from rules.comparison.compare import compare
 from rules.context import Known, SignalContext, Unknown
-from tests.each import each
 from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 from tests.rules.printed import scripted
 from tests.rules.rich import RICH
@@ -49,7 +48,7 @@ def sentence(before: float, after: float) -> str:
     return counted(ITEM, PAIR, (Known(before), Known(after)), OF_WORK).sentence
 
 
-@each(
+@pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         (32_840, 800, "Sleeps on dc_users fell 41-fold per execution (8,210 → 200 per 1,000 executions)."),
@@ -137,7 +136,7 @@ def test_cache_changes_join_a_parent_and_its_subordinates_by_name() -> None:
     assert users.counted_before == 1_000
 
 
-@each(
+@pytest.mark.parametrize(
     ("before", "after", "title", "counted"),
     [
         ({"gets": 14_426}, {"gets": 953, "fastgets": 13_473}, "look-ups in dc_users", (14_426, 14_426)),
@@ -241,7 +240,7 @@ def test_common_measure_of_totals_has_no_seconds() -> None:
     assert common(OF_TIME, totals, context_of()) is not None, "both sides have DB time"
 
 
-@each(
+@pytest.mark.parametrize(
     ("cache", "each"),
     [
         ("dc_rollback_segments", "per transaction"),
@@ -259,7 +258,7 @@ COUNTS = st.integers(0, 10**9)
 EXPOSURES = st.floats(1, 1e9)
 
 
-@each(
+@pytest.mark.parametrize(
     ("before", "after", "beyond"),
     [
         (5, 0, False),

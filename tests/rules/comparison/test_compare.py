@@ -12,7 +12,6 @@ from rules.baseline import UsualRange
 from rules.cause import catalogue
 from rules.comparison.changes import ChangeVerification, Comparison, FigureChange, NotVerified
 from rules.comparison.compare import compare, verified
-from tests.each import each
 from tests.rules.contexts import BEGIN, INTERVAL, TOTALS, with_rows
 from tests.rules.contexts import delta_of as sick
 from tests.rules.printed import printed, scripted
@@ -183,7 +182,7 @@ def instance(started: str) -> list[Row]:
     return [{"instance_number": 1, "startup_time": started}]
 
 
-@each(
+@pytest.mark.parametrize(
     ("after", "note"),
     [
         ({"basis": later(90.0)}, "the windows are unequal, 30 s and 90 s"),

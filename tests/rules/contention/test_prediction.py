@@ -27,14 +27,13 @@ from rules.contention.prediction import (
 from rules.context import SignalContext
 from rules.engine import diagnose
 from tests.collectors.scripted import BEGAN
-from tests.each import each
 from tests.rules.contention import acceptance, staged
 from tests.rules.contention.acceptance import Judged
 
 CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3, spin_gets=2e5)
 
 
-@each(
+@pytest.mark.parametrize(
     "figures",
     [
         acceptance.result_cache_throughput(),
@@ -199,7 +198,7 @@ def test_staged_instances_come_out_within_their_intervals() -> None:
 MODEL = calibrate([CALM], CALM)
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "why"),
     [
         (LoadChange(gets=0.1), "gets × 0.1 is beyond ×5"),
@@ -238,7 +237,7 @@ def test_which_changes_load_the_latch_more() -> None:
 ROW = LatchCounts(8, 10, gets=1e6, misses=2e5)
 
 
-@each(
+@pytest.mark.parametrize(
     ("rows", "why"),
     [
         ([], "no interval"),

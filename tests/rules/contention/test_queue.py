@@ -17,7 +17,6 @@ from rules.contention.queue import (
     wait_beyond,
     waits_beyond,
 )
-from tests.each import each
 from tests.rules.contention import acceptance
 from tests.rules.contention.seeds import emulated_cells, freelist_cells
 from tests.rules.contention.simulation import simulate
@@ -54,7 +53,7 @@ def test_split_latch_is_the_network_of_its_parts() -> None:
     assert latch_state(15, 1e6, 4).miss_ratio[0] == pytest.approx(most_missed(15, 4), rel=1e-4)
 
 
-@each(("processes", "ratio", "latches"), [(2, 0.01, 1), (15, 0.07, 1), (15, 0.4, 4), (64, 0.02, 16)])
+@pytest.mark.parametrize(("processes", "ratio", "latches"), [(2, 0.01, 1), (15, 0.07, 1), (15, 0.4, 4), (64, 0.02, 16)])
 def test_inversion_gives_back_hold_and_think(processes: int, ratio: float, latches: int) -> None:
     state = latch_state(processes, ratio, latches)
     times = invert(processes, float(state.held[0]) / 2e-6, float(state.miss_ratio[0]), latches)

@@ -28,7 +28,6 @@ from rules.explain.headline import (
 )
 from rules.model import Diagnosis
 from rules.remedy import Confirmation
-from tests.each import each
 from tests.paths import ROOT
 from tests.rules.case_files import delta_of_case
 from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
@@ -181,7 +180,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
     return context_of({**SICK, "v$system_event": events, "waiting_sessions": rows}, **more)
 
 
-@each(
+@pytest.mark.parametrize(
     ("context", "words"),
     [
         (
@@ -206,7 +205,7 @@ def test_hang_sentence_begins_with_how_many_for_what_and_how_long(context: Signa
     assert said is not None and said.startswith(words)
 
 
-@each(
+@pytest.mark.parametrize(
     ("context", "words"),
     [
         (hung(671), "no wait has finished, so v$system_event shows nothing"),
@@ -244,7 +243,7 @@ FENCES = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", TEXT, re.S | re.M)
 RUNBOOKS = ROOT / "dashboards" / "runbooks"
 
 
-@each(
+@pytest.mark.parametrize(
     "words",
     [
         "sqlplus -prelim / as sysdba",

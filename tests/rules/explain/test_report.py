@@ -7,7 +7,6 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH, Row
 from rules.context import SignalContext
 from rules.explain.report import as_printed, guessed_cache, no_child, quiet
-from tests.each import each
 from tests.rules.contexts import delta_of, with_rows
 
 
@@ -38,7 +37,7 @@ def test_guessed_cache_lists_the_busiest_cache_first_with_its_share() -> None:
     assert [one.value for one in step.figures] == [0.9, 0.1]
 
 
-@each(
+@pytest.mark.parametrize(
     ("gets", "words"),
     [
         (20_000, "2.00 gets for each dictionary get, within the 1 to 3"),

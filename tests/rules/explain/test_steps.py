@@ -29,7 +29,6 @@ from rules.engine import diagnose
 from rules.explain.steps import implausible, lock_steps, mutex_steps, notes, result_cache_steps
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import delta_from, poll_at
-from tests.each import each
 from tests.paths import DATA, PROBES
 from tests.rules.contexts import INTERVAL, SICK, TOTALS, context_of, delta_of, no_grant, steps_of, with_rows
 from tests.rules.rich import RICH, waiters
@@ -453,7 +452,7 @@ def test_implausible_names_more_misses_than_gets() -> None:
     assert second.startswith("v$rowcache dc_users has 501 misses on 500 gets")
 
 
-@each(("gets", "misses"), [(500, 500), (0, 100), (None, 900), (900, None)])
+@pytest.mark.parametrize(("gets", "misses"), [(500, 500), (0, 100), (None, 900), (900, None)])
 def test_implausible_accepts_as_many_misses_as_gets_or_unknown_counts(gets: int | None, misses: int | None) -> None:
     assert implausible(context_of(with_rows("v$rowcache", {"parameter": "x", "gets": gets, "getmisses": misses}))) == ()
 

@@ -7,7 +7,6 @@ import pytest
 from collectors.model import Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
-from tests.each import each
 from tests.rules.contexts import SICK, context_of, with_rows
 
 USERS = Subject(("dc_users",))
@@ -67,7 +66,7 @@ def test_release_update_is_the_second_number_of_version_full(full: str, update: 
     assert read("release_update", "v$instance", {"version_full": full}) == Known(update, f"release {full}")
 
 
-@each("row", [{}, {"version": "19.0.0.0.0"}, {"version_full": "19"}, {"version_full": "19.x"}])
+@pytest.mark.parametrize("row", [{}, {"version": "19.0.0.0.0"}, {"version_full": "19"}, {"version_full": "19.x"}])
 def test_release_update_is_unknown_without_a_usable_version_full(row: Row) -> None:
     assert "version_full" in why(read("release_update", "v$instance", row))
 

@@ -8,7 +8,6 @@ import pytest
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
-from tests.each import each
 from tests.rules.contexts import TOTALS, context_of
 from tests.rules.rich import RICH
 
@@ -57,7 +56,7 @@ def test_share_of_result_cache_holders_needs_a_hundred_sleeps() -> None:
     assert read("share_of_result_cache_holders", Subject(location="x"), latch_misses=rows) == Known(1.0, "100 of 100")
 
 
-@each(
+@pytest.mark.parametrize(
     ("sleeps", "wait_time", "slow"),
     [(10, 500_000, 1), (10, 499_000, 0), (9, 900_000, 0), (2_000, 100_000_000, 1), (2_000, 99_000_000, 0)],
 )
@@ -88,7 +87,7 @@ def test_overall_getmiss_ratio_needs_enough_gets() -> None:
     assert "too few events" in why(read("overall_getmiss_ratio", rowcache=rows))
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "number"),
     [
         ("TRUE", 1.0),
@@ -126,7 +125,9 @@ def test_rates_are_unknown_for_totals_of_unknown_age(name: str) -> None:
     assert "give no rate" in why(read(name, context={"basis": TOTALS}))
 
 
-@each("name", ["lookups_per_logon", "lookups_per_commit", "lookups_per_parse", "hard_share_of_parses"])
+@pytest.mark.parametrize(
+    "name", ["lookups_per_logon", "lookups_per_commit", "lookups_per_parse", "hard_share_of_parses"]
+)
 def test_ratios_per_work_are_unknown_when_no_work_was_done(name: str) -> None:
     idle = [{**row, "value": 0} for row in RICH["v$sysstat"]]
     assert isinstance(read(name, sysstat=idle), Unknown)

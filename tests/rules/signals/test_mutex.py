@@ -8,7 +8,6 @@ import pytest
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
-from tests.each import each
 from tests.rules.contexts import context_of
 from tests.rules.rich import RICH, waiters
 
@@ -31,7 +30,7 @@ def why(reading: SignalValue) -> str:
     return reading.why
 
 
-@each("name", OF_WAITERS)
+@pytest.mark.parametrize("name", OF_WAITERS)
 def test_waiter_signals_need_ten_waiters_or_five_that_agree(name: str) -> None:
     event = OF_WAITERS[name]
     told = why(read(name, session=waiters(event, {3: 8, 10: 1})))
@@ -41,7 +40,7 @@ def test_waiter_signals_need_ten_waiters_or_five_that_agree(name: str) -> None:
     assert isinstance(read(name, session=waiters(event, {3: 5})), Known)
 
 
-@each("name", OF_WAITERS)
+@pytest.mark.parametrize("name", OF_WAITERS)
 def test_waiter_signals_distinguish_empty_looks_from_no_looks(name: str) -> None:
     met_nobody: list[Row] = [{"sample": look, "sid": None} for look in range(1, 11)]
     assert why(read(name, session=met_nobody)).startswith("too few waiters: 0 seen")

@@ -10,7 +10,6 @@ from collectors.model import ROW_CACHE_LATCH, Delta, Row, Rows, Snapshot
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.engine import diagnose
 from rules.signals import SIGNALS, Subject
-from tests.each import each
 
 BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 Views = Mapping[str, Sequence[Row]]
@@ -128,7 +127,7 @@ DOUBLED: Mapping[str, tuple[str, Row]] = {
 """Signals, with an unexpected repeat in their view."""
 
 
-@each(("name", "view", "row"), [(name, *told) for name, told in DOUBLED.items()])
+@pytest.mark.parametrize(("name", "view", "row"), [(name, *told) for name, told in DOUBLED.items()])
 def test_repeat_that_nobody_expected_makes_signals_unknown(name: str, view: str, row: Row) -> None:
     before: Row = {key: 0 if isinstance(cell, int) and "#" not in key else cell for key, cell in row.items()}
     reading = read(name, {view: [before]}, {view: [row, dict(row)]}, Subject(("dc_users",)))
@@ -142,7 +141,7 @@ def setting(value: str, con_id: int | None = None) -> Row:
     return {**({} if con_id is None else {"con_id": con_id}), "name": "result_cache_mode", "value": value}
 
 
-@each(
+@pytest.mark.parametrize(
     ("rows", "needs", "expected"),
     [
         ([setting("MANUAL", 0), setting("FORCE", 3)], ">= 1", Known(1.0, "FORCE in con_id 3, MANUAL in con_id 0")),
@@ -218,7 +217,7 @@ LOOKUPS_ASKED = [
 ]
 
 
-@each(("caches", "name", "value"), LOOKUPS_ASKED)
+@pytest.mark.parametrize(("caches", "name", "value"), LOOKUPS_ASKED)
 def test_work_is_weighed_by_gets_and_fastgets(caches: str, name: str, value: float) -> None:
     assert known(read_work(name, FAST, caches)) == pytest.approx(value)
 
@@ -227,7 +226,7 @@ def test_caches_are_asked_together_by_their_lookups() -> None:
     assert known(read_work("evenness_of_lookups", FAST, "dc_users", "dc_tablespaces")) == pytest.approx(14_426 / 15_698)
 
 
-@each(("caches", "name", "value"), LOOKUPS_ASKED)
+@pytest.mark.parametrize(("caches", "name", "value"), LOOKUPS_ASKED)
 def test_work_cannot_be_told_where_fastgets_are_missing(caches: str, name: str, value: float) -> None:
     without = [{column: cell for column, cell in row.items() if column != "fastgets"} for row in FAST]
     assert why(read_work(name, without, caches)) == "v$rowcache has no fastgets here"

@@ -8,7 +8,6 @@ from collectors.views.system_event import SYSTEM_EVENT
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
 from rules.signals.instance import PARSING_WAITS
-from tests.each import each
 from tests.rules.contexts import SICK, TOTALS, context_of
 from tests.rules.rich import RICH
 
@@ -28,7 +27,7 @@ def read(name: str, *events: Row, host: tuple[Row, ...] = ()) -> SignalValue:
     return SIGNALS[name].read(context_of(views), Subject())
 
 
-@each("event", NEIGHBOURS)
+@pytest.mark.parametrize("event", NEIGHBOURS)
 def test_system_event_reads_the_neighbour(event: str) -> None:
     assert all(f"'{event}'" in statement for statement in SYSTEM_EVENT.statements.values())
 
@@ -37,7 +36,7 @@ def test_event_name_tells_whether_the_release_has_the_wait_of_lck0() -> None:
     assert all("'LCK0 row cache object free'" in statement for statement in EVENT_NAME.statements.values())
 
 
-@each("event", NEIGHBOURS[:4])
+@pytest.mark.parametrize("event", NEIGHBOURS[:4])
 def test_parsing_waits_count_the_neighbour(event: str) -> None:
     assert event in PARSING_WAITS
     reading = read(
@@ -46,7 +45,7 @@ def test_parsing_waits_count_the_neighbour(event: str) -> None:
     assert isinstance(reading, Known) and reading.value == pytest.approx(3.0)
 
 
-@each("event", PARSING_WAITS)
+@pytest.mark.parametrize("event", PARSING_WAITS)
 def test_parsing_waits_are_all_read(event: str) -> None:
     assert all(f"'{event}'" in statement for statement in SYSTEM_EVENT.statements.values())
 
@@ -65,7 +64,7 @@ def load(busy: int, level: int = 24) -> SignalValue:
     return SIGNALS["load_per_cpu"].read(context_of({**SICK, "v$osstat": rows}), Subject())
 
 
-@each(("busy", "level", "value"), [(900, 24, 1.5), (800, 24, 1.0), (300, 24, 1.0), (300, 8, 0.5)])
+@pytest.mark.parametrize(("busy", "level", "value"), [(900, 24, 1.5), (800, 24, 1.0), (300, 24, 1.0), (300, 8, 0.5)])
 def test_load_per_cpu_counts_no_sleepers_where_processors_are_idle(busy: int, level: int, value: float) -> None:
     reading = load(busy, level)
     assert isinstance(reading, Known) and reading.value == pytest.approx(value)

@@ -8,7 +8,6 @@ from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.engine import diagnose
 from rules.signals import SIGNALS, Signal, Subject, signal
-from tests.each import each
 from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 from tests.rules.rich import RICH
 
@@ -151,7 +150,7 @@ def test_known_values_cover_every_signal() -> None:
     assert set(KNOWN) == set(SIGNALS)
 
 
-@each(("name", "value"), KNOWN.items())
+@pytest.mark.parametrize(("name", "value"), KNOWN.items())
 def test_signal_has_its_known_value(name: str, value: float) -> None:
     views = {**RICH, "waiting_sessions": STILL} if name in (*HANGING, "share_behind_cluster_process") else RICH
     reading = read(name, SUBJECTS.get(name, UNDO), views=views)
@@ -159,7 +158,9 @@ def test_signal_has_its_known_value(name: str, value: float) -> None:
     assert reading.value == pytest.approx(value)
 
 
-@each(("name", "view"), [(one.name, view) for one in SIGNALS.values() for view in one.of.split(", ")])
+@pytest.mark.parametrize(
+    ("name", "view"), [(one.name, view) for one in SIGNALS.values() for view in one.of.split(", ")]
+)
 def test_signal_is_unknown_without_its_view(name: str, view: str) -> None:
     reading = read(name, SUBJECTS.get(name, UNDO), views=RICH, refused=(view, *STAND_INS.get(view, ())))
     assert isinstance(reading, Unknown), reading
@@ -179,14 +180,14 @@ def test_signal_of_those_who_hang_speaks_of_the_surfaces_of_its_cause(name: str)
     )
 
 
-@each("name", SIGNALS)
+@pytest.mark.parametrize("name", SIGNALS)
 def test_signal_is_unknown_for_a_source_that_never_held_the_view(name: str) -> None:
     reading = read(name, views={})
     assert isinstance(reading, Unknown), reading
     assert reading.way_out
 
 
-@each("one", SIGNALS.values())
+@pytest.mark.parametrize("one", SIGNALS.values())
 def test_signal_describes_itself(one: Signal) -> None:
     assert SIGNALS[one.name] is one
     assert one.about.endswith(".") and len(one.about) > 20

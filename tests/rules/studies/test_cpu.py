@@ -4,7 +4,6 @@ import pytest
 
 from rules.studies.cpu import cpu_study
 from rules.studies.table import BadStudy
-from tests.each import each
 from tests.paths import TABLES
 
 NEW = """
@@ -57,7 +56,7 @@ def test_hold_is_as_much_longer_as_cycles_per_instruction_and_frequency_make_it(
     assert cpu_study(longer, "a", other=(NEW, "b")).hold_factor == pytest.approx(3.0)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "p.txt holds no counters of perf stat; give what"),

@@ -8,7 +8,6 @@ import pytest
 from rules.contention.holds import timed_poll_seconds
 from rules.studies.parallel import parallel_study, timer_study
 from rules.studies.table import BadStudy
-from tests.each import each
 from tests.paths import TABLES
 
 
@@ -29,7 +28,9 @@ def test_single_worker_has_no_serial_share_and_super_linear_has_no_limit() -> No
     assert fast.serial_share is not None and fast.serial_share < 0 and fast.limit is None
 
 
-@each(("published", "agrees"), [("6", True), ("5.7", True), ("5.66", True), ("5.6", False), ("5", False)])
+@pytest.mark.parametrize(
+    ("published", "agrees"), [("6", True), ("5.7", True), ("5.66", True), ("5.6", False), ("5", False)]
+)
 def test_published_speed_up_agrees_where_it_is_the_computed_one_rounded(published: str, agrees: bool) -> None:
     study = parallel_study(f"workers,before,after,speedup\n32,1386,245,{published}\n32,10,5,2\n", "t.csv")
     assert study.rows[0].agrees is agrees

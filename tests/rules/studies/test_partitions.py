@@ -5,7 +5,6 @@ import pytest
 from rules.contention.queue import DemandTerms, table_throughput
 from rules.studies.partitions import PartitionSetting, PartitionStudy, RefusedSetting, partition_study, setting_of
 from rules.studies.table import BadStudy
-from tests.each import each
 from tests.paths import TABLES
 
 TERMS = DemandTerms(think=0.010, think_per_batch=0.008, per_item=0.0002, per_batch=0.002, growing=0.0)
@@ -64,7 +63,7 @@ def test_four_cells_leave_nothing_to_hold_the_model_against() -> None:
     assert found.recommended.low < found.recommended.throughput < found.recommended.high
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         (made((1,), (1, 8)), "t.csv measures partitions 1 only; the model needs at least two: measure another"),
@@ -80,7 +79,7 @@ def test_table_without_the_four_corners_is_refused(text: str, told: str) -> None
     assert str(refused.value).startswith(told)
 
 
-@each("words", ["", "8", "8:", "0:4", "8:16:2", "a:b"])
+@pytest.mark.parametrize("words", ["", "8", "8:", "0:4", "8:16:2", "a:b"])
 def test_what_is_no_setting_is_refused(words: str) -> None:
     with pytest.raises(BadStudy, match="is not a setting; write PARTITIONS:BATCH, such as 8:16"):
         setting_of(words)

@@ -7,7 +7,6 @@ import pytest
 from rules.contention.queue import latch_state
 from rules.studies.scaling import COLUMNS, HeldOut, ScalingRow, ScalingStudy, claim_of, scaling_row, scaling_study
 from rules.studies.table import BadStudy, rows
-from tests.each import each
 from tests.paths import TABLES
 
 HEADER = "machine,release,processes,throughput,reference,gets,misses,sleeps,wait_us,seconds"
@@ -36,7 +35,7 @@ def test_few_misses_tell_no_hold_and_no_verdict() -> None:
     assert group.verdict == "cannot tell"
 
 
-@each(
+@pytest.mark.parametrize(
     ("sleep_ratio", "verdict"), [(0.0, "spin absorbs"), (0.00002, "spin absorbs"), (0.002, "sleeps"), (0.5, "sleeps")]
 )
 def test_verdict_follows_the_misses_that_become_sleeps(sleep_ratio: float, verdict: str) -> None:
@@ -94,7 +93,7 @@ def test_published_share_of_linear_that_is_wrong_is_told() -> None:
     assert (processes, published, computed) == (2, 96, 95)
 
 
-@each(
+@pytest.mark.parametrize(
     ("rows", "told"),
     [
         (("m,1,1,9,9,9,1,1,1,1", "m,1,1,9,9,9,1,1,1,1"), "t.csv has 1 processes twice for m, 1; average repeats"),

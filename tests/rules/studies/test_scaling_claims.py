@@ -4,7 +4,6 @@ import pytest
 
 from rules.studies.scaling import claim_of
 from rules.studies.table import BadStudy
-from tests.each import each
 
 
 def test_claim_fits_ratios_that_round_to_its_figures() -> None:
@@ -16,7 +15,7 @@ def test_claim_fits_ratios_that_round_to_its_figures() -> None:
     assert not claim.fits(0.503316, None)
 
 
-@each("words", ["", "8", "8:50.33", "eight:50:1", "8:50.33:-1", "8:50.33:0.04:1"])
+@pytest.mark.parametrize("words", ["", "8", "8:50.33", "eight:50:1", "8:50.33:-1", "8:50.33:0.04:1"])
 def test_what_is_no_claim_is_refused_with_an_example(words: str) -> None:
     with pytest.raises(
         BadStudy, match=r"is not a claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50\.33:0\.04"

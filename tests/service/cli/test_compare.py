@@ -11,7 +11,6 @@ from rules.comparison.changes import Comparison
 from service.cli.main import cli
 from service.state.window import iso
 from service.store.repository import Repository
-from tests.each import each
 from tests.paths import REPORTS
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import Stage
@@ -90,7 +89,7 @@ def test_mark_command_writes_a_mark_that_readers_of_the_store_see(kept: Place, s
     assert [(one.text, one.at) for one in marks][1] == ("parameter set", at(120))
 
 
-@each(
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (("compare",), "name two files"),

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from collectors.grants import KINDS
 from rules.model import Diagnosis, Severity
 from service.cli.main import cli
-from tests.each import each
 from tests.oracle_standin.deadline import HANGS
 from tests.paths import REPORTS
 
@@ -322,7 +321,7 @@ def test_configuration_without_databases_is_an_error_of_every_command_that_watch
         assert "no databases; list them under `databases`" in one_line(run(*words, "--config", path)), words
 
 
-@each("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_grants_prints_the_script_of_every_kind(kind: str) -> None:
     told = run("grants", "--user", "lscope", "--for", kind)
     assert (told.exit_code, told.stderr) == (0, "")

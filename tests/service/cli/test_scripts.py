@@ -12,7 +12,6 @@ from rules.model import Diagnosis
 from service.cli.main import cli
 from service.cli.scripts import questions
 from tests.collectors.sqlplus.sqlplus_standin import SqlPlus
-from tests.each import each
 
 
 def run(*arguments: str) -> Result:
@@ -76,7 +75,9 @@ def test_script_samples_at_most_once_a_second() -> None:
     assert run("script", "--seconds", "10", "--samples", "60").stdout.count("print ls_look") == 10
 
 
-@each("options", [("--seconds", "5"), ("--seconds", "601"), ("--samples", "61"), ("--samples", "-1")])
+@pytest.mark.parametrize(
+    "options", [("--seconds", "5"), ("--seconds", "601"), ("--samples", "61"), ("--samples", "-1")]
+)
 def test_script_options_have_bounds(options: tuple[str, ...]) -> None:
     assert run("script", *options).exit_code == 2
 

@@ -10,7 +10,6 @@ from collectors.statement import Statement
 from service.bill import statements, texts
 from service.cli.main import cli
 from service.render.bill import KINDS
-from tests.each import each
 
 
 def told(*words: str, code: int = 0) -> str:
@@ -45,7 +44,7 @@ def test_markdown_has_a_table_for_each_kind() -> None:
     assert sum(line.startswith("| `") for line in listed.splitlines()) == len(statements())
 
 
-@each("one", statements())
+@pytest.mark.parametrize("one", statements())
 def test_show_prints_a_statement_by_its_hash(one: Statement) -> None:
     shown = told("show", one.hash)
     assert shown.endswith(f"\n\n{one.text}\n") and one.sql_id in shown and one.why in shown
@@ -72,7 +71,7 @@ def test_ambiguous_start_of_a_hash_names_those_that_begin_so() -> None:
     assert f"statements have a hash that begins with {first}: {statements()[0].hash}, " in told("show", first, code=2)
 
 
-@each("word", ["", "select * from v$latch", "\x1b[31m", "zzzz"])
+@pytest.mark.parametrize("word", ["", "select * from v$latch", "\x1b[31m", "zzzz"])
 def test_word_that_is_no_hash_is_one_clear_line(word: str) -> None:
     said = told("show", word, code=2)
     assert said.startswith("latchscope: no statement has the hash ") and said.count("\n") == 1 and "\x1b" not in said

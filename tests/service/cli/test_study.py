@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
-from tests.each import each
 
 SCALING = "processes,throughput,gets,misses,sleeps\n1,100,1000,0,0\n2,190,2000,300,1\n"
 PARALLEL = "workers,before,after\n2,100,60\n8,100,20\n"
@@ -83,7 +82,7 @@ def test_counters_are_held_against_others_and_told_to_be_the_holders(tmp_path: P
     assert "The hold is 1.00 times" in told and "Warning" not in told
 
 
-@each(
+@pytest.mark.parametrize(
     ("arguments", "text", "told"),
     [
         (("scaling", "gone.csv"), None, "there is no file gone.csv; name a table"),

@@ -2,10 +2,10 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
-from tests.each import each
 from tests.paths import PROBES
 
 STORM = str(PROBES / "P00_undo_storm.json")
@@ -31,7 +31,7 @@ def test_json_is_one_object() -> None:
     assert found["child"] == 1 and found["miss_ratio"]["low"] < found["miss_ratio"]["value"] < 0.25
 
 
-@each("nothing", [("--children", "1"), ("--processes", "1x"), ("--gets", "100%"), ("--batch", "1")])
+@pytest.mark.parametrize("nothing", [("--children", "1"), ("--processes", "1x"), ("--gets", "100%"), ("--batch", "1")])
 def test_change_of_nothing_gives_back_the_figures_of_now(nothing: tuple[str, str]) -> None:
     found = json.loads(run(STORM, *nothing, "--json").stdout)
     for name in ("work", "miss_ratio", "misses", "sleeps_per_second"):
@@ -54,7 +54,7 @@ def test_lines_fit_a_terminal_and_spinning_is_told() -> None:
     assert "number of processors is unknown" in told
 
 
-@each(
+@pytest.mark.parametrize(
     ("arguments", "why"),
     [
         ((STORM,), "name a change: --gets, --children, --batch, --hold, --processes or --timer"),

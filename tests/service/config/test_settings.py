@@ -7,7 +7,6 @@ import pytest
 
 from service.config import load, settings
 from service.config.settings import BadSettings, Settings
-from tests.each import each
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +36,7 @@ def test_settings_of_an_empty_file_are_the_defaults(tmp_path: Path) -> None:
     assert (told.defaults.interval, told.oracle.mode, told.databases) == (15.0, "thin", [])
 
 
-@each(
+@pytest.mark.parametrize(
     ("written", "seconds"),
     [("15s", 15.0), ("15", 15.0), ("1500ms", 1.5), ("2m", 120.0), ("1h", 3600.0), ("1.5 m", 90.0), (20, 20.0)],
 )
@@ -45,7 +44,7 @@ def test_durations_are_read_as_seconds(written: object, seconds: float) -> None:
     assert settings.seconds(written) == seconds
 
 
-@each(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
+@pytest.mark.parametrize(("written", "size"), [("16MiB", 2**24), ("500 KiB", 512_000), ("77", 77), (77, 77)])
 def test_sizes_are_read_as_bytes(written: object, size: int) -> None:
     assert settings.size(written) == size
 

@@ -15,7 +15,6 @@ import pytest
 
 from collectors.errors import InputError
 from service.intake.archives import MIB, Limits, TooLarge, gunzipped, label, members, unread_kind
-from tests.each import each
 
 ROOT = Path(__file__).parents[3]
 SMALL = Limits(per_input=MIB, total=2 * MIB, members=10, ratio=50, unasked=64 * 1024)
@@ -109,13 +108,13 @@ def refusals(data: bytes) -> list[str]:
         return [str(error)]
 
 
-@each(("data", "said"), REFUSED.values())
+@pytest.mark.parametrize(("data", "said"), REFUSED.values(), ids=REFUSED)
 def test_archive_refusal_is_one_line(data: bytes, said: str) -> None:
     (why,) = refusals(data)
     assert said in why and "x.zip" in why and "\n" not in why
 
 
-@each(
+@pytest.mark.parametrize(
     ("data", "said", "kind"),
     [
         (gzip.compress(bytes(2 * MIB)), "50 times", TooLarge),
@@ -124,6 +123,7 @@ def test_archive_refusal_is_one_line(data: bytes, said: str) -> None:
         (gzip.compress(b"some")[:-8] + bytes(8), "is damaged", InputError),
         (b"\x1f\x8bnonsense", "is damaged", InputError),
     ],
+    ids=["bomb", "bomb in a bomb", "cut", "wrong length", "nonsense"],
 )
 def test_gunzipped_refuses_bad_data_in_one_line(data: bytes, said: str, kind: type[InputError]) -> None:
     with pytest.raises(kind, match=said) as refused:
@@ -204,7 +204,7 @@ def test_archive_bomb_costs_little_memory(make: Callable[[], bytes], tmp_path: P
     assert after - before < 110
 
 
-@each(
+@pytest.mark.parametrize(
     ("data", "kind"),
     [
         (tar(), "tar"),

@@ -22,7 +22,6 @@ from service.metrics import families
 from service.metrics.exposition import Block, exposition, own_registry, render, verdict_samples
 from service.metrics.families import FAMILIES, Labels
 from service.state.board import Failure
-from tests.each import each
 from tests.service.stage import BEGAN, Stage
 
 Sample = tuple[dict[str, str], str]
@@ -298,7 +297,7 @@ def test_labels_are_escaped() -> None:
     )
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0"), (1.0, "1"), (24241645, "24241645"), (0.31, "0.31"), (2**53 + 0.0, "9007199254740992.0"), (-1, "-1")],
 )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -31,7 +32,6 @@ from service.render.parts import (
     without_basis,
     wrapped,
 )
-from tests.each import each
 from tests.paths import PROBES
 
 UNDO = catalogue()["undo-segments"].remedy_steps
@@ -251,7 +251,7 @@ def test_words_in_a_table_stay_in_their_cell(left: str, right: str) -> None:
         assert " ".join(said(cell.children or []).split()) == words_of(text)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "written"),
     [
         ("latch: row cache objects < 0.01 %", "latch: row cache objects < 0.01 %"),

@@ -28,7 +28,6 @@ from service.render.study import (
     table,
     timer_page,
 )
-from tests.each import each
 
 LONG = "a name that goes on and on " * 5
 
@@ -156,7 +155,7 @@ def test_table_without_machine_and_release_has_an_answer_too() -> None:
     assert told.answer == "Spin absorbs the collisions; misses are not the problem."
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "words"),
     [
         (None, "–"),
@@ -173,7 +172,7 @@ def test_share_keeps_the_digits_that_tell_something(value: float | None, words: 
     assert share(value) == words
 
 
-@each(
+@pytest.mark.parametrize(
     ("seconds", "words"),
     [
         (0.01, "10 ms"),
@@ -197,7 +196,7 @@ def test_figure_has_three_digits_and_its_unit() -> None:
     )
 
 
-@each(("value", "top"), [(0, 1), (1, 1), (101.4, 120), (2071, 2500), (0.07, 0.08), (9.1, 10)])
+@pytest.mark.parametrize(("value", "top"), [(0, 1), (1, 1), (101.4, 120), (2071, 2500), (0.07, 0.08), (9.1, 10)])
 def test_axis_ends_at_a_round_number_that_leaves_little_empty(value: float, top: float) -> None:
     assert round_up(value) == pytest.approx(top)
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from collectors.model import Changes, Delta, NotComparable
 from rules.engine import cannot_tell
 from rules.model import DiagnosisBasis
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.summary import HEADINGS, groups, lines, period
-from tests.each import each
 from tests.paths import REPORTS
 
 DAYS = [str(REPORTS / f"day-{day}.txt") for day in (3, 1, 2)]
@@ -17,7 +18,7 @@ NINE, TEN = datetime(2026, 3, 1, 9, 0), datetime(2026, 3, 1, 10, 0)  # noqa: DTZ
 NEXT = datetime(2026, 3, 2, 1, 30, tzinfo=UTC)
 
 
-@each(
+@pytest.mark.parametrize(
     ("basis", "words"),
     [
         (None, "none"),

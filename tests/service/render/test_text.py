@@ -16,7 +16,6 @@ from service.intake.inputs import DiagnosedInput, diagnose_all, diagnose_data
 from service.render.parts import OF_A_FINDING
 from service.render.summary import HEADINGS
 from service.render.text import as_markdown, as_text, cause_as_text
-from tests.each import each
 from tests.paths import REPORTS
 from tests.service.stage import Stage
 
@@ -156,7 +155,7 @@ def test_cause_is_told_with_the_text_of_each_release() -> None:
     assert "Confirm: select count(*) from v$datafile\n" in cause_as_text(catalogue()["file-checks"])
 
 
-@each(
+@pytest.mark.parametrize(
     ("cause", "releases"),
     [
         ("undo-segments", "releases: up to 12.1"),

@@ -21,7 +21,6 @@ from service.config.settings import DatabaseSettings
 from service.state import episodes
 from service.state.board import MonitoredDatabase
 from service.watch.worker import Worker
-from tests.each import each
 from tests.service.stage import BEGAN, Kept, Stage
 
 CAUSE, SEQUENCES = catalogue()["undo-segments"], catalogue()["sequence-nocache"]
@@ -107,7 +106,7 @@ def test_confirmation_from_the_root_of_a_cdb_counts_over_all_containers() -> Non
 NEVER = re.compile(r"\b(v\$sql|v\$sqlarea|dba_audit_session|unified_audit_trail|sys\.aud\$)(?![\w$])", re.IGNORECASE)
 
 
-@each("release", ["11.1.0.7.0", "11.2.0.4.0", "12.1.0.2.0", "19.0.0.0.0", "23.0.0.0.0"])
+@pytest.mark.parametrize("release", ["11.1.0.7.0", "11.2.0.4.0", "12.1.0.2.0", "19.0.0.0.0", "23.0.0.0.0"])
 def test_no_confirmation_scans_the_library_cache_or_an_audit_trail(release: str) -> None:
     session = Root()
     for cause in catalogue().values():

@@ -20,7 +20,6 @@ from service.store.figures import (
     unpack_bodies,
     unpack_buckets,
 )
-from tests.each import each
 
 OLDER = (
     "AXicY2ZgYGBmyWRgEGRgYASyeYCYQf7//w8cjPv//29gZUACjEzMLKxs7BycXNwMtAaMCEC5YRfsORjt/7igWsBEvH4HBKDcMSSBLxsuPHjx5ccf"
@@ -99,7 +98,7 @@ def test_older_layout_is_read_beside_the_newer() -> None:
     assert sorted(zip(both.body.tolist(), both.items.tolist(), strict=True)) == [(0, 7), (1, 7), (2, 7)]
 
 
-@each("damage", ["cut", "version", "empty", "flipped", "head", "older"])
+@pytest.mark.parametrize("damage", ["cut", "version", "empty", "flipped", "head", "older"])
 def test_damage_is_told(damage: str) -> None:
     body = pack_buckets(*figures(40))
     flipped = body[:-9] + bytes([body[-9] ^ 0xFF]) + body[-8:]
@@ -170,7 +169,7 @@ def test_counters_of_a_poll_take_few_bytes() -> None:
     assert len(pack(np.arange(1, 124), values)) / 123 < 4
 
 
-@each("damage", ["cut", "version", "empty", "flipped"])
+@pytest.mark.parametrize("damage", ["cut", "version", "empty", "flipped"])
 def test_damage_is_told_codec(damage: str) -> None:
     body = pack(np.arange(1, 50), np.arange(49) * 3.7)
     middle = len(body) // 2

@@ -50,7 +50,6 @@ from service.watch.worker import (
     nearest,
     turn_of,
 )
-from tests.each import each
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer as Scripted
 from tests.oracle_standin.databases import Service
@@ -609,7 +608,9 @@ def test_turns_of_a_fleet_spread_over_the_interval() -> None:
     assert turn_of("erp", 1000.0, 15.0) == turn_of("erp", turn_of("erp", 1000.0, 15.0) - 14.0, 15.0)
 
 
-@each(("poll", "expected"), [(0.05, 15.0), (0.15, 15.0), (0.3, 30.0), (3.0, 300.0), (60.0, 600.0), (0.0, 15.0)])
+@pytest.mark.parametrize(
+    ("poll", "expected"), [(0.05, 15.0), (0.15, 15.0), (0.3, 30.0), (3.0, 300.0), (60.0, 600.0), (0.0, 15.0)]
+)
 def test_interval_grows_when_polls_exceed_their_share(poll: float, expected: float) -> None:
     assert interval_after([poll, poll], 15.0, 0.01) == pytest.approx(expected)
 

@@ -38,13 +38,12 @@ from service.web.charts.svg import (
     together,
     top,
 )
-from tests.each import each
 from tests.service.web.charts.drawings import AXIS, stretch, x, y
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
-@each(
+@pytest.mark.parametrize(
     ("highest", "top", "words"),
     [
         (0, 1, "1"),
@@ -205,7 +204,7 @@ def axis(length: timedelta) -> Axis:
     return Axis(Window(BEGAN, BEGAN + length))
 
 
-@each(
+@pytest.mark.parametrize(
     ("length", "first", "count"),
     [
         (timedelta(seconds=50), "12:00:00", 5),
