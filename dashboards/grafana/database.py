@@ -91,7 +91,7 @@ def _figures() -> list[Json]:
         ),
         stat(
             "Time lost",
-            "Share of DB time that the waits of the surfaces in trouble cost in the last poll's interval, as on the page.",
+            "Share of DB time that the kinds of wait with a problem cost in the last poll's interval, as on the page.",
             "percentunit",
             f"max({IMPACT}{{{S}}})",
             BY_SHARE,
@@ -99,7 +99,7 @@ def _figures() -> list[Json]:
         ),
         stat(
             "Waiting",
-            "Sessions that waited on the surfaces in trouble, on average over the last poll's interval. Open waits count too.",
+            "Sessions in the kinds of wait with a problem, on average over the last poll's interval. Open waits count too.",
             "short",
             f"max({SESSIONS}{{{S}}})",
             BY_SESSIONS,
@@ -171,10 +171,10 @@ def _over_time() -> list[Json]:
     return [
         timeseries(
             STORM,
-            "What the waits cost, poll by poll, and by surface while several are in trouble. "
+            "What the waits cost, poll by poll, and by kind of wait while several have a problem. "
             "0.5 % is a notice, 2 % a warning, 10 % critical.",
             "percentunit",
-            query(f"max by (db) ({IMPACT}{{{S}}})", "surfaces in trouble"),
+            query(f"max by (db) ({IMPACT}{{{S}}})", "all kinds of wait with a problem"),
             query(f"{surfaces} and on () (count({surfaces} > 0) > 1)", "{{surface}}"),
             steps=BY_SHARE,
             short_legend=True,

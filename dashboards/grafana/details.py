@@ -219,7 +219,7 @@ def _who() -> Json:
         "For which cache do sessions wait?",
         timeseries(
             "Sampled waiters by cache",
-            "Waiting sessions, averaged over the looks of an interval. There is no data while the waits cost nothing.",
+            "Waiting sessions, averaged over the samples of an interval. There is no data while the waits cost nothing.",
             "short",
             query(f"sum by (event, cache) ({sampled})", named),
             none=CALM,

@@ -76,7 +76,7 @@ def _figures() -> list[Json]:
             ALARM,
         ),
         stat(
-            "In trouble",
+            "Problems",
             "Databases in which a cause of severity warning or critical is active.",
             "none",
             troubled,
@@ -91,7 +91,7 @@ def _figures() -> list[Json]:
         ),
         stat(
             "Waiting",
-            "Sessions that wait on the surfaces in trouble in the whole fleet, on average over the last poll's interval.",
+            "Sessions in the kinds of wait with a problem, in the whole fleet, on average over the last poll's interval.",
             "short",
             f"sum({SESSIONS}{{{S}}})",
             BY_SESSIONS,
@@ -170,7 +170,7 @@ def _over_time() -> list[Json]:
         states("Severity over time", "Severity of each database.", SEVERITIES, query(severity, "{{db}}")),
         timeseries(
             "Sessions waiting over time",
-            "Sessions that wait on the surfaces in trouble, on average: the largest databases, and all others as one line.",
+            "Sessions in the kinds of wait with a problem, on average: the largest databases, and all others as one line.",
             "short",
             *largest(SESSIONS, "db", "{{db}}"),
         ),
@@ -200,7 +200,7 @@ def _for_managers() -> Json:
         ),
         bars(
             "Episodes by cause",
-            "How many troubles of each cause there were in the time range.",
+            "How many problems of each cause there were in the time range.",
             "short",
             f"sort_desc(sum by (cause) ({begun} + 1))",
             "{{cause}}",
@@ -209,7 +209,7 @@ def _for_managers() -> Json:
         ),
         table(
             "Mean time to a verified remedy",
-            "Time from the begin of a trouble until a change ended it, as verified against the figures before.",
+            "Time from the begin of a problem until a change ended it, as verified against the figures before.",
             ("Remedies", "none", f"round({remedies})"),
             ("Mean time", "s", f"{seconds} / ({remedies} > 0)"),
             w=8,

@@ -28,13 +28,13 @@ class FailureOut(BaseModel):
 
 
 class LastMarkOut(BaseModel):
-    """The last change mark of a database, and its effect on the trouble."""
+    """The last change mark of a database, and its effect on the problem."""
 
     id: str
     at: datetime
     text: str
     outcome: Outcome
-    verdict: str | None = Field(description="the same as a sentence; null if no trouble was open at the mark")
+    verdict: str | None = Field(description="the same as a sentence; null if no problem was open at the mark")
 
 
 class DatabaseOut(BaseModel):
@@ -52,7 +52,7 @@ class DatabaseOut(BaseModel):
     started_at: datetime | None = Field(description="instance start, UTC")
     state: State = Field(description="its state, as people read it")
     since: datetime | None = Field(
-        description="since when: begin of the trouble, of the longest open wait if that is earlier, or of "
+        description="since when: begin of the problem, of the longest open wait if that is earlier, or of "
         "the failure; null if it is well"
     )
     severity: Severity | None
@@ -64,9 +64,9 @@ class DatabaseOut(BaseModel):
     do_now: str | None = Field(description="the one thing to do, in one line")
     do_not: str | None = Field(None, description="what not to do about it; null without a finding")
     surface: Surface | None
-    cache: str | None = Field(description="the cache in trouble; null if there is none or it is unknown")
+    cache: str | None = Field(description="the cache with the problem; null if there is none or it is unknown")
     confidence: Confidence | None
-    easing: Easing | None = Field(description="a trouble that the last poll no longer showed; null if there is none")
+    easing: Easing | None = Field(description="a problem that the last poll no longer showed; null if there is none")
     last_mark: LastMarkOut | None = Field(description="the last change mark; null if none was set")
     last_hour: tuple[float | None, ...] = Field(
         description="share of DB time lost by the minute, the last value of the current minute; null if unknown"
@@ -89,9 +89,9 @@ class OverviewOut(BaseModel):
 
     at: datetime
     states: dict[State, int] = Field(description="how many databases are in each state; every state is there")
-    worst: WorstOut | None = Field(description="the worst of those in trouble; null if all is well")
-    new: tuple[str, ...] = Field(description="databases whose trouble began within the last hour")
-    easing: tuple[str, ...] = Field(description="databases whose trouble eases")
+    worst: WorstOut | None = Field(description="the worst of those with a problem; null if all is well")
+    new: tuple[str, ...] = Field(description="databases whose problem began within the last hour")
+    easing: tuple[str, ...] = Field(description="databases that are recovering")
     databases: tuple[DatabaseOut, ...] = Field(description="in the order of the configuration")
 
 
@@ -230,7 +230,7 @@ class ResumeOut(BaseModel):
 
 
 class EpisodeOut(BaseModel):
-    """One trouble from its start over its peak to its end. `end` is null while it is open."""
+    """One problem from its start over its peak to its end. `end` is null while it is open."""
 
     database: str
     cause: str
@@ -276,22 +276,22 @@ class ConfirmationOut(BaseModel):
 
 
 class HoldersIn(BaseModel):
-    """How long and how often to look for holders at most. All looks are within one statement."""
+    """How long and how often to sample holders at most. All samples are within one statement."""
 
     seconds: float = Field(2.0, gt=0, le=MOST_SECONDS)
     looks: int = Field(MOST_LOOKS, gt=0, le=MOST_LOOKS)
 
 
 class HolderOut(BaseModel):
-    """One session that held the latch, and in what share of the looks."""
+    """One session that held the latch, and in what share of the samples."""
 
     sid: int
     child: int | None
     cache: str
     looks: int
     share_of_looks: float
-    holds: int = Field(description="different holds in these looks")
-    average_hold_microseconds: float | None = Field(description="null if the looks do not show it")
+    holds: int = Field(description="different holds in these samples")
+    average_hold_microseconds: float | None = Field(description="null if the samples do not show it")
     sql_id: str | None
     module: str | None
     program: str | None
@@ -305,7 +305,7 @@ class HoldersOut(BaseModel):
     latch: str
     seconds: float
     looks: int
-    note: str | None = Field(description="a warning, if every look shows the same")
+    note: str | None = Field(description="a warning, if every sample shows the same")
     holders: tuple[HolderOut, ...]
 
 

@@ -242,8 +242,8 @@ def test_panel_without_its_mapping_is_seen_to_turn_green(
     """What was shown before: the test notices it."""
     board = deepcopy(DASHBOARDS["latchscope-fleet"])
     named = {panel["title"]: panel for panel in panels(board)}
-    board["panels"] = [named["In trouble"], named["Worst loss"], named["Severity over time"]]
-    named["In trouble"]["targets"][0]["expr"] = "count(latchscope_finding) or vector(0)"
+    board["panels"] = [named["Problems"], named["Worst loss"], named["Severity over time"]]
+    named["Problems"]["targets"][0]["expr"] = "count(latchscope_finding) or vector(0)"
     named["Worst loss"]["fieldConfig"]["defaults"].update(mappings=[], noValue="–")
     seen = look({"latchscope-fleet": board}, stages["service stopped"], [SOON], grafana, tmp_path)[SOON]
-    assert with_color(seen, "green") == {("fleet", "In trouble"), ("fleet", "Worst loss")}
+    assert with_color(seen, "green") == {("fleet", "Problems"), ("fleet", "Worst loss")}
