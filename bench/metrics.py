@@ -100,7 +100,7 @@ def fleet(databases: int, most: int | None, published: Sequence[Published]) -> t
         source = published[number % len(published)]
         settings = DatabaseSettings(name=f"db{number:04}", dsn="demo:any", cluster=f"cluster{number // 4:03}")
         began = time.perf_counter()
-        blocks = render(settings, source.snapshot, source.labels, source.diagnosis)
+        blocks = render(settings, source.snapshot, source.map, source.verdict)
         spent += time.perf_counter() - began
         if most is not None:
             blocks = cut(blocks, most - OF_LIVENESS)

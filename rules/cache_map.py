@@ -6,7 +6,7 @@ subordinate get) checks a map that was read, and replaces one that could not be 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from collectors.model import Delta, Row, number, text
@@ -85,11 +85,32 @@ class CacheMap:
 
     children: Mapping[int, GuardedCaches] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
+    idle: Mapping[int, GuardedCaches] = field(default_factory=dict)
+    """Children that this interval does not name, as an earlier one of the same instance start named them."""
 
     def name(self, child: int) -> str:
         """The label of a child's cache: its parent caches' names, or `unknown`."""
         guarded = self.children.get(child)
         return (guarded.name if guarded else None) or "unknown"
+
+    def after(self, earlier: "CacheMap") -> "CacheMap":
+        """This map with the names that idle children had. An idle child infers nothing, so its series would lose its name."""
+        if earlier.children.keys() <= self.children.keys() and earlier.idle.keys() <= self.children.keys():
+            return self
+        taken = {guarded.name for guarded in self.children.values()}
+        known = {**earlier.idle, **earlier.children}
+        idle = {c: guarded for c, guarded in known.items() if c not in self.children and guarded.name not in taken}
+        return replace(self, idle=idle)
+
+    def series_name(self, child: int) -> str:
+        """The cache's name in series: it stays while the instance runs. `unknown` if it never had one."""
+        guarded = self.children.get(child) or self.idle.get(child)
+        return (guarded.name if guarded else None) or "unknown"
+
+    @property
+    def series_names(self) -> dict[int, str]:
+        """Child → its name in series."""
+        return {child: self.series_name(child) for child in (*self.idle, *self.children)}
 
     def hot_spot(self, child: int | None) -> "HotSpot":
         """The hottest child as this map knows it. None if the hottest child is unknown."""

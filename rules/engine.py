@@ -1,12 +1,10 @@
-"""diagnose(): every cause of the catalogue judged on one Delta, into found, ruled out and cannot tell.
+"""`examine` judges every cause of the catalogue on one Delta: into found, ruled out and cannot tell.
 
-A poll needs only the verdict. Its reasons, and what a remedy is worth, follow from the same Delta on request.
+A poll needs only the verdict. What explains it, and what a remedy is worth, follows from the same Delta on request.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
-from typing import Any
 
 from collectors.model import Delta, Missing, NotComparable
 from rules.baseline import UsualRange
@@ -38,77 +36,123 @@ def diagnose(
     usual: Mapping[str, UsualRange] | None = None,
     caches: CacheMap | None = None,
 ) -> Diagnosis:
-    """The Diagnosis of a Delta. The order of view rows does not matter.
+    """The complete Diagnosis of a Delta; see `examine`."""
+    return examine(delta, causes, usual, caches).diagnosis
 
-    `caches` is the map of this Delta, if the caller has it already.
+
+def examine(
+    change: Delta | NotComparable,
+    causes: Mapping[str, Cause] | None = None,
+    usual: Mapping[str, UsualRange] | None = None,
+    caches: CacheMap | None = None,
+) -> "Examination":
+    """The verdict on a Delta, or why there is none; its reasons on request. The order of view rows does not matter.
+
     `usual` has this database's usual figures by the names of `rules.baseline.figures`. It adds to the headline how
-    many times the usual the cost is, and changes no verdict.
+    many times the usual the cost is, and changes no verdict. `caches` is the map of this Delta, if the caller has it.
     """
-    return Examination(delta, causes, usual or {}, caches).whole()
+    if isinstance(change, NotComparable):
+        return Examination(cannot_tell(change, causes))
+    judgement = Judgement(change, causes, usual or {}, caches)
+    return Examination(judgement.verdict(), judgement)
 
 
-@dataclass(frozen=True)
 class Examination:
-    """A Delta on its way to a Diagnosis: prepared and judged once, for any number of questions. Members as in `diagnose`."""
+    """One judged interval. Its verdict is there; everything else is made once, when somebody asks."""
 
-    delta: Delta
-    causes: Mapping[str, Cause] | None = None
-    usual: Mapping[str, UsualRange] = field(default_factory=dict)
-    caches: CacheMap | None = None
+    def __init__(self, verdict: Diagnosis, judgement: "Judgement | None" = None) -> None:
+        """Without a judgement the verdict is the complete diagnosis."""
+        self.verdict = verdict
+        """Findings, costs and headline, without reasons. In a quiet interval no cause is weighed, so none is open."""
+        self._judgement = judgement
 
-    def short(self, *, undetermined: bool = False) -> Diagnosis:
-        """The verdict without its reasons: enough for episodes, alerts and metrics.
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The complete diagnosis."""
+        return self.verdict if self._judgement is None else self._judgement.complete()
 
-        If nothing waits and nothing hangs, no cause needs weighing. Then the short form also leaves out what stayed
-        open, unless the caller asks for it (`undetermined`).
-        """
-        quiet = None if undetermined else self._quiet
-        return self._verdict(self._verdicts) if quiet is None else self._verdict(quiet, costs=False)
+    def open_causes(self) -> Set[str]:
+        """The causes that were not ruled out."""
+        undetermined = self.verdict.undetermined if self._judgement is None else self._judgement.undetermined()
+        return {verdict.cause for verdict in undetermined}
 
-    def whole(self) -> Diagnosis:
-        """The verdict with its reasons, and with the worth of the remedy."""
-        verdict = self._verdict(self._verdicts)
-        return verdict.model_copy(update=self._reasons(verdict))
+    def release(self) -> None:
+        """Give up what was prepared, many times as large as the verdict. A later question prepares it again."""
+        if self._judgement is not None:
+            self._judgement = self._judgement.unprepared()
+
+
+class Judgement:
+    """A Delta on its way to a Diagnosis: prepared and judged once, for any number of questions. Members as in `examine`."""
+
+    def __init__(
+        self,
+        delta: Delta,
+        causes: Mapping[str, Cause] | None,
+        usual: Mapping[str, UsualRange],
+        caches: CacheMap | None,
+    ) -> None:
+        self._given = delta, causes, usual, caches
+        self._delta, self._usual, self._caches = delta, usual, caches
+        self._whole_catalogue = causes is None
+        self._known = catalogue() if causes is None else causes
+        self._judged = {name: cause for name, cause in self._known.items() if not cause.handbook}
+
+    def unprepared(self) -> "Judgement":
+        return Judgement(*self._given)
+
+    def verdict(self) -> Diagnosis:
+        """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
+        quiet = quiet_findings(self._context) if self._whole_catalogue else None
+        return self._diagnosis(self._verdicts) if quiet is None else self._diagnosis(quiet, quiet=True)
+
+    def undetermined(self) -> tuple[Undetermined, ...]:
+        """The causes that stayed open."""
+        return tuple(verdict.undetermined for verdict in self._verdicts if isinstance(verdict, OpenCause))
+
+    def complete(self) -> Diagnosis:
+        """The diagnosis with its reasons, and with the worth of the remedy."""
+        verdict, context = self._diagnosis(self._verdicts), self._context
+        findings = verdict.findings
+        reasons = {
+            "steps": steps(context, findings),
+            "chain": chain(context, findings, verdict.severity, self._usual),
+            "funnel": funnel(context, findings),
+            "who_totals": waiter_totals(context),
+            "ruled_out": tuple(verdict for verdict in self._verdicts if isinstance(verdict, RuledOut)),
+            "prediction": prediction_of(context, self._judged, findings),
+            "candidates": _candidates(context, self._known, findings),
+            "notes": notes(context),
+        }
+        return verdict.model_copy(update=reasons)
 
     @cached_property
     def _context(self) -> SignalContext:
-        return SignalContext(self.delta.without(gaps_of(self.delta)), self.caches)
-
-    @cached_property
-    def _known(self) -> Mapping[str, Cause]:
-        return catalogue() if self.causes is None else self.causes
-
-    @cached_property
-    def _judged(self) -> Mapping[str, Cause]:
-        return {name: cause for name, cause in self._known.items() if not cause.handbook}
-
-    @cached_property
-    def _quiet(self) -> Sequence[CauseVerdict] | None:
-        return quiet_findings(self._context) if self.causes is None else None
+        return SignalContext(self._delta.without(gaps_of(self._delta)), self._caches)
 
     @cached_property
     def _verdicts(self) -> Sequence[CauseVerdict]:
         context, causes = self._context, self._judged
         return weighed(context, causes, [judge(cause, context) for cause in causes.values()])
 
-    def _verdict(self, verdicts: Sequence[CauseVerdict], *, costs: bool = True) -> Diagnosis:
-        """`costs`: whether any surface may be in trouble."""
-        context, basis = self._context, self.delta.basis
+    def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
+        """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""
+        context, basis = self._context, self._delta.basis
         findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
         open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
         severity = severity_by_cost(context, self._judged, findings)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
         return Diagnosis(
-            database=self.delta.database,
-            release=self.delta.release,
+            database=self._delta.database,
+            release=self._delta.release,
             mechanism=context.mechanism,
             basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
             state=state_of(context, severity),
             severity=severity,
-            headline=headline(context, findings, self.usual, undecided),
+            headline=headline(context, findings, self._usual, undecided),
             impact=whole_impact(context, findings),
             surfaces=surface_impacts(context),
-            troubles=troubles(context, findings) if costs else (),
+            troubles=() if quiet else troubles(context, findings),
             steps=(),
             findings=findings,
             ruled_out=(),
@@ -117,19 +161,6 @@ class Examination:
             waiting=waiting_groups(context),
             blockers=blockers_of(context),
         )
-
-    def _reasons(self, verdict: Diagnosis) -> Mapping[str, Any]:
-        context, findings = self._context, verdict.findings
-        return {
-            "steps": steps(context, findings),
-            "chain": chain(context, findings, verdict.severity, self.usual),
-            "funnel": funnel(context, findings),
-            "who_totals": waiter_totals(context),
-            "ruled_out": tuple(each for each in self._verdicts if isinstance(each, RuledOut)),
-            "prediction": prediction_of(context, self._judged, findings),
-            "candidates": _candidates(context, self._known, findings),
-            "notes": notes(context),
-        }
 
 
 def _candidates(

@@ -10,7 +10,7 @@ from collectors.model import Snapshot
 from service.state.board import MonitoredDatabase, PeerReport, Published
 from service.state.episodes import VALID_SECONDS, Confirmed, Episode, Episodes, still_counting
 from service.state.replicas import DatabaseStatus, OwnerRequest, status_of
-from service.watch.pipeline import difference, published_from
+from service.watch.pipeline import difference, examined_poll
 from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
@@ -98,7 +98,7 @@ def publication(snapshots: Sequence[Snapshot], confirmed: Mapping[str, Confirmed
     """
     newest, earlier = snapshots[0], snapshots[1] if len(snapshots) > 1 else None
     change = difference(earlier, newest, still_counting(confirmed, newest.startup_time))
-    return published_from(newest, change, clock=newest.taken_at.timestamp() + ahead if newest.taken_at else None)
+    return examined_poll(newest, change, clock=newest.taken_at.timestamp() + ahead if newest.taken_at else None)
 
 
 # The exchange between replicas: the state of our databases, and requests about them.

@@ -251,7 +251,7 @@ def render(
 def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
     def child(row: Row) -> Labels:
         number_of = int(number(row.get("child#")) or 0)
-        return {"latch": ROW_CACHE_LATCH, "child": str(number_of), "cache": caches.name(number_of)}
+        return {"latch": ROW_CACHE_LATCH, "child": str(number_of), "cache": caches.series_name(number_of)}
 
     block.add_rows(_CHILD_COLUMNS, snapshot.rows("v$latch_children"), child)
     # Latches without interesting children, as totals. `row cache objects` is exported by child, so that sums do not double.

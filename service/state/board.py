@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from threading import Lock
 
 from collectors.model import ConfirmationResult, Delta, NotComparable, Snapshot
 from rules.base import Confidence, Easing, LastingTrouble, Severity, State
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
-from rules.engine import diagnose
+from rules.engine import Examination
 from rules.explain.headline import NO_CAUSE, NONE_JUDGED
 from rules.formatting import within
 from rules.hang_model import WaitingGroup
@@ -242,10 +241,7 @@ class Published:
     snapshot: Snapshot
     delta: Delta | None
     map: CacheMap
-    labels: CacheMap
-    """The map that names metric series. A known name stays while the instance runs."""
-    diagnosis: Diagnosis
-    """The short form, while the verdict is unchanged. `whole` has its reasons."""
+    examined: Examination
     published_at: float
     """time.monotonic() of the publication."""
     clock: float
@@ -254,24 +250,18 @@ class Published:
     """Metric family → its sample lines, rendered once. Empty if another replica polls."""
     episode_changes: tuple[EpisodeChange, ...] = ()
     """Changes of episodes by this poll. Empty if another replica polls."""
-    usual: Mapping[str, UsualRange] = field(default_factory=dict)
-    """The usual figures at the time of the poll."""
-    weighed_at: datetime | None = None
-    """Time of the last whole diagnosis, by the database's clock. This poll's time if its diagnosis is whole."""
     poll_seconds: float = 0.0
     """Duration of the whole poll, our own work included."""
 
     @property
-    def short(self) -> bool:
-        """Whether the diagnosis is the short form."""
-        return self.weighed_at != self.snapshot.taken_at
+    def verdict(self) -> Diagnosis:
+        """What is wrong and what it costs, without reasons: for every poll."""
+        return self.examined.verdict
 
-    @cached_property
-    def whole(self) -> Diagnosis:
-        """The diagnosis with all its reasons. It follows from the delta, so it is made on request."""
-        if self.delta is None or not self.short:
-            return self.diagnosis
-        return diagnose(self.delta, usual=self.usual, caches=self.map)
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The complete diagnosis: its reasons are made when somebody asks."""
+        return self.examined.diagnosis
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +275,8 @@ class PollRecord:
     confirmed: tuple[Confirmed, ...] = ()
     episode_changes: tuple[EpisodeChange, ...] = ()
     """Changes of episodes by this poll, for notifications."""
-    short: bool = False
-    """Whether the diagnosis is the short form, which is not stored."""
+    examined: Examination | None = None
+    """Makes the complete diagnosis when it is stored. None if the verdict is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,11 +349,6 @@ class MonitoredDatabase:
         """Child latch → caches as the last poll has it; of no children before the first."""
         return self.published.map if self.published else CacheMap()
 
-    @property
-    def labels(self) -> CacheMap:
-        """The same by the names that series go by."""
-        return self.published.labels if self.published else CacheMap()
-
     def confirmations(self) -> dict[str, ConfirmationResult]:
         """Results that are still valid: recent, and from this life of the instance."""
         return still_counting(self.confirmed, self.published.snapshot.startup_time if self.published else None)
@@ -399,13 +384,13 @@ class MonitoredDatabase:
             return report.summary if report else None
         lasting, known = self.episodes.open, self._summed
         if known is None or known[0] is not self.published or known[1] != lasting:
-            known = self.published, lasting, summary_of(self.published.snapshot, self.published.diagnosis, lasting)
+            known = self.published, lasting, summary_of(self.published.snapshot, self.published.verdict, lasting)
             self._summed = known
         return known[2]
 
     def take(self, published: Published) -> None:
         """Store the result of a poll. It ends a failure before it."""
-        delta, impact = published.delta, published.diagnosis.impact
+        delta, impact = published.delta, published.verdict.impact
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
         self.published, self.failure = published, None
         self.last_hour.add(published.clock, seconds, share)

@@ -6,7 +6,7 @@ they fall, and nothing else explains them, the trouble is not over.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -183,11 +183,6 @@ class Episodes:
     _ended: list[Episode] = field(default_factory=list)
 
     @property
-    def following(self) -> bool:
-        """Whether a trouble is open or may be about to start, so that the open causes matter."""
-        return bool(self._tracks)
-
-    @property
     def open(self) -> tuple[Episode, ...]:
         """Open episodes, the earliest first."""
         return tuple(sorted((t.episode for t in self._tracks.values() if t.episode), key=lambda episode: episode.begin))
@@ -206,14 +201,21 @@ class Episodes:
         ended = sorted((episode for episode in known if episode.end is not None), key=lambda episode: episode.begin)
         self._ended = [*ended, *self._ended][-KEEP:]
 
-    def update(self, diagnosis: Diagnosis) -> list[EpisodeChange]:
-        """Take in one diagnosis. A diagnosis without an interval changes nothing."""
+    def update(self, diagnosis: Diagnosis, open_causes: Callable[[], Set[str]] | None = None) -> list[EpisodeChange]:
+        """Take in one diagnosis. A diagnosis without an interval changes nothing.
+
+        `open_causes`: the causes that were not ruled out, asked for only while a trouble is open or may be about to
+        start. Default: those of the diagnosis.
+        """
         if diagnosis.basis is None or diagnosis.basis.end is None:
             return []
         at = diagnosis.basis.end
         found = {finding.cause: finding for finding in diagnosis.findings if finding.severity is not Severity.INFO}
-        undetermined = {verdict.cause for verdict in diagnosis.undetermined}
-        return [*self._seen(found, diagnosis, at), *self._missed(found.keys() | undetermined, diagnosis, at)]
+        changes = list(self._seen(found, diagnosis, at))
+        if self._tracks.keys() <= found.keys():
+            return changes
+        undetermined = {verdict.cause for verdict in diagnosis.undetermined} if open_causes is None else open_causes()
+        return [*changes, *self._missed(found.keys() | undetermined, diagnosis, at)]
 
     def _seen(self, found: dict[str, Finding], diagnosis: Diagnosis, at: datetime) -> Iterator[EpisodeChange]:
         for cause, finding in found.items():

@@ -4,7 +4,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
@@ -193,13 +193,38 @@ class IngestRecord:
         return [item for item, _ in self.figures]
 
 
-def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> IngestRecord | None:
-    """The record of a poll. None for a poll without a time, because time is the key."""
+class CompleteDiagnoses:
+    """Which polls are stored with their complete diagnosis: those with a new verdict, and one every five minutes."""
+
+    EVERY = timedelta(minutes=5)
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[datetime, list[Any]]] = {}
+        """Database → time and verdict of its last complete diagnosis, by the database's clock."""
+
+    def due(self, snapshot: Snapshot, verdict: Diagnosis) -> bool:
+        """Whether this poll is one of them. True is remembered. A poll without an interval always is."""
+        at, new = snapshot.taken_at, verdict_of(verdict)
+        last = self._last.get(snapshot.database)
+        if at is None or verdict.basis is None:
+            self._last.pop(snapshot.database, None)
+            return True
+        if last is not None and timedelta(0) < at - last[0] < self.EVERY and new == last[1]:
+            return False
+        self._last[snapshot.database] = at, new
+        return True
+
+
+def record_of(
+    snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None, *, complete: bool = True
+) -> IngestRecord | None:
+    """The record of a poll, with its `complete` diagnosis or none. None for a poll without a time, because time is the key."""
     if snapshot.taken_at is None:
         return None
     delta = poll_record.change if poll_record and isinstance(poll_record.change, Delta) else None
     gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
-    impact = diagnosis.impact
+    impact = verdict.impact
+    stored = poll_record.examined.diagnosis if complete and poll_record and poll_record.examined else verdict
     figures = list(changes_of(delta, impact)) if delta else []
     if poll_record:
         figures.extend(levels_of(snapshot, poll_record.previous))
@@ -207,10 +232,10 @@ def record_of(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord 
         database=snapshot.database,
         at=snapshot.taken_at,
         body=plain(snapshot),
-        diagnosis="" if poll_record and poll_record.short else diagnosis.model_dump_json(),
-        severity=diagnosis.severity.value,
-        headline=diagnosis.headline,
-        verdict=verdict_of(diagnosis),
+        diagnosis=stored.model_dump_json() if complete else "",
+        severity=verdict.severity.value,
+        headline=verdict.headline,
+        verdict=verdict_of(verdict),
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,

@@ -79,9 +79,9 @@ class Repository:
         self.reports = Reports(self.engine)
         self._last: dict[str, tuple[datetime, Any]] = {}
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Keep one poll at once. A store in trouble is logged; the service uses `Writer`, which loses nothing."""
-        record = record_of(snapshot, diagnosis, poll_record)
+    def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
+        """Keep one poll at once, with its complete diagnosis. A store in trouble is logged. `Writer` loses nothing."""
+        record = record_of(snapshot, verdict, poll_record)
         if record is None:
             return
         try:

@@ -18,7 +18,7 @@ from rules.model import Diagnosis
 from service.background import SupervisedThread
 from service.state.board import PollRecord
 from service.store.engine import STORE_ERRORS, Probe, brief, out_of_order
-from service.store.record import IngestRecord, record_of, snapshot_of
+from service.store.record import CompleteDiagnoses, IngestRecord, record_of, snapshot_of
 from service.store.repository import Repository
 from service.store.spool import PATIENCE, DiskQueue, QueuedRecord, Spooler
 
@@ -47,6 +47,7 @@ class Writer:
         self._in_flight: list[QueuedRecord] = []
         self._awake = Condition()
         self._stopping = False
+        self._complete = CompleteDiagnoses()
         self._trouble: str | None = None
         self._pause = FIRST_PAUSE
         self._gathered_until = 0.0
@@ -91,10 +92,11 @@ class Writer:
                 self.spool.lose(len(self._queue), "latchscope stops, and neither the store nor the disk takes them")
                 self._queue = []
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
+    def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Take a poll. Never raises, never waits for the store, and waits for a disk only if that is usually quick."""
         try:
-            record = record_of(snapshot, diagnosis, poll_record)
+            complete = self._complete.due(snapshot, verdict)
+            record = record_of(snapshot, verdict, poll_record, complete=complete)
             if record is not None:
                 self._take(record)
         except Exception:  # an error of ours must cost only this poll's history

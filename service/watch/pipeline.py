@@ -1,9 +1,9 @@
-"""THE MAIN PATH on one page: poll, difference, diagnose, publish, keep."""
+"""THE MAIN PATH on one page: poll, difference, examine, publish, keep."""
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from collectors.delta import between, since_startup
@@ -13,15 +13,12 @@ from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
 from collectors.poll import Connection, Grouping, poll, same_life
 from rules.baseline import UsualRange
-from rules.cache_map import CacheMap, cache_map
-from rules.engine import Examination, cannot_tell
-from rules.model import Diagnosis, verdict_of
+from rules.cache_map import cache_map
+from rules.engine import examine
+from rules.model import Diagnosis
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, PollRecord, Published
 from service.state.replicas import LeasesLost
-
-WEIGH_EVERY = timedelta(minutes=5)
-"""A poll is diagnosed in short while the verdict stays the same, and in full this often, for the store."""
 
 Usual = Callable[[datetime], Mapping[str, UsualRange]]
 
@@ -29,7 +26,7 @@ Usual = Callable[[datetime], Mapping[str, UsualRange]]
 class PollKeeper(Protocol):
     """Where polls are kept: the store, or nothing."""
 
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
+    def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Keep one poll. Must not raise and must not block."""
         ...
 
@@ -56,12 +53,12 @@ def run_poll(
     snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
-    following = watched.episodes.following
-    judged = published_from(snapshot, change, watched.usual, last=watched.published, following=following)
+    judged = examined_poll(snapshot, change, watched.usual)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
     published = publish(watched, judged, seconds, rendered=rendered)
-    keeper.keep(snapshot, published.diagnosis, poll_record(watched, published, change, previous))
+    keeper.keep(snapshot, published.verdict, poll_record(watched, published, change, previous))
+    published.examined.release()
     watched.take(published)
     return published
 
@@ -95,84 +92,41 @@ def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta
     return replace(change, notes=(*change.notes, gap))
 
 
-def published_from(
-    snapshot: Snapshot,
-    change: Delta | NotComparable,
-    usual: Usual = lambda _: {},
-    clock: float | None = None,
-    last: Published | None = None,
-    *,
-    following: bool = False,
+def examined_poll(
+    snapshot: Snapshot, change: Delta | NotComparable, usual: Usual = lambda _: {}, clock: float | None = None
 ) -> Published:
     """A judged poll, with its cache map made once. Episodes and metrics belong to the polling process.
 
-    `clock`: time.time() of a poll made elsewhere, else now. `last`: the poll before, if the short form is enough while nothing
-    changes. `following`: whether episodes are followed, which need the open causes.
+    `clock`: time.time() of a poll made elsewhere, else now.
     """
     delta = change if isinstance(change, Delta) else None
     caches = cache_map(delta or since_startup(snapshot))
     known = usual(delta.basis.end) if delta and delta.basis.end else {}
-    if isinstance(change, NotComparable):
-        diagnosis, weighed_at = cannot_tell(change), snapshot.taken_at
-    else:
-        examined = Examination(change, usual=known, caches=caches)
-        diagnosis, weighed_at = diagnosed(examined, snapshot, last, following)
-    at = time.time() if clock is None else clock
     return Published(
         snapshot=snapshot,
         delta=delta,
         map=caches,
-        labels=caches,
-        diagnosis=diagnosis,
+        examined=examine(change, usual=known, caches=caches),
         published_at=time.monotonic() - (0.0 if clock is None else max(0.0, time.time() - clock)),
-        clock=at,
-        usual=known,
-        weighed_at=weighed_at,
+        clock=time.time() if clock is None else clock,
     )
-
-
-def diagnosed(
-    examined: Examination, snapshot: Snapshot, last: Published | None, following: bool
-) -> tuple[Diagnosis, datetime | None]:
-    """The diagnosis, in short if it is unchanged and its full form is recent; with the time of the full form."""
-    if last is not None and _weighed_lately(last, snapshot):
-        short = examined.short(undetermined=following)
-        if verdict_of(short) == verdict_of(last.diagnosis):
-            return short, last.weighed_at
-    return examined.whole(), snapshot.taken_at
-
-
-def _weighed_lately(last: Published, snapshot: Snapshot) -> bool:
-    if last.delta is None or last.weighed_at is None or snapshot.taken_at is None:
-        return False
-    return timedelta(0) < snapshot.taken_at - last.weighed_at < WEIGH_EVERY
 
 
 def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float, *, rendered: bool = True) -> Published:
     """The outcome of a poll with its changes of episodes, and its metrics rendered once, unless nobody scrapes it."""
-    changes = tuple(watched.episodes.update(judged.diagnosis))
-    labels = _labels(watched.published, judged.snapshot, judged.map)
-    lasting = watched.episodes.open
-    blocks = render(watched.settings, judged.snapshot, labels, judged.diagnosis, lasting) if rendered else {}
-    return replace(judged, labels=labels, blocks=blocks, episode_changes=changes, poll_seconds=poll_seconds)
+    last, snapshot, verdict = watched.published, judged.snapshot, judged.verdict
+    changes = tuple(watched.episodes.update(verdict, judged.examined.open_causes))
+    same_start = last is not None and same_life(snapshot.instance, last.snapshot.instance)
+    caches = judged.map.after(last.map) if last is not None and same_start else judged.map
+    blocks = render(watched.settings, snapshot, caches, verdict, watched.episodes.open) if rendered else {}
+    return replace(judged, map=caches, blocks=blocks, episode_changes=changes, poll_seconds=poll_seconds)
 
 
 def poll_record(
     watched: MonitoredDatabase, published: Published, change: Delta | NotComparable, previous: Snapshot | None
 ) -> PollRecord:
-    """The store's part of a poll beside its snapshot and diagnosis."""
+    """The store's part of a poll beside its snapshot and verdict."""
     ended = [change.episode for change in published.episode_changes if change.what == "end"]
     lasting = (*watched.episodes.open, *ended)
     confirmed = tuple(watched.confirmed.values())
-    return PollRecord(change, previous, lasting, confirmed, published.episode_changes, published.short)
-
-
-def _labels(last: Published | None, snapshot: Snapshot, caches: CacheMap) -> CacheMap:
-    """The map that names series. An idle child infers nothing, so its series keeps the name it had since start."""
-    if last is None or not same_life(snapshot.instance, last.snapshot.instance):
-        return caches
-    if last.labels.children.keys() <= caches.children.keys():
-        return CacheMap(caches.children)
-    taken = {guarded.name for guarded in caches.children.values()}
-    kept = {child: guarded for child, guarded in last.labels.children.items() if guarded.name not in taken}
-    return CacheMap({**kept, **caches.children})
+    return PollRecord(change, previous, lasting, confirmed, published.episode_changes, published.examined)

@@ -409,7 +409,7 @@ class Worker:
             return
         try:
             instance = number(published.snapshot.instance.get("instance_number"))
-            self._blockers.after(published.diagnosis, self._connection, instance=instance)
+            self._blockers.after(published.verdict, self._connection, instance=instance)
             self._blockers.warm(published.snapshot, self._connection)
         except SessionError as error:
             log.warning("%s: who holds what sessions hang on was not found: %s", self.watched.name, error)
@@ -418,7 +418,7 @@ class Worker:
     def _next_burst(self, published: Published) -> Burst | None:
         """A burst of samples until the next poll, while the row cache costs something or somebody requested it."""
         asked, self._asked = self._asked, False
-        costly = published.delta is not None and published.diagnosis.severity is not Severity.INFO
+        costly = published.delta is not None and published.verdict.severity is not Severity.INFO
         return Burst(published.snapshot.release) if asked or costly else None
 
     @property

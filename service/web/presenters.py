@@ -187,7 +187,7 @@ def _rank(row: DatabaseOut) -> tuple[int, float, str]:
 def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
     """The current diagnosis. Without one, a diagnosis that says why everything is undetermined."""
     if watched.current is not None:
-        return watched.current.whole
+        return watched.current.diagnosis
     release = watched.published.snapshot.release if watched.published else None
     if watched.failure is not None:
         why = f"the database does not answer: {watched.failure.why}"

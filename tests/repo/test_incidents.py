@@ -18,8 +18,7 @@ from collectors.demo.scenarios import DDL_HANG, HEALTHY, ORDINARY_19, STORM, UND
 from collectors.model import Delta, Snapshot
 from collectors.poll import poll
 from rules.cache_map import cache_map
-from rules.engine import Examination
-from rules.model import Diagnosis
+from rules.engine import examine
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import render
 from service.state.episodes import Episodes
@@ -67,8 +66,9 @@ def polls(script: Scenario, length: int, interval: int) -> Iterator[Mapping[str,
         if previous is not None:
             change = between(previous, snapshot)
             assert isinstance(change, Delta)
-            diagnosis: Diagnosis = Examination(change).short()
-            episodes.update(diagnosis)
+            examined = examine(change)
+            diagnosis = examined.verdict
+            episodes.update(diagnosis, examined.open_causes)
             yield render(settings, snapshot, cache_map(change), diagnosis, episodes.open)
         previous = snapshot
 

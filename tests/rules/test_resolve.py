@@ -19,7 +19,7 @@ from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.cause import catalogue
 from rules.context import SignalContext
-from rules.engine import Examination, diagnose
+from rules.engine import Examination, diagnose, examine
 from rules.model import Confidence, Diagnosis, Severity
 from rules.resolve import unseen_waiters
 from rules.waits import WAITING_SESSIONS as WAITING
@@ -78,18 +78,17 @@ def hushed(delta: Delta) -> Delta:
 
 def agreed(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> Diagnosis | None:
     """The whole of a quiet interval; None for any other. Asserts that the short form agrees."""
-    examined = Examination(delta, usual=usual)
-    if examined._quiet is None:
+    examined = examine(delta, usual=usual)
+    if not is_quiet(examined):
         return None
-    short = examined.short()
-    assert is_quiet(examined), "no cause is judged"
-    whole = examined.whole()
+    short, whole = examined.verdict, examined.diagnosis
     for name in SAME:
         assert getattr(short, name) == getattr(whole, name), name
     assert verdicts_as_metrics(short) == verdicts_as_metrics(whole)
     assert Diagnosis.model_validate(short.model_dump()) == short, "a valid Diagnosis, though a short one"
     assert short.severity is Severity.INFO and whole.troubles == () and whole.candidates == ()
-    assert examined.short(undetermined=True).undetermined == whole.undetermined, "for a reader who wants to know"
+    assert short.undetermined == (), "nobody reads it"
+    assert examined.open_causes() == {one.cause for one in whole.undetermined}, "for a reader who wants to know"
     return whole
 
 
@@ -99,9 +98,8 @@ def agrees(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> bool:
 
 
 def is_quiet(examined: Examination) -> bool:
-    """Whether the short form skipped some causes."""
-    examined.short()
-    return "_verdicts" not in vars(examined)
+    """Whether the verdict skipped some causes."""
+    return "_verdicts" not in vars(examined._judgement)
 
 
 def verdicts_as_metrics(diagnosis: Diagnosis) -> Mapping[str, bytes]:
@@ -175,18 +173,18 @@ def test_short_form_of_generated_instances_is_true(seeds: range) -> None:
 
 def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
     delta = hushed_delta()
-    assert is_quiet(Examination(delta))
+    assert is_quiet(examine(delta))
     for changed in (
         replace(delta, source="report"),
         replace(delta, basis=replace(delta.basis, kind="since_startup")),
         replace(delta, readings={view: one for view, one in delta.readings.items() if view != "v$system_event"}),
     ):
-        assert not is_quiet(Examination(changed))
+        assert not is_quiet(examine(changed))
     events = delta.readings["v$system_event"]
     assert isinstance(events, Changes)
     slow = [{**row, **{name: 10**9 for name in WAITED if number(row.get(name)) is not None}} for row in events.rows]
     waited = replace(delta, readings={**delta.readings, "v$system_event": replace(events, rows=tuple(slow))})
-    assert not is_quiet(Examination(waited))
+    assert not is_quiet(examine(waited))
 
 
 def diagnosed(name: str) -> Diagnosis:

@@ -20,7 +20,7 @@ from service.app import create_app
 from service.config.settings import DatabaseSettings, HistorySettings, Settings, SpoolSettings
 from service.state.board import Board, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
-from service.store.record import IngestRecord, record_of
+from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
 
@@ -30,17 +30,20 @@ FOR_EVER = HistorySettings(polls=CENTURY, five_minutes=CENTURY, hourly=CENTURY)
 """Whatever the time of the tests, the polls of the stage are young enough to appear one by one."""
 
 
-RECORDS: dict[int, tuple[Snapshot, Diagnosis, PollRecord | None, IngestRecord | None]] = {}
+RECORDS: dict[int, tuple[Snapshot, Diagnosis, PollRecord | None, bool, IngestRecord | None]] = {}
 """Polls of this process as the store takes them, by the id of their snapshot. Keeping the snapshot keeps the id unique."""
 
 
-def recorded(snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> IngestRecord | None:
+def recorded(
+    snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None, complete: bool
+) -> IngestRecord | None:
     """`record_of`, computed once for a poll that many tests recall."""
     known = RECORDS.get(id(snapshot))
-    if known is None or known[0] is not snapshot or known[1] is not diagnosis or known[2] is not poll_record:
-        known = (snapshot, diagnosis, poll_record, record_of(snapshot, diagnosis, poll_record))
+    if known is None or known[0] is not snapshot or known[1] is not verdict or known[2:4] != (poll_record, complete):
+        made = record_of(snapshot, verdict, poll_record, complete=complete)
+        known = (snapshot, verdict, poll_record, complete, made)
         RECORDS[id(snapshot)] = known
-    return known[3]
+    return known[4]
 
 
 @dataclass
@@ -62,7 +65,9 @@ class Kept:
 
     def write_to(self, store: Repository) -> None:
         """Write what was kept so far into an open store, in one transaction, as the service does after an outage."""
-        told = (recorded(*poll, poll_record) for poll, poll_record in zip(self.polls, self.records, strict=True))
+        complete = CompleteDiagnoses()
+        polls = zip(self.polls, self.records, strict=True)
+        told = [recorded(*poll, poll_record, complete.due(*poll)) for poll, poll_record in polls]
         store.write([one for one in told if one is not None])
 
 
@@ -154,7 +159,7 @@ class Stage:
     def _recall(self, watched: MonitoredDatabase, known: RecalledPoll) -> None:
         watched.take(known.published)
         watched.episodes = deepcopy(known.episodes)
-        self.keeper.keep(known.published.snapshot, known.published.diagnosis, known.record)
+        self.keeper.keep(known.published.snapshot, known.published.verdict, known.record)
 
     def poll_all(self, *moments: float) -> None:
         """Poll every database at each of these moments."""

@@ -14,6 +14,7 @@ from collectors.model import Snapshot
 from rules.cache_map import CacheMap
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare
+from rules.engine import Examination
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
 from service.cli.diagnose import Format, _printed
 from service.cli.messages import say
@@ -167,7 +168,7 @@ def pages(stage: Stage) -> Client:
     stage.poll_all(40, 42)
     watched = stage["undo-storm"]
     assert watched.published is not None
-    watched.published = replace(watched.published, diagnosis=hostile(watched.published.diagnosis))
+    watched.published = replace(watched.published, examined=Examination(hostile(watched.published.diagnosis)))
     return stage.app()
 
 

@@ -229,7 +229,7 @@ def _of_known(found: TimeSeriesSet, of: Sequence[str]) -> None:
 
 
 def _caches(watched: MonitoredDatabase) -> dict[int, str]:
-    return {child: watched.labels.name(child) for child in watched.labels.children}
+    return watched.map.series_names
 
 
 def _history_out(found: TimeSeriesSet, more: str | None) -> HistoryOut:

@@ -315,8 +315,8 @@ def _used(figures: TierFigures, levels: dict[OverviewItem, float]) -> Iterator[C
 def _child(series: StoredSeries, caches: CacheMap) -> str:
     """The caches that a child guards, else its number."""
     number = int(series.key.get("child#") or 0)
-    guarded = caches.children.get(number)
-    return (guarded.name if guarded else None) or f"child {number}"
+    name = caches.series_name(number)
+    return f"child {number}" if name == "unknown" else name
 
 
 LANE = 26

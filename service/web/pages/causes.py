@@ -79,14 +79,14 @@ def _found(watched: MonitoredDatabase) -> Severity | None:
 
 
 def _hangs(watched: MonitoredDatabase) -> Severity | None:
-    groups = watched.current.diagnosis.waiting if watched.current else ()
+    groups = watched.current.verdict.waiting if watched.current else ()
     most = max((group.hanging for group in groups), default=0)
     return next((severity for severity, enough in HANGING if most >= enough), None)
 
 
 def _loses(surface: Surface) -> Callable[[MonitoredDatabase], Severity | None]:
     def judge(watched: MonitoredDatabase) -> Severity | None:
-        costs = watched.current.diagnosis.surfaces if watched.current else ()
+        costs = watched.current.verdict.surfaces if watched.current else ()
         cost = next((each for each in costs if each.surface == surface), None)
         if cost is None:
             return None
@@ -277,7 +277,7 @@ def _signs(cause: Cause, example: MonitoredDatabase | None) -> Sequence[CauseSig
     """The conditions, with the values of a database that has the cause."""
     seen: Mapping[str, Evidence] = {}
     if example is not None and example.current is not None:
-        findings = example.current.whole.findings
+        findings = example.current.diagnosis.findings
         seen = {sign.signal: sign for finding in findings if finding.cause == cause.id for sign in finding.evidence}
     listed = [
         (condition, isinstance(each, AnyOf))

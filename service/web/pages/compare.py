@@ -302,7 +302,7 @@ def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindo
 
 
 def _side(store: Repository, watched: MonitoredDatabase, window: Window) -> timeline.Overview:
-    return timeline.overview(store, watched.name, window, watched.labels, DRAWN, EVERY_LINE)
+    return timeline.overview(store, watched.name, window, watched.map, DRAWN, EVERY_LINE)
 
 
 def _scale(both: Sequence[ChartPanel]) -> float:

@@ -273,7 +273,7 @@ def last_hour(
     """The last hour from the store, so that it survives a restart. With `at` the hour around it. Raises what the store raises."""
     last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
     end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
-    drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.labels, DRAWN)
+    drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.map, DRAWN)
     window = drawn.window if at else _watched(drawn, end)
     events = as_events(happenings(store, watched.name, window), end)
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]

@@ -59,7 +59,7 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     """The data of the history's template."""
-    drawn = overview(store, watched.name, chosen, watched.labels)
+    drawn = overview(store, watched.name, chosen, watched.map)
     happened = happenings(store, watched.name, chosen)
     events, axis = as_events(happened, min(now, chosen.end)), Axis(chosen)
     usual = usual_lines(store, watched.name, chosen)

@@ -112,7 +112,7 @@ def test_hang_is_one_story_in_state_text_and_page(stage: Stage) -> None:
     """Each count has the name of its set, and a trouble is as old as its longest wait."""
     for at in (72, 74, 76):
         published = stage.poll("ddl-hang", at=at)
-    diagnosis, summary = published.whole, stage["ddl-hang"].summary
+    diagnosis, summary = published.diagnosis, stage["ddl-hang"].summary
     (group,) = diagnosis.waiting
     assert group.sessions > group.hanging > 0, "some have waited for less than a hang"
     assert summary is not None and summary.since is not None

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from service.store import spool as spool_
 from service.store import writer as module
 from service.store.engine import StoreError
-from service.store.record import IngestRecord, to_bytes
+from service.store.record import CompleteDiagnoses, IngestRecord, to_bytes
 from service.store.spool import DiskQueue, held_spool
 from service.store.writer import SpoolMetrics, Writer
 from tests.oracle_standin.deadline import within
@@ -258,10 +258,11 @@ def test_stuck_disk_holds_up_neither_polls_nor_the_end(
     writer = Writer(store, spool)  # type: ignore[arg-type]
     numbers = iter(range(9))
 
-    def recorded(*_: object) -> IngestRecord:
+    def recorded(*_: object, complete: bool) -> IngestRecord:
         return replace(record, database="a", at=datetime(2026, 3, 1, 0, 0, next(numbers), tzinfo=UTC))
 
     monkeypatch.setattr(module, "record_of", recorded)
+    monkeypatch.setattr(CompleteDiagnoses, "due", lambda *_: True)
     writer.start()
     for _ in range(4):
         within(60, lambda: writer.keep(None, None))  # type: ignore[arg-type]

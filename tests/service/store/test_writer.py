@@ -12,9 +12,11 @@ from time import sleep
 import pytest
 from sqlalchemy.exc import DataError, OperationalError
 
+from rules.model import Diagnosis, verdict_of
+from service.state.board import PollRecord
 from service.store import spool as spool_
 from service.store import writer as module
-from service.store.record import IngestRecord, from_bytes, record_of, to_bytes
+from service.store.record import CompleteDiagnoses, IngestRecord, from_bytes, record_of, to_bytes
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.writer import Writer
@@ -71,7 +73,8 @@ def give(
     for second in seconds:
         one = replace(record, database=database, at=START + timedelta(seconds=second))
         with monkeypatch.context() as patch:
-            patch.setattr(module, "record_of", lambda *_, one=one: one)
+            patch.setattr(module, "record_of", lambda *_, one=one, complete: one)
+            patch.setattr(CompleteDiagnoses, "due", lambda *_: True)
             writer.keep(None, None)  # type: ignore[arg-type]
 
 
@@ -392,3 +395,29 @@ def test_writer_loses_nothing_in_an_outage_of_the_real_store(
         writer.stop()
     assert place.execute("select count(*) from snapshots") == [(5 * len(stage.databases),)]
     assert writer.spool.lost == 0
+
+
+def test_diagnosis_is_stored_complete_with_a_new_verdict_and_every_five_minutes(stage: Stage) -> None:
+    complete = CompleteDiagnoses()
+    first, calm, storm = (stage.poll("undo-storm", at=at) for at in (1, 3, 40))
+    assert first.snapshot.taken_at is not None
+
+    def due(verdict: Diagnosis, minutes: float) -> bool:
+        assert first.snapshot.taken_at is not None
+        at = first.snapshot.taken_at + timedelta(minutes=minutes)
+        return complete.due(replace(first.snapshot, taken_at=at), verdict)
+
+    assert verdict_of(calm.verdict) != verdict_of(storm.verdict)
+    assert [due(first.verdict, 0), due(first.verdict, 1)] == [True, True], "a poll without an interval"
+    assert [due(calm.verdict, minute) for minute in (2, 3, 6.9, 7, 8)] == [True, False, False, True, False]
+    assert [due(storm.verdict, minute) for minute in (9, 10)] == [True, False], "a new verdict"
+    assert due(storm.verdict, 5), "the clock of the database went back"
+
+
+def test_stored_diagnosis_has_its_reasons(stage: Stage) -> None:
+    stage.poll("undo-storm", at=40)
+    storm = stage.poll("undo-storm", at=42)
+    made = record_of(storm.snapshot, storm.verdict, PollRecord(storm.delta, examined=storm.examined))  # type: ignore[arg-type]
+    short = record_of(storm.snapshot, storm.verdict, None, complete=False)
+    assert made is not None and short is not None and (storm.verdict.steps, short.diagnosis) == ((), "")
+    assert Diagnosis.model_validate_json(made.diagnosis).steps == storm.diagnosis.steps != ()

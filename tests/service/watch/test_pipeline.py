@@ -4,7 +4,6 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,7 +15,7 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import NotComparable, Snapshot, number
 from rules import engine
 from rules.contention.prediction import prediction_of
-from rules.model import Confidence, Severity, verdict_of
+from rules.model import Confidence, Severity
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Episode
 from service.watch.pipeline import difference, run_poll
@@ -65,7 +64,7 @@ def test_quiet_poll_takes_few_calls(stage: Stage) -> None:
         told = [stage.poll("quiet", at=3.0 * moment) for moment in range(4, 8)]
     finally:
         sys.setprofile(None)
-    assert all(one.short for one in told)
+    assert all(one.verdict.undetermined == () for one in told), "no cause was weighed"
     assert calls.total() / len(told) < 5000, calls.most_common(20)
 
 
@@ -79,9 +78,7 @@ def test_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
     assert told.impact.share_of_db_time == pytest.approx(0.32, abs=0.03)
 
 
-def test_prediction_is_made_with_a_new_verdict_and_when_somebody_asks(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reasons_are_made_when_somebody_asks_and_then_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.watch(DatabaseSettings(name="storm", dsn="demo:undo-storm", interval=2.5))  # no other test polls it
     predictions = list[object]()
 
@@ -91,19 +88,12 @@ def test_prediction_is_made_with_a_new_verdict_and_when_somebody_asks(
 
     monkeypatch.setattr(engine, "prediction_of", counted)
     polls = [stage.poll("storm", at=STORM + 3 * moment) for moment in range(6)]
-    news = [
-        told.diagnosis
-        for told, before in pairwise(polls[::-1])
-        if verdict_of(told.diagnosis) != verdict_of(before.diagnosis)
-    ]
-    assert len(predictions) == len(news) < 5, "no request needed the whole"
+    assert predictions == [], "nobody asked"
     last = polls[-1]
-    assert last.short and last.diagnosis.findings == last.whole.findings
-    assert (last.diagnosis.prediction, last.diagnosis.steps) == (None, ())
-    assert last.whole.prediction is not None and last.whole.prediction is last.whole.prediction, "made once"
-    assert len(predictions) == len(news) + 1
-    kept = [diagnosis.prediction is not None for _, diagnosis in stage.keeper.polls]
-    assert kept == [not told.short and told.delta is not None for told in polls], "history shows it as before"
+    assert (last.verdict.prediction, last.verdict.steps) == (None, ())
+    assert last.diagnosis.findings == last.verdict.findings != ()
+    assert last.diagnosis.prediction is not None and last.diagnosis.prediction is last.diagnosis.prediction
+    assert len(predictions) == 1
 
 
 def test_quiet_poll_says_what_it_cannot_tell_to_an_episode_that_lasts(stage: Stage) -> None:
@@ -111,7 +101,7 @@ def test_quiet_poll_says_what_it_cannot_tell_to_an_episode_that_lasts(stage: Sta
     first = stage.poll("healthy-19c", at=40)
     stage.poll("healthy-19c", at=42)
     quiet = stage.poll("healthy-19c", at=44)
-    assert quiet.short and quiet.diagnosis.undetermined == (), "nobody reads it"
+    assert quiet.verdict.undetermined == (), "nobody reads it"
     at = first.snapshot.taken_at
     assert quiet.delta is not None and at is not None
     cause = engine.diagnose(quiet.delta).undetermined[0].cause
@@ -121,7 +111,7 @@ def test_quiet_poll_says_what_it_cannot_tell_to_an_episode_that_lasts(stage: Sta
     stage["healthy-19c"].episodes.restore([lasting])
     for moment in (46, 48, 50, 52):
         quiet = stage.poll("healthy-19c", at=moment)
-    assert quiet.short and quiet.diagnosis.severity is Severity.INFO
+    assert quiet.verdict.severity is Severity.INFO
     assert [(episode.cause, episode.end) for episode in stage["healthy-19c"].episodes.all] == [(cause, None)]
 
 
@@ -223,17 +213,17 @@ def test_series_names_stay_when_an_idle_interval_infers_nothing(stage: Stage) ->
     stage.poll("busy-but-fine", at=20)
     busy = stage.poll("busy-but-fine", at=30)
     idle = stage.poll("busy-but-fine", at=30.001)
-    assert "unknown" not in {busy.labels.name(child) for child in busy.map.children}
+    assert "unknown" not in {busy.map.series_name(child) for child in busy.map.children}
     assert idle.map.children == {}, "next to no gets, so there is nothing to infer"
-    assert {child: idle.labels.name(child) for child in busy.map.children} == {
-        child: busy.labels.name(child) for child in busy.map.children
+    assert {child: idle.map.series_name(child) for child in busy.map.children} == {
+        child: busy.map.series_name(child) for child in busy.map.children
     }
 
 
 def test_first_poll_already_names_its_children(stage: Stage) -> None:
     first = stage.poll("undo-storm", at=STORM)
     second = stage.poll("undo-storm", at=STORM + 2)
-    assert first.labels.name(1) == second.labels.name(1) == "dc_rollback_segments"
+    assert first.map.series_name(1) == second.map.series_name(1) == "dc_rollback_segments"
 
 
 def test_polls_are_all_kept_with_their_diagnosis(stage: Stage) -> None:

@@ -97,7 +97,7 @@ class Site:
         for _ in range(times):
             self.worker.step()
         assert self.worker.watched.published is not None
-        return self.worker.watched.published.whole
+        return self.worker.watched.published.diagnosis
 
 
 def test_blockers_are_looked_for_once_a_hang_and_audited(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_look_that_is_cold_is_told_in_the_diagnosis() -> None:
     snapshot = site.worker.watched.published.snapshot
     told = snapshot.read(VIEW)
     assert isinstance(told, Missing) and "cold: its first run, when no session hung, hit its deadline" in told.why
-    assert any("cold: its first run" in note for note in site.worker.watched.published.whole.notes)
+    assert any("cold: its first run" in note for note in site.worker.watched.published.diagnosis.notes)
     (view,) = [view for view in capabilities(snapshot, "U").views if view.view == VIEW]
     assert view.status == "failed" and "cold" in view.why
 

@@ -31,7 +31,7 @@ def seen(stage: Stage, store: Repository, begin: float, end: float, *moments: fl
     for moment in moments:
         stage.poll(DB, moment)
     published = stage[DB].published
-    return overview(store, DB, Window(at(begin), at(end)), published.labels if published else CacheMap())
+    return overview(store, DB, Window(at(begin), at(end)), published.map if published else CacheMap())
 
 
 def test_stretches_cover_the_window_with_a_gap_before_the_first_poll(stage: Stage, kept: Repository) -> None:
@@ -138,7 +138,7 @@ def test_spike_of_one_poll_is_seen_in_a_window_of_thirty_days(stage: Stage) -> N
     assert published is not None and published.diagnosis.impact is not None
     spike = 100 * (published.diagnosis.impact.share_of_db_time or 0)
     roll_up(kept.engine, kept.partitions, kept.names, BEGAN + timedelta(hours=3))
-    told = overview(kept, DB, Window(BEGAN - timedelta(days=29), BEGAN + timedelta(days=1)), published.labels)
+    told = overview(kept, DB, Window(BEGAN - timedelta(days=29), BEGAN + timedelta(days=1)), published.map)
     assert told.resolution == "one hour"
     (share,) = next(one for one in told.panels if one.key == "share").lines
     assert share.highs == (pytest.approx(spike, rel=0.01),)

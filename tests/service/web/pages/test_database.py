@@ -15,6 +15,7 @@ from httpx import Response
 from collectors.demo.scenarios import scenarios
 from collectors.model import ConfirmationResult, Rows
 from rules.cause import catalogue
+from rules.engine import Examination
 from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure
@@ -269,7 +270,7 @@ def test_failures_and_headlines_are_escaped(stage: Stage) -> None:
     watched = stage["undo-storm"]
     assert watched.published is not None
     hostile = watched.published.diagnosis.model_copy(update={"headline": HOSTILE, "notes": (HOSTILE,)})
-    watched.published = replace(watched.published, diagnosis=hostile)
+    watched.published = replace(watched.published, examined=Examination(hostile))
     stage["parse-storm"].failure = Failure(HOSTILE, HOSTILE, since=0.0, next_attempt=None)
     app = stage.app()
     for path in ("/", "/db/undo-storm", "/db/parse-storm"):
@@ -382,8 +383,8 @@ def test_database_page_shows_waiters_episodes_and_what_else_to_check(stage: Stag
     total = WaiterTotal(name="7h35uxf5uhmm1", waiters=6, share=1.0, sessions=3.0)
     totals = WaiterTotals(looks=2, waiters=6, by_sql_id=(total,), by_module=(total,))
     update = {"who": (group,), "who_totals": totals, "candidates": (candidate,)}
-    told = published.whole.model_copy(update=update)
-    stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
+    told = published.diagnosis.model_copy(update=update)
+    stage["undo-storm"].published = replace(published, examined=Examination(told))
     text = stage.app().get("/db/undo-storm").text.replace("\N{NO-BREAK SPACE}", " ")
     peak = quote(iso(stage["undo-storm"].episodes.open[0].peak_at))
     for word in (
@@ -408,10 +409,10 @@ def test_card_names_the_session_that_all_others_wait_for(stage: Stage) -> None:
         module=None, program=None, container=None, blocker="312@1",
     )  # fmt: skip
     for share, named in ((0.95, True), (0.5, False)):
-        told = published.whole.model_copy(
+        told = published.diagnosis.model_copy(
             update={"findings": (), "who": (group.model_copy(update={"share": share}),), "who_totals": None}
         )
-        stage["undo-storm"].published = replace(published, diagnosis=told, weighed_at=published.snapshot.taken_at)
+        stage["undo-storm"].published = replace(published, examined=Examination(told))
         text = stage.app().get("/db/undo-storm").text
         assert ("Find out what session 312@1 does" in text, "<b>Do not</b> kill the waiting sessions" in text) == (
             named,
