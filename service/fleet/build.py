@@ -112,6 +112,6 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
     exchange = StatusExchange(backend.status_table, STORE_ERRORS) if backend.status_table else None
     coordinator = FleetCoordinator(board, backend.leases, workers.make_workers, exchange)
     if backend.reader is not None:
-        board.refresh_remote_with(RemoteDatabases(backend.reader, coordinator.every, STORE_ERRORS).refresh)
+        board.share(RemoteDatabases(backend.reader, coordinator.every, STORE_ERRORS).refresh)
     actions = OperatorActions(connector, backend.leases, coordinator.worker, backend.status_table, STORE_ERRORS)
     return Fleet(coordinator, actions, backend, scheduler)

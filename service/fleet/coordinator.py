@@ -67,11 +67,11 @@ class FleetCoordinator:
         make_workers: Callable[[Sequence[tuple[MonitoredDatabase, Lease]]], Sequence[Worker]],
         status_exchange: StatusPublisher | None = None,
     ) -> None:
-        self._watched = {database.name: database for database in board.every()}
+        self._watched = {database.name: database for database in board}
         self._leases = leases
         self._make_workers = make_workers
         self._status_exchange = status_exchange
-        self._shortest = min((database.interval for database in board.every()), default=LONGEST_ROUND)
+        self._shortest = min((database.interval for database in board), default=LONGEST_ROUND)
         self._claimed: dict[str, Lease] = {}
         """Claimed in the last round; see `_begin`."""
         self._assignments: dict[str, _Assignment] = {}

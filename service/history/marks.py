@@ -199,7 +199,7 @@ class Outcomes(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The three families."""
-        racs = {watched.name: watched.settings.cluster or "" for watched in self._board.every()}
+        racs = {watched.name: watched.settings.cluster or "" for watched in self._board}
         marks = GaugeMetricFamily(LAST_MARK.name, LAST_MARK.help, labels=["db", "rac"])
         for name, at in self._marks.items():
             marks.add_metric([name, racs.get(name, "")], at)

@@ -401,45 +401,49 @@ class MonitoredDatabase:
         self.episodes, self.confirmed = Episodes(), {}
 
 
-RefreshRemote = Callable[[Sequence[MonitoredDatabase], bool], None]
-"""Brings databases that are polled elsewhere up to date: all of them in short, or one in full."""
+ReadRemote = Callable[[Sequence[MonitoredDatabase], bool], None]
+"""Reads the state of databases that are polled elsewhere: all of them in short, or one in full."""
 
 
 class Board:
-    """Every watched database by name, in the order of the configuration."""
+    """Every watched database by name, in the order of the configuration. Reading it touches nothing but memory."""
 
     def __init__(self, watched: list[MonitoredDatabase]) -> None:
         self._watched = {database.name: database for database in watched}
-        self._refresh_remote: RefreshRemote = lambda elsewhere, whole: None
+        self._read_remote: ReadRemote = lambda elsewhere, whole: None
 
-    def refresh_remote_with(self, follow: RefreshRemote) -> None:
-        """Share the databases: this process owns none until it claims it, and reads of others go through `follow`."""
-        self._refresh_remote = follow
+    def share(self, read_remote: ReadRemote) -> None:
+        """Share the databases with other replicas: this process owns none until it claims it."""
+        self._read_remote = read_remote
         for watched in self._watched.values():
             watched.owned = False
 
     def __iter__(self) -> Iterator[MonitoredDatabase]:
-        elsewhere = [database for database in self._watched.values() if not database.owned]
-        if elsewhere:
-            self._refresh_remote(elsewhere, False)
         return iter(self._watched.values())
-
-    def every(self) -> Iterator[MonitoredDatabase]:
-        """Every database in its state in this process, without reading the store."""
-        return iter(self._watched.values())
-
-    def own(self) -> Iterator[MonitoredDatabase]:
-        """Those that this process polls."""
-        return (database for database in self._watched.values() if database.owned)
 
     def __len__(self) -> int:
         return len(self._watched)
 
     def get(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, or None."""
+        return self._watched.get(name)
+
+    def own(self) -> Iterator[MonitoredDatabase]:
+        """Those that this process polls."""
+        return (database for database in self._watched.values() if database.owned)
+
+    def all_refreshed(self) -> list[MonitoredDatabase]:
+        """Every database; what other replicas poll is read from the store first, in short. It may wait for the store."""
+        elsewhere = [database for database in self._watched.values() if not database.owned]
+        if elsewhere:
+            self._read_remote(elsewhere, False)
+        return list(self._watched.values())
+
+    def refreshed(self, name: str) -> MonitoredDatabase | None:
+        """The database of that name, read from the store in full if another replica polls it. It may wait for the store."""
         found = self._watched.get(name)
         if found is not None and not found.owned:
-            self._refresh_remote([found], True)
+            self._read_remote([found], True)
         return found
 
 

@@ -60,7 +60,7 @@ def operation_id(route: APIRoute) -> str:
 
 def watched_in(board: Board, db: str) -> MonitoredDatabase:
     """The database of that name, or 404."""
-    found = board.get(db)
+    found = board.refreshed(db)
     if found is None:
         names = ", ".join(database.name for database in board) or "none"
         raise HTTPException(404, f"no database named {db}; watched are: {names}")
@@ -83,14 +83,14 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
         request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
     ) -> list[DatabaseOut]:
         """Every watched database: whether it answers, and its verdict in a sentence. With `limit`, `Link` names the next page."""
-        page = part_of(tuple(board), lambda each: each.name, cursor, limit)
+        page = part_of(tuple(board.all_refreshed()), lambda each: each.name, cursor, limit)
         link_next(request, response, None, page.cursor)
         return list(rows.all(page.items))
 
     @router.get("/overview", tags=["databases"])
     def get_overview() -> OverviewOut:
         """Every watched database in one call, as on the page of the fleet, and how many are in each state."""
-        return rows.overview(board)
+        return rows.overview(board.all_refreshed())
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
     def get_database(db: str) -> DatabaseOut:
@@ -134,7 +134,7 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     ) -> list[CauseOut]:
         """The knowledge base, with the databases that have a cause now. With `limit`, `Link` names the next page."""
         members = set(CauseOut.model_fields) - {"databases"}
-        found = having(board)
+        found = having(board.all_refreshed())
         page = part_of(tuple(catalogue().values()), lambda each: each.id, cursor, limit)
         link_next(request, response, None, page.cursor)
         return [
@@ -147,7 +147,9 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
         """One cause with its conditions, confirming query, remedy and references, and the databases that have it now."""
         if id not in catalogue():
             raise HTTPException(404, f"no cause {id}; the causes are: {', '.join(catalogue())}")
-        return CauseWholeOut.model_validate(catalogue()[id].model_dump() | {"found_at": having(board).get(id, ())})
+        return CauseWholeOut.model_validate(
+            catalogue()[id].model_dump() | {"found_at": having(board.all_refreshed()).get(id, ())}
+        )
 
     return router
 

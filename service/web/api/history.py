@@ -133,7 +133,7 @@ def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
         limit: LimitQuery = 200,
     ) -> list[EpisodeOut]:
         """Troubles of every database, or of one, newest first. `Link` names the page of older ones."""
-        watched = list(board) if database is None else [watched_in(board, database)]
+        watched = board.all_refreshed() if database is None else [watched_in(board, database)]
         return _page(store, request, response, watched, database, requested_window(begin, end), cursor, limit)
 
     return router

@@ -218,7 +218,7 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/causes")
     def causes(request: Request) -> Response:
         found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for out in filter(is_troubled, map(database_out, board)):
+        for out in filter(is_troubled, map(database_out, board.all_refreshed())):
             found[str(out.cause)].append((out.name, words.state_word(out.state)))
         return page(request, "causes.html", causes=catalogue().values(), found=found)
 
@@ -232,7 +232,7 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/runbooks")
     def runbooks_list(request: Request) -> Response:
-        now = firing(board)
+        now = firing(board.all_refreshed())
         books = sorted(runbook_lines(), key=lambda book: not now.get(book.name))
         active = [alert for alert, held in now.items() if held]
         return page(request, "runbooks.html", books=books, firing=now, active=active, shown=LISTED)
@@ -250,10 +250,10 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def _shown(board: Board, store: Repository, cause: Cause) -> Mapping[str, Any]:
     now = datetime.now(UTC)
-    having = [out for out in map(database_out, board) if is_troubled(out) and out.cause == cause.id]
+    having = [out for out in map(database_out, board.all_refreshed()) if is_troubled(out) and out.cause == cause.id]
     rows: Sequence[FleetRow] = fleet_table(having, now)
     ordered = sorted(rows, key=lambda row: row.order("cost"))
-    example = board.get(ordered[0].name) if ordered else None
+    example = board.refreshed(ordered[0].name) if ordered else None
     return {
         "found": ordered,
         "databases": len(board),

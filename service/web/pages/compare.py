@@ -202,7 +202,7 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/db/{db}/compare")
     def compare(request: Request, db: str, before: str = "", after: str = "", mark: str = "") -> Response:
-        watched = board.get(db)
+        watched = board.refreshed(db)
         if watched is None:
             return no_database(request, db, [known.name for known in board])
         now = datetime.now(UTC)

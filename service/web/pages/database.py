@@ -175,7 +175,7 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
     def database(
         request: Request, db: str, caller: Annotated[Caller, Depends(access.reader)], done: str = "", at: str = ""
     ) -> Response:
-        watched = board.get(db)
+        watched = board.refreshed(db)
         if watched is None:
             return no_database(request, db, [known.name for known in board])
         now = datetime.now(UTC)
@@ -362,7 +362,7 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
         form: Annotated[Mapping[str, str], Depends(posted)],
         caller: Annotated[Caller, Depends(access.operator)],
     ) -> Response:
-        if board.get(db) is None:
+        if board.refreshed(db) is None:
             return no_database(request, db, [known.name for known in board])
         try:
             now = datetime.now(UTC)
@@ -393,7 +393,7 @@ def operate_pages(board: Board, store: Repository, can: OperatorActions, access:
         return await form_of(request)
 
     def done(request: Request, db: str, caller: Caller, said: str, run: Action, action: str) -> Response:
-        watched = board.get(db)
+        watched = board.refreshed(db)
         if watched is None:
             return no_database(request, db, [known.name for known in board])
         try:

@@ -147,7 +147,7 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/db/{db}/export.{form}")
     def export(request: Request, db: str, form: str) -> Response:
-        watched = board.get(db)
+        watched = board.refreshed(db)
         if watched is None:
             return no_database(request, db, [known.name for known in board])
         if form not in ("html", "md") or watched.current is None or watched.current.delta is None:
@@ -159,7 +159,7 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/db/{db}/charts/{key}.svg")
     def picture(request: Request, db: str, key: str) -> Response:
-        watched = board.get(db)
+        watched = board.refreshed(db)
         if watched is None:
             return no_database(request, db, [known.name for known in board])
         try:

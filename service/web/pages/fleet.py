@@ -226,7 +226,7 @@ def fleet_pages(board: Board, store: Repository, cells: CellsView | None, access
     @router.get("/")
     def watched(request: Request, sort: str = "cost", state: str = "", q: str = "") -> Response:
         now = datetime.now(UTC)
-        rows = fleet_table(known.all(board), now)
+        rows = fleet_table(known.all(board.all_refreshed()), now)
         number = request.query_params.get("page", "1")
         view = fleet_view(rows, sort, state, q, int(number) if number.isdecimal() and len(number) < 6 else 1)
         return page(request, "fleet.html", view=view, many_cells=cells is not None, **_lately(store, now))

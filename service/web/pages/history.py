@@ -41,7 +41,7 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/db/{db}/history", dependencies=[Depends(access.reader)])
     def history(request: Request, db: str, begin: str = "-1h", end: str = "now") -> Response:
-        watched = board.get(db)
+        watched = board.refreshed(db)
         if watched is None:
             return no_database(request, db, [known.name for known in board])
         now = datetime.now(UTC)

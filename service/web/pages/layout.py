@@ -247,7 +247,7 @@ def error_pages(board: Board) -> Callable[[Request, int, str, str], Response | N
 
 def _addresses(board: Board) -> Mapping[str, str]:
     """Similar pages, by their address."""
-    links = [*(link for _, link in SECTIONS), *(f"/db/{watched.name}" for watched in board.every())]
+    links = [*(link for _, link in SECTIONS), *(f"/db/{watched.name}" for watched in board)]
     return {link: link for link in links}
 
 

@@ -67,7 +67,7 @@ def whatif_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/db/{db}/whatif")
     def what_if(request: Request, db: str) -> Response:
-        if board.get(db) is None:
+        if board.refreshed(db) is None:
             return no_database(request, db, [known.name for known in board])
         sliders = [_set(slider, request.query_params.get(slider.name, "")) for slider in SLIDERS]
         cache = request.query_params.get("cache") or None

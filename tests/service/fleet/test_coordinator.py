@@ -106,7 +106,7 @@ class Site:
         board = Board(
             [MonitoredDatabase(DatabaseSettings(name=one, dsn="demo:undo-storm"), 15.0) for one in self.names]
         )
-        board.refresh_remote_with(lambda elsewhere, whole: None)
+        board.share(lambda elsewhere, whole: None)
         self.boards[name], self.leases[name] = board, Held(self.hub, name)
         self.fleets[name] = FleetCoordinator(board, self.leases[name], self._make_workers)
         return self.fleets[name]
@@ -154,7 +154,7 @@ def test_polled_by_is_the_same_on_every_replica(capsys: pytest.CaptureFixture[st
     site = Site(6)
     site.join("a"), site.join("b")
     site.rounds(4)
-    told = [{one.name: one.polled_by for one in board.every()} for board in site.boards.values()]
+    told = [{one.name: one.polled_by for one in board} for board in site.boards.values()]
     assert told[0] == told[1] and sorted(told[0].values()) == ["a"] * 3 + ["b"] * 3  # type: ignore[type-var]
 
 
@@ -234,7 +234,7 @@ def test_coordinator_notices_a_lease_taken_by_another_replica() -> None:
     site.hub.holders["db-0"] = "b"
     site.rounds(2)
     assert fleet.worker("db-0") is None and fleet.worker("db-1") is not None
-    assert {one.name: one.polled_by for one in site.boards["a"].every()} == {"db-0": "b", "db-1": "a"}
+    assert {one.name: one.polled_by for one in site.boards["a"]} == {"db-0": "b", "db-1": "a"}
 
 
 def test_coordinator_replaces_a_worker_that_ended_by_itself() -> None:

@@ -56,7 +56,7 @@ class Pair:
         self.began = datetime.now(UTC) - timedelta(seconds=POLLS[-1])
         self.owner = MonitoredDatabase(self.settings, 15.0, polled_by="a")
         self.board = Board([MonitoredDatabase(self.settings, 15.0)])
-        self.board.refresh_remote_with(RemoteDatabases(self.reader, 0.0, STORE_ERRORS).refresh)
+        self.board.share(RemoteDatabases(self.reader, 0.0, STORE_ERRORS).refresh)
         self.status_exchange = StatusExchange(self.status_table, STORE_ERRORS)
         self.worker = Worker(self.owner, self, self.store)
 
@@ -75,7 +75,7 @@ class Pair:
 
     @property
     def follower(self) -> MonitoredDatabase:
-        found = self.board.get(NAME)
+        found = self.board.refreshed(NAME)
         assert found is not None
         return found
 
@@ -115,7 +115,7 @@ def test_follower_and_owner_give_the_same_answers(pair: Pair) -> None:
 def test_database_list_of_a_follower_reads_no_snapshot(pair: Pair) -> None:
     pair.poll(*POLLS)
     pair.publish()
-    (watched,) = pair.board
+    (watched,) = pair.board.all_refreshed()
     assert watched.published is None, "no snapshot is read for a list"
     assert pair.short(watched) == pair.short(pair.owner)
 

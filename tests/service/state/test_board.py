@@ -223,3 +223,18 @@ def test_trouble_makes_unready_and_a_long_queue_does_not() -> None:
     assert "another replica" in busy.status and "defaults.interval" in busy.status
     gone = readiness("the store does not answer", 7.4)
     assert (gone.ready, gone.status) == (False, "the store does not answer")
+
+
+def test_board_reads_others_from_the_store_only_when_it_is_refreshed(stage: Stage) -> None:
+    """An iteration that waits for the store would hang /metrics."""
+    asked = list[tuple[list[str], bool]]()
+    board = stage.board
+    board.share(lambda elsewhere, whole: asked.append(([one.name for one in elsewhere], whole)))
+    stage["undo-storm"].owned = True
+    assert board.get("ddl-hang") in list(board) and [one.name for one in board.own()] == ["undo-storm"]
+    assert asked == [], "memory only"
+    assert board.refreshed("undo-storm") is board.get("undo-storm") and asked == [], "it is ours"
+    assert board.refreshed("ddl-hang") is not None and board.refreshed("no-such") is None
+    assert asked == [(["ddl-hang"], True)]
+    assert [one.name for one in board.all_refreshed()] == [one.name for one in board]
+    assert len(asked) == 2 and len(asked[1][0]) == len(board) - 1 and not asked[1][1]

@@ -240,7 +240,7 @@ def test_monitoring_reads_no_state_of_others_from_the_store(stage: Stage, path: 
     """A store that hangs would hang the scrape, and four of those end all scrapes."""
     asked = list[object]()
     app = stage.app()
-    stage.board.refresh_remote_with(lambda elsewhere, whole: asked.append(elsewhere))
+    stage.board.share(lambda elsewhere, whole: asked.append(elsewhere))
     stage["undo-storm"].owned = True
     asked.clear()
     assert app.get(path).status_code == 200
