@@ -106,12 +106,11 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
         settings,
         lambda taken: resume(taken, store.repository, store.writer),
         backend.reader,
-        STORE_ERRORS,
         scheduler,
     )
-    exchange = StatusExchange(backend.status_table, STORE_ERRORS) if backend.status_table else None
+    exchange = StatusExchange(backend.status_table) if backend.status_table else None
     coordinator = FleetCoordinator(board, backend.leases, workers.make_workers, exchange)
     if backend.reader is not None:
-        board.share(RemoteDatabases(backend.reader, coordinator.every, STORE_ERRORS).refresh)
-    actions = OperatorActions(connector, backend.leases, coordinator.worker, backend.status_table, STORE_ERRORS)
+        board.share(RemoteDatabases(backend.reader, coordinator.every).refresh)
+    actions = OperatorActions(connector, backend.leases, coordinator.worker, backend.status_table)
     return Fleet(coordinator, actions, backend, scheduler)

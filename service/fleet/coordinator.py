@@ -9,10 +9,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -20,13 +18,17 @@ from prometheus_client.registry import Collector
 from service.background import SupervisedThread
 from service.config.logs import Audit
 from service.config.settings import Settings
+from service.fleet.exchange import StatusExchange
 from service.metrics.families import DATABASES_OWNED, DATABASES_UNOWNED
 from service.state.board import Board, MonitoredDatabase, PeerReport
-from service.state.replicas import DatabaseStatus, Lease, Leases, LeasesLost, Ownership
+from service.state.replicas import Lease, Leases, LeasesLost, Ownership
+from service.store.engine import STORE_ERRORS
+from service.store.replicas import FleetReader
 from service.watch.connect import ConnectionOpener
+from service.watch.follow_up import BlockerLook, FollowUp
 from service.watch.pipeline import PollKeeper
 from service.watch.scheduler import PollScheduler
-from service.watch.worker import BlockerLook, Worker
+from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
 
@@ -39,14 +41,6 @@ REJOIN_ROUNDS = 3
 """Rounds for which a replica that had to join again assumes as many others as before."""
 SHED_AGAIN = 120.0
 """Seconds after which surplus is offered again if no replica took it and the fleet did not change."""
-
-
-class StatusPublisher(Protocol):
-    """Exchanges state with the other replicas."""
-
-    def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
-        """Publish the state of our databases, and carry out requests; must not raise."""
-        ...
 
 
 @dataclass
@@ -65,7 +59,7 @@ class FleetCoordinator:
         board: Board,
         leases: Leases,
         make_workers: Callable[[Sequence[tuple[MonitoredDatabase, Lease]]], Sequence[Worker]],
-        status_exchange: StatusPublisher | None = None,
+        status_exchange: StatusExchange | None = None,
     ) -> None:
         self._watched = {database.name: database for database in board}
         self._leases = leases
@@ -290,18 +284,6 @@ class FleetMetrics(Collector):
 # Workers for databases that have just become ours. They continue where the former owner stopped.
 
 
-class LastPolls(Protocol):
-    """What the store knows about databases that others polled. Every method raises what the store raises."""
-
-    def statuses(self) -> Mapping[str, DatabaseStatus]:
-        """The latest state of every database."""
-        ...
-
-    def polled(self, databases: Sequence[str]) -> Mapping[str, datetime]:
-        """The newest kept poll of each, by the database's own clock."""
-        ...
-
-
 class WorkerFactory:
     """Makes workers."""
 
@@ -311,18 +293,16 @@ class WorkerFactory:
         keeper: PollKeeper,
         settings: Settings,
         resume: Callable[[Sequence[MonitoredDatabase]], None],
-        last_polls: LastPolls | None,
-        errors: tuple[type[Exception], ...],
+        last_polls: FleetReader | None,
         scheduler: PollScheduler,
     ) -> None:
-        """`resume` restores the known state of databases; `errors`: exceptions of a store in trouble."""
+        """`resume` restores the known state of databases; `last_polls`: what others polled, None if nobody shares the store."""
         self._opener = opener
         self._keeper = keeper
         self._settings = settings
         self._audit = Audit(settings.auth.audit_file)
         self._resume = resume
         self._last_polls = last_polls
-        self._errors = errors
         self._scheduler = scheduler
 
     def make_workers(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
@@ -341,7 +321,7 @@ class WorkerFactory:
                 self._last_polls.statuses(),
                 self._last_polls.polled([database.name for database in ours]),
             )
-        except self._errors as error:
+        except STORE_ERRORS as error:
             log.warning("the time of the others' last polls is unknown, so polls start at once: %s", error)
             return {}
         for watched in ours:
@@ -353,18 +333,16 @@ class WorkerFactory:
     def _worker(self, watched: MonitoredDatabase, lease: Lease, polled: float | None) -> Worker:
         """A scripted database costs nothing, so its polls never slow down."""
         settings = self._settings
+        look = BlockerLook(
+            self._audit, settings.defaults.look_for_blocker == "on", wait_chains=settings.defaults.wait_chains == "on"
+        )
         wait = 0.0 if polled is None else min(watched.interval, max(0.0, polled + watched.interval - time.time()))
         return Worker(
             watched,
             self._opener,
             self._keeper,
             1.0 if watched.settings.scripted else settings.defaults.budget,
-            settings.defaults.confirm == "once_per_episode",
-            blockers=BlockerLook(
-                self._audit,
-                settings.defaults.look_for_blocker == "on",
-                wait_chains=settings.defaults.wait_chains == "on",
-            ),
+            follow_up=FollowUp(watched, look, confirms=settings.defaults.confirm == "once_per_episode"),
             holds=lease.held,
             first=time.monotonic() + wait,
             scheduler=self._scheduler,

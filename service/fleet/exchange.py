@@ -4,50 +4,26 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from collectors.model import Snapshot
 from service.state.board import MonitoredDatabase, PeerReport, Published
-from service.state.episodes import VALID_SECONDS, Confirmed, Episode, Episodes, still_counting
+from service.state.episodes import VALID_SECONDS, Confirmed, Episodes, still_counting
 from service.state.replicas import DatabaseStatus, OwnerRequest, status_of
+from service.store.engine import STORE_ERRORS
+from service.store.replicas import FleetReader, FleetStatusTable
 from service.watch.pipeline import difference, examined_poll
 from service.watch.worker import Worker
 
 log = logging.getLogger("latchscope.fleet")
 
 
-class RemoteReader(Protocol):
-    """What a follower reads from the store. Every method raises what the store raises."""
-
-    def statuses(self) -> Mapping[str, DatabaseStatus]:
-        """The latest state of every database."""
-        ...
-
-    def status(self, database: str) -> DatabaseStatus | None:
-        """The latest state of one database."""
-        ...
-
-    def latest(self, database: str) -> Sequence[Snapshot]:
-        """Its two newest snapshots, newest first."""
-        ...
-
-    def episodes(self, database: str) -> Sequence[Episode]:
-        """Its episodes, newest first."""
-        ...
-
-    def confirmed(self, database: str) -> Mapping[str, Confirmed]:
-        """Results of confirming queries that are still valid, by cause."""
-        ...
-
-
 class RemoteDatabases:
     """Brings databases that are polled elsewhere up to date on request."""
 
-    def __init__(self, reader: RemoteReader, every: float, errors: tuple[type[Exception], ...]) -> None:
-        """`every`: seconds for which the others' state is reused; `errors`: exceptions of a store in trouble."""
+    def __init__(self, reader: FleetReader, every: float) -> None:
+        """`every`: seconds for which the others' state is reused."""
         self._reader = reader
         self._every = every
-        self._errors = errors
         self._refreshed_at = float("-inf")
 
     def refresh(self, elsewhere: Sequence[MonitoredDatabase], whole: bool) -> None:
@@ -58,7 +34,7 @@ class RemoteDatabases:
                     self._refresh_one(watched)
             elif time.monotonic() - self._refreshed_at > self._every:
                 self._refresh_statuses(elsewhere)
-        except self._errors as error:
+        except STORE_ERRORS as error:
             log.info("the state of other replicas' databases cannot be read: %s", error)
 
     def _refresh_statuses(self, elsewhere: Sequence[MonitoredDatabase]) -> None:
@@ -104,25 +80,11 @@ def publication(snapshots: Sequence[Snapshot], confirmed: Mapping[str, Confirmed
 # The exchange between replicas: the state of our databases, and requests about them.
 
 
-class StatusStore(Protocol):
-    """Where messages for other replicas are left."""
-
-    def put(self, statuses: Sequence[DatabaseStatus]) -> None:
-        """Replace the state of these databases. Raises what the store raises."""
-        ...
-
-    def asked(self, databases: Sequence[str]) -> Sequence[OwnerRequest]:
-        """Requests about these databases, each returned once. Raises what the store raises."""
-        ...
-
-
 class StatusExchange:
     """Acts for one replica, once per round."""
 
-    def __init__(self, store: StatusStore, errors: tuple[type[Exception], ...]) -> None:
-        """`errors`: what the store raises when it is in trouble."""
+    def __init__(self, store: FleetStatusTable) -> None:
         self._store = store
-        self._errors = errors
         self._published: dict[str, DatabaseStatus] = {}
 
     def publish(self, own: Sequence[MonitoredDatabase], worker: Callable[[str], Worker | None]) -> None:
@@ -138,7 +100,7 @@ class StatusExchange:
                 self._carry_out(
                     request, {database.name: database for database in own}[request.database], worker(request.database)
                 )
-        except self._errors as error:
+        except STORE_ERRORS as error:
             log.info("the state cannot be published to other replicas: %s", error)
 
     @staticmethod

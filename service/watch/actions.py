@@ -7,7 +7,6 @@ database can do is passed to the replica that polls it.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Protocol
 
 from collectors.model import ROW_CACHE_LATCH
 from collectors.ondemand.holders import HolderProfile, profile
@@ -17,6 +16,8 @@ from service.state import episodes
 from service.state.board import MonitoredDatabase
 from service.state.episodes import ConfirmationRefused, Confirmed
 from service.state.replicas import Leases, LeasesLost, OwnerRequest
+from service.store.engine import STORE_ERRORS
+from service.store.replicas import FleetStatusTable
 from service.watch.connect import ConnectionOpener, open_session, refuse_without_login
 from service.watch.worker import Worker
 
@@ -29,14 +30,6 @@ class OwnerUnreachable(Exception):
     """The replica that polls the database could not be reached."""
 
 
-class OwnerMessenger(Protocol):
-    """Passes requests on."""
-
-    def ask(self, request: OwnerRequest) -> None:
-        """Leave a request for the replica that polls the database. Raises what the store raises."""
-        ...
-
-
 class OperatorActions:
     """The actions that this replica can do for a caller."""
 
@@ -45,15 +38,13 @@ class OperatorActions:
         opener: ConnectionOpener,
         leases: Leases,
         worker: Callable[[str], Worker | None],
-        messenger: OwnerMessenger | None,
-        errors: tuple[type[Exception], ...] = (),
+        messenger: FleetStatusTable | None,
     ) -> None:
-        """`worker`: the worker of a database here; `errors`: what the messenger raises if the store is in trouble."""
+        """`worker`: the worker of a database here; `messenger`: requests to other replicas, None without them."""
         self._opener = opener
         self._leases = leases
         self._worker = worker
         self._messenger = messenger
-        self._errors = errors
 
     def confirm(self, watched: MonitoredDatabase, cause: Cause, *, names: bool = False) -> Confirmed:
         """Run a cause's confirming query. Its result, or its refusal, counts in the next diagnoses.
@@ -107,7 +98,7 @@ class OperatorActions:
             return
         try:
             self._messenger.ask(request)
-        except self._errors:
+        except STORE_ERRORS:
             why = "another replica polls it, and cannot be reached while the store does not answer"
             raise OwnerUnreachable(f"{request.database}: {why}") from None
 

@@ -5,24 +5,19 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StartingError, StatementError
-from collectors.model import Cost, Missing, Reading, Rows, Snapshot, number
-from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
-from collectors.ondemand.sampling import EVERY_SECONDS, Burst
+from collectors.errors import CredentialError, SessionError, SessionKept, SetupError, StartingError
+from collectors.model import Cost
+from collectors.ondemand.sampling import EVERY_SECONDS
 from collectors.poll import Connection, Grouping
-from rules.cause import catalogue
-from rules.model import Diagnosis, Severity
-from rules.waits import HANGING_SECONDS
-from service.config.logs import Audit
-from service.state import episodes
-from service.state.board import Failure, MonitoredDatabase, Published
+from service.state.board import Failure, MonitoredDatabase
 from service.state.login_gate import LoginStopped
 from service.state.replicas import LeasesLost
 from service.watch.connect import ConnectionOpener, open_session
+from service.watch.follow_up import FollowUp
 from service.watch.pipeline import PollKeeper, run_poll
 from service.watch.scheduler import PollScheduler
 
@@ -105,120 +100,7 @@ def next_poll(name: str, due: float, now: float, pause: float, in_turn: bool) ->
     return (planned, True) if in_turn else next_turn(name, now, pause)
 
 
-# When to look for blockers: once per hang, at most once a minute. Every look is in the audit log.
-#
-# The looks run once when a session begins, and again after an hour, so that a hang does not meet them unparsed.
-
 log = logging.getLogger("latchscope.loop")
-
-PAUSE_SECONDS = 60.0
-CALLER = "latchscope"
-ACTION = "look for blockers"
-
-
-class BlockerLook:
-    """The blockers of one database, kept while it hangs."""
-
-    def __init__(self, audit: Audit, enabled: bool = True, *, wait_chains: bool = False) -> None:
-        """`wait_chains`: whether Oracle's own analysis of the hang is read too."""
-        self._audit = audit
-        self._enabled = enabled
-        self._wait_chains = wait_chains
-        self._found: Mapping[str, Reading] | None = None
-        self._looked_at: float | None = None
-        self._cold: Mapping[str, Missing] = {}
-        self._warmed: Connection | None = None
-        self._warmed_at = 0.0
-
-    @property
-    def found(self) -> Mapping[str, Reading] | None:
-        """The result of this hang's look, else the looks that are cold. None without either."""
-        if self._found is None and self._cold:
-            return {**not_looked(), **self._cold}
-        return self._found
-
-    def warm(self, snapshot: Snapshot, connection: Connection, now: float | None = None) -> None:
-        """Run the looks once on this session, and again after an hour, if no session hangs. Raises SessionError.
-
-        Not while it is unknown who waits: then the looks may not be read either.
-        """
-        now = time.monotonic() if now is None else now
-        fresh = connection is self._warmed and now - self._warmed_at < AGAIN_SECONDS
-        if not self._enabled or fresh or _may_hang(snapshot):
-            return
-        self._warmed, self._warmed_at = connection, now
-        self._cold = warm_up(connection, snapshot, wait_chains=self._wait_chains)
-        for view, reading in self._cold.items():
-            log.warning("%s: %s: %s", snapshot.database, view, reading.why)
-
-    def after(
-        self, diagnosis: Diagnosis, connection: Connection, now: float | None = None, *, instance: float | None = None
-    ) -> None:
-        """Look, if sessions hang and there was no look yet. Raises SessionError.
-
-        A look that found nothing is repeated after a minute, while the hang lasts. `now`: time.monotonic(); `instance`:
-        number of the polled instance, without which no other instance is read.
-        """
-        if not any(group.hanging and group.event != "latch free" for group in diagnosis.waiting):
-            self._found = None
-            return
-        now = time.monotonic() if now is None else now
-        early = self._looked_at is not None and now - self._looked_at < PAUSE_SECONDS
-        held = None if self._found is None else self._found[VIEW]
-        if not self._enabled or early or _known(held, diagnosis):
-            return
-        self._looked_at = now
-        try:
-            self._found = look_for_blockers(
-                connection,
-                diagnosis.release,
-                _elsewhere(diagnosis, instance),
-                cold=connection is not self._warmed,
-                wait_chains=self._wait_chains,
-            )
-        except SessionError as error:
-            lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
-            self._found = {VIEW: lost}
-            self._audit.record(CALLER, ACTION, diagnosis.database, lost.why)
-            raise
-        self._audit.record(CALLER, ACTION, diagnosis.database, _outcome(self._found[VIEW]))
-
-
-def _may_hang(snapshot: Snapshot) -> bool:
-    """Whether a session hangs on the row cache at this poll, or nobody knows."""
-    waiting = snapshot.read("waiting_sessions")
-    if isinstance(waiting, Missing):
-        return True
-    waits = (number(row.get("wait_time_micro")) for row in waiting.rows if row.get("event") != "latch free")
-    return any(wait is None or wait >= HANGING_SECONDS * 1e6 for wait in waits)
-
-
-def _outcome(held: Reading) -> str:
-    found = held.why if isinstance(held, Missing) else f"holders found: {len(held.rows)}"
-    return "; ".join((found, *held.notes)) if isinstance(held, Rows) else found
-
-
-def _elsewhere(diagnosis: Diagnosis, instance: float | None) -> list[tuple[int, int]]:
-    """Instance and SID of the blockers on other instances with an unknown serial number."""
-    named = diagnosis.blockers.blockers if diagnosis.blockers else ()
-    return [
-        (blocker.instance, blocker.sid)
-        for blocker in named
-        if instance is not None
-        and blocker.serial is None
-        and blocker.sid is not None
-        and blocker.instance not in (None, int(instance))
-    ]
-
-
-def _known(held: Reading | None, diagnosis: Diagnosis) -> bool:
-    """Whether another look would bring nothing: the known holder still holds, or the view may not be read."""
-    if isinstance(held, Missing):
-        return held.kind in ("refused", "not_asked")
-    chains = diagnosis.blockers.chains if diagnosis.blockers else ()
-    ends = [chain.end for chain in chains[:1] if not chain.disagreements]
-    return held is not None and any(end is not None and end.serial is not None for end in ends)
-
 
 LATE_SECONDS = 1.0
 """A poll that starts this much after its time is late. Then the reported interval is the real one."""
@@ -238,22 +120,22 @@ class Worker:
         opener: ConnectionOpener,
         keeper: PollKeeper,
         budget: float = 1.0,
-        confirms: bool = False,
         *,
-        blockers: BlockerLook | None = None,
+        follow_up: FollowUp | None = None,
         holds: Callable[[], bool] = lambda: True,
         first: float | None = None,
         scheduler: PollScheduler | None = None,
         grouped: bool = True,
     ) -> None:
-        """`holds`: whether the database is still ours to poll; `first`: time.monotonic() of the first poll, else at once;
-        `scheduler`: the source of turns, else its own; `grouped`: whether views are read in groups."""
+        """`follow_up`: what is asked between two polls; `holds`: whether the database is still ours to poll; `first`:
+        time.monotonic() of the first poll, else at once; `scheduler`: the source of turns, else its own; `grouped`: whether
+        views are read in groups.
+        """
         self.watched = watched
         self._opener = opener
         self._keeper = keeper
         self._budget = budget
-        self._confirms = confirms
-        self._blockers = blockers or BlockerLook(Audit())
+        self._follow_up = follow_up or FollowUp(watched)
         self._holds = holds
         self._scheduler = scheduler or PollScheduler()
         self._grouping = Grouping(watched.name) if grouped else None
@@ -268,8 +150,6 @@ class Worker:
         self._stopping = False
         self._ended = threading.Event()
         self._connection: Connection | None = None
-        self._burst: Burst | None = None
-        self._asked = False
         self._failures = 0
         self._recent: list[float] = []
         self._round_trips: deque[float] = deque(maxlen=ROUND_TRIPS_KEPT)
@@ -305,7 +185,7 @@ class Worker:
 
     def ask_for_samples(self) -> None:
         """Sample waiting sessions after the next poll, which runs at once unless the database is in a pause."""
-        self._asked = True
+        self._follow_up.ask_for_samples()
         if self._failures == 0:
             self._hurry()
 
@@ -356,13 +236,12 @@ class Worker:
                 raise LeasesLost("another replica may poll it")
             if self._connection is None:
                 self._connection = open_session(self.watched, self._opener)
-            seen = self._burst.taken() if self._burst else None
             published = run_poll(
                 self.watched,
                 self._connection,
                 self._keeper,
-                seen=seen,
-                blockers=self._blockers.found,
+                seen=self._follow_up.samples,
+                blockers=self._follow_up.blockers,
                 holds=self._holds,
                 grouping=self._grouping,
             )
@@ -375,71 +254,35 @@ class Worker:
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
         self._failures = 0
-        self._confirm_what_began(published)
-        self._look_for_blockers(published)
-        self._burst = self._next_burst(published)
+        try:
+            self._follow_up.after(published, self._connection)
+        except SessionError:
+            self._drop()
         costs = published.snapshot.costs.values()
         self._round_trips.append(nearest(costs))
         self._recent = [*self._recent[-1:], felt(costs, min(self._round_trips))]
         self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
         return self.watched.pace
 
-    def _confirm_what_began(self, published: Published) -> None:
-        """Run the confirming query of each trouble that just began, if the configuration wants it. A refusal is recorded."""
-        if not self._confirms or self._connection is None:
-            return
-        for change in published.episode_changes:
-            cause = catalogue().get(change.episode.cause)
-            if change.what != "begin" or cause is None or cause.confirm is None:
-                continue
-            try:
-                started, release = published.snapshot.startup_time, published.snapshot.release
-                self.watched.confirmed[cause.id] = episodes.run(cause, self._connection, started, release)
-            except (StatementError, SessionError) as error:
-                log.warning("%s: %s was not confirmed: %s", self.watched.name, cause.id, error)
-                if isinstance(error, episodes.ConfirmationRefused):
-                    self.watched.confirmed[cause.id] = error.result
-                if isinstance(error, SessionError):
-                    self._drop_unless_kept(error)
-                    return
-
-    def _look_for_blockers(self, published: Published) -> None:
-        """Find out who holds what sessions hang on. The next diagnosis shows it."""
-        if self._connection is None:
-            return
-        try:
-            instance = number(published.snapshot.instance.get("instance_number"))
-            self._blockers.after(published.verdict, self._connection, instance=instance)
-            self._blockers.warm(published.snapshot, self._connection)
-        except SessionError as error:
-            log.warning("%s: who holds what sessions hang on was not found: %s", self.watched.name, error)
-            self._drop_unless_kept(error)
-
-    def _next_burst(self, published: Published) -> Burst | None:
-        """A burst of samples until the next poll, while the row cache costs something or somebody requested it."""
-        asked, self._asked = self._asked, False
-        costly = published.delta is not None and published.verdict.severity is not Severity.INFO
-        return Burst(published.snapshot.release) if asked or costly else None
-
     @property
     def _looking(self) -> bool:
         """Whether waiting sessions are sampled until the next poll."""
-        return self._burst is not None and not self._burst.spent and self._connection is not None
+        return self._follow_up.sampling and self._connection is not None
 
     def _look(self, now: float) -> None:
-        """One look of the burst. A late one is left out, so that an overloaded process looks less."""
+        """One sample. A late one is left out, so that an overloaded process samples less."""
         late, self._look_at = now - self._look_at, now + EVERY_SECONDS
-        if late > EVERY_SECONDS or self._burst is None or self._connection is None:
+        if late > EVERY_SECONDS or self._connection is None:
             return
         try:
-            self._burst.look(self._connection)
+            self._follow_up.sample(self._connection)
         except Exception as error:  # noqa: BLE001  as in step
             self._failed(error)
             self._hurried = True
 
     def _failed(self, error: Exception) -> float:
         self._drop_unless_kept(error)
-        self._burst = None
+        self._follow_up.forget_samples()
         self._failures += 1
         retry = after_failure(error, self._failures)
         why = (

@@ -52,7 +52,7 @@ class SimulatedFleet:
 
         worker.step = poll  # type: ignore[method-assign]
         if number % 3 == 0:
-            worker._burst, worker._connection = cast(Burst, Looks(self)), cast(Connection, self)
+            worker._follow_up._burst, worker._connection = cast(Burst, Looks(self)), cast(Connection, self)
         self.scheduler._put(worker, self.now)
         return worker
 

@@ -21,7 +21,6 @@ from service.metrics.exposition import exposition
 from service.state.board import Board, Failure, MonitoredDatabase
 from service.state.login_gate import LoginStopped
 from service.state.replicas import Lease, SoleLeases
-from service.store.engine import STORE_ERRORS
 from service.store.replicas import FleetReader, FleetStatusTable
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
@@ -56,8 +55,8 @@ class Pair:
         self.began = datetime.now(UTC) - timedelta(seconds=POLLS[-1])
         self.owner = MonitoredDatabase(self.settings, 15.0, polled_by="a")
         self.board = Board([MonitoredDatabase(self.settings, 15.0)])
-        self.board.share(RemoteDatabases(self.reader, 0.0, STORE_ERRORS).refresh)
-        self.status_exchange = StatusExchange(self.status_table, STORE_ERRORS)
+        self.board.share(RemoteDatabases(self.reader, 0.0).refresh)
+        self.status_exchange = StatusExchange(self.status_table)
         self.worker = Worker(self.owner, self, self.store)
 
     def open(self, watched: MonitoredDatabase | None = None, at: float = POLLS[-1]) -> ScriptedDatabase:
@@ -142,7 +141,7 @@ def test_refresh_leaves_a_database_owned_meanwhile_alone(pair: Pair) -> None:
     watched = pair.follower
     published, watched.owned = watched.published, True
     pair.poll(44.0)
-    RemoteDatabases(pair.reader, 0.0, STORE_ERRORS).refresh([watched], True)
+    RemoteDatabases(pair.reader, 0.0).refresh([watched], True)
     assert watched.published is published
 
 
@@ -156,17 +155,15 @@ def test_follower_keeps_what_it_knows_while_the_store_is_away(pair: Pair) -> Non
             raise OperationalError("select", {}, Exception("no"))
 
     watched = pair.follower
-    remote = RemoteDatabases(Away(), 0.0, STORE_ERRORS)
+    remote = RemoteDatabases(Away(), 0.0)
     remote.refresh([watched], True), remote.refresh([watched], False)
     assert presenters.diagnosis_of(watched) == before
-    StatusExchange(Away(), STORE_ERRORS).publish([pair.owner], lambda name: None)
+    StatusExchange(Away()).publish([pair.owner], lambda name: None)
 
 
 def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = None) -> OperatorActions:
     """Those of the replica that does not poll."""
-    return OperatorActions(
-        pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.status_table, STORE_ERRORS
-    )  # type: ignore[arg-type]
+    return OperatorActions(pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.status_table)  # type: ignore[arg-type]
 
 
 def test_requests_to_the_owner_are_carried_out_once(pair: Pair) -> None:
@@ -248,7 +245,6 @@ def crew_of(pair: Pair, tmp_path: Path) -> WorkerFactory:
         Settings(),
         lambda taken: resume(taken, pair.store, writer),
         pair.reader,
-        STORE_ERRORS,
         PollScheduler(),
     )
 

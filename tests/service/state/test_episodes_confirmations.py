@@ -20,6 +20,7 @@ from rules.model import Diagnosis, Finding
 from service.config.settings import DatabaseSettings
 from service.state import episodes
 from service.state.board import MonitoredDatabase
+from service.watch.follow_up import FollowUp
 from service.watch.worker import Worker
 from tests.service.stage import BEGAN, Kept, Stage
 
@@ -63,7 +64,7 @@ class Door:
 
 def worker_on(database: Storm, confirms: bool = True) -> Worker:
     watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
-    return Worker(watched, Door(database), Kept([]), 1.0, confirms)
+    return Worker(watched, Door(database), Kept([]), 1.0, follow_up=FollowUp(watched, confirms=confirms))
 
 
 def test_confirmation_says_what_was_asked_and_how_long_it_counts() -> None:

@@ -14,7 +14,8 @@ from collectors.registry import view_of
 from service.config.logs import Audit
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, Published
-from service.watch.worker import BlockerLook, Worker
+from service.watch.follow_up import BlockerLook, FollowUp
+from service.watch.worker import Worker
 from tests.service.stage import BEGAN, Kept
 
 
@@ -25,7 +26,9 @@ class Site:
         self.at, self.looks = 40.0, 0
         self._script = ScriptedDatabase(scenarios()[name], BEGAN, lambda: self.at, refused)
         watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 2.0)
-        self.worker = Worker(watched, self, Kept([]), 1.0, blockers=BlockerLook(Audit(), enabled=False))
+        self.worker = Worker(
+            watched, self, Kept([]), 1.0, follow_up=FollowUp(watched, BlockerLook(Audit(), enabled=False))
+        )
 
     def query(self, sql: str, binds: Binds) -> Answer:
         view = view_of(sql)
@@ -45,7 +48,7 @@ class Site:
     def poll(self, looks: int = 3) -> Published:
         """A poll, and the looks of its burst after it."""
         self.worker.step()
-        published, burst = self.worker.watched.published, self.worker._burst
+        published, burst = self.worker.watched.published, self.worker._follow_up._burst
         assert published is not None and self.worker.watched.failure is None
         for _ in range(looks if burst else 0):
             burst.look(self)  # type: ignore[union-attr]
