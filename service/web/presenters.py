@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import get_args
 
 from collectors.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
@@ -43,16 +43,6 @@ from service.web.schemas import (
 ORDER: Sequence[State] = get_args(State)
 """The worst first. No data comes after fine."""
 TROUBLED: Sequence[State] = ORDER[:3]
-OF_NOW: Mapping[str, str] = {
-    **{
-        name: name
-        for name in ("mechanism", "severity", "headline", "cause", "do_now", "do_not", "surface", "cache", "confidence")
-    },
-    "easing": "easing",
-    "cause_name": "name",
-    "cause_title": "title",
-}
-"""Member of a row → the member of the last poll's summary, only while that is current."""
 
 
 class FleetRows:
@@ -82,7 +72,6 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
     """One database in short. Figures of the last poll only while they are current."""
     summary = watched.summary
     shown = summary if watched.up else None
-    told: dict[str, Any] = {field: getattr(shown, member, None) for field, member in OF_NOW.items()}
     return DatabaseOut(
         name=watched.name,
         cluster=watched.settings.cluster,
@@ -99,7 +88,18 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
         last_mark=_mark(marked),
         last_hour=watched.last_hour.values(time.time()),
         failure=_failure(watched),
-        **told,
+        mechanism=shown.mechanism if shown else None,
+        severity=shown.severity if shown else None,
+        headline=shown.headline if shown else None,
+        cause=shown.cause if shown else None,
+        cause_name=shown.name if shown else None,
+        cause_title=shown.title if shown else None,
+        do_now=shown.do_now if shown else None,
+        do_not=shown.do_not if shown else None,
+        surface=shown.surface if shown else None,
+        cache=shown.cache if shown else None,
+        confidence=shown.confidence if shown else None,
+        easing=shown.easing if shown else None,
     )
 
 

@@ -89,13 +89,7 @@ def test_helper_used_once_is_seen() -> None:
 
 
 ROOMS = {
-    (
-        "rules.studies",
-        "service.render.study",
-        "service.cli.study",
-        "service.web.pages.study",
-        "service.web.charts.curves",
-    ): (),
+    ("rules.studies", "service.render.study", "service.cli.study", "service.web.pages.study"): (),
     ("service.history.whatif", "service.cli.whatif", "service.web.api.whatif", "service.web.pages.whatif"): (
         "service.web.routes",
     ),

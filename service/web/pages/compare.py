@@ -26,7 +26,7 @@ from service.web.access import Access
 from service.web.charts import history, sparklines, timeline
 from service.web.charts.svg import HALF, NARROW, Axis, ChartPanel, round_up, together
 from service.web.pages import words
-from service.web.pages.events import as_events, happenings, of_mark
+from service.web.pages.history import as_events, happenings, of_mark
 from service.web.pages.layout import GONE, no_database, page, refused
 
 # A comparison in pictures: the figure that decides, and each change as an arrow from before to after.

@@ -35,7 +35,7 @@ from service.web.charts.svg import FRAMES, Axis, ChartPanel, Frame, reached, thi
 from service.web.charts.timeline import Event
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.events import as_events, happenings, of_mark
+from service.web.pages.history import as_events, happenings, of_mark
 from service.web.pages.layout import GONE, HERE, address_at, form_of, no_database, page, refused
 from service.web.pages.words import capped
 from service.web.presenters import FleetRows

@@ -23,7 +23,7 @@ from service.web.api.databases import NO_ENGINE
 from service.web.charts import sparklines, timeline
 from service.web.charts.svg import Axis
 from service.web.pages import words
-from service.web.pages.events import as_events, happenings
+from service.web.pages.history import as_events, happenings
 from service.web.pages.layout import page
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut, LastMarkOut
