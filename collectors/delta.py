@@ -71,7 +71,11 @@ def reported(
     """
     oddities: list[Oddity] = []
     readings = {
-        view: _printed(collector, printed.get(view) or _not_printed(collector), oddities)
+        view: _printed(
+            collector,
+            printed.get(view) or Missing(collector.view, "unread", f"a report does not hold {collector.view}", SCRIPT),
+            oddities,
+        )
         for view, collector in collectors().items()
     }
     return Delta(
@@ -95,10 +99,6 @@ def _printed_key(collector: Collector, row: Row) -> Key:
     return key or tuple(
         row[column.name] for column in collector.columns if column.kind is ColumnKind.TEXT and column.name in row
     )
-
-
-def _not_printed(collector: Collector) -> Missing:
-    return Missing(collector.view, "unread", f"a report does not hold {collector.view}", SCRIPT)
 
 
 def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:

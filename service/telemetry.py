@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from threading import Event
@@ -215,7 +215,9 @@ def _metrics(page: str, at: int, began: int) -> Iterator[Metric]:
             continue
         name = f"{family.name}_total" if family.type == "counter" else family.name
         points = [
-            _point(sample.labels, sample.value, starts.get(sample.labels.get("db", ""), began), at)
+            NumberDataPoint(
+                dict(sample.labels), starts.get(sample.labels.get("db", ""), began), at, float(sample.value)
+            )
             for sample in family.samples
             if sample.name == name
         ]
@@ -225,10 +227,6 @@ def _metrics(page: str, at: int, began: int) -> Iterator[Metric]:
             yield Metric(name, family.documentation, unit, total)
         elif points:
             yield Metric(name, family.documentation, unit, Gauge(points))
-
-
-def _point(labels: Mapping[str, str], value: float, began: int, at: int) -> NumberDataPoint:
-    return NumberDataPoint(dict(labels), began, at, float(value))
 
 
 def _record(change: LoggedChange, public_url: str | None) -> LogRecord:

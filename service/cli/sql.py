@@ -28,7 +28,7 @@ class ListFormat(StrEnum):
 
 
 def _hashes() -> list[str]:
-    return [one.hash for one in statements()]
+    return [statement.hash for statement in statements()]
 
 
 @sql_cli.command("list")
@@ -59,15 +59,23 @@ def show_statement(
 
 def _named(word: str) -> Statement:
     """The statement whose digest begins so, or that has this SQL_ID."""
-    found = [one for one in statements() if word and (one.digest.startswith(word) or one.sql_id == word)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        fail(f"{len(found)} statements have a hash that begins with {word}: {', '.join(one.hash for one in found[:5])}")
+    matches = [
+        statement
+        for statement in statements()
+        if word and (statement.digest.startswith(word) or statement.sql_id == word)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        fail(
+            f"{len(matches)} statements have a hash that begins with {word}: {', '.join(one.hash for one in matches[:5])}"
+        )
     (nearest,) = get_close_matches(word[:HASH_LENGTH], _hashes(), n=1, cutoff=0.0)
     fail(f"no statement has the hash {word!r}; the nearest is {nearest}; `latchscope sql list` prints all of them")
     return None
 
+
+# The bill as text, as JSON and as Markdown: what the commands print and the documents repeat.
 
 KINDS: Mapping[StatementKind, str] = {
     "login": "the driver's own, within a login",
@@ -87,52 +95,55 @@ def as_text(listed: Sequence[Statement]) -> str:
     """Every statement in two lines, by kind."""
     lines = [f"latchscope can send these {len(listed)} statements and no other. `latchscope sql show HASH` prints one."]
     for kind, what in KINDS.items():
-        of_kind = [one for one in listed if one.kind == kind]
+        of_kind = [statement for statement in listed if statement.kind == kind]
         lines += ["", f"{what} ({len(of_kind)})"]
-        for one in of_kind:
+        for statement in of_kind:
+            reads, rows, deadline = _read(statement), _rows(statement), _deadline(statement)
             lines.append(
-                f"{one.hash}  {one.name}, {one.releases}; reads {_read(one)}; {_rows(one)}, {_deadline(one)} at most"
+                f"{statement.hash}  {statement.name}, {statement.releases}; reads {reads}; {rows}, {deadline} at most"
             )
-            lines.append(f"{' ' * len(one.hash)}  why: {one.why}; when: {one.when}; how often: {one.how_often}")
+            lines.append(
+                f"{' ' * len(statement.hash)}  why: {statement.why}; when: {statement.when}; how often: {statement.how_often}"
+            )
     return "\n".join(lines)
 
 
-def one_as_text(one: Statement) -> str:
+def one_as_text(statement: Statement) -> str:
     """A statement with all that is known of it, and its text."""
     facts = {
-        "Hash": f"{one.hash} (SHA-256 of the text); SQL_ID {one.sql_id}",
-        "For": f"{one.name} ({KINDS[one.kind]})",
-        "Why": one.why,
-        "When": one.when,
-        "How often": one.how_often,
-        "Releases": one.releases,
-        "Reads": _read(one),
-        "Binds": ", ".join(f":{name}" for name in one.binds) or "none",
-        "Rows at most": _rows(one),
-        "Deadline": _deadline(one),
+        "Hash": f"{statement.hash} (SHA-256 of the text); SQL_ID {statement.sql_id}",
+        "For": f"{statement.name} ({KINDS[statement.kind]})",
+        "Why": statement.why,
+        "When": statement.when,
+        "How often": statement.how_often,
+        "Releases": statement.releases,
+        "Reads": _read(statement),
+        "Binds": ", ".join(f":{name}" for name in statement.binds) or "none",
+        "Rows at most": _rows(statement),
+        "Deadline": _deadline(statement),
     }
-    return "\n".join((*(f"{name}: {fact}" for name, fact in facts.items()), "", one.text))
+    return "\n".join((*(f"{name}: {fact}" for name, fact in facts.items()), "", statement.text))
 
 
 def as_objects(listed: Sequence[Statement]) -> list[dict[str, object]]:
     """Every statement for JSON. `rows_at_most` is null where the statement has no limit of its own."""
     return [
         {
-            "hash": one.hash,
-            "sql_id": one.sql_id,
-            "kind": one.kind,
-            "for": one.name,
-            "releases": one.releases,
-            "reads": one.reads,
-            "binds": one.binds,
-            "why": one.why,
-            "when": one.when,
-            "how_often": one.how_often,
-            "rows_at_most": one.most_rows,
-            "deadline_seconds": one.deadline_seconds,
-            "text": one.text,
+            "hash": statement.hash,
+            "sql_id": statement.sql_id,
+            "kind": statement.kind,
+            "for": statement.name,
+            "releases": statement.releases,
+            "reads": statement.reads,
+            "binds": statement.binds,
+            "why": statement.why,
+            "when": statement.when,
+            "how_often": statement.how_often,
+            "rows_at_most": statement.most_rows,
+            "deadline_seconds": statement.deadline_seconds,
+            "text": statement.text,
         }
-        for one in listed
+        for statement in listed
     ]
 
 
@@ -140,7 +151,7 @@ def as_markdown(listed: Sequence[Statement]) -> str:
     """A table for each kind, without the texts."""
     parts = []
     for kind, what in KINDS.items():
-        rows = [row(_cells(one)) for one in listed if one.kind == kind]
+        rows = [row(_cells(statement)) for statement in listed if statement.kind == kind]
         head = f"### {what[0].upper()}{what[1:]}"
         parts.append("\n".join((head, "", row(HEADS), "|" + "---|" * len(HEADS), *rows)))
     return "\n\n".join(parts)
@@ -148,34 +159,37 @@ def as_markdown(listed: Sequence[Statement]) -> str:
 
 def texts_as_markdown(listed: Sequence[Statement]) -> str:
     """The exact text of every statement under its hash."""
-    return "\n\n".join(f"**`{one.hash}`** {row((one.name,)).strip('| ')}\n\n```sql\n{one.text}\n```" for one in listed)
-
-
-def _cells(one: Statement) -> tuple[str, ...]:
-    reads = ", ".join(f"`{view}`" for view in one.reads) or "nothing"
-    return (
-        f"`{one.hash}`",
-        f"`{one.sql_id}`",
-        one.name,
-        one.releases,
-        reads,
-        one.why,
-        one.when,
-        one.how_often,
-        "as the views have" if one.most_rows is None else str(one.most_rows),
-        _deadline(one),
+    return "\n\n".join(
+        f"**`{statement.hash}`** {row((statement.name,)).strip('| ')}\n\n```sql\n{statement.text}\n```"
+        for statement in listed
     )
 
 
-def _read(one: Statement) -> str:
-    return ", ".join(one.reads) or "nothing"
+def _cells(statement: Statement) -> tuple[str, ...]:
+    reads = ", ".join(f"`{view}`" for view in statement.reads) or "nothing"
+    return (
+        f"`{statement.hash}`",
+        f"`{statement.sql_id}`",
+        statement.name,
+        statement.releases,
+        reads,
+        statement.why,
+        statement.when,
+        statement.how_often,
+        "as the views have" if statement.most_rows is None else str(statement.most_rows),
+        _deadline(statement),
+    )
 
 
-def _rows(one: Statement) -> str:
-    if one.most_rows is None:
-        return "as many rows as its views have" if one.reads else "no rows"
-    return f"{one.most_rows} row{'s' * (one.most_rows > 1)}"
+def _read(statement: Statement) -> str:
+    return ", ".join(statement.reads) or "nothing"
 
 
-def _deadline(one: Statement) -> str:
-    return f"{one.deadline_seconds:g} s"
+def _rows(statement: Statement) -> str:
+    if statement.most_rows is None:
+        return "as many rows as its views have" if statement.reads else "no rows"
+    return f"{statement.most_rows} row{'s' * (statement.most_rows > 1)}"
+
+
+def _deadline(statement: Statement) -> str:
+    return f"{statement.deadline_seconds:g} s"

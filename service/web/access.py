@@ -191,6 +191,8 @@ def _token(request: Request) -> str:
     return ""
 
 
+# Requests are let in by their head, before anything of their body is read.
+
 MOST_BODY = 8192
 """Bytes of a body where its route declares nothing else. A mark of 500 characters needs 6,000 at most, however encoded."""
 READS = frozenset({"GET", "HEAD"})
@@ -217,7 +219,6 @@ class Admission:
         """Route, by identity → its rule."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         route = self._route(scope) if scope["type"] == "http" else None
         if route is None:
             await self._app(scope, receive, send)

@@ -1,4 +1,7 @@
-"""The page of one database: what is wrong and what to do first, the reasoning as a picture, the last hour, and the rest."""
+"""The page of one database: what is wrong and what to do first, the reasoning as a picture, the last hour, and the rest.
+
+It also shows a restart and a trouble that just ended. Its forms set a change mark and run an operator's actions.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -105,7 +105,6 @@ def _sides(episode: Episode, now: datetime) -> tuple[Window, Window, str]:
 
 
 def as_events(events: Sequence[PageEvent], now: datetime, of_many: bool = False) -> list[Event]:
-    """All of them on the timeline."""
     return [event.event(now, of_many) for event in events]
 
 
@@ -123,7 +122,6 @@ class HistoryRow:
 
 
 def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    """The HTML route of the history."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @router.get("/db/{db}/history", dependencies=[Depends(access.reader)])
@@ -145,7 +143,6 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
-    """The data of the history's template."""
     drawn = overview(store, watched.name, chosen, watched.labels)
     happened = happenings(store, watched.name, chosen)
     events, axis = as_events(happened, min(now, chosen.end)), Axis(chosen)

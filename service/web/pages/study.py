@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 from markupsafe import Markup, escape
 
-from service.render.study import StudyBars, StudyLines, StudyPage, StudyTable, tick
+from service.render.study import StudyLines, StudyPage, StudyTable, tick
 from service.web.charts.svg import bars
 from service.web.pages.layout import HERE, templates
 
@@ -28,12 +28,12 @@ def study_html(page: StudyPage, source: str, made: datetime | None = None) -> st
         page=page,
         source=source,
         tables=[part for part in page.parts if isinstance(part, StudyTable)],
-        charts=[_chart(part) for part in page.parts if not isinstance(part, StudyTable)],
+        charts=[
+            curves(part) if isinstance(part, StudyLines) else bars(part.amounts, part.title, part.unit)
+            for part in page.parts
+            if not isinstance(part, StudyTable)
+        ],
     )
-
-
-def _chart(part: StudyLines | StudyBars) -> Markup:
-    return curves(part) if isinstance(part, StudyLines) else bars(part.amounts, part.title, part.unit)
 
 
 WIDTH, HEIGHT = 640, 240
@@ -67,11 +67,6 @@ def curves(chart: StudyLines) -> Markup:
     )
 
 
-def _place(chart: StudyLines, x: float, y: float) -> tuple[float, float]:
-    across, up = chart.place(x, y)
-    return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
-
-
 def _curve(chart: StudyLines, index: int) -> str:
     places = [_place(chart, x, y) for x, y in chart.drawn(chart.curves[index])]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
@@ -80,6 +75,11 @@ def _curve(chart: StudyLines, index: int) -> str:
         f'<circle class="{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{2 + index // COLOURS}"/>' for x, y in places
     )
     return f'<polyline class="{colour}" points="{path}"/>{dots}'
+
+
+def _place(chart: StudyLines, x: float, y: float) -> tuple[float, float]:
+    across, up = chart.place(x, y)
+    return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
 
 
 def _height(chart: StudyLines, value: float) -> str:
