@@ -147,15 +147,12 @@ def _parse(text: str | bytes, name: str) -> object:
             f"{name} is not valid JSON at line {error.lineno} column {error.colno} ({error.msg}); {hint}"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is not a capture: {_brief(error)}") from None
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
+        raise InputError(f"{name} is not a capture: {why}") from None
 
 
 def _no_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number a counter can have")
-
-
-def _brief(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
 
 
 def load_snapshot(document: object, database: str, where: str) -> Snapshot:

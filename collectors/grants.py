@@ -399,7 +399,7 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
 
 
 def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> Iterator[str]:
-    granted = {each.granted_on: each for each in collectors().values() if each.granted_on and not each.optional}
+    granted = {view.granted_on: view for view in collectors().values() if view.granted_on and not view.optional}
     for collector in granted.values():  # one for each object: two collectors may read the same view
         if not collector.view.startswith("x$"):
             yield grant(collector, user, kind, release)

@@ -289,9 +289,9 @@ def _parallel_findings(study: ParallelStudy) -> Iterator[str]:
         yield f"All {len(judged)} published speed-ups follow from the times, rounded as published."
     for row in wrong:
         yield f"{row.name}: {row.published:g} times is published, the times give {row.speed_up:.2f}."
-    for each in study.sums:
+    for total in study.sums:
         yield (
-            f"{each.whole} is {' and '.join(each.parts)} added, before and after: the same measurement twice: count it once."
+            f"{total.whole} is {' and '.join(total.parts)} added, before and after: the same measurement twice: count it once."
         )
     few, many = (end(study.rows, key=lambda row: row.workers) for end in (min, max))
     if many.workers > few.workers and many.speed_up < few.speed_up * many.workers / few.workers / 2:

@@ -35,7 +35,10 @@ def tree_lines(blockers: Blockers) -> Iterator[str]:
         if held is not None and (words := entry_words(held)):
             yield from wrapped(words, "  ")
         yield from _ending(chain)
-    yield from _rest(blockers)
+    yield from (line for words in not_shown(blockers) for line in wrapped(words, "  "))
+    if blockers.unknown:
+        yield from wrapped(f"Nothing more is known: {blockers.unknown}.", "  ")
+    yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
 
 
 def _ending(chain: WaitChain) -> Iterator[str]:
@@ -50,13 +53,6 @@ def _ending(chain: WaitChain) -> Iterator[str]:
     yield from wrapped(f"Where: {chain.action.where}.", "    ")
     yield from wrapped(f"Risk: {chain.action.risk}.", "    ")
     yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
-
-
-def _rest(blockers: Blockers) -> Iterator[str]:
-    yield from (line for words in not_shown(blockers) for line in wrapped(words, "  "))
-    if blockers.unknown:
-        yield from wrapped(f"Nothing more is known: {blockers.unknown}.", "  ")
-    yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
 
 
 def tree_as_markdown(blockers: Blockers) -> Iterator[str]:

@@ -21,7 +21,7 @@ FLOORS = ("collectors", "rules", "service")
 MODULES = sorted(path.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
 MOST_LINES = 800
 SHORT = 60
-MOST_SHORT_FILES = 10
+MOST_SHORT_FILES = 9
 """Files below SHORT lines that are no view. The number may only fall."""
 
 

@@ -193,7 +193,8 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     document["components"]["securitySchemes"] = SECURITY
     document["security"] = [{"token": []}, {"password": []}, {}]
     used = set()
-    for path, operation in _operations(document):
+    operations = [(path, operation) for path, methods in document["paths"].items() for operation in methods.values()]
+    for path, operation in operations:
         operation.setdefault("tags", ["service"])
         used |= set(operation["tags"])
         if path in OPEN:
@@ -207,12 +208,6 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     names = [*TAGS, *sorted(used - set(TAGS))]
     document["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in names if name in used]
     return document
-
-
-def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path, operations in document["paths"].items():
-        for operation in operations.values():
-            yield path, operation
 
 
 def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -55,10 +55,12 @@ def firing(board: Iterable[MonitoredDatabase]) -> Mapping[str, Sequence[AlertNow
     An alert that is absent is one that this service cannot judge.
     """
     watched = list(board)
-    elsewhere = any(each.published is None and each.peer_report is not None for each in watched)
+    elsewhere = any(database.published is None and database.peer_report is not None for database in watched)
     alerts: dict[str, Sequence[AlertNow] | None] = {}
     for alert, judge in JUDGES.items():
-        held = [AlertNow(each.name, severity.value) for each in watched if (severity := judge(each)) is not None]
+        held = [
+            AlertNow(database.name, severity.value) for database in watched if (severity := judge(database)) is not None
+        ]
         whole = not elsewhere or alert in FROM_SUMMARY
         alerts[alert] = sorted(held, key=lambda now: (now.severity != "critical", now.database)) if whole else None
     return alerts
@@ -279,9 +281,9 @@ def _signs(cause: Cause, example: MonitoredDatabase | None) -> Sequence[CauseSig
         findings = example.current.whole.findings
         seen = {sign.signal: sign for finding in findings if finding.cause == cause.id for sign in finding.evidence}
     listed = [
-        (condition, isinstance(each, AnyOf))
-        for each in cause.when
-        for condition in (each.any_of if isinstance(each, AnyOf) else (each,))
+        (condition, isinstance(needed, AnyOf))
+        for needed in cause.when
+        for condition in (needed.any_of if isinstance(needed, AnyOf) else (needed,))
     ]
     return [_sign(condition, seen.get(condition.signal), either) for condition, either in listed]
 

@@ -107,17 +107,11 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
         at=words.clock(began, now),
         ago=words.length((now - began).total_seconds()),
         before_state=words.state_of(before.severity, up=before.basis is not None),
-        before_title=_title(before),
+        before_title=before.findings[0].title if before.findings else before.headline,
         before_cost="" if share is None else words.share(share),
         before_link=address_at(watched.name, last),
         unwatched=words.length((first - last).total_seconds()),
     )
-
-
-def _title(before: Diagnosis) -> str:
-    if before.findings:
-        return before.findings[0].title
-    return before.headline
 
 
 # The trouble that just ended, on the page of a database that is fine: until when, what, how bad, and where to see it.
