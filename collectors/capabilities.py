@@ -73,7 +73,7 @@ _WAY_TO_THE_ROOT = dict.fromkeys(TRAITS, _CONNECT_THERE) | {
 
 def capabilities(snapshot: Snapshot, user: str, kind: FoundKind | None = None) -> Capabilities:
     """The user's rights and the instance's features as a poll found them. The poll also gives the kind, unless it is known."""
-    instance, found = snapshot.instance, kind or detected(snapshot)
+    instance, kind_found = snapshot.instance, kind or detected(snapshot)
     container = next(iter(snapshot.rows("sys_context")), {})
     con_id = number(container.get("con_id"))
     parallel = instance.get("parallel")
@@ -83,8 +83,8 @@ def capabilities(snapshot: Snapshot, user: str, kind: FoundKind | None = None) -
         cluster=None if parallel is None else parallel == "YES",
         container=text(container.get("con_name")) if con_id else None,
         inside_pdb=con_id is not None and con_id > 1,
-        kind=found,
-        views=tuple(_readable(collector, snapshot, user, found.kind) for collector in collectors().values()),
+        kind=kind_found,
+        views=tuple(_readable(collector, snapshot, user, kind_found.kind) for collector in collectors().values()),
     )
 
 

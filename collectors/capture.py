@@ -57,12 +57,11 @@ def delta_of(capture: Capture) -> Delta | NotComparable:
         delta = between(capture.snapshots[0], capture.snapshots[-1])
     if isinstance(delta, NotComparable):
         return delta
-    confirmed = {each.cause: ConfirmationResult(each.value) for each in capture.confirmations}
+    confirmed = {confirmation.cause: ConfirmationResult(confirmation.value) for confirmation in capture.confirmations}
     return replace(delta, confirmations=confirmed)
 
 
 def dump(capture: Capture) -> str:
-    """The capture as the text of a capture file."""
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -85,7 +84,7 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
         names = [
             c.name for c in collectors()[view].columns if c.unit != "date" and any(c.name in r for r in reading.rows)
         ]
-        views[view] = {"columns": names, "rows": [_dump_row(names, row) for row in reading.rows]}
+        views[view] = {"columns": names, "rows": [[row.get(name, ABSENT) for name in names] for row in reading.rows]}
         if reading.notes:
             views[view]["assumed"] = list(reading.notes)
         if reading.read_at:
@@ -96,10 +95,6 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
 
 def _dump_time(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
-
-
-def _dump_row(names: list[str], row: Row) -> list[Value | dict[str, bool]]:
-    return [row.get(name, ABSENT) for name in names]
 
 
 ABSENT = {"absent": True}
@@ -152,15 +147,12 @@ def _parse(text: str | bytes, name: str) -> object:
             f"{name} is not valid JSON at line {error.lineno} column {error.colno} ({error.msg}); {hint}"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is not a capture: {_brief(error)}") from None
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
+        raise InputError(f"{name} is not a capture: {why}") from None
 
 
 def _no_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number a counter can have")
-
-
-def _brief(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
 
 
 def load_snapshot(document: object, database: str, where: str) -> Snapshot:

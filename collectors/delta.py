@@ -1,6 +1,6 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 
 from collectors.grants import ANYBODY, grant, privilege
@@ -71,7 +71,11 @@ def reported(
     """
     oddities: list[Oddity] = []
     readings = {
-        view: _printed(collector, printed.get(view) or _not_printed(collector), oddities)
+        view: _printed(
+            collector,
+            printed.get(view) or Missing(collector.view, "unread", f"a report does not hold {collector.view}", SCRIPT),
+            oddities,
+        )
         for view, collector in collectors().items()
     }
     return Delta(
@@ -95,10 +99,6 @@ def _printed_key(collector: Collector, row: Row) -> Key:
     return key or tuple(
         row[column.name] for column in collector.columns if column.kind is ColumnKind.TEXT and column.name in row
     )
-
-
-def _not_printed(collector: Collector) -> Missing:
-    return Missing(collector.view, "unread", f"a report does not hold {collector.view}", SCRIPT)
 
 
 def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
@@ -135,15 +135,12 @@ def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None)
         before = None if alone else (earlier or {}).get(view)
         reading = later.readings.get(view) or _not_captured(collector, later.release)
         readings[view] = _changes(collector, before, reading, oddities)
-    return Delta(
-        later.database, later.release, basis, readings, tuple(oddities), at_begin=dict(_momentary(earlier or {}))
-    )
-
-
-def _momentary(earlier: Mapping[str, Reading]) -> Iterator[tuple[str, Changes]]:
-    for view, reading in earlier.items():
-        if collectors()[view].momentary and isinstance(reading, Rows):
-            yield view, Changes(view, reading.rows, reading.notes)
+    at_begin = {
+        view: Changes(view, reading.rows, reading.notes)
+        for view, reading in (earlier or {}).items()
+        if collectors()[view].momentary and isinstance(reading, Rows)
+    }
+    return Delta(later.database, later.release, basis, readings, tuple(oddities), at_begin=at_begin)
 
 
 def _not_captured(collector: Collector, release: str | None) -> Missing:
@@ -202,7 +199,7 @@ def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[
     for key, row in zip(keys, reading.rows, strict=True):
         grouped.setdefault(key, []).append(row)
     if collector.repeats != "sum":
-        figures = _has(collector, ColumnKind.COUNTER, ColumnKind.GAUGE)
+        figures = any(column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) for column in collector.columns)
         repeated = [
             key for key, rows in grouped.items() if rows[1:] and (figures or any(row != rows[0] for row in rows))
         ]
@@ -229,10 +226,6 @@ def _summed(collector: Collector, rows: list[Row]) -> Row:
             corrupt = min(known) if min(known) < 0 and not column.signed else None
             whole[column.name] = sum(known) if corrupt is None else corrupt
     return {name: value for name, value in whole.items() if any(name in row for row in rows)}
-
-
-def _has(collector: Collector, *kinds: ColumnKind) -> bool:
-    return any(column.kind in kinds for column in collector.columns)
 
 
 def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) -> Row:

@@ -1,4 +1,7 @@
-"""What can go wrong between latchscope and a database: a small tree of errors, ordered by their cure."""
+"""What can go wrong between latchscope and a database: a small tree of errors, ordered by their cure.
+
+`classified` turns an error of the driver into one of them, by Oracle's own codes.
+"""
 
 import re
 from socket import gaierror
@@ -153,28 +156,28 @@ def classified(error: Exception) -> SessionError | StatementError:
     """A driver's error as the class with its cure. The text keeps Oracle's own codes."""
     if isinstance(error, gaierror):
         return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
-    said = " ".join(str(link) for link in _chain(error))
-    found = set(_CODE.findall(said))
-    message = _in_plain_words(said) or brief(error)
-    if found & CREDENTIAL:
+    chained = " ".join(str(link) for link in _chain(error))
+    codes = set(_CODE.findall(chained))
+    message = _in_plain_words(chained) or brief(error)
+    if codes & CREDENTIAL:
         return CredentialError(message)
-    if found & STARTING:
+    if codes & STARTING:
         return StartingError(message)
-    if "DPY-3010" in found:
+    if "DPY-3010" in codes:
         return SetupError(f"{message}: Oracle 11.2 needs thick mode, in a process of its own; see docs/connect.md")
-    if ENCRYPTED.search(said):
+    if ENCRYPTED.search(chained):
         return SetupError(
             f"{message}: the server demands native network encryption, which thin mode does not have; use TCPS, or thick mode "
             "with a sqlnet.ora that agrees; see docs/oracle.md"
         )
-    if found & SETUP or any(code.startswith("DPY-2") for code in found):
+    if codes & SETUP or any(code.startswith("DPY-2") for code in codes):
         return SetupError(message)
-    if found & REFUSED:
+    if codes & REFUSED:
         return ViewRefused(message)
-    if "DPY-4024" in found:
+    if "DPY-4024" in codes:
         return Cancelled(f"{message}; the statement was cancelled")
-    lost = any(code.startswith(("DPY-1", "DPY-4011", "DPY-5", "DPY-6")) for code in found) or not found
-    return SessionError(message) if lost or found & LOST else StatementError(message)
+    lost = any(code.startswith(("DPY-1", "DPY-4011", "DPY-5", "DPY-6")) for code in codes) or not codes
+    return SessionError(message) if lost or codes & LOST else StatementError(message)
 
 
 def brief(error: Exception) -> str:
@@ -184,10 +187,10 @@ def brief(error: Exception) -> str:
     return " ".join(text.split())
 
 
-def _in_plain_words(said: str) -> str | None:
+def _in_plain_words(message: str) -> str | None:
     """What is wrong with a dsn, if the driver means that."""
     for pattern, words in _PLAIN:
-        if found := re.search(pattern, said, re.DOTALL):
+        if found := re.search(pattern, message, re.DOTALL):
             return found.expand(words)
     return None
 

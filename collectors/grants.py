@@ -1,4 +1,7 @@
-"""The exact SQL that lets a user read what latchscope polls: one grant, or the whole script for a kind of database."""
+"""The exact SQL that lets a user read what latchscope polls: one grant, or the whole script for a kind of database.
+
+Here are also the kinds of database, which differ in who may grant what, and how a session finds out its own.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -396,7 +399,7 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
 
 
 def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> Iterator[str]:
-    granted = {each.granted_on: each for each in collectors().values() if each.granted_on and not each.optional}
+    granted = {view.granted_on: view for view in collectors().values() if view.granted_on and not view.optional}
     for collector in granted.values():  # one for each object: two collectors may read the same view
         if not collector.view.startswith("x$"):
             yield grant(collector, user, kind, release)
@@ -410,7 +413,7 @@ def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> 
 
 def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     """Grants that only a hang needs. Those behind a setting that is off are there as comments."""
-    wanted = [each for each in collectors().values() if each.optional and each.granted_on]
+    wanted = [collector for collector in collectors().values() if collector.optional and collector.granted_on]
     yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
     for each in wanted:

@@ -1,7 +1,8 @@
-"""The words of this floor: what a view holds (Column, Collector), what one poll read (Snapshot), what changed (Delta).
+"""Data types of the collectors: what a view holds (Column, Collector), what one poll read (Snapshot), what changed (Delta).
 
 Totals and changes are different types on purpose: a Snapshot holds Oracle's own running totals in `Rows`, a Delta holds
-differences in `Changes`, and only `collectors.delta` makes the second from the first.
+differences in `Changes`, and only `collectors.delta` makes the second from the first. Here are also the basis of a Delta,
+durations in words, time zones, and the result of a confirming query.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -69,10 +70,8 @@ class Basis:
 # Whether the clock of SQL runs in the time zone of the host, in which Oracle's views keep their dates.
 #
 # SYSDATE and SYSTIMESTAMP follow the database's own time zone where TIME_AT_DBTIMEZONE (23ai and later) or
-# SYSDATE_AT_DBTIMEZONE (Autonomous Database) is set. v$instance.startup_time and v$sga_resize_ops.start_time have no
-# zone, so
-# there is no safe difference between them and now: it may be off by hours. Differences of `taken_at`, which is UTC,
-# stay right.
+# SYSDATE_AT_DBTIMEZONE (Autonomous Database) is set. v$instance.startup_time and v$sga_resize_ops.start_time have no zone.
+# So no difference between them and now is safe: it may be off by hours. Differences of `taken_at`, which is UTC, stay right.
 
 HOST_TIME = {"OFF", "FALSE"}
 """Values of these parameters with which SQL uses the host's time zone."""
@@ -383,7 +382,6 @@ SCRIPT = "run the script that `latchscope script` prints on the instance while i
 
 
 def unread(view: str) -> Missing:
-    """A view that the source does not have."""
     return Missing(view, "unread", f"{view} was not read", f"capture {view} as well")
 
 

@@ -1,4 +1,7 @@
-"""poll(): every collector once, over one connection, into one Snapshot. A refused view costs only that view."""
+"""poll(): every collector once, over one connection, into one Snapshot. A refused view costs only that view.
+
+`GroupFallback` decides which views one statement reads together, and which are read one by one for a while.
+"""
 
 import logging
 import time

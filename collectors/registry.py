@@ -1,4 +1,4 @@
-"""Every collector of `collectors/views`, found by scanning. A wrong module stops the start with an error."""
+"""Every collector of `collectors/views` and every group of them, found by scanning. A wrong module stops the start."""
 
 import importlib
 import pkgutil
@@ -90,9 +90,8 @@ def _in_order(found: Mapping[str, Collector]) -> tuple[str, ...]:
 
 # The groups: every `NAME-RELEASE.sql` in this folder. `make docs` writes them from the statements of their views.
 #
-# Each row of the answer names its view, then has as many texts and numbers as the widest view needs. The SQL itself
-# says once
-# per view which cell is which column, so nothing here repeats it.
+# Each row of the answer names its view, then has as many texts and numbers as the widest view needs. The SQL itself says
+# once per view which cell is which column, so nothing here repeats it.
 
 _BRANCH = re.compile(r"select '([^']+)'(?: as of_view)?,([^()]*(?:\(null\)[^()]*)*?)\bfrom \(", re.DOTALL)
 """The start of a view's part: its name, then the content of each cell."""

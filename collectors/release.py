@@ -1,4 +1,4 @@
-"""Oracle release numbers: how to compare them, and how to choose the statement for one."""
+"""Oracle release numbers: how to compare them, how to choose the statement for one, and what guards its row cache."""
 
 from collections.abc import Collection, Mapping
 from functools import cache, lru_cache

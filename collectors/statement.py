@@ -76,8 +76,8 @@ class Statement:
 
 def words(text: str) -> list[str]:
     """The words and signs of a statement in lower case, without comments; literals as they are."""
-    found = (match.group() for match in _TOKEN.finditer(text))
-    return [word if word[0] in "'\"" else word.lower() for word in found if not word.startswith(("--", "/*"))]
+    tokens = (match.group() for match in _TOKEN.finditer(text))
+    return [word if word[0] in "'\"" else word.lower() for word in tokens if not word.startswith(("--", "/*"))]
 
 
 def _read(listed: list[str]) -> Iterator[str]:

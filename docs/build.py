@@ -36,9 +36,9 @@ from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
 from service.app import create_app
 from service.bill import statements
+from service.cli.sql import as_markdown, texts_as_markdown
 from service.config.settings import DatabaseSettings, NotificationSettings, Settings, WebhookSettings, seconds, size
 from service.metrics.families import FAMILIES, Family
-from service.render import bill
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("*.md", "docs/*.md", "rules/causes/*.md")
@@ -296,8 +296,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "what is read": read,
     "kinds": kinds,
     "confirmations": confirmations,
-    "bill": lambda: bill.as_markdown(statements()),
-    "bill texts": lambda: bill.texts_as_markdown(statements()),
+    "bill": lambda: as_markdown(statements()),
+    "bill texts": lambda: texts_as_markdown(statements()),
     "grant of x-kqrst": partial(granted, "x$kqrst"),
     "settings": settings,
     "defaults": defaults,

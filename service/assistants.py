@@ -1,4 +1,7 @@
-"""`latchscope mcp`: assistants read a running service through the Model Context Protocol. They change nothing."""
+"""`latchscope mcp`: assistants read a running service through the Model Context Protocol. They change nothing.
+
+The answers come first, because names in them are not to be trusted; then the tools, and MCP over HTTP.
+"""
 
 import json
 import os
@@ -130,8 +133,6 @@ def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
 
 
 def _over_time(server: MCPServer[Any], client_of: ClientOf) -> None:
-    """Tools for the past."""
-
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def list_episodes(context: Context[Any, Any], database: Database) -> str:
         """Troubles of a database from begin over peak to end, and whether a change ended them."""

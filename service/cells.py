@@ -1,4 +1,7 @@
-"""Many cells in one view, from a Prometheus-compatible engine that has the metrics of all."""
+"""Many cells in one view, from a Prometheus-compatible engine that has the metrics of all.
+
+The queries come first, then every PromQL expression, then the view itself.
+"""
 
 import http.client
 import json
@@ -138,8 +141,7 @@ def _of_status(name: str, status: int) -> str:
 
 # Every PromQL expression sent to the engine. Each returns few rows, however many databases there are.
 #
-# Few rows may need many reads: an expression over `latchscope_up` reads a series per database. So the engine may
-# evaluate
+# Few rows may need many reads: an expression over `latchscope_up` reads a series per database. So the engine may evaluate
 # `RULES` in the background (dashboards/prometheus/cells.yml), and a view reads their results.
 
 WORST = 50
@@ -175,7 +177,6 @@ RECORDED = f'{{__name__=~"{"|".join(sorted({name for name, _ in RULES}))}"}}'
 
 
 def of(families: Iterable[str], databases: Iterable[str]) -> str:
-    """Families of these databases only."""
     names = "|".join(re.escape(name) for name in sorted(set(databases))).replace("\\", "\\\\").replace('"', '\\"')
     return f'{{__name__=~"{"|".join(families)}",db=~"{names}"}}'
 
@@ -320,10 +321,10 @@ def _key(sample: EngineSample) -> CellKey:
 
 
 def _by_key(samples: Sequence[EngineSample]) -> Mapping[CellKey, list[EngineSample]]:
-    found: dict[CellKey, list[EngineSample]] = defaultdict(list)
+    by_key: dict[CellKey, list[EngineSample]] = defaultdict(list)
     for sample in samples:
-        found[_key(sample)].append(sample)
-    return found
+        by_key[_key(sample)].append(sample)
+    return by_key
 
 
 def _causes(samples: Sequence[EngineSample]) -> list[CauseCount]:

@@ -102,5 +102,5 @@ def _brief(error: Exception) -> str:
     cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
     if isinstance(cause, TimeoutError):
         return "it takes too long"
-    said = cause.strerror if isinstance(cause, OSError) else None
-    return said or type(cause).__name__
+    message = cause.strerror if isinstance(cause, OSError) else None
+    return message or type(cause).__name__

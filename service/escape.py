@@ -21,14 +21,14 @@ def visible(text: str, keep: str = "") -> str:
         plain = plain.replace(character, "")
     if _seen(plain):
         return text
-    return "".join([each if each in keep or _seen(each) else _shown(each) for each in text])
+    return "".join([character if character in keep or _seen(character) else _shown(character) for character in text])
 
 
 def visible_json(text: str) -> str:
     """JSON with the same characters as JSON escapes, which does not change its meaning."""
     if _seen(text.replace("\n", "")):
         return text
-    return "".join([each if each == "\n" or _seen(each) else _escape(each) for each in text])
+    return "".join([character if character == "\n" or _seen(character) else _escape(character) for character in text])
 
 
 def plain_cell(text: str) -> str:

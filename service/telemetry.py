@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from threading import Event
@@ -105,25 +105,24 @@ class EpisodeRecords(ReceiverThread):
 
     def step(self) -> float:
         """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
-
         now = datetime.now(UTC)
         waiting = self.deliveries.open_of(RECORDS, MOST_RECORDS)
         if not waiting:
             return self.pace.look
-        left = max((self.pace.due(each) - now).total_seconds() for each in waiting)
+        left = max((self.pace.due(delivery) - now).total_seconds() for delivery in waiting)
         if left > 0 or self.stopping:
             return min(self.pace.look, max(left, 0.0) or self.pace.look)
-        batch = [mine for each in waiting if (mine := self.deliveries.claim(each, now)) is not None]
+        batch = [mine for delivery in waiting if (mine := self.deliveries.claim(delivery, now)) is not None]
         if not batch:
             return self.pace.look
         try:
-            send_changes(self._settings.telemetry, [each.change for each in batch], self._settings.public_url)
+            send_changes(self._settings.telemetry, [delivery.change for delivery in batch], self._settings.public_url)
         except DeliveryRefused as error:
-            for each in batch:
-                self.was_refused(each, error, datetime.now(UTC), each.change.at)
+            for delivery in batch:
+                self.was_refused(delivery, error, datetime.now(UTC), delivery.change.at)
             return self.pace.look
-        for each in batch:
-            self.was_told(each, datetime.now(UTC))
+        for delivery in batch:
+            self.was_told(delivery, datetime.now(UTC))
         return 0.0
 
 
@@ -215,7 +214,9 @@ def _metrics(page: str, at: int, began: int) -> Iterator[Metric]:
             continue
         name = f"{family.name}_total" if family.type == "counter" else family.name
         points = [
-            _point(sample.labels, sample.value, starts.get(sample.labels.get("db", ""), began), at)
+            NumberDataPoint(
+                dict(sample.labels), starts.get(sample.labels.get("db", ""), began), at, float(sample.value)
+            )
             for sample in family.samples
             if sample.name == name
         ]
@@ -225,10 +226,6 @@ def _metrics(page: str, at: int, began: int) -> Iterator[Metric]:
             yield Metric(name, family.documentation, unit, total)
         elif points:
             yield Metric(name, family.documentation, unit, Gauge(points))
-
-
-def _point(labels: Mapping[str, str], value: float, began: int, at: int) -> NumberDataPoint:
-    return NumberDataPoint(dict(labels), began, at, float(value))
 
 
 def _record(change: LoggedChange, public_url: str | None) -> LogRecord:

@@ -1,4 +1,4 @@
-"""The views of a scripted database: what each of our statements returns at one moment of its script."""
+"""A scripted or recorded database behind the Connection protocol: what each of our statements returns at one moment."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping

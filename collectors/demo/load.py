@@ -655,10 +655,6 @@ def _waiter(now: ScenarioState, waiters: ScriptedWaiters, sid: int) -> Row:
 # The latches of a scripted database, their miss locations, and the waits that result.
 
 
-def _children(scenario: Scenario) -> list[int]:
-    return sorted({cache.child for cache in scenario.caches})
-
-
 def latch_children(now: ScenarioState) -> list[Row]:
     """Rows of v$latch_children. Empty where mutexes guard the row cache."""
     if now.scenario.mutexes:
@@ -676,7 +672,7 @@ def latch_children(now: ScenarioState) -> list[Row]:
             "spin_gets": now.spin_gets(child),
             "wait_time": now.wait_us(child),
         }
-        for child in _children(now.scenario)
+        for child in sorted({cache.child for cache in now.scenario.caches})
     ]
 
 

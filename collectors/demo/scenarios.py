@@ -1,4 +1,4 @@
-"""Scripted databases for the demo and for tests."""
+"""Scripted databases for the demo and for tests: the ordinary day they share, then one after the other by name."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,11 +21,11 @@ from collectors.model import ROW_CACHE_LOCK_EVENT, NamedRow
 @cache
 def scenarios() -> Mapping[str, Scenario]:
     """Name → scenario of every one in this file, by name. Two with the same name are an error."""
-    found: dict[str, Scenario] = {}
+    scripts: dict[str, Scenario] = {}
     for value in list(globals().values()):
-        if isinstance(value, Scenario) and found.setdefault(value.name, value) is not value:
+        if isinstance(value, Scenario) and scripts.setdefault(value.name, value) is not value:
             raise ValueError(f"there is a second scenario named {value.name}")
-    return dict(sorted(found.items()))
+    return dict(sorted(scripts.items()))
 
 
 # The row caches of the scripted instances. Each script decides which child guards which cache, as each real instance

@@ -73,8 +73,8 @@ def look_for_blockers(
     """
     held = read(connection, VIEW, release, cold=cold)
     if isinstance(held, Rows) and elsewhere:
-        found, notes = _elsewhere(connection, release, elsewhere[:MOST_ELSEWHERE])
-        held = Rows(VIEW, (*held.rows, *found), notes)
+        sessions, notes = _elsewhere(connection, release, elsewhere[:MOST_ELSEWHERE])
+        held = Rows(VIEW, (*held.rows, *sessions), notes)
     beside = read(connection, LIBRARY_CACHE, release, cold=cold)
     holders = held.rows if isinstance(held, Rows) else ()
     tree = look_at_chains(connection, release, holders, cold=cold, wait_chains=wait_chains)
@@ -91,18 +91,18 @@ def _elsewhere(
     connection: Connection, release: str | None, sessions: Sequence[tuple[int, int]]
 ) -> tuple[list[Row], tuple[str, ...]]:
     """The sessions as gv$session has them. `notes` say why a session is known by its SID only."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for instance, sid in sessions:
         try:
             answer = connection.query(ELSEWHERE, {"instance": instance, "sid": sid})
         except StatementError as error:
             opening = f"; grant {privilege('11.2', release)} on sys.gv_$session to {ANYBODY};"
             cure = opening if isinstance(error, ViewRefused) else ""
-            return found, (
+            return rows, (
                 f"session {sid} of instance {instance} is known by its SID alone (gv$session: {error}{cure})",
             )
-        found += answer.as_rows()
-    return found, ()
+        rows += answer.as_rows()
+    return rows, ()
 
 
 @cache

@@ -62,11 +62,11 @@ def look_at_chains(
     met = [*holders, *(sessions.rows if isinstance(sessions, Rows) else ())]
     if not met and not wait_chains:
         return {**not_looked(), SESSIONS: sessions}
-    asked = {view: read(connection, view, release, cold=cold) for view in _needed(met)}
-    if isinstance(sessions, Rows) and isinstance(slaves := asked.get(SLAVES), Rows):
+    more = {view: read(connection, view, release, cold=cold) for view in _needed(met)}
+    if isinstance(sessions, Rows) and isinstance(slaves := more.get(SLAVES), Rows):
         sessions = Rows(SESSIONS, (*sessions.rows, *_coordinators(connection, met, slaves.rows)))
     oracles = {view: read(connection, view, release, cold=cold) for view in ORACLES} if wait_chains else {}
-    return {**not_looked(), SESSIONS: sessions, **asked, **oracles}
+    return {**not_looked(), SESSIONS: sessions, **more, **oracles}
 
 
 def _needed(met: list[Row]) -> Iterator[str]:
@@ -85,11 +85,11 @@ def _needed(met: list[Row]) -> Iterator[str]:
 
 def _coordinators(connection: Connection, met: list[Row], slaves: tuple[Row, ...]) -> Iterator[Row]:
     """The coordinators on this instance of the slaves met. Nothing if the statement fails: the tree then lacks them."""
-    known = {number(row.get("sid")) for row in met}
+    sids = {number(row.get("sid")) for row in met}
     wanted = {
         number(slave.get("qcsid"))
         for slave in slaves
-        if number(slave.get("sid")) in known and number(slave.get("qcsid")) not in known
+        if number(slave.get("sid")) in sids and number(slave.get("qcsid")) not in sids
     }
     for sid in sorted(sid for sid in wanted if sid is not None)[:MOST_COORDINATORS]:
         try:

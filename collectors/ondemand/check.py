@@ -1,4 +1,4 @@
-"""A bounded query for one number: the confirming query of a cause, or any other single question."""
+"""Bounded queries that somebody asks for: one number of a confirming query, and what `check` reads once."""
 
 from dataclasses import dataclass
 
@@ -89,9 +89,9 @@ STATEMENTS = (
 
 def ask_for_kind(connection: Connection, snapshot: Snapshot) -> FoundKind:
     """The kind of the database that was polled just now. Raises SessionError."""
-    asked = _row(connection, SURROUNDINGS)
-    found = detected(snapshot, asked)
-    return detected(snapshot, {**asked, **_row(connection, CLOUD)}) if found.kind == "pdb" else found
+    surroundings = _row(connection, SURROUNDINGS)
+    found = detected(snapshot, surroundings)
+    return detected(snapshot, {**surroundings, **_row(connection, CLOUD)}) if found.kind == "pdb" else found
 
 
 def _row(connection: Connection, sql: str) -> Row:

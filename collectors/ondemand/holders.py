@@ -127,7 +127,9 @@ def _looked(connection: Connection, latch: str, looks: int, clock: Callable[[], 
     found = HolderProfile(latch, seconds, looks, tuple(_held(row, seconds / looks) for row in rows))
     if found.note is None:
         return found
-    return HolderProfile(latch, seconds, looks, tuple(_without_average(held) for held in found.held))
+    return HolderProfile(
+        latch, seconds, looks, tuple(Held(held.holder, held.looks, held.holds, None) for held in found.held)
+    )
 
 
 def _held(row: Row, seconds_per_look: float) -> Held:
@@ -141,10 +143,6 @@ def _held(row: Row, seconds_per_look: float) -> Held:
     )
     met, holds = _count(row.get("met")), _count(row.get("holds"))
     return Held(holder, met, holds, met * seconds_per_look * 1e6 / holds if holds else None)
-
-
-def _without_average(held: Held) -> Held:
-    return Held(held.holder, held.looks, held.holds, None)
 
 
 def _count(value: Value) -> int:

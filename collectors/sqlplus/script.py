@@ -166,14 +166,12 @@ def _snapshot(part: str) -> Iterator[_Section]:
     for collector in sorted(twice, key=lambda collector: (collector.view != INSTANCE, collector.view in LATEST)):
         texts = {floor: _bound(collector, text) for floor, text in collector.statements.items()}
         if collector.view in NOT_READ_FROM:
-            texts[NOT_READ_FROM[collector.view]] = _no_rows(collector)
+            # A statement with the columns of a collector that returns no rows.
+            cells = (("0" if _numeric(column) else "'-'") + f" as {column.name}" for column in collector.columns)
+            texts[NOT_READ_FROM[collector.view]] = (
+                f"select {marker(collector.view)} {', '.join(cells)}\n  from dual\n where 1 = 0"
+            )
         yield _Section(part, collector.view, texts)
-
-
-def _no_rows(collector: Collector) -> str:
-    """A statement with the columns of a collector that returns no rows."""
-    cells = (("0" if _numeric(column) else "'-'") + f" as {column.name}" for column in collector.columns)
-    return f"select {marker(collector.view)} {', '.join(cells)}\n  from dual\n where 1 = 0"
 
 
 def _counts(collector: Collector) -> bool:

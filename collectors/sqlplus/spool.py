@@ -66,25 +66,21 @@ def decoded(data: bytes) -> str:
 
 def sections(text: str) -> Mapping[tuple[str, str], Section]:
     """Everything the last run in the file printed, by part and view."""
-    found: dict[tuple[str, str], Section] = {}
-    packed, at = _packed(text)
+    printed: dict[tuple[str, str], Section] = {}
+    words = list(re.finditer(r"[^\s\ufeff\u200b\x00]+", text))
+    packed, at = "".join(word[0] for word in words), _Origin(words)
     current, upto = Section(), 0
     for header, body in _records(packed):
         _note_error(current, text[at(upto) : at(header.start())])
         part, view, tag, _ = header.groups()
         if part == "head" and tag == "open" and view.startswith("latchscope-spool-"):
-            found.clear()
-        section = found.setdefault((part, view), Section())
+            printed.clear()
+        section = printed.setdefault((part, view), Section())
         _take(section, tag, body)
         current = section if tag == "open" else current
         upto = header.end() if body is None else header.end() + len(body) + 1
     _note_error(current, text[at(upto) :])
-    return found
-
-
-def _packed(text: str) -> tuple[str, "_Origin"]:
-    words = list(re.finditer(r"[^\s\ufeff\u200b\x00]+", text))
-    return "".join(word[0] for word in words), _Origin(words)
+    return printed
 
 
 class _Origin:
@@ -167,60 +163,63 @@ def load(data: bytes, name: str) -> Capture:
         raise InputError(
             f"{name} is {len(data) / 2**20:,.0f} MiB; a spooled file is at most {LIMIT_BYTES // 2**20} MiB"
         )
-    found = sections(decoded(data))
-    _check_format(found, name)
+    printed = sections(decoded(data))
+    _check_format(printed, name)
     once = {
-        view: _reading(collector, found, "once", "sys", "old")
+        view: _reading(collector, printed, "once", "sys", "old")
         for view, collector in collectors().items()
-        if _alone(view, found) and not collector.optional
+        if _alone(view, printed) and not collector.optional
     }
-    earlier, later = (_bound(_snapshot(found, part, once)) for part in "12")
+    earlier, later = (_bound(_snapshot(printed, part, once)) for part in "12")
     for view in once:  # read after the second snapshot, so it is not in the first
         if collectors()[view].momentary:
             earlier[view] = unread(view)
     if not any(isinstance(reading, Rows) for snapshot in (earlier, later) for reading in snapshot.values()):
-        raise InputError(_no_rows(found, name))
-    taken, notes = _comparable(found, earlier, {**later, SAMPLED: _looks(found)})
-    readings = tuple(_with_notes(reading, (*notes, *_notes(found))) for reading in taken)
-    database = _name(readings[-1], name)
+        raise InputError(_no_rows(printed, name))
+    taken, notes = _comparable(printed, earlier, {**later, SAMPLED: _looks(printed)})
+    readings = tuple(_with_notes(reading, (*notes, *_notes(printed))) for reading in taken)
+    instance = text(_instance(readings[-1]).get("instance_name"))
+    database = (
+        instance if instance and instance.isprintable() else re.split(r"[/\\]", name)[-1].rpartition(".")[0] or name
+    )
     snapshots = tuple(Snapshot(database, _taken_at(reading), reading) for reading in readings)
-    return Capture(database, snapshots, tuple(_confirmations(found)), "spooled by the script of `latchscope script`")
+    return Capture(database, snapshots, tuple(_confirmations(printed)), "spooled by the script of `latchscope script`")
 
 
-def _check_format(found: Sections, name: str) -> None:
-    if not found:
+def _check_format(printed: Sections, name: str) -> None:
+    if not printed:
         raise InputError(f"{name} has no record of `latchscope script`; give the text file that the script wrote")
-    for part, view in found:
+    for part, view in printed:
         version = view.removeprefix("latchscope-spool-")
         if part == "head" and version.isdecimal() and int(version) != FORMAT:
             raise InputError(f"{name} was spooled in form {version}; this latchscope reads form {FORMAT}")
 
 
-def _no_rows(found: Sections, name: str) -> str:
-    said = next((block.error for block in found.values() if block.error), None)
-    if said:
-        cure = "run the script as a user who may read them" if said.startswith(REFUSED) else "cure that, " + AGAIN
-        return f"{name} has no rows of any view; the database said {said}: {cure}"
+def _no_rows(printed: Sections, name: str) -> str:
+    error = next((block.error for block in printed.values() if block.error), None)
+    if error:
+        cure = "run the script as a user who may read them" if error.startswith(REFUSED) else "cure that, " + AGAIN
+        return f"{name} has no rows of any view; the database said {error}: {cure}"
     return f"{name} has no rows of any view: it is the script itself, or ends too early; {AGAIN}"
 
 
-def _alone(view: str, found: Sections) -> bool:
+def _alone(view: str, printed: Sections) -> bool:
     """Whether a view is read once for both snapshots. The file says so; if it is cut, the collector does."""
     twice = view == INSTANCE or any(column.kind is ColumnKind.COUNTER for column in collectors()[view].columns)
-    return view != SAMPLED and (("once", view) in found or not twice)
+    return view != SAMPLED and (("once", view) in printed or not twice)
 
 
-def _snapshot(found: Sections, part: str, once: Mapping[str, Reading]) -> dict[str, Reading]:
+def _snapshot(printed: Sections, part: str, once: Mapping[str, Reading]) -> dict[str, Reading]:
     return {
-        view: once[view] if view in once else _reading(collector, found, part)
+        view: once[view] if view in once else _reading(collector, printed, part)
         for view, collector in collectors().items()
         if not (collector.sampled or collector.optional)  # the script leaves optional views out
     }
 
 
-def _reading(collector: Collector, found: Sections, *attempts: str) -> Reading:
+def _reading(collector: Collector, printed: Sections, *attempts: str) -> Reading:
     """The rows of the first attempt that succeeded, or why the first one gave none."""
-    read = [_rows(collector, found.get((part, collector.view))) for part in attempts]
+    read = [_rows(collector, printed.get((part, collector.view))) for part in attempts]
     return next((reading for reading in read if isinstance(reading, Rows)), read[0])
 
 
@@ -236,18 +235,20 @@ def _rows(collector: Collector, section: Section | None) -> Reading:
         return Missing(view, "unread", f"{view}: its end is missing; it hung or was cut off", AGAIN)
     try:
         if section.whole:
-            known = {column.name: column for column in collector.columns}
-            return Rows(view, tuple(_row(known, cells) for cells in section.table()))
+            columns = {column.name: column for column in collector.columns}
+            return Rows(view, tuple(_row(columns, cells) for cells in section.table()))
     except ValueError as wrong:
         return Missing(view, "unread", f"{view}: {wrong}", AGAIN)
     bad = section.damaged + section.total - len(section.rows)
     return Missing(view, "unread", f"{view}: {bad or 'some'} of its {section.total} records are damaged or lost", AGAIN)
 
 
-def _row(known: Mapping[str, Column], cells: Mapping[str, str]) -> Row:
+def _row(columns: Mapping[str, Column], cells: Mapping[str, str]) -> Row:
     """A row of the columns we know. Raises ValueError if a cell does not fit its column."""
     return {
-        name: _cell(name, known[name].kind, known[name].unit, cell) for name, cell in cells.items() if name in known
+        name: _cell(name, columns[name].kind, columns[name].unit, cell)
+        for name, cell in cells.items()
+        if name in columns
     }
 
 
@@ -274,12 +275,12 @@ def _bound(readings: dict[str, Reading]) -> dict[str, Reading]:
     return readings
 
 
-def _looks(found: Sections) -> Reading:
+def _looks(printed: Sections) -> Reading:
     """Who waited, look by look. An incomplete look does not count."""
     collector = collectors()[SAMPLED]
     rows: list[Row] = []
     looks = 0
-    for (part, view), section in found.items():
+    for (part, view), section in printed.items():
         read = _rows(collector, section) if view == SAMPLED and re.fullmatch(r"look\d+", part) else None
         if isinstance(read, Rows):
             looks += 1
@@ -287,17 +288,17 @@ def _looks(found: Sections) -> Reading:
             rows += [{"sample": looks, **row} for row in read.rows]
     if looks:
         return Rows(SAMPLED, tuple(rows))
-    opened = found.get(("look", SAMPLED))
+    opened = printed.get(("look", SAMPLED))
     return _rows(collector, opened) if opened else not_sampled()
 
 
 def _comparable(
-    found: Sections, earlier: dict[str, Reading], later: dict[str, Reading]
+    printed: Sections, earlier: dict[str, Reading], later: dict[str, Reading]
 ) -> tuple[tuple[dict[str, Reading], ...], tuple[str, ...]]:
     """The snapshots to use, and a note if it is one of two."""
     first_alone = {**earlier, SAMPLED: later[SAMPLED]}
-    cut = [view for view in _cut(found) if isinstance(earlier.get(view), Rows)]
-    if ("2", INSTANCE) not in found:
+    cut = [view for view in _cut(printed) if isinstance(earlier.get(view), Rows)]
+    if ("2", INSTANCE) not in printed:
         return (first_alone,), ("the file ends before the second snapshot: the first is used, as totals",)
     if cut:
         return (first_alone,), (
@@ -310,27 +311,27 @@ def _comparable(
     return (earlier, later), ()
 
 
-def _cut(found: Sections) -> Iterator[str]:
+def _cut(printed: Sections) -> Iterator[str]:
     """The views of the second snapshot that are cut off, unless the database gave an error for them."""
-    for part, view in found:
+    for part, view in printed:
         if part == "1" and view in collectors():
-            again = found.get(("2", view))
+            again = printed.get(("2", view))
             if again is None or (again.columns is None and again.error is None):
                 yield view
 
 
-def _notes(found: Sections) -> Iterator[str]:
+def _notes(printed: Sections) -> Iterator[str]:
     """What the reader must know about how the file was made."""
-    waited = found.get(("head", "wait"))
+    waited = printed.get(("head", "wait"))
     if waited and ["none"] in waited.rows.values():
         yield (
             "the script had no way to wait, so its snapshots are close together: "
             "grant execute on sys.dbms_lock to the user, or run it as SYS"
         )
-    silent = [ids for (part, ids), block in found.items() if part == "confirm" and _answer(block) is None]
+    silent = [ids for (part, ids), block in printed.items() if part == "confirm" and _answer(block) is None]
     if silent:
         yield f"confirming queries without a number: {', '.join(silent)}"
-    strange = sorted({view for part, view in found if part in ("1", "2", "once", "sys") and view not in collectors()})
+    strange = sorted({view for part, view in printed if part in ("1", "2", "once", "sys") and view not in collectors()})
     if strange:
         yield f"views that this latchscope does not know: {', '.join(strange)}"
 
@@ -348,8 +349,8 @@ def _answer(section: Section) -> float | None:
     return float(cells[0]) if len(cells) == 1 and NUMBER.fullmatch(cells[0]) else None
 
 
-def _confirmations(found: Sections) -> Iterator[CapturedConfirmation]:
-    for (part, ids), section in found.items():
+def _confirmations(printed: Sections) -> Iterator[CapturedConfirmation]:
+    for (part, ids), section in printed.items():
         value = _answer(section) if part == "confirm" else None
         if value is not None:
             yield from (CapturedConfirmation(cause, "", value) for cause in ids.split(","))
@@ -358,11 +359,6 @@ def _confirmations(found: Sections) -> Iterator[CapturedConfirmation]:
 def _instance(readings: Mapping[str, Reading]) -> Row:
     reading = readings[INSTANCE]
     return reading.rows[0] if isinstance(reading, Rows) and reading.rows else {}
-
-
-def _name(readings: Mapping[str, Reading], name: str) -> str:
-    instance = text(_instance(readings).get("instance_name"))
-    return instance if instance and instance.isprintable() else re.split(r"[/\\]", name)[-1].rpartition(".")[0] or name
 
 
 def _taken_at(readings: Mapping[str, Reading]) -> datetime | None:

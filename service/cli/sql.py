@@ -1,17 +1,18 @@
 """`latchscope sql …`: the bill of SQL, whole or one statement by its hash."""
 
 import json
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from collectors.statement import HASH_LENGTH, Statement
+from collectors.statement import HASH_LENGTH, Statement, StatementKind
 from service.bill import statements
 from service.cli.common import show
 from service.cli.messages import fail
-from service.render import bill
+from service.render.parts import row
 
 sql_cli = typer.Typer(
     no_args_is_help=True, help="The bill of SQL: every statement that latchscope can send to a database."
@@ -27,7 +28,7 @@ class ListFormat(StrEnum):
 
 
 def _hashes() -> list[str]:
-    return [one.hash for one in statements()]
+    return [statement.hash for statement in statements()]
 
 
 @sql_cli.command("list")
@@ -36,11 +37,11 @@ def list_statements(
 ) -> None:
     """Every statement: what it reads, why and when, how often, its row limit and its deadline."""
     if form is ListFormat.JSON:
-        typer.echo(json.dumps(bill.as_objects(statements()), indent=2))
+        typer.echo(json.dumps(as_objects(statements()), indent=2))
     elif form is ListFormat.MARKDOWN:
-        typer.echo(bill.as_markdown(statements()))
+        typer.echo(as_markdown(statements()))
     else:
-        show(bill.as_text(statements()))
+        show(as_text(statements()))
 
 
 @sql_cli.command("show")
@@ -53,16 +54,142 @@ def show_statement(
     ],
 ) -> None:
     """One statement with its exact text, as v$sql has it."""
-    show(bill.one_as_text(_named(hash.strip().lower())))
+    show(one_as_text(_named(hash.strip().lower())))
 
 
 def _named(word: str) -> Statement:
     """The statement whose digest begins so, or that has this SQL_ID."""
-    found = [one for one in statements() if word and (one.digest.startswith(word) or one.sql_id == word)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        fail(f"{len(found)} statements have a hash that begins with {word}: {', '.join(one.hash for one in found[:5])}")
+    matches = [
+        statement
+        for statement in statements()
+        if word and (statement.digest.startswith(word) or statement.sql_id == word)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        fail(
+            f"{len(matches)} statements have a hash that begins with {word}: {', '.join(one.hash for one in matches[:5])}"
+        )
     (nearest,) = get_close_matches(word[:HASH_LENGTH], _hashes(), n=1, cutoff=0.0)
     fail(f"no statement has the hash {word!r}; the nearest is {nearest}; `latchscope sql list` prints all of them")
     return None
+
+
+# The bill as text, as JSON and as Markdown: what the commands print and the documents repeat.
+
+KINDS: Mapping[StatementKind, str] = {
+    "login": "the driver's own, within a login",
+    "group": "polls: views read together",
+    "poll": "polls: one view each",
+    "burst": "samples of waiting sessions",
+    "look": "looks at a hang",
+    "holders": "profile of latch holders",
+    "check": "kind of database",
+    "confirm": "confirming queries of causes",
+}
+"""StatementKind → what it is, in the order of the list."""
+HEADS = ("hash", "SQL_ID", "for", "releases", "reads", "why", "when", "how often", "rows at most", "deadline")
+
+
+def as_text(listed: Sequence[Statement]) -> str:
+    """Every statement in two lines, by kind."""
+    lines = [f"latchscope can send these {len(listed)} statements and no other. `latchscope sql show HASH` prints one."]
+    for kind, what in KINDS.items():
+        of_kind = [statement for statement in listed if statement.kind == kind]
+        lines += ["", f"{what} ({len(of_kind)})"]
+        for statement in of_kind:
+            reads, rows, deadline = _read(statement), _rows(statement), _deadline(statement)
+            lines.append(
+                f"{statement.hash}  {statement.name}, {statement.releases}; reads {reads}; {rows}, {deadline} at most"
+            )
+            lines.append(
+                f"{' ' * len(statement.hash)}  why: {statement.why}; when: {statement.when}; how often: {statement.how_often}"
+            )
+    return "\n".join(lines)
+
+
+def one_as_text(statement: Statement) -> str:
+    """A statement with all that is known of it, and its text."""
+    facts = {
+        "Hash": f"{statement.hash} (SHA-256 of the text); SQL_ID {statement.sql_id}",
+        "For": f"{statement.name} ({KINDS[statement.kind]})",
+        "Why": statement.why,
+        "When": statement.when,
+        "How often": statement.how_often,
+        "Releases": statement.releases,
+        "Reads": _read(statement),
+        "Binds": ", ".join(f":{name}" for name in statement.binds) or "none",
+        "Rows at most": _rows(statement),
+        "Deadline": _deadline(statement),
+    }
+    return "\n".join((*(f"{name}: {fact}" for name, fact in facts.items()), "", statement.text))
+
+
+def as_objects(listed: Sequence[Statement]) -> list[dict[str, object]]:
+    """Every statement for JSON. `rows_at_most` is null where the statement has no limit of its own."""
+    return [
+        {
+            "hash": statement.hash,
+            "sql_id": statement.sql_id,
+            "kind": statement.kind,
+            "for": statement.name,
+            "releases": statement.releases,
+            "reads": statement.reads,
+            "binds": statement.binds,
+            "why": statement.why,
+            "when": statement.when,
+            "how_often": statement.how_often,
+            "rows_at_most": statement.most_rows,
+            "deadline_seconds": statement.deadline_seconds,
+            "text": statement.text,
+        }
+        for statement in listed
+    ]
+
+
+def as_markdown(listed: Sequence[Statement]) -> str:
+    """A table for each kind, without the texts."""
+    parts = []
+    for kind, what in KINDS.items():
+        rows = [row(_cells(statement)) for statement in listed if statement.kind == kind]
+        head = f"### {what[0].upper()}{what[1:]}"
+        parts.append("\n".join((head, "", row(HEADS), "|" + "---|" * len(HEADS), *rows)))
+    return "\n\n".join(parts)
+
+
+def texts_as_markdown(listed: Sequence[Statement]) -> str:
+    """The exact text of every statement under its hash."""
+    return "\n\n".join(
+        f"**`{statement.hash}`** {row((statement.name,)).strip('| ')}\n\n```sql\n{statement.text}\n```"
+        for statement in listed
+    )
+
+
+def _cells(statement: Statement) -> tuple[str, ...]:
+    reads = ", ".join(f"`{view}`" for view in statement.reads) or "nothing"
+    return (
+        f"`{statement.hash}`",
+        f"`{statement.sql_id}`",
+        statement.name,
+        statement.releases,
+        reads,
+        statement.why,
+        statement.when,
+        statement.how_often,
+        "as the views have" if statement.most_rows is None else str(statement.most_rows),
+        _deadline(statement),
+    )
+
+
+def _read(statement: Statement) -> str:
+    return ", ".join(statement.reads) or "nothing"
+
+
+def _rows(statement: Statement) -> str:
+    if statement.most_rows is None:
+        return "as many rows as its views have" if statement.reads else "no rows"
+    return f"{statement.most_rows} row{'s' * (statement.most_rows > 1)}"
+
+
+def _deadline(statement: Statement) -> str:
+    return f"{statement.deadline_seconds:g} s"

@@ -30,7 +30,7 @@ def as_text(comparison: Comparison) -> str:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    lines = [f"**{inline(comparison.sentence)}**", "", *(f"- {inline(each)}" for each in _warnings(comparison))]
+    lines = [f"**{inline(comparison.sentence)}**", "", *(f"- {inline(warning)}" for warning in _warnings(comparison))]
     lines += [*(f"- {inline(side)}" for side in _sides(comparison)), ""]
     table = [row(each) for each in rows(comparison)]
     lines += [row(HEADER), "| --- | ---: | ---: | --- | ---: | --- |", *table] if table else []
@@ -71,7 +71,6 @@ def _factor(change: FigureChange) -> str:
 
 
 def _verdict(change: FigureChange) -> str:
-    """The verdict in the fewest words."""
     if change.direction == "same":
         return "no change"
     usual = "" if change.outside_usual is not True else ", outside the usual here"

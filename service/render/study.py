@@ -263,7 +263,7 @@ def parallel_page(study: ParallelStudy) -> StudyPage:
                         number(row.before),
                         number(row.after),
                         f"{row.speed_up:.2f}",
-                        _published(row.published, row.agrees),
+                        "–" if row.published is None else f"{row.published:g} {'yes' if row.agrees else 'NO'}",
                         share(row.efficiency),
                         share(row.serial_share),
                     )
@@ -274,10 +274,6 @@ def parallel_page(study: ParallelStudy) -> StudyPage:
         ),
         tuple(_parallel_limits(study)),
     )
-
-
-def _published(published: float | None, agrees: bool | None) -> str:
-    return "–" if published is None else f"{published:g} {'yes' if agrees else 'NO'}"
 
 
 def _bound(study: ParallelStudy) -> str:
@@ -293,9 +289,9 @@ def _parallel_findings(study: ParallelStudy) -> Iterator[str]:
         yield f"All {len(judged)} published speed-ups follow from the times, rounded as published."
     for row in wrong:
         yield f"{row.name}: {row.published:g} times is published, the times give {row.speed_up:.2f}."
-    for each in study.sums:
+    for total in study.sums:
         yield (
-            f"{each.whole} is {' and '.join(each.parts)} added, before and after: the same measurement twice: count it once."
+            f"{total.whole} is {' and '.join(total.parts)} added, before and after: the same measurement twice: count it once."
         )
     few, many = (end(study.rows, key=lambda row: row.workers) for end in (min, max))
     if many.workers > few.workers and many.speed_up < few.speed_up * many.workers / few.workers / 2:
@@ -483,7 +479,7 @@ def _scaling_findings(study: ScalingStudy) -> Iterator[str]:
             f"{claim.claimed_processes} it is {share(claim.actual_miss_ratio)} misses per get and "
             f"{share(claim.actual_sleep_ratio)} sleeps per miss."
         )
-    yield from (_compared(each) for each in study.comparisons)
+    yield from (_compared(comparison) for comparison in study.comparisons)
     for slip in study.slips:
         yield (
             f"{slip.group}, {slip.processes} processes: {slip.published:g} % of linear is published, the throughputs give "
@@ -498,13 +494,13 @@ def _scaling_findings(study: ScalingStudy) -> Iterator[str]:
             yield _held_out(group.name, group.held_out)
 
 
-def _compared(each: LikeForLike) -> str:
-    (here, there), (left, right) = each.groups, each.miss_ratios
-    asleep, awake = each.sleep_ratios
+def _compared(pair: LikeForLike) -> str:
+    (here, there), (left, right) = pair.groups, pair.miss_ratios
+    asleep, awake = pair.sleep_ratios
     ratio = f", {figure(max(asleep, awake) / min(asleep, awake))} times apart" if asleep and awake else ""
-    machines = "" if each.same_machine else "; other machines, so compare these ratios and nothing else"
+    machines = "" if pair.same_machine else "; other machines, so compare these ratios and nothing else"
     return (
-        f"Like for like, {each.processes} processes: {here} has {share(left)} misses per get and "
+        f"Like for like, {pair.processes} processes: {here} has {share(left)} misses per get and "
         f"{share(asleep)} sleeps per miss, {there} {share(right)} and {share(awake)}{ratio}{machines}."
     )
 

@@ -35,7 +35,6 @@ class SummaryLine:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The cells in the order of HEADINGS."""
         verdict = self.cause, self.cache, self.confidence
         return self.file, self.state, self.share, *verdict, self.period, self.database
 
@@ -84,12 +83,12 @@ def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
 
 def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
     """The Diagnoses by database and instance, in order of first appearance. The DB Id decides, not the name."""
-    found = _parted(diagnosed)
+    parts = _parted(diagnosed)
     shared: dict[str, list[str]] = {}
-    for _, entries in found:
+    for _, entries in parts:
         if (dbid := entries[0].change.dbid) is not None:
             shared.setdefault(dbid, []).append(entries[0].diagnosis.release or "unknown")
-    return [_group(name, sorted(each, key=_moment), _sharing(each, shared)) for name, each in found]
+    return [_group(name, sorted(each, key=_moment), _sharing(each, shared)) for name, each in parts]
 
 
 def _sharing(entries: Sequence[DiagnosedInput], shared: Mapping[str, Sequence[str]]) -> str:

@@ -24,18 +24,21 @@ from service.render.parts import inline, wrapped
 BRANCH = "└─ "
 
 
-def tree_lines(found: Blockers) -> Iterator[str]:
+def tree_lines(blockers: Blockers) -> Iterator[str]:
     """The largest chains as trees, with what may be done, as lines for a terminal."""
-    for chain in shown_first(found.chains):
+    for chain in shown_first(blockers.chains):
         yield from wrapped(f"Wait chain: {heading(chain)}")
-        held = entry_of(chain, found)
+        held = entry_of(chain, blockers)
         for line in tree(chain, held):
             yield from wrapped(f"{'   ' * (line.depth - 1)}{BRANCH}{line.text}" if line.depth else line.text, "  ")
         yield from (line for words in remarks(chain) for line in wrapped(words, "  "))
         if held is not None and (words := entry_words(held)):
             yield from wrapped(words, "  ")
         yield from _ending(chain)
-    yield from _rest(found)
+    yield from (line for words in not_shown(blockers) for line in wrapped(words, "  "))
+    if blockers.unknown:
+        yield from wrapped(f"Nothing more is known: {blockers.unknown}.", "  ")
+    yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
 
 
 def _ending(chain: WaitChain) -> Iterator[str]:
@@ -52,18 +55,11 @@ def _ending(chain: WaitChain) -> Iterator[str]:
     yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
 
 
-def _rest(found: Blockers) -> Iterator[str]:
-    yield from (line for words in not_shown(found) for line in wrapped(words, "  "))
-    if found.unknown:
-        yield from wrapped(f"Nothing more is known: {found.unknown}.", "  ")
-    yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
-
-
-def tree_as_markdown(found: Blockers) -> Iterator[str]:
+def tree_as_markdown(blockers: Blockers) -> Iterator[str]:
     """The same as nested lists, commands as blocks of code."""
-    for chain in shown_first(found.chains):
+    for chain in shown_first(blockers.chains):
         yield f"\n### Wait chain: {inline(heading(chain))}\n"
-        held = entry_of(chain, found)
+        held = entry_of(chain, blockers)
         yield from (f"{'  ' * line.depth}- {inline(line.text)}" for line in tree(chain, held))
         yield from (f"\n{inline(words)}" for words in remarks(chain))
         if held is not None and (words := entry_words(held)):
@@ -77,5 +73,5 @@ def tree_as_markdown(found: Blockers) -> Iterator[str]:
             yield f"\n**{inline(why_no_command(chain))}**"
             for missing in queries(chain):
                 yield f"\n{inline(to_find(missing))}:\n\n```sql\n{missing.query}\n```"
-    yield from (f"\n{words}" for words in not_shown(found))
+    yield from (f"\n{words}" for words in not_shown(blockers))
     yield f"\n{inline(f'{LEFT_ALONE} {EMERGENCY_NOTICE}')}\n"

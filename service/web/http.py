@@ -1,4 +1,4 @@
-"""HTTP that the framework lacks: HEAD, gzip for callers that accept it, and scrapes before everything else."""
+"""HTTP that the framework lacks: HEAD, gzip for callers that accept it, scrapes before everything else, separate threads."""
 
 import gzip
 from collections.abc import Awaitable, Callable
@@ -38,7 +38,6 @@ class AnswersHead:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"].endswith(ENDLESS):
             await self._app(scope, receive, send)
             return
@@ -61,7 +60,6 @@ class ScrapesFirst:
         self._scraped = scraped
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http" or scope["path"] != SCRAPE:
             await self._app(scope, receive, send)
             return

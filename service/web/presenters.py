@@ -1,15 +1,15 @@
-"""What REST and pages show of the board: the last publication of a database, in the form of the schemas."""
+"""What REST and pages show of the board: databases in short, the fleet, and the last publication of one database."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import get_args
 
 from collectors.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from collectors.ondemand.holders import Held, HolderProfile
-from rules.base import ChangeMade, Easing, LastingTrouble, State
+from rules.base import ChangeMade, Easing, State
 from rules.cache_map import CacheMap
 from rules.context import LOOKUPS, SignalContext, latch_statistics, ratio
 from rules.engine import cannot_tell
@@ -43,16 +43,6 @@ from service.web.schemas import (
 ORDER: Sequence[State] = get_args(State)
 """The worst first. No data comes after fine."""
 TROUBLED: Sequence[State] = ORDER[:3]
-OF_NOW: Mapping[str, str] = {
-    **{
-        name: name
-        for name in ("mechanism", "severity", "headline", "cause", "do_now", "do_not", "surface", "cache", "confidence")
-    },
-    "easing": "easing",
-    "cause_name": "name",
-    "cause_title": "title",
-}
-"""Member of a row → the member of the last poll's summary, only while that is current."""
 
 
 class FleetRows:
@@ -74,7 +64,6 @@ class FleetRows:
         return database_out(watched, marks.get(watched.name))
 
     def overview(self, board: Iterable[MonitoredDatabase]) -> OverviewOut:
-        """Every database, and how many are in each state."""
         return overview_out(self.all(board))
 
 
@@ -82,7 +71,6 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
     """One database in short. Figures of the last poll only while they are current."""
     summary = watched.summary
     shown = summary if watched.up else None
-    told: dict[str, Any] = {field: getattr(shown, member, None) for field, member in OF_NOW.items()}
     return DatabaseOut(
         name=watched.name,
         cluster=watched.settings.cluster,
@@ -99,7 +87,18 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
         last_mark=_mark(marked),
         last_hour=watched.last_hour.values(time.time()),
         failure=_failure(watched),
-        **told,
+        mechanism=shown.mechanism if shown else None,
+        severity=shown.severity if shown else None,
+        headline=shown.headline if shown else None,
+        cause=shown.cause if shown else None,
+        cause_name=shown.name if shown else None,
+        cause_title=shown.title if shown else None,
+        do_now=shown.do_now if shown else None,
+        do_not=shown.do_not if shown else None,
+        surface=shown.surface if shown else None,
+        cache=shown.cache if shown else None,
+        confidence=shown.confidence if shown else None,
+        easing=shown.easing if shown else None,
     )
 
 
@@ -208,15 +207,21 @@ def told_now(store: Repository, watched: MonitoredDatabase) -> Diagnosis:
 def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diagnosis:
     """The diagnosis of a past time with the episodes that were open then. Raises what the store does."""
     diagnosis = diagnosis_at(store, watched.name, at)
-    found = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
-    lasting = [episode for episode in found if _lasted(episode, at)]
+    episodes = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
+    lasting = [episode for episode in episodes if episode.begin <= at and (episode.end is None or at <= episode.end)]
     then = [replace(episode, waits="falling") if episode.last_seen < at else episode for episode in lasting]
     return _told(store, diagnosis, easing_of(diagnosis, then), lasting)
 
 
 def _told(store: Repository, diagnosis: Diagnosis, easing: Easing | None, lasting: Sequence[Episode]) -> Diagnosis:
     """A diagnosis with its episodes, with what eases, and with the change that was marked in that."""
-    diagnosis = diagnosis.model_copy(update={"episodes": _lasting(store, lasting)})
+    diagnosis = diagnosis.model_copy(
+        update={
+            "episodes": tuple(
+                lasting_trouble(each, store.recent.earlier(each.database, each.cause, each.begin)) for each in lasting
+            )
+        }
+    )
     if easing is None:
         return diagnosis
     begin = next((episode.begin for episode in lasting if episode.cause == easing.cause), None)
@@ -225,16 +230,6 @@ def _told(store: Repository, diagnosis: Diagnosis, easing: Easing | None, lastin
         change = ChangeMade(at=marks[0].at, text=marks[0].text) if marks else None
         easing = easing.model_copy(update={"change": change})
     return told_with(diagnosis, easing)
-
-
-def _lasted(episode: Episode, at: datetime) -> bool:
-    return episode.begin <= at and (episode.end is None or at <= episode.end)
-
-
-def _lasting(store: Repository, episodes: Iterable[Episode]) -> tuple[LastingTrouble, ...]:
-    return tuple(
-        lasting_trouble(each, store.recent.earlier(each.database, each.cause, each.begin)) for each in episodes
-    )
 
 
 def latches_out(watched: MonitoredDatabase) -> LatchesOut:
@@ -323,16 +318,16 @@ def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float
 def capabilities_out(watched: MonitoredDatabase) -> CapabilitiesOut:
     """The preflight, from the last poll."""
     snapshot = watched.published.snapshot if watched.published else Snapshot(watched.name, None, {})
-    found = capabilities(snapshot, watched.settings.user)
+    readable = capabilities(snapshot, watched.settings.user)
     return CapabilitiesOut(
         database=watched.name,
-        release=found.release,
-        mechanism=found.mechanism,
-        cluster=found.cluster,
-        container=found.container,
-        inside_pdb=found.inside_pdb,
-        views=tuple(ReadableOut(**asdict(view)) for view in found.views) if watched.published else (),
-        notes=found.notes,
+        release=readable.release,
+        mechanism=readable.mechanism,
+        cluster=readable.cluster,
+        container=readable.container,
+        inside_pdb=readable.inside_pdb,
+        views=tuple(ReadableOut(**asdict(view)) for view in readable.views) if watched.published else (),
+        notes=readable.notes,
     )
 
 

@@ -15,8 +15,7 @@ from service.state.board import Board, Readiness
 from service.store.build import Store
 from service.store.repository import Repository
 from service.watch.actions import OperatorActions
-from service.web.access import Access, read_tokens
-from service.web.admission import Admission
+from service.web.access import Access, Admission, read_tokens
 from service.web.api import common
 from service.web.api.databases import actions_api, api, fleet_api
 from service.web.api.history import compare_api, episodes_api, history_api, marks_api

@@ -1,4 +1,7 @@
-"""The JSON of the REST interface beside the Diagnosis itself. Field names are a contract."""
+"""The JSON of the REST interface beside the Diagnosis itself: databases, fleet, causes, history, reports, actions.
+
+Field names are a contract.
+"""
 
 from datetime import datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The web server: uvicorn with protection against clients that are slow, many or rude.
+"""The web server: uvicorn with protection against clients that are slow, many or rude, and against a store that hangs.
 
 A connection has limited time for its request and for its answer. The number of connections is limited to less than the
 file descriptors. One more takes the place of the connection that has been idle the longest.
@@ -52,7 +52,6 @@ class AnswersInTime:
         """Requests that were answered for, until they end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http" or scope["path"] in OF_MONITORING or scope["path"].startswith(FILES):
             await self._app(scope, receive, send)
             return
@@ -63,20 +62,18 @@ class AnswersInTime:
                 if exchange.begun or await self._answers():
                     continue
                 if not exchange.begun and not work.done():
-                    self._leave(exchange, work)
+                    # Take its answer from it. If it waits in line it never runs; a thread that runs keeps its place
+                    # until it ends.
+                    exchange.given_up = True
+                    exchange.cancel.cancel()
+                    self._left.add(work)
+                    work.add_done_callback(self._left.discard)
                     await self._refused(Request(scope))(scope, receive, send)
                     return
         except asyncio.CancelledError:
             work.cancel()
             raise
         await work
-
-    def _leave(self, exchange: "_Exchange", work: asyncio.Task[None]) -> None:
-        """Take its answer from it. If it waits in line it never runs; a thread that runs keeps its place until it ends."""
-        exchange.given_up = True
-        exchange.cancel.cancel()
-        self._left.add(work)
-        work.add_done_callback(self._left.discard)
 
 
 class _Exchange:
@@ -138,7 +135,6 @@ class PatientProtocol(H11Protocol):
         self._looks = self.loop.call_later(LOOK_SECONDS, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
         if self._looks is not None:
             self._looks.cancel()
         super().connection_lost(exc)
@@ -155,7 +151,6 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request from now on."""
         self._waiting_since, self._left_over = self.loop.time(), 0
         super().on_response_complete()
 
@@ -174,7 +169,11 @@ class PatientProtocol(H11Protocol):
 
     def _made_room(self) -> bool:
         """Close the connection that has been idle the longest. False if all are busy."""
-        others = [each for each in self.connections if isinstance(each, PatientProtocol) and each is not self]
+        others = [
+            connection
+            for connection in self.connections
+            if isinstance(connection, PatientProtocol) and connection is not self
+        ]
         idle = min((each for each in others if not each._busy), key=lambda each: each._waiting_since, default=None)
         if idle is None:
             return False

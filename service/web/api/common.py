@@ -1,4 +1,11 @@
-"""Errors as application/problem+json (RFC 9457): what, where, and no traceback."""
+"""What the routes of REST share.
+
+- the OpenAPI document: examples, links, groups, and how to log in
+- answers with an ETag
+- files of a multipart request, within limits
+- errors as application/problem+json (RFC 9457): what, where, and no traceback
+- query parameters about time
+"""
 
 import hashlib
 import logging
@@ -80,7 +87,7 @@ def example_of(schema: Schema, named: Mapping[str, Schema], name: str = "", dept
     if "enum" in schema:
         return schema["enum"][0]
     if choices := schema.get("anyOf") or schema.get("oneOf"):
-        nothing = any(each.get("type") == "null" for each in choices)
+        nothing = any(choice.get("type") == "null" for choice in choices)
         if nothing and depth >= _DEEPEST:
             return None
         return example_of(next(each for each in choices if each.get("type") != "null"), named, name, depth)
@@ -135,7 +142,9 @@ SOURCES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 
 def link(document: dict[str, Any]) -> None:
     """Put a link into each answer that holds what the address of another operation takes."""
-    known = {each["operationId"]: each for methods in document["paths"].values() for each in methods.values()}
+    operations = {
+        method["operationId"]: method for methods in document["paths"].values() for method in methods.values()
+    }
     for path, methods in document["paths"].items():
         for beginning, sources in SOURCES.items():
             if not path.startswith(beginning):
@@ -143,7 +152,7 @@ def link(document: dict[str, Any]) -> None:
             parameter = beginning.rpartition("{")[2].rstrip("}")
             for target in (each["operationId"] for each in methods.values()):
                 for source, status, where in sources:
-                    links = known[source]["responses"][status].setdefault("links", {})
+                    links = operations[source]["responses"][status].setdefault("links", {})
                     links[target] = {"operationId": target, "parameters": {parameter: where}}
 
 
@@ -184,7 +193,8 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     document["components"]["securitySchemes"] = SECURITY
     document["security"] = [{"token": []}, {"password": []}, {}]
     used = set()
-    for path, operation in _operations(document):
+    operations = [(path, operation) for path, methods in document["paths"].items() for operation in methods.values()]
+    for path, operation in operations:
         operation.setdefault("tags", ["service"])
         used |= set(operation["tags"])
         if path in OPEN:
@@ -198,12 +208,6 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     names = [*TAGS, *sorted(used - set(TAGS))]
     document["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in names if name in used]
     return document
-
-
-def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path, operations in document["paths"].items():
-        for operation in operations.values():
-            yield path, operation
 
 
 def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -399,7 +403,6 @@ _TITLES = {
 
 
 def error_answer(as_page: "ErrorPage", request: Request, error: HTTPException) -> Response:
-    """The page or problem of an HTTP error."""
     parts = (error.status_code, _TITLES.get(error.status_code, "Refused"), str(error.detail))
     answer = as_page(request, *parts) or problem(request, *parts)
     answer.headers.update(error.headers or {})
@@ -466,8 +469,8 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
 
 def _allowed(request: Request) -> list[str]:
     """Every method of an address. The framework reports only those of the first route."""
-    found = (route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE)
-    return sorted({method for route in found for method in getattr(route, "methods", None) or ()})
+    routes = (route for route in request.app.router.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted({method for route in routes for method in getattr(route, "methods", None) or ()})
 
 
 _CONTENT = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}

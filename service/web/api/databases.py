@@ -1,4 +1,4 @@
-"""REST under /api/v1: databases, their last intervals, and causes. Reads board, catalogue and store."""
+"""REST under /api/v1 for databases: their last intervals, causes, actions of an operator, and the fleet of all cells."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -60,11 +60,11 @@ def operation_id(route: APIRoute) -> str:
 
 def watched_in(board: Board, db: str) -> MonitoredDatabase:
     """The database of that name, or 404."""
-    found = board.refreshed(db)
-    if found is None:
+    watched = board.refreshed(db)
+    if watched is None:
         names = ", ".join(database.name for database in board) or "none"
         raise HTTPException(404, f"no database named {db}; watched are: {names}")
-    return found
+    return watched
 
 
 def api(board: Board, store: Repository, access: Access) -> APIRouter:

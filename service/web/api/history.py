@@ -1,4 +1,4 @@
-"""REST for figures over time, as JSON or CSV."""
+"""REST for what the store keeps: figures over time as JSON or CSV, before against after, episodes, change marks."""
 
 import csv
 from collections.abc import Sequence
@@ -105,7 +105,6 @@ def compare_api(board: Board, store: Repository, access: Access) -> APIRouter:
 
 
 def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
-    """GET /episodes and GET …/episodes."""
     router = store_router(access)
 
     @router.get("/databases/{db}/episodes", responses=NOT_FOUND)
@@ -191,7 +190,7 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
                 within.end,
                 resolution,
                 of or (),
-                _caches(watched),
+                watched.map.series_names,
                 frame,
                 cursor,
                 limit,
@@ -220,16 +219,12 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
     return router
 
 
-def _of_known(found: TimeSeriesSet, of: Sequence[str]) -> None:
+def _of_known(series: TimeSeriesSet, of: Sequence[str]) -> None:
     """Raise HTTPException 422 if a name of `of` does not occur in the window."""
-    unknown = [name for name in of if not any(is_of(label, [name]) for label in found.known)]
+    unknown = [name for name in of if not any(is_of(label, [name]) for label in series.known)]
     if unknown:
-        there = ", ".join(found.known) or "none, because these metrics have no names here; leave out `of`"
+        there = ", ".join(series.known) or "none, because these metrics have no names here; leave out `of`"
         raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; the names are: {there}")
-
-
-def _caches(watched: MonitoredDatabase) -> dict[int, str]:
-    return watched.map.series_names
 
 
 def _history_out(found: TimeSeriesSet, more: str | None) -> HistoryOut:

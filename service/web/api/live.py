@@ -1,4 +1,7 @@
-"""Episode changes as they happen, as server-sent events. A stream costs a connection and no thread."""
+"""Routes that need no store: /healthz, /readyz, /metrics, /probe, and episode changes as server-sent events.
+
+A stream costs a connection and no thread.
+"""
 
 import asyncio
 import json
@@ -33,7 +36,6 @@ LEVEL = 1
 
 
 def monitoring(board: Board, own: CollectorRegistry, ready: Callable[[], Readiness], access: Access) -> APIRouter:
-    """Its routes."""
     router = _health(ready)
     router.routes.extend(_scrapes(board, own, access).routes)
     return router
@@ -92,7 +94,6 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
 
 
 def _squeezed(page: bytes, content_type: str, request: Request) -> Response:
-    """An answer, in gzip if the caller accepts it."""
     body, headers = squeezed(page, request, LEVEL)
     return Response(body, media_type=content_type, headers=headers)
 

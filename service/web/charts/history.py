@@ -60,9 +60,9 @@ def usual_lines(store: Repository, database: str, window: Window) -> Mapping[str
     if window.length > LONGEST:
         return {}
     hours = hours_of(window)
-    known = usual_over(store, database, hours)
+    usual = usual_over(store, database, hours)
     return {
-        panel: _stretches(hours, known[figure], scale) for panel, (figure, scale) in PANELS.items() if figure in known
+        panel: _stretches(hours, usual[figure], scale) for panel, (figure, scale) in PANELS.items() if figure in usual
     }
 
 
@@ -307,9 +307,9 @@ def _words(panel: ChartPanel, axis: Axis, gaps: Sequence[Gap]) -> str:
 
 
 def _range(line: ChartLine) -> str:
-    known = [value for value in line.values if value is not None]
-    every = [value for value in (*known, *line.lows, *line.highs) if value is not None]
-    return f"lowest {label(min(every))}, highest {label(max(every))}, last {label(known[-1])}" if known else ""
+    values = [value for value in line.values if value is not None]
+    every = [value for value in (*values, *line.lows, *line.highs) if value is not None]
+    return f"lowest {label(min(every))}, highest {label(max(every))}, last {label(values[-1])}" if values else ""
 
 
 def _series(panel: ChartPanel, index: int) -> str:

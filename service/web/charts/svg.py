@@ -1,4 +1,7 @@
-"""Charts as SVG text, drawn on the server: no script, no picture library. The same points give the same bytes."""
+"""Charts as SVG text, drawn on the server: no script, no picture library. The same points give the same bytes.
+
+Here are the parts of every chart: the time axis, the choice of lines, and lines as paths.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -216,8 +219,8 @@ def together(
 
 def _without(panel: ChartPanel, length: int) -> ChartLine:
     """The line for a panel without it: zero where any other line is known."""
-    known = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
-    return ChartLine("", tuple(0.0 if is_known else None for is_known in known))
+    somewhere = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
+    return ChartLine("", tuple(0.0 if is_known else None for is_known in somewhere))
 
 
 def round_up(value: float) -> float:

@@ -1,4 +1,4 @@
-"""Events as SVG: a band for each episode and a flag for each change mark, over the axis of the charts below it."""
+"""Time as SVG: a band for each episode and a flag for each change mark, and the data of the charts below them."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +69,6 @@ class TierFigures:
         self.shown = self.shown & (self.seconds <= longest)
 
     def stretches(self) -> list[WatchedStretch]:
-        """Those that are shown."""
         begins, ends = moments(self.begins[self.shown]), moments(self.ends[self.shown])
         return [WatchedStretch(*each) for each in zip(begins, ends, self.seconds[self.shown].tolist(), strict=True)]
 
@@ -80,7 +79,6 @@ class TierFigures:
         return bool(rolled[self._order][self.shown].any())
 
     def of(self, selector: SeriesSelector) -> list[OverviewItem]:
-        """The items that a selector matches."""
         return [item for item, series in self.items.items() if selector.takes((*item, series.gauge))]
 
     def rates(self, items: Sequence[OverviewItem]) -> Values:
@@ -327,6 +325,9 @@ LABELLED = 12
 LONGEST_LABEL = 28
 
 
+# Events on the axis of the charts below them: episodes as bands, change marks as flags.
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """An episode (`end` given) or a mark (`end` None) on the timeline. `kind` is a severity or `mark`."""
@@ -389,6 +390,14 @@ def _lanes(shown: Sequence[Event], axis: Axis) -> list[tuple[int, Event]]:
     return placed
 
 
+def _extent(event: Event, axis: Axis, labelled: bool) -> tuple[float, float]:
+    """The left and right end of a band with its label."""
+    left, right = _band(event, axis)
+    if not labelled or _fits(event, axis):
+        return left, right
+    return (left - _room(event), right) if left > axis.frame.width / 2 else (left, right + _room(event))
+
+
 def _band(event: Event, axis: Axis) -> tuple[float, float]:
     left = axis.x(event.begin)
     return left, max(axis.x(event.end or event.begin), left + 4)
@@ -398,21 +407,13 @@ def _room(event: Event) -> float:
     return len(_cut(event.short)) * LABEL_LETTER + 10
 
 
-def _fits(event: Event, axis: Axis) -> bool:
-    left, right = _band(event, axis)
-    return _room(event) <= right - left
-
-
 def _cut(words: str) -> str:
     return words if len(words) <= LONGEST_LABEL else f"{words[: LONGEST_LABEL - 1]}…"
 
 
-def _extent(event: Event, axis: Axis, labelled: bool) -> tuple[float, float]:
-    """The left and right end of a band with its label."""
+def _fits(event: Event, axis: Axis) -> bool:
     left, right = _band(event, axis)
-    if not labelled or _fits(event, axis):
-        return left, right
-    return (left - _room(event), right) if left > axis.frame.width / 2 else (left, right + _room(event))
+    return _room(event) <= right - left
 
 
 def _event(event: Event, lane: int, axis: Axis, floor: float, labelled: bool) -> str:

@@ -1,4 +1,4 @@
-"""Pages of the knowledge base: the causes of the catalogue, where each is found now, and the runbooks of its alerts."""
+"""Pages of the knowledge base: the causes, where each is found now, the runbooks of the alerts, and which alerts fire."""
 
 import re
 from collections import defaultdict
@@ -55,13 +55,15 @@ def firing(board: Iterable[MonitoredDatabase]) -> Mapping[str, Sequence[AlertNow
     An alert that is absent is one that this service cannot judge.
     """
     watched = list(board)
-    elsewhere = any(each.published is None and each.peer_report is not None for each in watched)
-    found: dict[str, Sequence[AlertNow] | None] = {}
+    elsewhere = any(database.published is None and database.peer_report is not None for database in watched)
+    alerts: dict[str, Sequence[AlertNow] | None] = {}
     for alert, judge in JUDGES.items():
-        held = [AlertNow(each.name, severity.value) for each in watched if (severity := judge(each)) is not None]
+        held = [
+            AlertNow(database.name, severity.value) for database in watched if (severity := judge(database)) is not None
+        ]
         whole = not elsewhere or alert in FROM_SUMMARY
-        found[alert] = sorted(held, key=lambda now: (now.severity != "critical", now.database)) if whole else None
-    return found
+        alerts[alert] = sorted(held, key=lambda now: (now.severity != "critical", now.database)) if whole else None
+    return alerts
 
 
 def _down(watched: MonitoredDatabase) -> Severity | None:
@@ -152,13 +154,13 @@ def _short(name: str) -> RunbookLine:
 @cache
 def severities() -> Mapping[str, frozenset[str]]:
     """Alert → the severities of its rules, from the files for Prometheus."""
-    found: dict[str, frozenset[str]] = {}
+    by_alert: dict[str, frozenset[str]] = {}
     for path in (path for path in RULES if path.is_file()):
         for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]:
             for rule in group["rules"]:
                 severity = rule.get("labels", {}).get("severity", "")
-                found[rule["alert"]] = found.get(rule["alert"], frozenset()) | {severity}
-    return found
+                by_alert[rule["alert"]] = by_alert.get(rule["alert"], frozenset()) | {severity}
+    return by_alert
 
 
 def runbook_names() -> list[str]:
@@ -210,7 +212,6 @@ class CauseSign:
 
 
 def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    """The HTML routes below /causes and /runbooks."""
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
     )
@@ -267,10 +268,10 @@ def _shown(board: Board, store: Repository, cause: Cause) -> Mapping[str, Any]:
 def _episodes(store: Repository, cause: Cause, now: datetime) -> int | None:
     """How often it was found in the last 90 days. None if the store does not answer."""
     try:
-        found = store.episodes.between(None, now - EPISODES_SINCE, now, limit=MOST_EPISODES).items
+        episodes = store.episodes.between(None, now - EPISODES_SINCE, now, limit=MOST_EPISODES).items
     except STORE_ERRORS:
         return None
-    return sum(1 for episode in found if episode.cause == cause.id)
+    return sum(1 for episode in episodes if episode.cause == cause.id)
 
 
 def _signs(cause: Cause, example: MonitoredDatabase | None) -> Sequence[CauseSign]:
@@ -280,9 +281,9 @@ def _signs(cause: Cause, example: MonitoredDatabase | None) -> Sequence[CauseSig
         findings = example.current.diagnosis.findings
         seen = {sign.signal: sign for finding in findings if finding.cause == cause.id for sign in finding.evidence}
     listed = [
-        (condition, isinstance(each, AnyOf))
-        for each in cause.when
-        for condition in (each.any_of if isinstance(each, AnyOf) else (each,))
+        (condition, isinstance(needed, AnyOf))
+        for needed in cause.when
+        for condition in (needed.any_of if isinstance(needed, AnyOf) else (needed,))
     ]
     return [_sign(condition, seen.get(condition.signal), either) for condition, either in listed]
 

@@ -18,7 +18,7 @@ from rules.formatting import number as spelled
 from rules.formatting import rough, sentence
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
 from service.state.board import Board, MonitoredDatabase
-from service.state.window import BadWindow, Window, parse_window
+from service.state.window import BadWindow, parse_window
 from service.store.engine import STORE_ERRORS
 from service.store.episodes import Mark
 from service.store.repository import Repository
@@ -26,7 +26,7 @@ from service.web.access import Access
 from service.web.charts import history, sparklines, timeline
 from service.web.charts.svg import HALF, NARROW, Axis, ChartPanel, round_up, together
 from service.web.pages import words
-from service.web.pages.events import as_events, happenings, of_mark
+from service.web.pages.history import as_events, happenings, of_mark
 from service.web.pages.layout import GONE, no_database, page, refused
 
 # A comparison in pictures: the figure that decides, and each change as an arrow from before to after.
@@ -195,7 +195,6 @@ EVERY_LINE = 1000
 
 
 def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    """The HTML route of the comparison."""
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
     )
@@ -253,7 +252,10 @@ def _shown(
 ) -> dict[str, Any]:
     text = mark.text if mark else None
     compared = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
-    verdicts = _verdicts(store, watched.name, windows, compared)
+    # For each trouble of the window before, whether its end is verified.
+    episodes = store.episodes.between(watched.name, windows.before.begin, windows.before.end).items
+    causes = {episode.cause: episode.title for episode in episodes if episode.cause in catalogue()}
+    verdicts = [(title, verified(compared, catalogue()[cause])) for cause, title in causes.items()]
     judged = [change for change in compared.changes if change.verdict != "cannot tell"]
     changed = [change for change in judged if change.verdict == "changed"]
     rest = [change for change in judged if change.verdict != "changed"]
@@ -273,18 +275,12 @@ def _shown(
     }
 
 
-def _verdicts(
-    store: Repository, database: str, windows: ComparedWindows, compared: Comparison
-) -> Sequence[tuple[str, ChangeVerification | NotVerified]]:
-    """For each trouble of the window before, whether its end is verified."""
-    found = store.episodes.between(database, windows.before.begin, windows.before.end).items
-    causes = {episode.cause: episode.title for episode in found if episode.cause in catalogue()}
-    return [(title, verified(compared, catalogue()[cause])) for cause, title in causes.items()]
-
-
 def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindows) -> Iterator[tuple[Markup, Markup]]:
     """Charts of both windows, the same lines on the same scale."""
-    sides = [_side(store, watched, window) for window in (windows.before, windows.after)]
+    sides = [
+        timeline.overview(store, watched.name, window, watched.map, DRAWN, EVERY_LINE)
+        for window in (windows.before, windows.after)
+    ]
     events = [
         as_events(happenings(store, watched.name, window), window.end) for window in (windows.before, windows.after)
     ]
@@ -299,10 +295,6 @@ def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindo
             for panel, side, lane in zip(both, sides, events, strict=True)
         ]
         yield drawn[0], drawn[1]
-
-
-def _side(store: Repository, watched: MonitoredDatabase, window: Window) -> timeline.Overview:
-    return timeline.overview(store, watched.name, window, watched.map, DRAWN, EVERY_LINE)
 
 
 def _scale(both: Sequence[ChartPanel]) -> float:

@@ -1,4 +1,7 @@
-"""The page of one database: what is wrong and what to do first, the reasoning as a picture, the last hour, and the rest."""
+"""The page of one database: what is wrong and what to do first, the reasoning as a picture, the last hour, and the rest.
+
+It also shows a restart and a trouble that just ended. Its forms set a change mark and run an operator's actions.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +38,7 @@ from service.web.charts.svg import FRAMES, Axis, ChartPanel, Frame, reached, thi
 from service.web.charts.timeline import Event
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.events import as_events, happenings, of_mark
+from service.web.pages.history import as_events, happenings, of_mark
 from service.web.pages.layout import GONE, HERE, address_at, form_of, no_database, page, refused
 from service.web.pages.words import capped
 from service.web.presenters import FleetRows
@@ -104,17 +107,11 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
         at=words.clock(began, now),
         ago=words.length((now - began).total_seconds()),
         before_state=words.state_of(before.severity, up=before.basis is not None),
-        before_title=_title(before),
+        before_title=before.findings[0].title if before.findings else before.headline,
         before_cost="" if share is None else words.share(share),
         before_link=address_at(watched.name, last),
         unwatched=words.length((first - last).total_seconds()),
     )
-
-
-def _title(before: Diagnosis) -> str:
-    if before.findings:
-        return before.findings[0].title
-    return before.headline
 
 
 # The trouble that just ended, on the page of a database that is fine: until when, what, how bad, and where to see it.

@@ -1,4 +1,4 @@
-"""The documentation under /docs/: the pages from `make site`, or one page that says how to get them.
+"""The documentation under /docs/, as `make site` builds it, or one page that says how to get it; and the page of the API.
 
 They contain nothing about any database, so nobody needs a token.
 """

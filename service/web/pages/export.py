@@ -1,4 +1,4 @@
-"""A diagnosis as a file: one HTML file, Markdown, and each chart as a separate picture."""
+"""A diagnosis as a file: one HTML page that you can mail, Markdown, and each chart as a separate picture."""
 
 import base64
 import hashlib
@@ -75,10 +75,10 @@ def _title(found: Sequence[SummaryGroup]) -> str:
     """The databases, and the time from begin to end."""
     names = [group.database for group in found]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    known = [entry.diagnosis.basis for group in found for entry in group.diagnosed if entry.diagnosis.basis]
-    begins = sorted((basis.begin for basis in known if basis.begin), key=lambda begin: begin.replace(tzinfo=None))
-    ends = sorted((basis.end for basis in known if basis.end), key=lambda end: end.replace(tzinfo=None))
-    span = f", {period(known[0].model_copy(update={'begin': begins[0], 'end': ends[-1]}))}" if begins and ends else ""
+    bases = [entry.diagnosis.basis for group in found for entry in group.diagnosed if entry.diagnosis.basis]
+    begins = sorted((basis.begin for basis in bases if basis.begin), key=lambda begin: begin.replace(tzinfo=None))
+    ends = sorted((basis.end for basis in bases if basis.end), key=lambda end: end.replace(tzinfo=None))
+    span = f", {period(bases[0].model_copy(update={'begin': begins[0], 'end': ends[-1]}))}" if begins and ends else ""
     return f"{', '.join(names[:MOST_NAMED])}{more}{span}"
 
 

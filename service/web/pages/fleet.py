@@ -23,7 +23,7 @@ from service.web.api.databases import NO_ENGINE
 from service.web.charts import sparklines, timeline
 from service.web.charts.svg import Axis
 from service.web.pages import words
-from service.web.pages.events import as_events, happenings
+from service.web.pages.history import as_events, happenings
 from service.web.pages.layout import page
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut, LastMarkOut
@@ -61,7 +61,6 @@ class FleetRow:
 
     @property
     def bar(self) -> Markup:
-        """The cost as a bar."""
         return sparklines.bar(self.share or 0.0, self.state)
 
     @property
@@ -89,9 +88,9 @@ class FleetRow:
 
 def fleet_table(databases: Iterable[DatabaseOut], now: datetime) -> Sequence[FleetRow]:
     """Every database, their last hours on one scale."""
-    found = list(databases)
-    top = sparklines.spark_top([[100 * max(known)] for out in found if (known := _known(out.last_hour))])
-    return [_row(out, top, now) for out in found]
+    listed = list(databases)
+    top = sparklines.spark_top([[100 * max(known)] for out in listed if (known := _known(out.last_hour))])
+    return [_row(out, top, now) for out in listed]
 
 
 def _known(hour: Sequence[float | None]) -> Sequence[float]:
@@ -216,7 +215,6 @@ class FleetView:
 
 
 def fleet_pages(board: Board, store: Repository, cells: CellsView | None, access: Access) -> APIRouter:
-    """GET / and GET /fleet."""
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
     )

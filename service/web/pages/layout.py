@@ -1,4 +1,7 @@
-"""The common part of all pages: templates with their filters, the frame that blocks foreign content, and refusals."""
+"""The common part of all pages: templates with their filters, the frame that blocks foreign content, and refusals.
+
+Also the pages of no other subject: errors, the types of problem in REST, sign-in and sign-out.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -301,7 +304,6 @@ WRONG = "No token of auth.tokens_file matches. Tokens are case-sensitive; send t
 
 
 def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
-    """GET and POST /sign-in, POST /sign-out."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     @router.get("/sign-in")

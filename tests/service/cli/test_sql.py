@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from collectors.statement import Statement
 from service.bill import statements, texts
 from service.cli.main import cli
-from service.render.bill import KINDS
+from service.cli.sql import KINDS
 
 
 def told(*words: str, code: int = 0) -> str:

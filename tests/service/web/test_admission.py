@@ -12,8 +12,7 @@ from fastapi.responses import JSONResponse
 
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
-from service.web.access import Access
-from service.web.admission import MOST_BODY, READS, Admission, most_body
+from service.web.access import MOST_BODY, READS, Access, Admission, most_body
 from service.web.schemas import Problem
 from tests.service.stage import Client
 from tests.service.web.test_access import LOOPBACK, OPERATE, READ, bearer, digest

@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from service.render.study import StudyCurve, StudyLines
-from service.web.charts.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, curves
+from service.web.pages.study import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, curves
 
 CHART = StudyLines(
     "Misses", "processes", (StudyCurve("one", ((1, 0), (2, 50), (3, 100))), StudyCurve("two", ((1, 100),)))
