@@ -1,11 +1,14 @@
-"""Where the files of the old release are, and a store of it."""
+"""Where the files of older releases are, and a store of one."""
 
 import sqlite3
 from pathlib import Path
 
 from tests.service.stores import Postgres
 
-MADE = Path(__file__).parent / "made"
+MADE = Path(__file__).parent / "0.2.0"
+"""What the release before this one wrote."""
+FIRST = Path(__file__).parent / "0.1.0"
+"""What 0.1.0 wrote: its captures, exports and settings are read, its stores are refused."""
 
 
 class OldStore:
