@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from tests.service.stores import Postgres
 
@@ -21,12 +22,20 @@ class OldStore:
 
     def rows(self, table: str) -> int:
         """How many rows a table has."""
-        query = f'select count(*) from "{table}"'
-        name = self.url.removeprefix("sqlite:///")
+        return int(self.query(f'select count(*) from "{table}"')[0][0])
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement, which is committed."""
         if self._postgres is not None:
-            name = self.url.partition("@/")[2].partition("?")[0]
-            return int(self._postgres.query(query, name)[0][0])
-        with sqlite3.connect(name) as connection:
-            found = connection.execute(query).fetchone()[0]
+            return self._postgres.query(sql, self.url.partition("@/")[2].partition("?")[0])
+        with sqlite3.connect(self.url.removeprefix("sqlite:///")) as connection:
+            found = connection.execute(sql).fetchall()
         connection.close()
-        return int(found)
+        return found
+
+    def content(self) -> object:
+        """The whole store: the bytes of a SQLite file, else every row of every table."""
+        if self._postgres is None:
+            return Path(self.url.removeprefix("sqlite:///")).read_bytes()
+        tables = self.query("select tablename from pg_tables where schemaname = 'public' order by 1")
+        return {name: self.query(f'select t::text from "{name}" t order by 1') for (name,) in tables}

@@ -138,7 +138,11 @@ def standing(url: str) -> Iterator[FastAPI]:
 def test_tables_keep_all_their_rows_after_the_upgrade(old: OldStore) -> None:
     Repository(old.url).close()
     wanted = EXPECTED["kept" if old.kind == "sqlite" else "postgresql"]["counts"]
-    assert {name: old.rows(name) for name in wanted} == wanted
+    gone = {"old_deltas", "old_five_minutes", "old_hours"}
+    assert {name: old.rows(name) for name in wanted if name not in gone} == {
+        name: count for name, count in wanted.items() if name not in gone
+    }
+    assert {wanted[name] for name in gone} == {0}
 
 
 def test_store_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
@@ -260,8 +264,7 @@ def test_retention_deletes_old_rows_when_their_time_is_over(old: OldStore) -> No
     roll_up(store.engine, store.partitions, store.names, END + timedelta(days=1))
     store.prune(END + timedelta(days=10_000))
     store.close()
-    figures = ("figures", "figures_5m", "figures_1h", "old_deltas", "old_five_minutes", "old_hours")
-    gone = ("snapshots", "polls", *figures, "buckets", "diagnoses", "marks", "frames")
+    gone = ("snapshots", "polls", "figures", "figures_5m", "figures_1h", "buckets", "diagnoses", "marks", "frames")
     assert {name: old.rows(name) for name in gone} == dict.fromkeys(gone, 0)
     assert old.rows("episodes") == 1, "an open one is never over"
 
