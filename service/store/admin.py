@@ -11,7 +11,7 @@ import gzip
 import json
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from service.store.figures import OLD, ROLLED, DamagedFigures, FigureColumns, Tier, once, read, unpack, unpack_buckets
+from service.store.figures import ROLLED, DamagedFigures, FigureColumns, Tier, once, read, unpack, unpack_buckets
 from service.store.repository import Repository
 from service.store.rows import (
     HEAD,
@@ -47,7 +47,6 @@ from service.store.rows import (
     insert_raw,
     packed,
     self_contained,
-    table_of,
 )
 from service.store.tables import (
     PARTITION_DAYS,
@@ -55,16 +54,12 @@ from service.store.tables import (
     FiveMinuteFigures,
     HourlyFigures,
     Millis,
-    OldDelta,
-    OldFiveMinutes,
-    OldHours,
     StoredFigures,
-    StoredItem,
     StoredSnapshot,
     UtcTime,
     moment,
 )
-from service.store.upkeep import figure_lines, put_figure_lines
+from service.store.upkeep import LINES, figure_lines, put_figure_lines
 
 # Whether a store is undamaged: the engine's own check, orphaned rows, gaps between polls, wrong roll-ups.
 
@@ -76,9 +71,6 @@ _ORPHANS = {
     "rows of figures have no poll": """
         select count(*) from figures f
          where not exists (select 1 from polls p where p.database_id = f.database_id and p.at = f.at)""",
-    "rows of old_deltas have no poll": """
-        select count(*) from (select distinct database_id, at from old_deltas) d
-         where not exists (select 1 from polls p where p.database_id = d.database_id and p.at = d.at)""",
     "databases of polls are not in databases": """
         select count(*) from (select distinct database_id from polls) d
          where database_id not in (select id from databases)""",
@@ -172,11 +164,6 @@ def _figures(connection: Connection, names: NameTables) -> Iterator[str]:
             yield f"{damaged} rows of {table.__tablename__} cannot be unpacked"
         if unknown := len(items) - len(names.named(items)):
             yield f"{unknown} items of {table.__tablename__} are not in items"
-    for old in (OldDelta, OldFiveMinutes, OldHours):
-        known = select(StoredItem.id)
-        count = connection.scalar(select(func.count(old.item_id.distinct())).where(old.item_id.not_in(known)))
-        if count:
-            yield f"{count} items of {old.__tablename__} are not in items"
 
 
 def _sqlite(connection: Connection) -> Iterator[str]:
@@ -259,11 +246,7 @@ def _time(at: int) -> str:
 FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000
 _FIRST = ("databases", "items")
-FIGURES: Mapping[str, Tier] = {"deltas": "poll", "five_minutes": "5m", "hours": "1h"}
-"""Figures by their name in a file."""
-_TIER_OF: Mapping[str, Tier] = {OLD[tier].__tablename__: tier for tier in FIGURES.values()}
-_NAME_OF = {OLD[tier].__tablename__: name for name, tier in FIGURES.items()}
-_PACKED = ("figures", "figures_5m", "figures_1h", *_TIER_OF)
+_PACKED = ("figures", "figures_5m", "figures_1h")
 OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests")
 """Tables about this store only: the log for streams and webhooks, and the state of replicas."""
 
@@ -291,11 +274,10 @@ def write_history(engine: Engine, path: Path, database: str | None = None) -> di
             for row in rows if table.name != "snapshots" else _unframed(connection, rows):
                 file.write(json.dumps([_plain(cell) for cell in row]) + "\n")
                 counts[table.name] += 1
-        for name, tier in FIGURES.items():
-            table = table_of(OLD[tier])
-            file.write(json.dumps({"table": name, "columns": [column.name for column in table.columns]}) + "\n")
+        for name, (_, columns) in LINES.items():
+            file.write(json.dumps({"table": name, "columns": columns}) + "\n")
             counts[name] = 0
-            for line in figure_lines(connection, tier, database):
+            for line in figure_lines(connection, name, database):
                 file.write(json.dumps(line) + "\n")
                 counts[name] += 1
     return counts
@@ -319,25 +301,24 @@ def read_history(store: Repository, path: Path) -> dict[str, int]:
     items: dict[int, int] = {}
     store.names.forget()
     store.frames.forget()
-    for table, columns, rows in _chunks(path):
-        name = _NAME_OF.get(table.name, table.name)
+    for name, columns, rows in _chunks(path):
         counts[name] = counts.get(name, 0) + len(rows)
         found = [dict(zip(columns, row, strict=True)) for row in rows]
-        if table.name == "databases":
+        if name == "databases":
             known = store.names.databases(row["name"] for row in found)
             databases |= {row["id"]: known[row["name"]] for row in found}
-        elif table.name == "items":
+        elif name == "items":
             named = {row["id"]: (row["view"], row["key"], row["column"], bool(row["gauge"])) for row in found}
             numbers = store.names.items(set(named.values()))
             items |= {id: numbers[item] for id, item in named.items()}
         else:
-            _put(store, table, columns, found, databases, items)
+            _put(store, name, columns, found, databases, items)
     return counts
 
 
 def _put(
     store: Repository,
-    table: Table,
+    name: str,
     columns: Sequence[str],
     rows: list[dict[str, Any]],
     databases: dict[int, int],
@@ -348,9 +329,10 @@ def _put(
             row["database_id"] = databases[row["database_id"]]
         if "item_id" in row:
             row["item_id"] = items[row["item_id"]]
-    if table.name in _TIER_OF:
-        put_figure_lines(store.engine, store.partitions, store.names, _TIER_OF[table.name], rows)
+    if name in LINES:
+        put_figure_lines(store.engine, store.partitions, store.names, LINES[name][0], rows)
         return
+    table = Base.metadata.tables[name]
     if table.name in PARTITION_DAYS:
         store.partitions.ensure(table.name, {row["at"] for row in rows})
     with store.engine.begin() as connection:
@@ -415,9 +397,9 @@ def _typed(column: Column[Any], value: Any) -> Any:
     return base64.b64decode(value) if isinstance(column.type, LargeBinary) else value
 
 
-def _chunks(path: Path) -> Iterator[tuple[Table, list[str], list[list[Any]]]]:
+def _chunks(path: Path) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
     """Rows of a file by table, some thousands at once."""
-    table: Table | None = None
+    table: str | None = None
     columns: list[str] = []
     rows: list[list[Any]] = []
     for number, line in _lines(path):
@@ -431,9 +413,7 @@ def _chunks(path: Path) -> Iterator[tuple[Table, list[str], list[list[Any]]]]:
                 yield table, columns, rows
             table, columns, rows = _header(path, number, line), line.get("columns", []), []
         elif table is None or not isinstance(line, list) or len(line) != len(columns):
-            raise TransferError(
-                f"{path}, line {number}: not a row of {table.name if table is not None else 'any table'}"
-            )
+            raise TransferError(f"{path}, line {number}: not a row of {table or 'any table'}")
         else:
             rows.append(line)
             if len(rows) >= CHUNK:
@@ -443,15 +423,16 @@ def _chunks(path: Path) -> Iterator[tuple[Table, list[str], list[list[Any]]]]:
         yield table, columns, rows
 
 
-def _header(path: Path, number: int, line: dict[str, Any]) -> Table:
+def _header(path: Path, number: int, line: dict[str, Any]) -> str:
     name = str(line.get("table"))
-    table = table_of(OLD[FIGURES[name]]) if name in FIGURES else Base.metadata.tables.get(name)
+    table = Base.metadata.tables.get(name)
+    known = LINES[name][1] if name in LINES else () if table is None else table.columns.keys()
     columns = line.get("columns")
-    if table is None or not isinstance(columns, list) or not set(columns) <= set(table.columns.keys()):
+    if not known or not isinstance(columns, list) or not set(columns) <= set(known):
         raise TransferError(
             f"{path}, line {number}: this latchscope does not know this table; use the version that wrote it"
         )
-    return table
+    return name
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:

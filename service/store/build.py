@@ -13,14 +13,13 @@ from service.config.settings import Settings
 from service.store.engine import StoreError, sqlite_file
 from service.store.repository import Repository
 from service.store.spool import DiskQueue, held_spool
-from service.store.upkeep import convert_slice, roll_up
+from service.store.upkeep import roll_up
 from service.store.writer import Writer
 
-# The store's background work: roll-ups, retention, tomorrow's partitions, rows of an older release.
+# The store's background work: roll-ups, retention, tomorrow's partitions.
 
 EVERY_SECONDS = 20.0
 PRUNE_SECONDS = 600.0
-CONVERT_SECONDS = 5.0
 REST = 2.0
 """Seconds of rest per second of processor time of a bucket. All buckets of a fleet close at one moment, and polls go on."""
 
@@ -45,20 +44,10 @@ class Maintenance:
         if time.monotonic() - self._pruned >= PRUNE_SECONDS:
             store.prune(now)
             self._pruned = time.monotonic()
-        self.convert()
 
     def _rest(self, spent: float) -> bool:
         """Leave the processor to the polls for a while. Returns whether the round should end."""
         return self._stopping.wait(REST * spent)
-
-    def convert(self) -> None:
-        """Move some rows of an older release, for a part of the round. The polls have the store in between."""
-        store, until = self._store, time.monotonic() + CONVERT_SECONDS
-        while (began := time.monotonic()) < until:
-            if not convert_slice(store.engine, store.partitions, store.names):
-                return
-            if self._stopping.wait(max(0.05, time.monotonic() - began)):
-                return
 
 
 SPOOL = Path("latchscope-spool")

@@ -193,17 +193,27 @@ class UnknownSchema(Exception):
     """The store is at a revision that no migration here leads to. The text is Alembic's."""
 
 
+class OutdatedStore(Exception):
+    """An older release has to upgrade the store first. The text says which, and how."""
+
+
+OLDEST = "0010"
+"""The schema of 0.2.0, the oldest release whose stores are upgraded."""
+
+
 def upgrade(engine: Engine, revision: str = "head") -> None:
     """Run every new migration, all in one transaction: a killed process leaves the schema unchanged.
 
-    Raises UnknownSchema.
+    Raises UnknownSchema, OutdatedStore.
     """
     with engine.begin() as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("begin immediate")
         else:
             connection.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
-        if revision != "head" or stands_at(connection) != [newest()]:
+        if revision != "head" or (stands := stands_at(connection)) != [newest()]:
+            if revision == "head" and (why := outdated(connection, stands)):
+                raise OutdatedStore(why)
             _migrate(connection, revision)
 
 
@@ -226,6 +236,39 @@ def _config() -> "Config":
     config = Config()
     config.set_main_option("script_location", str(HOME))
     return config
+
+
+def outdated(connection: Connection, stands: list[str]) -> str | None:
+    """What an older release has to do to the store before this one can take it. None if there is nothing."""
+    if any(revision < OLDEST for revision in stands):
+        return "was written by 0.1.0: start latchscope 0.2.0 once on it, then this version (docs/upgrade.md)"
+    tables = inspect(connection)
+    for name in ("old_hours", "old_five_minutes", "old_deltas"):
+        if tables.has_table(name) and connection.exec_driver_sql(f"select 1 from {name} limit 1").first():
+            return (
+                f"still has figures of 0.1.0 in {name}: let latchscope 0.2.0 run on it until they are moved or expired, "
+                "or carry them over with its `store export` (docs/upgrade.md)"
+            )
+    return None
+
+
+def outdated_file(file: Path) -> str | None:
+    """The same of a SQLite file, which is only read: to open it for writing would change it. None if it cannot be read."""
+    if not file.exists():
+        return None
+    engine = _read_only(file)
+    try:
+        with engine.connect() as connection:
+            stands = stands_at(connection)
+            return None if stands == [newest()] else outdated(connection, stands)
+    except SQLAlchemyError:
+        return None
+    finally:
+        engine.dispose()
+
+
+def _read_only(file: Path) -> Engine:
+    return create_engine(f"sqlite:///file:{quote(str(file))}?mode=ro&uri=true")
 
 
 def stands_at(connection: Connection) -> list[str]:
@@ -274,10 +317,10 @@ def _file(file: Path) -> tuple[bool, str]:
         return True, "does not exist yet; the first start creates it"
     if not os.access(file, os.R_OK | os.W_OK):
         return False, "cannot be written by this account; change the owner of the file, or correct `store`"
-    engine = create_engine(f"sqlite:///file:{quote(str(file))}?mode=ro&uri=true")
+    engine = _read_only(file)
     try:
         with engine.connect() as connection:
-            return _schema(stands_at(connection))
+            return _schema(connection)
     finally:
         engine.dispose()
 
@@ -291,16 +334,19 @@ def _server(url: str) -> tuple[bool, str]:
             asked = "select has_schema_privilege(current_schema(), 'create') and not pg_is_in_recovery()"
             if not connection.execute(text(asked)).scalar():
                 return False, "answers, but its role may not create tables; see docs/history.md for the rights it needs"
-            return _schema(stands_at(connection))
+            return _schema(connection)
     finally:
         engine.dispose()
 
 
-def _schema(found: list[str]) -> tuple[bool, str]:
+def _schema(connection: Connection) -> tuple[bool, str]:
+    found = stands_at(connection)
     if not found:
         return True, "answers and is empty; the first start creates its tables"
     if found == [newest()]:
         return True, f"answers, can be written, schema {found[0]}"
+    if why := outdated(connection, found):
+        return False, why
     if all(any(HOME.glob(f"versions/{each}_*.py")) for each in found):
         return True, f"answers, can be written, schema {', '.join(found)}; the next start upgrades it to {newest()}"
     return (

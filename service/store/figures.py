@@ -9,16 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, Connection, select, tuple_, type_coerce
+from sqlalchemy import BigInteger, Connection, select, type_coerce
 
 from service.store.tables import (
     FiveMinuteFigures,
     HourlyFigures,
-    OldDelta,
-    OldFiveMinutes,
-    OldHours,
     StoredFigures,
-    StoredItem,
     moment,
 )
 
@@ -353,9 +349,6 @@ def _bucket_numbers(layout: _Layout, pieces: Sequence[tuple[int, Items, bytes]])
 
 
 # Reads and writes the rows of figures as columns: one row per poll, and one per view and hour or day of roll-ups.
-#
-# Rows of an older release are read too. If both have a figure, the newer layout is right: it was computed from
-# the same polls and later ones.
 
 Tier = Literal["poll", "5m", "1h"]
 ViewColumn = tuple[str, str]
@@ -376,9 +369,6 @@ ROLLED = {
     "5m": RolledTier(FiveMinuteFigures, 300_000, 3_600_000),
     "1h": RolledTier(HourlyFigures, 3_600_000, 86_400_000),
 }
-OLDEST = 32_767
-"""The highest number of a database that the old tables can hold."""
-OLD: dict[str, Any] = {"poll": OldDelta, "5m": OldFiveMinutes, "1h": OldHours}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -408,7 +398,7 @@ class FigureColumns:
 
 
 def joined(parts: Iterable[FigureColumns]) -> FigureColumns:
-    """One after the other. A repeated figure replaces the earlier one."""
+    """One after the other."""
     found = [part for part in parts if len(part)]
     if not found:
         return FigureColumns(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
@@ -421,7 +411,7 @@ def joined(parts: Iterable[FigureColumns]) -> FigureColumns:
 
 
 def once(figures: FigureColumns) -> FigureColumns:
-    """Each figure once, the last value of it."""
+    """Each figure once, the last value of it, by item and time."""
     order = np.lexsort((np.arange(len(figures)), figures.at, figures.items))
     items, at = figures.items[order], figures.at[order]
     last = np.append((items[1:] != items[:-1]) | (at[1:] != at[:-1]), True)[: len(items)]
@@ -440,13 +430,12 @@ def read(
 ) -> FigureColumns:
     """Figures of a database from `begin` up to and without `end`, in milliseconds; of these columns, or of all.
 
-    `wanted` selects among those of a row. A figure in both layouts occurs twice, the right one last.
+    `wanted` selects among those of a row.
     """
-    old = _old(connection, OLD[tier], database, begin, end, columns)
     if tier == "poll":
-        return joined((old, *_polls(connection, database, begin, end, wanted)))
+        return joined(_polls(connection, database, begin, end, wanted))
     views = None if columns is None else sorted({view for view, _ in columns})
-    return joined((old, *_buckets(connection, ROLLED[tier], database, begin, end, views, wanted)))
+    return joined(_buckets(connection, ROLLED[tier], database, begin, end, views, wanted))
 
 
 def _polls(
@@ -500,21 +489,6 @@ def _within(
     at = np.array([at for at, _ in rows], np.int64)[series.body][:, np.newaxis] + slots
     row, slot = np.nonzero(~np.isnan(series.totals) & (at >= begin) & (at < end))
     return FigureColumns(series.items[row], at[row, slot], series.totals[row, slot], series.mosts[row, slot])
-
-
-def _old(
-    connection: Connection, table: Any, database: int, begin: int, end: int, columns: Collection[ViewColumn] | None
-) -> FigureColumns:
-    if database > OLDEST:
-        return as_columns(())
-    value = (table.value, table.value) if table is OldDelta else (table.total, table.most)
-    query = select(table.item_id, type_coerce(table.at, BigInteger), *value).where(
-        table.database_id == database, table.at >= moment(begin), table.at < moment(end)
-    )
-    if columns is not None:
-        query = query.join(StoredItem, StoredItem.id == table.item_id)
-        query = query.where(tuple_(StoredItem.view, StoredItem.column).in_(sorted(columns)))
-    return as_columns(connection.execute(query).all())
 
 
 def as_columns(rows: Sequence[Sequence[Any]]) -> FigureColumns:

@@ -19,12 +19,14 @@ from service.state.board import PollRecord
 from service.store import upkeep
 from service.store.compat import read_diagnosis
 from service.store.engine import (
+    OutdatedStore,
     StoreError,
     UnknownSchema,
     brief,
     close_to_others,
     make_engine,
     masked,
+    outdated_file,
     passfile_trouble,
     sqlite_file,
     upgrade,
@@ -203,11 +205,16 @@ class Repository:
 def _opened(url: str) -> Engine:
     engine = None
     try:
+        file = sqlite_file(url)
+        if file is not None and (why := outdated_file(file)):
+            raise OutdatedStore(why)
         engine = make_engine(url)
         upgrade(engine)
-        if (file := sqlite_file(url)) is not None:
+        if file is not None:
             close_to_others(file)
         return engine
+    except OutdatedStore as error:
+        refusal = StoreError(f"store {masked(url)} {error}")
     except UnknownSchema as error:
         why = f"it was last used by another latchscope ({brief(error)})"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}; use that one, or a new store")

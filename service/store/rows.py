@@ -278,11 +278,11 @@ class Partitions:
         for table in PARTITION_DAYS:
             self.ensure(table, (millis(now), millis(now + AHEAD)))
 
-    def drop_before(self, table: str, before: datetime, days: int | None = None) -> int:
-        """Drop each partition, of this many days, that ends before this time. Returns their number."""
+    def drop_before(self, table: str, before: datetime) -> int:
+        """Drop each partition that ends before this time. Returns their number."""
         if not self._active:
             return 0
-        width = (days or PARTITION_DAYS[table]) * DAY
+        width = PARTITION_DAYS[table] * DAY
         dropped = 0
         with self._engine.begin() as connection:
             old = [(begin, name) for begin, name in _children(connection, table) if begin + width <= millis(before)]

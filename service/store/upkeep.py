@@ -12,8 +12,6 @@ from sqlalchemy.orm import DeclarativeBase
 
 from service.config.settings import HistorySettings
 from service.store.figures import (
-    OLD,
-    OLDEST,
     ROLLED,
     FigureColumns,
     Items,
@@ -30,9 +28,6 @@ from service.store.rows import NameTables, Partitions, table_of, upsert
 from service.store.tables import (
     FiveMinuteFigures,
     HourlyFigures,
-    OldDelta,
-    OldFiveMinutes,
-    OldHours,
     StoredBucket,
     StoredConfirmation,
     StoredDatabase,
@@ -264,90 +259,31 @@ def _bucket(
     upsert(connection, table_of(StoredBucket), [row])
 
 
-# Moves the hours of an older release, a row per figure, into rows per view and day, a few items at a time.
-#
-# A slice is one transaction: it writes the figures and deletes the old rows. So a process killed in the middle
-# leaves all of them where they were, and the next one continues. Figures not moved yet are read in their old place.
-
-ITEMS = 20
-"""Items of a slice: of 400 days that makes 192,000 rows."""
-
-
-def convert_slice(engine: Engine, partitions: Partitions, names: NameTables) -> int:
-    """Move the next items of one database. Returns the number of rows, 0 if there is nothing left."""
-    with engine.connect() as connection:
-        slice = _next(connection)
-        times = [] if slice is None else _times(connection, *slice)
-    if slice is None:
-        return 0
-    database, items = slice
-    tier = ROLLED["1h"]
-    partitions.ensure(tier.table.__tablename__, {at - at % tier.row for at in times})
-    table = OldHours
-    these = (table.database_id == database, table.item_id.in_(items))
-    with engine.begin() as connection:
-        alone(connection, database)
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("begin immediate")
-        old = _old(connection, database, items)
-        put_rolled(connection, names, tier, database, old, over=False)
-        connection.execute(delete(table).where(*these))
-    return len(old)
-
-
-def _next(connection: Connection) -> tuple[int, list[int]] | None:
-    """The first database with old hours, and its first item. Found by the key, one step each."""
-    table = OldHours
-    database = connection.scalar(select(table.database_id).order_by(table.database_id).limit(1))
-    if database is None:
-        return None
-    items: list[int] = []
-    while len(items) < ITEMS:
-        query = select(table.item_id).where(table.database_id == database, table.item_id > (items[-1] if items else -1))
-        item = connection.scalar(query.order_by(table.item_id).limit(1))
-        if item is None:
-            break
-        items.append(item)
-    return database, items
-
-
-def _times(connection: Connection, database: int, items: list[int]) -> list[int]:
-    table = OldHours
-    query = select(type_coerce(table.at, BigInteger)).distinct()
-    return list(connection.scalars(query.where(table.database_id == database, table.item_id.in_(items))))
-
-
-def _old(connection: Connection, database: int, items: list[int]) -> FigureColumns:
-    table = OldHours
-    query = select(table.item_id, type_coerce(table.at, BigInteger), table.total, table.most)
-    rows = connection.execute(query.where(table.database_id == database, table.item_id.in_(items))).all()
-    return as_columns(rows)
-
-
-# Figures one by one, from either layout and into the newer: the form of a history file.
+# Figures one by one: the form of a history file.
 
 DAY = 86_400_000
+LINES: Mapping[str, tuple[Tier, tuple[str, ...]]] = {
+    "deltas": ("poll", ("database_id", "at", "item_id", "value")),
+    "five_minutes": ("5m", ("database_id", "at", "item_id", "total", "most")),
+    "hours": ("1h", ("database_id", "item_id", "at", "total", "most")),
+}
+"""The tier and the columns of figures by their name in a file."""
 
 
-def figure_lines(connection: Connection, tier: Tier, database: str | None) -> Iterator[list[Any]]:
-    """The figures of a tier, in the columns of older releases, some hours at once."""
+def figure_lines(connection: Connection, name: str, database: str | None) -> Iterator[list[Any]]:
+    """The figures of a tier in the columns of LINES, some hours at once."""
+    tier, wanted = LINES[name]
+    table: Any = StoredFigures if tier == "poll" else ROLLED[tier].table
+    at = type_coerce(table.at, BigInteger)
     named = select(StoredDatabase.id).order_by(StoredDatabase.id)
     for number in connection.scalars(named if database is None else named.where(StoredDatabase.name == database)).all():
-        times = list(_bounds(connection, tier, number))
-        for begin in range(min(times) - min(times) % DAY, max(times) + DAY, DAY) if times else ():
+        bounds = select(func.min(at), func.max(at)).where(table.database_id == number)
+        first, last = connection.execute(bounds).one()
+        for begin in range(first - first % DAY, last + DAY, DAY) if first is not None else ():
             found = once(read(connection, tier, number, begin, begin + DAY))
             columns = {"database_id": [number] * len(found), "item_id": found.items.tolist(), "at": found.at.tolist()}
             columns |= {"value": found.totals.tolist(), "total": found.totals.tolist(), "most": found.mosts.tolist()}
-            yield from map(list, zip(*(columns[c.name] for c in table_of(OLD[tier]).columns), strict=True))
-
-
-def _bounds(connection: Connection, tier: Tier, database: int) -> Iterator[int]:
-    """The first and the last time of each table with figures of a database, milliseconds."""
-    new: Any = StoredFigures if tier == "poll" else ROLLED[tier].table
-    for table in (new, OLD[tier]) if database <= OLDEST else (new,):
-        at = type_coerce(table.at, BigInteger)
-        for first, last in connection.execute(select(func.min(at), func.max(at)).where(table.database_id == database)):
-            yield from () if first is None else (first, last)
+            yield from map(list, zip(*(columns[column] for column in wanted), strict=True))
 
 
 def put_figure_lines(
@@ -390,8 +326,6 @@ def _put_polls(connection: Connection, database: int, figures: FigureColumns) ->
 SLICE = 2000
 HOUR_ROW, DAY_ROW = (timedelta(milliseconds=ROLLED[tier].row) for tier in ("5m", "1h"))
 """A row of roll-ups goes when its last bucket is over."""
-OLD_DAYS = {"old_deltas": 1, "old_five_minutes": 7, "old_hours": 28}
-"""The days per partition of the tables of an older release."""
 
 
 def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now: datetime) -> dict[str, int]:
@@ -400,7 +334,7 @@ def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now
     for table, key, old, before in _tiers(kept_for, now):
         name = table.__tablename__
         if before is not None and engine.dialect.name == "postgresql":
-            count = partitions.drop_before(name, before, OLD_DAYS.get(name))
+            count = partitions.drop_before(name, before)
         else:
             count = _sliced(engine, table, key, old)
         done[name] = done.get(name, 0) + count
@@ -425,9 +359,6 @@ def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[Declarat
         (StoredPoll, StoredPoll.at < raw, raw),
         (FiveMinuteFigures, FiveMinuteFigures.at < fine - HOUR_ROW, fine),
         (HourlyFigures, HourlyFigures.at < coarse - DAY_ROW, coarse),
-        (OldDelta, OldDelta.at < raw, raw),
-        (OldFiveMinutes, OldFiveMinutes.at < fine, fine),
-        (OldHours, OldHours.at < coarse, coarse),
         (bucket, and_(bucket.width == FIVE_MINUTES, bucket.at < fine), None),
         (bucket, and_(bucket.width == HOUR, bucket.at < coarse), None),
         (StoredFrame, StoredFrame.day < first_day, None),

@@ -1,7 +1,7 @@
-"""Makes the files of this folder with the release whose work they stand for, which is commit 337e20b.
+"""Makes the files of `0.2.0/` with that release, which is commit 1a6a39b.
 
-    git worktree add old 337e20b && cd old && make test   # or any other way to its environment
-    PYTHONPATH=. .venv/bin/python <this file> <the folder `made` beside it>
+    git worktree add old 1a6a39b && cd old && make test   # or any other way to its environment
+    PYTHONPATH=. .venv/bin/python <this file> <the folder `0.2.0` beside it>
 
 Everything below `old` is that release's own: its scripts, main path, store, command line and REST. Here are only the
 clock, which no machine has a hand in, and the order of events. A later release gets a script and a folder of its own.
@@ -23,15 +23,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID
 
 try:
-    import service.store.spool  # noqa: F401  a name of this release alone
+    import service.store.ingest.disk_queue  # noqa: F401  a name of this release alone
 except ImportError:
-    sys.exit("this is not the release that the files stand for; run it in a checkout of 337e20b")
+    sys.exit("this is not the release that the files stand for; run it in a checkout of 1a6a39b")
 
 import httpx
 import pytest
@@ -42,31 +41,28 @@ from typer.testing import CliRunner
 
 from collectors.capture import dump_snapshot
 from collectors.delta import between
-from collectors.replay import ScriptedDatabase
-from collectors.demo.scenarios import scenarios
-from rules.cause import catalogue
+from collectors.scenarios import scenarios
+from collectors.simulator.database import ScriptedDatabase
+from rules.catalogue import catalogue
 from rules.engine import diagnose
-from service import confirm, preflight
-from service import settings as settings_module
 from service.app import create_app
-from service.baselines import learn
-from service.cli import cli
-from service.connect import Connector
-from service.passwords import password_of
-from service.posting import NotTaken, document
-from service.settings import DatabaseSettings, HistorySettings, Settings
-from service.standing import Request, standing_of
-from service.store.admin import problems
-from service.store.leases import SharedLeases
+from service.cli.main import cli
+from service.config.settings import DatabaseSettings, HistorySettings, Settings
+from service.history.baselines import learn
+from service.history.verifier import Verifier
+from service.intake.uploads import File, Uploads
+from service.notify.http import document
+from service.notify.sending import DeliveryRefused
+from service.notify.webhooks import Webhooks
+from service.state import confirmations
+from service.state.status import OwnerRequest, status_of
+from service.store.check import problems
+from service.store.fleet_status import FleetStatusTable
+from service.store.ingest.disk_queue import DiskQueue
+from service.store.queries.leases import SharedLeases
 from service.store.repository import Repository
-from service.store.rollup import roll_up
-from service.store.spool import Spool
-from service.store.standings import Standings
+from service.store.upkeep.rollup import roll_up
 from service.store.writer import Writer
-from service.uploads import File, Uploads
-from service.verify import Verifier
-from service.webhooks import Webhooks
-from tests.collectors.sqlplus_standin import SqlPlus
 from tests.service.stage import BEGAN, FOR_EVER, Stage
 from tests.service.stores import Postgres
 
@@ -111,13 +107,19 @@ def staged(folder: Path) -> Iterator[Stage]:
     stage = Stage(monkeypatch, folder)
     stage.watch(*(DatabaseSettings(name=name, dsn=f"demo:{name}", cluster="shop", interval=10) for name in NAMES))
     Clock.stage = stage
-    for module in ("store.episode_log", "store.repository", "store.standings", "uploads", "webhooks"):
+    for module in (
+        "store.queries.episode_log",
+        "store.repository",
+        "store.fleet_status",
+        "intake.uploads",
+        "notify.webhooks",
+    ):
         monkeypatch.setattr(f"service.{module}.datetime", Clock)
-    stage_time = SimpleNamespace(time=lambda: at(stage.at).timestamp(), monotonic=lambda: 1000.0 + stage.at)
-    monkeypatch.setattr("service.confirm.time", stage_time)
     numbers = iter(range(1, 1000))
     for module in ("marks", "leases"):
-        monkeypatch.setattr(f"service.store.{module}.uuid4", lambda: UUID(int=0x4C61746368 << 64 | next(numbers)))
+        monkeypatch.setattr(
+            f"service.store.queries.{module}.uuid4", lambda: UUID(int=0x4C61746368 << 64 | next(numbers))
+        )
     try:
         yield stage
     finally:
@@ -134,13 +136,17 @@ def receivers(store: Repository) -> Webhooks:
 
 def tell(store: Repository, webhooks: Webhooks, stage: Stage) -> None:
     """One attempt for each receiver: accepted, refused for now, refused for ever, and one whose process died in the attempt."""
-    answers = {"told": None, "down": NotTaken("it answers 503"), "gone": NotTaken("it answers 410", final=True)}
+    answers = {
+        "told": None,
+        "down": DeliveryRefused("it answers 503"),
+        "gone": DeliveryRefused("it answers 410", final=True),
+    }
 
     def post(webhook: Any, told: Any) -> None:
         if answers[webhook.name] is not None:
             raise answers[webhook.name]  # type: ignore[misc]
 
-    with patch("service.webhooks.post", post):
+    with patch("service.notify.webhooks.post", post):
         for sender in webhooks.senders:
             if sender.name == "crashed":
                 store.deliveries.claim(store.deliveries.next_of("crashed")[0], at(stage.at))
@@ -178,7 +184,7 @@ def confirmed(stage: Stage) -> None:
     watched = stage["undo-storm"]
     snapshot = watched.published.snapshot  # type: ignore[union-attr]
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: stage.at, ())
-    told = confirm.run(catalogue()["undo-segments"], database, snapshot.startup_time, snapshot.release)
+    told = confirmations.run(catalogue()["undo-segments"], database, snapshot.startup_time, snapshot.release)
     watched.confirmed["undo-segments"] = told
 
 
@@ -187,16 +193,16 @@ def replicas(url: str, store: Repository, stage: Stage) -> None:
     leases = SharedLeases(url, "first", "https://first.example.com", 60.0)
     leases.look(NAMES)
     leases._engine.dispose()  # its session ends like that of a killed process: the row stays
-    words = Standings(store.engine)
-    words.put([standing_of(stage[name]) for name in NAMES])
-    words.ask(Request(database="undo-storm", do="samples"))
+    words = FleetStatusTable(store.engine)
+    words.put([status_of(stage[name]) for name in NAMES])
+    words.ask(OwnerRequest(database="undo-storm", do="samples"))
 
 
 def killed(folder: Path) -> None:
     """A process whose store another process locks: it polls on into its spool, and is killed. Does not return."""
     with staged(folder) as stage:
         store = Repository(f"sqlite:///{folder}/store.sqlite")
-        writer = Writer(store, Spool(folder / "store.sqlite-spool", 2**28))
+        writer = Writer(store, DiskQueue(folder / "store.sqlite-spool", 2**28))
         for watched in stage.board:
             watched.resume = lambda name=watched.name: writer.last_snapshot(name)  # type: ignore[misc]
             watched.episodes.restore(store.episodes.recent(watched.name))
@@ -225,28 +231,6 @@ def run(*arguments: object) -> str:
     told = CliRunner().invoke(cli, [str(one) for one in arguments])
     assert told.exit_code == 0, told.output
     return told.stdout
-
-
-def captures(folder: Path, out: Path) -> None:
-    """`latchscope capture` of two databases in trouble, and what SQL*Plus spools of a third."""
-    config = folder / "capture.yaml"
-    config.write_text(yaml.safe_dump({"databases": [{"name": n, "dsn": f"demo:{n}"} for n in NAMES]}))
-    passed = [60.0]
-
-    class Scripted(Connector):
-        def _scripted(self, name: str) -> Any:
-            return ScriptedDatabase(scenarios()[name], BEGAN, lambda: passed[0])
-
-    def sleep(seconds: float) -> None:
-        passed[0] += seconds
-
-    time = SimpleNamespace(monotonic=lambda: passed[0], sleep=sleep)
-    with patch.object(preflight, "Connector", Scripted), patch.object(preflight, "time", time):
-        for name in ("undo-storm", "users-mutex"):
-            run("capture", name, "-o", out / f"capture-{name}.json", "--seconds", "20", "--config", config)
-    program = SqlPlus(scenarios()["undo-storm"], 60.0)
-    spooled = program.run(run("script", "--confirm", "all", "--samples", "5"))
-    (out / "sqlplus-undo-storm.txt").write_text(spooled, encoding="utf-8")
 
 
 def essence(diagnosis: dict[str, Any]) -> dict[str, Any]:
@@ -378,37 +362,6 @@ def database(store: Repository, name: str) -> dict[str, Any]:
     }
 
 
-def configuration(out: Path, folder: Path) -> dict[str, Any]:
-    """The release's reading of latchscope.yaml, which must change every known setting."""
-    shutil.copy(out / "latchscope.yaml", folder)
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        chosen = settings_module.read(Path("latchscope.yaml"))
-        unset = [name for name, value in flat(chosen.model_dump(mode="json")) if value is None]
-        told = chosen.model_dump(mode="json")
-        default = dict(flat(Settings().model_dump(mode="json")))
-        assert [name for name, value in flat(told) if name in default and default[name] == value] == []
-        for group in ("webhooks", "databases"):
-            names = type(getattr(chosen, group)[0]).model_fields
-            assert [name for name in names if all(one[name] is None for one in told[group])] == [], unset
-        (folder / "secrets").mkdir()
-        (folder / "secrets/erp1").write_text("tiger\n")
-        told_password = {"erp1": password_of(chosen.databases[0])}
-    finally:
-        os.chdir(before)
-    return {"settings": told, "passwords": told_password}
-
-
-def flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested members with its dotted name; lists are leaves."""
-    if isinstance(value, dict):
-        for each, inner in value.items():
-            yield from flat(inner, f"{name}.{each}" if name else each)
-    else:
-        yield name, value
-
-
 def postgresql(folder: Path, out: Path) -> dict[str, Any]:
     """The same store on PostgreSQL, as pg_dump writes it, and what it returns."""
     os.environ["PGSERVER_POSTGRES_VERSION"] = "16"
@@ -444,16 +397,10 @@ def main(out: Path) -> None:
         run("store", "export", folder / "export.gz", "--config", config)
         with gzip.open(folder / "export.gz", "rb") as exported:
             (out / "export.jsonl.gz").write_bytes(gzip.compress(exported.read(), 9, mtime=0))
-        captures(folder, out)
         expected = {
             "kept": kept(f"sqlite:///{file}"),
             "rest": answers(file),
-            "captures": {
-                one.name: slim(json.loads(run("diagnose", one, "--format", "json")))
-                for one in sorted([*out.glob("capture-*"), *out.glob("sqlplus-*")])
-            },
             "spooled": [[name, at(moment).isoformat()] for moment, name in SPOOLED],
-            "configuration": configuration(out, folder),
             "postgresql": postgresql(folder, out),
         }
         subprocess.run([sys.executable, __file__, str(out), str(folder)], check=False)

@@ -1,11 +1,15 @@
-"""Where the files of the old release are, and a store of it."""
+"""Where the files of older releases are, and a store of one."""
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from tests.service.stores import Postgres
 
-MADE = Path(__file__).parent / "made"
+MADE = Path(__file__).parent / "0.2.0"
+"""What the release before this one wrote."""
+FIRST = Path(__file__).parent / "0.1.0"
+"""What 0.1.0 wrote: its captures, exports and settings are read, its stores are refused."""
 
 
 class OldStore:
@@ -18,12 +22,20 @@ class OldStore:
 
     def rows(self, table: str) -> int:
         """How many rows a table has."""
-        query = f'select count(*) from "{table}"'
-        name = self.url.removeprefix("sqlite:///")
+        return int(self.query(f'select count(*) from "{table}"')[0][0])
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement, which is committed."""
         if self._postgres is not None:
-            name = self.url.partition("@/")[2].partition("?")[0]
-            return int(self._postgres.query(query, name)[0][0])
-        with sqlite3.connect(name) as connection:
-            found = connection.execute(query).fetchone()[0]
+            return self._postgres.query(sql, self.url.partition("@/")[2].partition("?")[0])
+        with sqlite3.connect(self.url.removeprefix("sqlite:///")) as connection:
+            found = connection.execute(sql).fetchall()
         connection.close()
-        return int(found)
+        return found
+
+    def content(self) -> object:
+        """The whole store: the bytes of a SQLite file, else every row of every table."""
+        if self._postgres is None:
+            return Path(self.url.removeprefix("sqlite:///")).read_bytes()
+        tables = self.query("select tablename from pg_tables where schemaname = 'public' order by 1")
+        return {name: self.query(f'select t::text from "{name}" t order by 1') for (name,) in tables}

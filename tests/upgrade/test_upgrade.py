@@ -1,5 +1,5 @@
 """What an older release wrote still works: its store, its export, its configuration, its captures, and polls that it left on
-disk. The files are commit 337e20b's own work, see README.md here. Intended differences are applied here, next to the test
+disk. The files are the releases' own work, see README.md here. Intended differences are applied here, next to the test
 that found them, with their reason. The files stay unchanged.
 """
 
@@ -43,9 +43,10 @@ from service.store.spool import DiskQueue
 from service.store.upkeep import roll_up
 from tests.service.receiver import receiver
 from tests.service.stage import CENTURY, FOR_EVER
-from tests.upgrade.old import MADE, OldStore
+from tests.upgrade.old import FIRST, MADE, OldStore
 
 EXPECTED = json.loads((MADE / "expected.json").read_text(encoding="utf-8"))
+OF_FIRST = json.loads((FIRST / "expected.json").read_text(encoding="utf-8"))
 NAMES = list(EXPECTED["kept"]["databases"])
 EVER = FOR_EVER.model_copy(update=dict.fromkeys(("snapshots", "diagnoses", "episodes"), CENTURY))
 BEGIN, END = datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 2, 13, 45, 10, tzinfo=UTC)
@@ -137,8 +138,11 @@ def standing(url: str) -> Iterator[FastAPI]:
 def test_tables_keep_all_their_rows_after_the_upgrade(old: OldStore) -> None:
     Repository(old.url).close()
     wanted = EXPECTED["kept" if old.kind == "sqlite" else "postgresql"]["counts"]
-    moved = {name: f"old_{name}" for name in ("deltas", "five_minutes", "hours")}
-    assert {name: old.rows(moved.get(name, name)) for name in wanted} == wanted
+    gone = {"old_deltas", "old_five_minutes", "old_hours"}
+    assert {name: old.rows(name) for name in wanted if name not in gone} == {
+        name: count for name, count in wanted.items() if name not in gone
+    }
+    assert {wanted[name] for name in gone} == {0}
 
 
 def test_store_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
@@ -260,8 +264,7 @@ def test_retention_deletes_old_rows_when_their_time_is_over(old: OldStore) -> No
     roll_up(store.engine, store.partitions, store.names, END + timedelta(days=1))
     store.prune(END + timedelta(days=10_000))
     store.close()
-    figures = ("figures", "figures_5m", "figures_1h", "old_deltas", "old_five_minutes", "old_hours")
-    gone = ("snapshots", "polls", *figures, "buckets", "diagnoses", "marks", "frames")
+    gone = ("snapshots", "polls", "figures", "figures_5m", "figures_1h", "buckets", "diagnoses", "marks", "frames")
     assert {name: old.rows(name) for name in gone} == dict.fromkeys(gone, 0)
     assert old.rows("episodes") == 1, "an open one is never over"
 
@@ -322,8 +325,9 @@ def test_export_and_import_give_the_same_store(store: Repository, tmp_path: Path
     assert content(second) == content(first)
 
 
-def test_import_takes_an_old_export(old: OldStore, tmp_path: Path) -> None:
-    config, before = tmp_path / "latchscope.yaml", MADE / "export.jsonl.gz"
+@pytest.mark.parametrize("made", [FIRST, MADE], ids=lambda made: str(made.name))
+def test_import_takes_an_old_export(old: OldStore, tmp_path: Path, made: Path) -> None:
+    config, before = tmp_path / "latchscope.yaml", made / "export.jsonl.gz"
     url = f"sqlite:///{tmp_path}/new.sqlite" if old.kind == "sqlite" else old.url
     if old.kind == "postgresql":
         emptied(url)
@@ -337,6 +341,8 @@ def test_import_takes_an_old_export(old: OldStore, tmp_path: Path) -> None:
     assert content(tmp_path / "again.gz", columns_of(before)) == content(before)
     told = run("store", "check", "--config", config)
     assert (told.exit_code, told.stderr) == (0, "the store is whole\n")
+    if made == FIRST:
+        return
     paths = [path for path in EXPECTED["rest"] if "/history" in path]
     with standing(url) as app:
         for path, answer in zip(paths, asked(app, *(f"/api/v1/{path}" for path in paths)), strict=True):
@@ -463,11 +469,11 @@ def test_poll_record_keeps_the_figures_and_keys_of_the_old_release(store: Reposi
 # Captures
 
 
-@pytest.mark.parametrize("name", list(EXPECTED["captures"]))
+@pytest.mark.parametrize("name", list(OF_FIRST["captures"]))
 def test_captures_are_diagnosed_as_by_the_old_release(name: str) -> None:
-    told = run("diagnose", MADE / name, "--format", "json")
+    told = run("diagnose", FIRST / name, "--format", "json")
     assert told.exit_code == 0, told.output
-    agrees(json.loads(told.stdout), EXPECTED["captures"][name])
+    agrees(json.loads(told.stdout), OF_FIRST["captures"][name])
 
 
 # The configuration
@@ -483,19 +489,19 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     digest = hashlib.sha256(b"a token").hexdigest()
     (secrets / "tokens").write_text(f"reader read {digest}\n")
     (tmp_path / "kept").mkdir()
-    shutil.copy(MADE / "latchscope.yaml", tmp_path)
+    shutil.copy(FIRST / "latchscope.yaml", tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ERP2_PASSWORD", "lion")
     return configuration.read(Path("latchscope.yaml"))
 
 
 def test_configuration_keeps_each_value_in_its_place(configured: Settings) -> None:
-    agrees(configured.model_dump(mode="json"), EXPECTED["configuration"]["settings"])
+    agrees(configured.model_dump(mode="json"), OF_FIRST["configuration"]["settings"])
 
 
 def test_configuration_still_finds_its_secrets(configured: Settings) -> None:
     erp1, erp2, billing, _ = configured.databases
-    assert password_of(erp1) == EXPECTED["configuration"]["passwords"]["erp1"] == "tiger"
+    assert password_of(erp1) == OF_FIRST["configuration"]["passwords"]["erp1"] == "tiger"
     assert (password_of(erp2), password_of(billing)) == ("lion", "geheim")
     assert configured.webhooks[0].secret_file is not None
     assert read_secret(configured.webhooks[0].secret_file, "secret_file") == "signed"

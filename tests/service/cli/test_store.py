@@ -12,11 +12,11 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from service.cli.main import cli
-from service.store.admin import FIGURES, OWN, TransferError, problems, read_history, write_history
+from service.store.admin import OWN, TransferError, problems, read_history, write_history
 from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.tables import Base
-from service.store.upkeep import roll_up
+from service.store.upkeep import LINES, roll_up
 from tests.service.stage import BEGAN, Stage
 from tests.service.store.figures_in import figures_in
 from tests.service.store.test_topics import DAY
@@ -196,8 +196,7 @@ def test_export_can_be_limited_to_one_database(filled: Repository, place: Place,
 def test_export_covers_every_table(filled: Repository, tmp_path: Path) -> None:
     counts = write_history(filled.engine, tmp_path / "all.gz")
     packed = {"figures", "figures_5m", "figures_1h"}
-    old = {name for name in Base.metadata.tables if name.startswith("old_")}
-    assert set(counts) == set(Base.metadata.tables) - set(OWN) - packed - old | set(FIGURES)
+    assert set(counts) == set(Base.metadata.tables) - set(OWN) - packed | set(LINES)
 
 
 @pytest.mark.parametrize(

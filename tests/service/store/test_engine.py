@@ -17,11 +17,20 @@ from sqlalchemy import Engine, create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from service.store import engine as module
-from service.store.engine import HOME, Probe, StoreError, look_at_store, make_engine, newest, passfile_trouble, upgrade
+from service.store.engine import (
+    HOME,
+    Probe,
+    StoreError,
+    look_at_store,
+    make_engine,
+    newest,
+    passfile_trouble,
+    stands_at,
+    upgrade,
+)
 from service.store.repository import Repository
 from service.store.tables import Base
 from tests.paths import ROOT
-from tests.service.stage import Stage
 from tests.service.standin import becomes
 from tests.service.stores import ENGINES, Place
 
@@ -58,13 +67,6 @@ def no_partition(object: Any, name: str, kind: str, reflected: bool, compared: A
     return not (kind == "table" and reflected and compared is None and name.rpartition("_")[2].isdigit())
 
 
-FIRST_ROWS = (
-    "insert into snapshots values ('erp1', '2026-03-01 12:00:00+00', '\\x00')",
-    "insert into diagnoses values ('erp1', '2026-03-01 12:00:00+00', 'info', 'all is well', '{}')",
-)
-"""Rows of the first released schema."""
-
-
 def test_models_and_migrations_agree(engine: Engine) -> None:
     upgrade(engine)
     with engine.connect() as connection:
@@ -75,7 +77,7 @@ def test_models_and_migrations_agree(engine: Engine) -> None:
 def test_upgrade_again_changes_nothing(engine: Engine) -> None:
     upgrade(engine)
     with engine.begin() as connection:
-        connection.exec_driver_sql(FIRST_ROWS[0])
+        connection.exec_driver_sql("insert into snapshots values ('erp1', '2026-03-01 12:00:00+00', '\\x00')")
     upgrade(engine)
     with engine.connect() as connection:
         assert connection.exec_driver_sql("select count(*) from snapshots").scalar() == 1
@@ -106,20 +108,6 @@ def test_migrations_are_one_chain_of_numbered_files() -> None:
     assert files == sorted(revisions)
 
 
-def test_upgrade_keeps_the_rows_of_a_first_release_store(place: Place, engine: Engine, stage: Stage) -> None:
-    upgrade(engine, "0001")
-    with engine.begin() as connection:
-        for row in FIRST_ROWS:
-            connection.exec_driver_sql(row)
-    assert "polls" not in inspect(engine).get_table_names()
-    store = Repository(place.url)
-    assert store.counts() == {"snapshots": 1, "diagnoses": 1}
-    published = stage.poll("undo-storm", at=40)
-    store.keep(published.snapshot, published.diagnosis)
-    assert store.counts() == {"snapshots": 2, "diagnoses": 2}
-    store.close()
-
-
 def test_upgrade_runs_once_when_processes_start_together(place: Place, engine: Engine) -> None:
     engines = [create_engine(place.url) for _ in range(4)]
     failed: list[Exception] = []
@@ -142,18 +130,20 @@ def test_upgrade_runs_once_when_processes_start_together(place: Place, engine: E
 
 
 def test_upgrade_that_breaks_off_leaves_the_schema_unchanged(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    upgrade(engine, "0001")
+    upgrade(engine, "0010")
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("alembic.op.create_index", broken)
+        patch.setattr("alembic.op.drop_table", broken)
         with pytest.raises(RuntimeError, match="killed"):
             upgrade(engine)
-    assert set(inspect(engine).get_table_names()) == {"snapshots", "diagnoses", "alembic_version"}
+    with engine.connect() as connection:
+        assert stands_at(connection) == ["0010"]
+    assert "kind" not in {column["name"] for column in inspect(engine).get_columns("polls")}
     upgrade(engine)
-    assert "polls" in inspect(engine).get_table_names()
+    assert "old_hours" not in inspect(engine).get_table_names()
 
 
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +199,8 @@ def test_look_tells_how_a_file_stands(tmp_path: Path) -> None:
     upgrade(engine)
     steps = {
         newest(): (True, f"answers, can be written, schema {newest()}"),
-        "0001": (True, f"schema 0001; the next start upgrades it to {newest()}"),
+        "0010": (True, f"schema 0010; the next start upgrades it to {newest()}"),
+        "0006": (False, "was written by 0.1.0: start latchscope 0.2.0 once on it, then this version"),
         "9999": (False, "has schema 9999, which this latchscope does not know"),
     }
     for revision, (usable, said) in steps.items():
