@@ -8,7 +8,7 @@ from functools import cache
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Reading, Row, Rows, Value
 from collectors.registry import collectors
 from collectors.reports.header import month_of
-from collectors.reports.tables import ReportRow, ReportTables, count, decimals, micro
+from collectors.reports.tables import ReportRow, ReportTables, count, decimals, in_doubt, micro
 
 # One function per view that a report can fill. `@section` declares it; what they share comes first.
 
@@ -51,6 +51,22 @@ def missing(view: str, title: str, way_out: str = ANOTHER) -> Missing:
     return Missing(view, "unread", f"the report has no complete section {title}", way_out)
 
 
+STRANGE = "make the report again from the database itself, or diagnose what `latchscope script` writes"
+
+
+def strange(view: str, title: str) -> Missing:
+    """A view whose section has rows, but under names that we do not know."""
+    return Missing(view, "unread", f"the names in {title} are not those that Oracle gives", STRANGE)
+
+
+def doubt(printed: ReportTables, title: str, names: Iterable[str]) -> None:
+    """Note names that are unknown, not zero, because another name of the section may stand for them."""
+    if told := ", ".join(sorted(names)):
+        printed.notes[
+            f"{title}: a name like {told} is printed in a way that is not read, so its figures are unknown"
+        ] = None
+
+
 def added(values: Iterable[int | float | None]) -> int | float | None:
     """The sum. None if one of the values is unknown."""
     known = list(values)
@@ -77,19 +93,39 @@ def latch(printed: ReportTables) -> Reading:
     breakdown = printed.section(BREAKDOWN, summary="This table displays latch sleep statistics")
     if activity is None and breakdown is None:
         return missing("v$latch", ACTIVITY)
-    rows: dict[str, dict[str, Value]] = {}
-    for name, records in _by_name(activity or ()).items():
+    active = _by_name(activity or ())
+    if activity and not active:
+        return strange("v$latch", ACTIVITY)
+    unsure, slept = _doubtful(activity or ()), _doubtful(breakdown or ())
+    doubt(printed, ACTIVITY, unsure)
+    doubt(printed, BREAKDOWN, slept)
+    rows: dict[str, dict[str, Value]] = {name: {"name": name} for name in sorted(unsure)}
+    for name, records in active.items():
         rows[name] = {
             "name": name,
             "gets": added(record.count("getrequests") for record in records),
             "wait_time": added(record.micro("s", "waittimes") for record in records),
         }
-        if breakdown is not None:
+        if breakdown is not None and name not in slept:
             rows[name] |= {"sleeps": 0, "misses": _few_misses(records)}
     for name, records in _by_name(breakdown or ()).items():
         rows[name] = rows.get(name, {"name": name}) | _exact(records)
     notes = (WAIT_NOTE, *((SLEEPS_NOTE, MISSES_NOTE) if breakdown is not None else ()))
     return Rows("v$latch", tuple(known_cells(row) for row in rows.values()), notes)
+
+
+OTHER_LATCHES = (
+    "cache buffers lru chain",
+    "pdb enqueue hash chains",
+    "Result Cache: MB Latch",
+    "Result Cache: SO Latch",
+)
+
+
+def _doubtful(records: Iterable[ReportRow]) -> frozenset[str]:
+    """Latches we follow that a strange name may stand for."""
+    names = [record.name(asked("v$latch"), "latchname", "latch") for record in records]
+    return in_doubt(asked("v$latch"), names, OTHER_LATCHES)
 
 
 def _exact(records: list[ReportRow]) -> dict[str, Value]:
@@ -165,6 +201,8 @@ def _row(row: ReportRow) -> dict[str, Value]:
 LATCH_MISSES_TITLE = "Latch Miss Sources"
 LONG_LOCATIONS = ("kqrpre1: post after loading",)
 """Locations longer than the 26 characters of their column in a text report."""
+LOCATIONS = ("kqreqa", "kqreqd", "kqreqd: reget", "kqrpre: find obj", "kqrpre: init complete", "kqrso", *LONG_LOCATIONS)
+"""Where the row cache is held most. A name like one of them may be it."""
 
 
 @section("v$latch_misses")
@@ -173,12 +211,20 @@ def latch_misses(printed: ReportTables) -> Reading:
     records = printed.section(LATCH_MISSES_TITLE, summary="This table displays latch miss sources")
     if records is None:
         return missing("v$latch_misses", LATCH_MISSES_TITLE)
+    unsure = _doubtful(records)
+    doubt(printed, LATCH_MISSES_TITLE, unsure)
+    if ROW_CACHE_LATCH in unsure:
+        return strange("v$latch_misses", LATCH_MISSES_TITLE)
     found: dict[tuple[str, str], list[ReportRow]] = {}
     for record in records:
         latch = record.name(asked("v$latch_misses"), "latchname", "latch")
         if latch in asked("v$latch_misses"):
             found.setdefault((latch, record.name(LONG_LOCATIONS, "where")), []).append(record)
-    return Rows("v$latch_misses", tuple(known_cells(_latch_misses_row(key, ones)) for key, ones in found.items()))
+    rows = [known_cells(_latch_misses_row(key, ones)) for key, ones in found.items()]
+    lost = in_doubt(LOCATIONS, [place for name, place in found if name == ROW_CACHE_LATCH])
+    doubt(printed, LATCH_MISSES_TITLE, lost)
+    rows += [{"parent_name": ROW_CACHE_LATCH, "location": place} for place in sorted(lost)]
+    return Rows("v$latch_misses", tuple(rows))
 
 
 def _latch_misses_row(key: tuple[str, str], records: list[ReportRow]) -> dict[str, Value]:
@@ -194,6 +240,8 @@ def _latch_misses_row(key: tuple[str, str], records: list[ReportRow]) -> dict[st
 # v$mutex_sleep from Mutex Sleep Summary (AWR, milliseconds) or Mutex Sleep (Statspack, seconds).
 
 MUTEX_SLEEP_TITLE = "Mutex Sleep Summary"
+MUTEX_TYPES = ("Cursor Parent", "Cursor Pin", "Cursor Stat", "Library Cache", "hash table")
+"""The types beside the row cache's."""
 
 
 @section("v$mutex_sleep")
@@ -202,10 +250,13 @@ def mutex_sleep(printed: ReportTables) -> Reading:
     records = printed.section(MUTEX_SLEEP_TITLE, "Mutex Sleep", summary="This table displays the mutex sleep summary")
     if records is None:
         return missing("v$mutex_sleep", MUTEX_SLEEP_TITLE)
+    known = asked("v$mutex_sleep")
+    if in_doubt(known, [record.name(known, "mutextype") for record in records], MUTEX_TYPES):
+        return strange("v$mutex_sleep", MUTEX_SLEEP_TITLE)
     found: dict[str, list[ReportRow]] = {}
     for record in records:
-        if record.text("mutextype") in asked("v$mutex_sleep"):
-            found.setdefault(record.text("location"), []).append(record)
+        if record.name(known, "mutextype") in known:
+            found.setdefault(record.name((), "location"), []).append(record)
     return Rows(
         "v$mutex_sleep", tuple(known_cells(_mutex_sleep_row(location, ones)) for location, ones in found.items())
     )
@@ -213,7 +264,7 @@ def mutex_sleep(printed: ReportTables) -> Reading:
 
 def _mutex_sleep_row(location: str, records: list[ReportRow]) -> dict[str, Value]:
     return {
-        "mutex_type": records[0].text("mutextype"),
+        "mutex_type": records[0].name(asked("v$mutex_sleep"), "mutextype"),
         "location": location,
         "sleeps": added(record.count("sleeps") for record in records),
         "wait_time": added(_waited(record) for record in records),
@@ -237,9 +288,9 @@ def osstat(printed: ReportTables) -> Reading:
     """Host statistics we follow. A level has its end value. The head gives the number of processors if the section does not."""
     records = printed.section(OSSTAT_TITLE, "OS Statistics", summary="This table displays operating systems statistics")
     rows = {
-        record.text("statistic", "statisticname"): _osstat_row(record)
+        name: _osstat_row(name, record)
         for record in records or ()
-        if record.text("statistic", "statisticname") in asked("v$osstat")
+        if (name := record.name(asked("v$osstat"), "statistic", "statisticname")) in asked("v$osstat")
     }
     if printed.cpus is not None and "NUM_CPUS" not in rows:
         rows["NUM_CPUS"] = {"stat_name": "NUM_CPUS", "level_now": printed.cpus}
@@ -248,12 +299,8 @@ def osstat(printed: ReportTables) -> Reading:
     return Rows("v$osstat", tuple(row for row in rows.values() if len(row) > 1))
 
 
-def _osstat_row(row: ReportRow) -> dict[str, Value]:
-    name, value, end = (
-        row.text("statistic", "statisticname"),
-        row.count("value", "total", "valuecentiseconds"),
-        row.count("endvalue"),
-    )
+def _osstat_row(name: str, row: ReportRow) -> dict[str, Value]:
+    value, end = row.count("value", "total", "valuecentiseconds"), row.count("endvalue")
     known = {"level_now": value if end is None else end} if name in LEVELS else {"total": value}
     return {"stat_name": name} | {column: cell for column, cell in known.items() if cell is not None}
 
@@ -288,6 +335,16 @@ MERGED_NOTE = "a report sums the parent and the subordinate caches of one name, 
 ROWCACHE_MISSES_NOTE = "getmisses and scanmisses are gets and scans times a percentage that is printed rounded"
 
 
+CACHES = ("dc_awr_control", "dc_cdbprops", "dc_cdbservices", "dc_column_model_to_tab", "dc_constraints", "dc_files",
+          "dc_free_extents", "dc_global_oids", "dc_histogram_data", "dc_histogram_defs", "dc_object_grants",
+          "dc_object_ids", "dc_objects", "dc_partition_scns", "dc_pdbstates", "dc_profiles", "dc_props",
+          "dc_realtime_colst", "dc_realtime_tabst", "dc_rollback_segments", "dc_segments", "dc_sequences",
+          "dc_statistics_status", "dc_table_scns", "dc_tablespace_quotas", "dc_tablespaces", "dc_used_extents",
+          "dc_usernames", "dc_users", "global database name", "outstanding_alerts", "sch_lj_objs",
+          "sch_lj_oids")  # fmt: skip
+"""Names of dictionary caches, only to tell a strange name from theirs. A report may print any other."""
+
+
 @section("v$rowcache")
 def rowcache(printed: ReportTables) -> Reading:
     """Dictionary caches by name. Cluster counters where the report has a filled RAC section (up to 12.1)."""
@@ -298,19 +355,25 @@ def rowcache(printed: ReportTables) -> Reading:
     )
     if records is None:
         return missing("v$rowcache", ROWCACHE_TITLE)
+    names = {record.name(CACHES, "cache") for record in records}
+    if names and not names & set(CACHES):
+        return strange("v$rowcache", ROWCACHE_TITLE)
     cluster = _cluster(printed)
     rows = [
-        _rowcache_row(record, printed) | cluster.get(record.text("cache"), {})
+        _rowcache_row(record, printed) | cluster.get(record.name(CACHES, "cache"), {})
         for record in records
         if record.text("cache")
     ]
+    unsure = in_doubt(CACHES, names)
+    doubt(printed, ROWCACHE_TITLE, unsure)
+    rows += [{"parameter": name} for name in sorted(unsure)]
     return Rows("v$rowcache", tuple(known_cells(row) for row in rows), (MERGED_NOTE, ROWCACHE_MISSES_NOTE))
 
 
 def _rowcache_row(row: ReportRow, printed: ReportTables) -> dict[str, Value]:
     gets, scans = row.count("getrequests"), row.count("scanreqs", "scanrequests")
     return {
-        "parameter": row.text("cache"),
+        "parameter": row.name(CACHES, "cache"),
         "usage": row.count("finalusage"),
         "gets": gets,
         "getmisses": _share(gets, row, "pctmiss", printed),
@@ -336,7 +399,7 @@ def _cluster(printed: ReportTables) -> dict[str, dict[str, Value]]:
     summary = "This table displays dictionary cache statistics. Ges requests"
     records = printed.section(f"{ROWCACHE_TITLE} (RAC)", summary=summary, wanted=False) or ()
     return {
-        record.text("cache"): {
+        record.name(CACHES, "cache"): {
             "dlm_requests": record.count("gesrequests"),
             "dlm_conflicts": record.count("gesconflicts"),
             "dlm_releases": record.count("gesreleases"),
@@ -349,6 +412,7 @@ def _cluster(printed: ReportTables) -> dict[str, dict[str, Value]]:
 
 SGA_RESIZE_OPS_TITLE = "Memory Resize Ops"
 MEGABYTE = 2**20
+SHARED_POOL = ("shared", "shared pool")
 OPERATIONS = {"GRO": "GROW", "SHR": "SHRINK"}
 
 
@@ -358,8 +422,15 @@ def sga_resize_ops(printed: ReportTables) -> Reading:
     records = printed.section(SGA_RESIZE_OPS_TITLE, summary="This table displays memory resize ops", wanted=False)
     if records is None:
         return missing("v$sga_resize_ops", SGA_RESIZE_OPS_TITLE)
-    rows = [_sga_resize_ops_row(record) for record in records if record.text("component").startswith("shared")]
-    return Rows("v$sga_resize_ops", tuple(known_cells(row) for row in rows if row["oper_type"]))
+    components = [record.name(SHARED_POOL, "component") for record in records]
+    rows = [
+        _sga_resize_ops_row(record)
+        for name, record in zip(components, records, strict=True)
+        if name.startswith("shared")
+    ]
+    if (in_doubt(SHARED_POOL, components) and not rows) or not all(row["oper_type"] for row in rows):
+        return strange("v$sga_resize_ops", SGA_RESIZE_OPS_TITLE)
+    return Rows("v$sga_resize_ops", tuple(known_cells(row) for row in rows))
 
 
 def _sga_resize_ops_row(row: ReportRow) -> dict[str, Value]:
@@ -389,7 +460,7 @@ def sgastat(printed: ReportTables) -> Reading:
     rows = [
         _sgastat_row(record)
         for record in records
-        if record.text("pool").startswith("shared") and _followed(record.text("name"))
+        if record.text("pool").startswith("shared") and _followed(record.name((), "name"))
     ]
     return Rows("v$sgastat", tuple(row for row in rows if "bytes" in row), (SGASTAT_NOTE,))
 
@@ -401,7 +472,7 @@ def _followed(name: str) -> bool:
 def _sgastat_row(row: ReportRow) -> dict[str, Value]:
     end, whole = row.real("endmb"), row.count("endvalue")
     size = whole if end is None else round(end * MEGABYTE)
-    named: dict[str, Value] = {"pool": "shared pool", "name": row.text("name")}
+    named: dict[str, Value] = {"pool": "shared pool", "name": row.name((), "name")}
     return named if size is None else named | {"bytes": size}
 
 
@@ -410,6 +481,14 @@ def _sgastat_row(row: ReportRow) -> dict[str, Value]:
 TITLES = ("Time Model Statistics", "Time Model System Stats")
 SUMMARY = "This table displays different time model"
 SECONDS = ("times", "timeseconds")
+OTHER_TIMES = (
+    "sql execute elapsed time", "PL/SQL execution elapsed time", "PL/SQL compilation elapsed time",
+    "inbound PL/SQL rpc elapsed time", "Java execution elapsed time", "repeated bind elapsed time",
+    "hard parse (sharing criteria) elapsed time", "hard parse (bind mismatch) elapsed time",
+    "failed parse (out of shared memory) elapsed time", "RMAN cpu time (backup/restore)", "background cpu time",
+    "background elapsed time", "total CPU time",
+)  # fmt: skip
+"""The times that are printed beside those we follow."""
 ZERO_NOTE = "the section lists only statistics that grew, so one that is not listed is 0"
 HEAD_NOTE = "DB time is that of the report's head"
 
@@ -426,10 +505,16 @@ def sys_time_model(printed: ReportTables) -> Reading:
         record.name(asked("v$sys_time_model"), "statisticname", "statistic"): record.micro("s", *SECONDS)
         for record in records
     }
+    unsure = in_doubt(asked("v$sys_time_model"), listed, OTHER_TIMES)
+    if unknown_times := [name for name in listed if name not in asked("v$sys_time_model") and name not in OTHER_TIMES]:
+        # A release may add a name; where most are strange, none of those that lack is known to be zero.
+        unsure |= set(asked("v$sys_time_model")) - set(listed) if 2 * len(unknown_times) > len(listed) else set()
+    doubt(printed, TITLES[0], unsure)
     if listed.get("DB time") is None and printed.db_time_micro is not None:
         listed["DB time"] = printed.db_time_micro
     values: dict[str, Value] = {
-        name: listed.get(name, 0 if "DB time" in listed else None) for name in asked("v$sys_time_model")
+        name: listed.get(name, 0 if "DB time" in listed and name not in unsure else None)
+        for name in asked("v$sys_time_model")
     }
     rows: tuple[Row, ...] = tuple(
         {"stat_name": name, "value": value} for name, value in values.items() if value is not None
@@ -440,7 +525,7 @@ def sys_time_model(printed: ReportTables) -> Reading:
 def db_time(printed: ReportTables) -> ReportRow | None:
     """DB time as printed. Other sections print shares of it."""
     records = printed.section(*TITLES, summary=SUMMARY, wanted=False) or ()
-    return next((record for record in records if record.text("statisticname", "statistic") == "DB time"), None)
+    return next((row for row in records if row.name(("DB time",), "statisticname", "statistic") == "DB time"), None)
 
 
 # v$sysstat from the Instance Activity Stats sections. Later releases print several.
@@ -464,6 +549,8 @@ def sysstat(printed: ReportTables) -> Reading:
         name = record.name(asked("v$sysstat"), "statistic")
         if name in asked("v$sysstat"):
             found.setdefault(name, record.count("total", "value"))
+    if not found and any(sections):
+        return strange("v$sysstat", SYSSTAT_TITLE)
     return Rows(
         "v$sysstat", tuple({"name": name, "value": value} for name, value in found.items() if value is not None)
     )
@@ -494,9 +581,40 @@ def system_event(printed: ReportTables) -> Reading:
         back = printed.section(BACKGROUND, summary="This table displays background wait events")
         records += back or ()
         notes += [FOREGROUND_NOTE] if back is None else []
+    unsure = _unread_events(records)
+    own_unsure = _unread_events(front or ())
+    if unsure is None or own_unsure is None:
+        return strange("v$system_event", FOREGROUND)
+    doubt(printed, FOREGROUND if both is None else "Wait Events", unsure | own_unsure)
     whole = _whole(printed)
-    rows = [_all(event, ones, whole) | _own(event, front, whole) for event, ones in _by_event(records).items()]
+    rows: list[dict[str, Value]] = [{"event": event} for event in sorted(unsure | own_unsure)]
+    rows += [
+        _all(event, ones, whole) | _own(event, front, whole)
+        for event, ones in _by_event(records).items()
+        if event not in own_unsure
+    ]
     return Rows("v$system_event", tuple(known_cells(row) for row in rows), tuple(notes))
+
+
+USUAL_EVENTS = (
+    "SQL*Net message to client", "SQL*Net message from client", "SQL*Net more data to client", "db file sequential read",
+    "db file scattered read", "db file parallel write", "db file async I/O submit", "log file sync",
+    "log file parallel write", "control file sequential read", "control file parallel write", "direct path read",
+    "direct path write", "rdbms ipc message", "Disk file operations I/O", "read by other session",
+    "events in waitclass Other", "asynch descriptor resize",
+)  # fmt: skip
+"""Some of which any list of events has."""
+OTHER_EVENTS = ("cursor: pin X", "latch: cache buffer handles", "latch: cache buffers lru chain", *USUAL_EVENTS)
+FEW = 5
+
+
+def _unread_events(records: Iterable[ReportRow]) -> frozenset[str] | None:
+    """Events we follow that a strange name may stand for. None if no name of the section is one of Oracle's."""
+    known = (*asked("v$system_event"), *OTHER_EVENTS)
+    names = {record.name(known, "event") for record in records}
+    if len(names) >= FEW and not names & set(known):
+        return None
+    return in_doubt(asked("v$system_event"), names, OTHER_EVENTS)
 
 
 def _by_event(records: Iterable[ReportRow]) -> dict[str, list[ReportRow]]:

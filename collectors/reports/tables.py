@@ -1,8 +1,10 @@
 """What both parsers give: the tables of a report by section, and one way to read their cells."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cache
 from typing import Literal
 
 # Numbers as reports print them: 1,234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. Unknown stays None.
@@ -67,6 +69,49 @@ def squeeze(heading: str) -> str:
     return re.sub(r"[^a-z0-9]", "", heading.lower())
 
 
+_FOOTNOTES = re.compile(r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$")
+"""Marks that lead to a footnote, as 23ai prints them behind names: "parse time elapsed [1]"."""
+
+
+def plain(name: str) -> str:
+    """A printed name without the marks of its footnotes."""
+    return _FOOTNOTES.sub("", name)
+
+
+@cache
+def _by_letters(known: tuple[str, ...]) -> Mapping[str, str]:
+    return {squeeze(name): name for name in known}
+
+
+# A name that is asked for and not printed is zero only if no printed name may be it.
+
+LIKENESS = 0.85
+"""Names at least this alike, by `difflib`, may be one name that a copy or a new release changed (our bound)."""
+_TYPE_OF_ENQUEUE = re.compile(r"enq: ([A-Z]{2}) - ")
+
+
+def in_doubt(known: Iterable[str], printed: Iterable[str], others: Iterable[str] = ()) -> frozenset[str]:
+    """The known names that are not printed as they are, though a strange printed name may stand for them.
+
+    `others` are names that belong to the section and only look like a known one. A name with letters that no name of Oracle
+    has may stand for any.
+    """
+    listed, wanted, genuine = set(printed), set(known), set(others)
+    lacking, strange = wanted - listed, listed - wanted - genuine - {""}
+    if any(not name.isascii() or "?" in name for name in strange):
+        return frozenset(lacking)
+    return frozenset(name for name in lacking if any(_alike(name, other) for other in strange))
+
+
+@cache
+def _alike(name: str, other: str) -> bool:
+    types = [_TYPE_OF_ENQUEUE.match(each) for each in (name, other)]
+    if types[0] and types[1] and types[0][1] != types[1][1]:
+        return False
+    matcher = SequenceMatcher(None, squeeze(name), squeeze(other), autojunk=False)
+    return matcher.real_quick_ratio() >= LIKENESS and matcher.quick_ratio() >= LIKENESS and matcher.ratio() >= LIKENESS
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """One printed table: squeezed section and column headings, and cells as printed without surrounding blanks.
@@ -122,10 +167,18 @@ class ReportRow:
         return next((self.cells[name] for name in headings if name in self.cells), "")
 
     def name(self, known: tuple[str, ...], *headings: str) -> str:
-        """A name. If a text report cut it at the column's width and exactly one known name starts with it, the full name."""
+        """A name without its footnote marks, spelt as a known name of the same letters is.
+
+        If a text report cut it at the column's width and exactly one known name starts with it, the full name.
+        """
         heading = next((name for name in headings if name in self.cells), "")
-        printed = self.cells.get(heading, "")
-        if printed in known or len(printed) < self.widths.get(heading, 1_000) - 1:
+        cell = self.cells.get(heading, "")
+        if cell in known:
+            return cell
+        printed = plain(cell)
+        if same := _by_letters(known).get(squeeze(printed)):
+            return same
+        if len(cell) < self.widths.get(heading, 1_000) - 1:
             return printed
         full = [name for name in known if name.startswith(printed)]
         return full[0] if len(full) == 1 else printed
@@ -149,6 +202,11 @@ class ReportRow:
         return cell
 
 
+ALWAYS_FILLED = ("Time Model Statistics", "Time Model System Stats", "Latch Activity", "Foreground Wait Events", "Wait Events",
+                 "Dictionary Cache Stats", "Dictionary Cache Statistics")  # fmt: skip
+"""Sections that have rows wherever the snapshots hold figures at all."""
+
+
 @dataclass(slots=True)
 class ReportTables:
     """A report as the section readers see it. They add notes that people must read."""
@@ -164,6 +222,14 @@ class ReportTables:
     absent: dict[str, None] = field(default_factory=dict)
     cut: dict[str, None] = field(default_factory=dict)
 
+    @property
+    def hollow(self) -> bool:
+        """Whether the report says of every section that always has rows that there is no data, as an empty snapshot does."""
+        filled = {squeeze(title) for title in ALWAYS_FILLED}
+        if any(table.section in filled and table.rows for table in self.document.tables):
+            return False
+        return len(filled & self.document.silent) >= 2
+
     def section(self, *titles: str, summary: str = "", wanted: bool = True) -> tuple[ReportRow, ...] | None:
         """The rows of a section under any of its titles, pages joined. None if it is not printed or cut off.
 
@@ -175,7 +241,7 @@ class ReportTables:
         if names & self.document.cut or any(t.section in self.document.cut for t in tables):
             self.cut[titles[0]] = None
             return None
-        if tables or names & self.document.silent:
+        if tables or (names & self.document.silent and not self.hollow):
             return tuple(self._records(titles[0], tables))
         if wanted:
             self.absent[titles[0]] = None

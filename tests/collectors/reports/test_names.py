@@ -1,0 +1,213 @@
+"""A name that is asked for and not found is unknown, never zero, if a strange name of its section may stand for it."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from collectors.model import Delta, Missing, number
+from collectors.reports.read import read
+from collectors.reports.tables import in_doubt, plain
+from rules.engine import diagnose
+from tests.each import each
+from tests.paths import REPORTS
+
+PAGE, PRINT = "awr-19.0.0.0.0-cluster-users-mutex.html", "awr-12.2.0.1.0-users-mutex.txt"
+OLD_PAGE, OLD_PRINT = "awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt"
+FIGURES = (
+    ("v$sys_time_model", "stat_name", "value", ("parse time elapsed", "hard parse elapsed time", "DB CPU")),
+    ("v$system_event", "event", "total_waits", ("row cache mutex", "row cache lock", "latch: row cache objects")),
+    ("v$system_event", "event", "time_waited_micro_fg", ("row cache mutex", "latch: row cache objects")),
+    ("v$latch", "name", "sleeps", ("row cache objects", "shared pool", "cache buffers chains")),
+    ("v$latch", "name", "gets", ("row cache objects",)),
+    ("v$rowcache", "parameter", "gets", ("dc_users", "dc_rollback_segments", "dc_objects")),
+    ("v$sysstat", "name", "value", ("parse count (total)", "execute count")),
+    ("v$osstat", "stat_name", "total", ("BUSY_TIME", "IDLE_TIME")),
+    ("v$mutex_sleep", "mutex_type", "sleeps", ("Row Cache",)),
+    ("v$latch_misses", "location", "sleep_count", ("kqrpre: find obj", "kqreqd: reget")),
+)
+
+
+def read_text(content: str) -> Delta:
+    (delta,) = read(content.encode(), "case")
+    assert isinstance(delta, Delta)
+    return delta
+
+
+def kept(name: str) -> str:
+    return (REPORTS / name).read_text(encoding="utf-8")
+
+
+def value_of(delta: Delta, view: str, key: str, name: str, column: str) -> float | None:
+    return number(delta.cell(view, key, name, column))
+
+
+def is_told_zero(delta: Delta, view: str, key: str, name: str, column: str) -> bool:
+    """Whether the figure is 0, or its row is left out of a view where that means 0."""
+    if isinstance(delta.read(view), Missing):
+        return False
+    rows = [row for row in delta.rows(view) if row.get(key) == name]
+    if any(number(row.get(column)) == 0 for row in rows):
+        return True
+    return not rows and view in ("v$system_event", "v$mutex_sleep", "v$rowcache", "v$latch_misses")
+
+
+@each("mark", ["&#160;&#160;<a class='awr' href='#1'>[1]</a>", " [2]", "*", "†", " [1] [2]"])
+def test_footnote_marks_behind_names_change_no_figure(mark: str) -> None:
+    content = kept(PAGE)
+    names = {name for *_, names in FIGURES for name in names}
+    marked = re.sub(
+        rf"(<td[^>]*>)({'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})</td>",
+        rf"\g<1>\g<2>{mark}</td>",
+        content,
+    )
+    assert marked != content
+    before, after = read_text(content), read_text(marked)
+    for view in ("v$sys_time_model", "v$system_event", "v$latch", "v$rowcache", "v$mutex_sleep", "v$osstat"):
+        assert before.rows(view) == after.rows(view), view
+
+
+def damages() -> st.SearchStrategy[Callable[[str], str]]:
+    """Ways in which a copy or another release may change a name and keep it recognisable to a person."""
+    places = st.integers(0, 60)
+    return st.one_of(
+        places.map(lambda at: lambda name: name[: at % len(name)] + "x" + name[at % len(name) + 1 :]),
+        places.map(lambda at: lambda name: name[: at % len(name)] + "#" + name[at % len(name) :]),
+        places.map(lambda at: lambda name: name[: at % len(name)] + name[at % len(name) + 1 :]),
+        st.sampled_from(["+", " 1", " (a)", " [1]", "*", "?", "é"]).map(lambda end: lambda name: name + end),
+        st.just(str.upper),
+        st.just(lambda name: "".join(chr(ord(sign) + 0x0430 - 97) if sign.islower() else sign for sign in name)),
+    )
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from([PAGE, PRINT, OLD_PAGE, OLD_PRINT]), st.sampled_from(FIGURES), st.data())
+def test_damaged_name_never_makes_a_zero(
+    file: str, figure: tuple[str, str, str, tuple[str, ...]], data: st.DataObject
+) -> None:
+    view, key, column, names = figure
+    name, damage = data.draw(st.sampled_from(names)), data.draw(damages())
+    content = kept(file)
+    if not value_of(read_text(content), view, key, name, column):
+        return
+    damaged = damage(name)
+    # A text report keeps its columns: a longer name takes of the blanks behind it, a shorter one leaves some.
+    widened = re.sub(
+        rf"^{re.escape(name)} *(?= )|(?<= ){re.escape(name)} *(?= )",
+        lambda found: damaged.ljust(len(found[0]))[: max(len(found[0]), len(name))],
+        content,
+        flags=re.MULTILINE,
+    )
+    changed = content.replace(f">{name}<", f">{damaged}<") if file.endswith(".html") else widened
+    assert not is_told_zero(read_text(changed), view, key, name, column), (file, view, name, damaged)
+
+
+def test_time_model_with_most_names_strange_is_unknown_not_zero() -> None:
+    content = kept(PAGE)
+    for name in ("parse time elapsed", "hard parse elapsed time", "DB CPU", "sql execute elapsed time"):
+        content = content.replace(f">{name}<", f">{name[::-1]} of another release<")
+    for name in ("background cpu time", "background elapsed time", "PL/SQL execution elapsed time"):
+        content = content.replace(f">{name}<", f">{name[::-1]}<")
+    delta = read_text(content)
+    assert value_of(delta, "v$sys_time_model", "stat_name", "parse time elapsed", "value") is None
+    assert any("Time Model Statistics: a name like" in note for note in delta.notes)
+
+
+def test_events_in_another_language_are_unread() -> None:
+    content = kept(PAGE)
+    events = re.compile(
+        r"(<td scope='row' class='[a-z]+'>|<td[^>]*>)([A-Za-z][^<]*)(</td><td align='right'|</td><td[^>]*right)"
+    )
+    begin = content.index("Foreground Wait Events</h3>")
+    end = content.index("<h3", begin)
+    strange = events.sub(lambda found: f"{found[1]}{'ж' * len(found[2])}{found[3]}", content[begin:end])
+    delta = read_text(content[:begin] + strange + content[end:])
+    waited = value_of(delta, "v$system_event", "event", "row cache mutex", "time_waited_micro_fg")
+    assert isinstance(delta.read("v$system_event"), Missing) or waited is None
+
+
+def test_zero_stays_zero_where_all_names_are_known() -> None:
+    content = re.sub(r"<tr><td[^>]*>sequence load elapsed time</td>.*?</tr>", "", kept(PAGE), flags=re.DOTALL)
+    assert value_of(read_text(content), "v$sys_time_model", "stat_name", "sequence load elapsed time", "value") == 0
+
+
+@each(
+    ("known", "printed", "doubtful"),
+    [
+        ("parse time elapsed", "parse tme elapsed", True),
+        ("enq: US - contention", "enq: TX - contention", False),
+        ("row cache lock", "library cache lock", False),
+        ("row cache lock", "行缓存锁", True),
+        ("row cache lock", "log file sync", False),
+    ],
+)
+def test_in_doubt_tells_a_strange_name_from_another(known: str, printed: str, doubtful: bool) -> None:
+    assert (known in in_doubt([known], [printed])) is doubtful
+    assert not in_doubt([known], [printed, known])
+
+
+def test_plain_keeps_what_is_no_footnote() -> None:
+    assert [plain(name) for name in ("[19] kqrpre", "parse time elapsed [1]", "PL/SQL execution *")] == [
+        "[19] kqrpre",
+        "parse time elapsed",
+        "PL/SQL execution",
+    ]
+
+
+EMPTY_SECTIONS = (
+    "Time Model Statistics",
+    "Operating System Statistics",
+    "Foreground Wait Events",
+    "Background Wait Events",
+    "Instance Activity Stats",
+    "Latch Activity",
+    "Latch Sleep Breakdown",
+    "Latch Miss Sources",
+    "Mutex Sleep Summary",
+    "Dictionary Cache Stats",
+)
+NO_DATA = "No data exists for this section of the report."
+HEAD = """
+WORKLOAD REPOSITORY report for
+
+DB Name         DB Id    Instance     Inst Num Startup Time    Release     RAC
+------------ ----------- ------------ -------- --------------- ----------- ---
+ERP           1234567890 erp1                1 23-4月 -14 16:33 11.2.0.2.0  NO
+
+              Snap Id      Snap Time      Sessions Curs/Sess
+            --------- ------------------- -------- ---------
+Begin Snap:      1822 23-4月 -14 18:30:05       58       1.5
+  End Snap:      1823 23-4月 -14 18:45:06       59       1.5
+   Elapsed:               15.02 (mins)
+   DB Time:                0.00 (mins)
+"""
+
+
+def empty_text() -> str:
+    return HEAD + "".join(
+        f"\n{title}   DB/Inst: ERP/erp1  Snaps: 1822-1823\n\n       {NO_DATA}\n       ------------------------\n"
+        for title in EMPTY_SECTIONS
+    )
+
+
+def empty_page() -> str:
+    blocks = """<table><tr><th>DB Name</th><th>DB Id</th><th>Instance</th><th>Inst num</th><th>Startup Time</th><th>Release</th>
+<th>RAC</th></tr><tr><td>ERP</td><td>1234567890</td><td>erp1</td><td>1</td><td>23-4月 -14 16:33</td><td>11.2.0.2.0</td><td>NO</td>
+</tr></table><table><tr><th></th><th>Snap Id</th><th>Snap Time</th></tr>
+<tr><td>Begin Snap:</td><td>1822</td><td>23-4月 -14 18:30:05</td></tr>
+<tr><td>End Snap:</td><td>1823</td><td>23-4月 -14 18:45:06</td></tr>
+<tr><td>Elapsed:</td><td></td><td>15.02 (mins)</td></tr></table>"""
+    sections = "".join(f"<h3>{title}</h3><p />{NO_DATA}<p />\n" for title in EMPTY_SECTIONS)
+    title = "<title>AWR Report for DB: ERP</title>"
+    return f"<html><head>{title}</head><body><h1>WORKLOAD REPOSITORY report for</h1>{blocks}{sections}</body></html>"
+
+
+@pytest.mark.parametrize("content", [empty_text(), empty_page()], ids=["text", "page"])
+def test_report_whose_sections_are_all_empty_cannot_be_judged(content: str) -> None:
+    delta = read_text(content)
+    diagnosis = diagnose(delta)
+    assert diagnosis.headline.startswith("Cannot tell"), diagnosis.headline
+    assert diagnosis.state == "No data"
+    assert isinstance(delta.read("v$mutex_sleep"), Missing)
