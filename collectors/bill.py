@@ -20,7 +20,7 @@ from collectors.release import as_sent, parts
 from collectors.statement import Statement, StatementKind
 
 POLL = "every poll"
-PER_LOOK = "once per look; a look comes at most once a minute while sessions hang"
+PER_LOOK = "while sessions hang, at most once a minute"
 
 
 @cache

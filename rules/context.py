@@ -99,7 +99,7 @@ def _others(delta: Delta) -> tuple[str, ...]:
         return ()
     return (
         f"sessions of the whole CDB slept {total:,.1f} s on row cache mutexes, those of this PDB waited {waited / 1e6:,.1f} s: "
-        "the trouble may be in another container, so a small cost here does not show that the row cache is fine",
+        "the problem may be in another container, so a small cost here does not show that the row cache is fine",
     )
 
 

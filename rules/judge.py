@@ -34,7 +34,7 @@ from rules.waits import hanging, most_waited_for, severity_of
 
 GRANTS = "`latchscope grants --confirm` prints the grant"
 ROOT = "CDB$ROOT"
-ONLY_THEN = "Run it while the trouble lasts. It shows the present, not the time of the report."
+ONLY_THEN = "Run it while the problem lasts. It shows the present, not the time of the report."
 """Of a query about now, beside a printed report."""
 
 

@@ -66,7 +66,7 @@ class ChainLink(Frozen):
     certain: bool = Field(True, description="false if the link is likely but not proven")
     unknown: str | None = Field(None, description="what is not known about it, and why")
     way_out: str | None = Field(None, description="how to find out")
-    sql: str | None = Field(None, description="the query to look yourself; null if the figures are from a report")
+    sql: str | None = Field(None, description="the query to see it yourself; null if the figures are from a report")
 
 
 class EventFunnel(Frozen):
@@ -177,9 +177,9 @@ class Finding(Advice):
     surface: Surface
     severity: Severity
     confidence: Confidence
-    status: Proof | None = Field(None, description="what the entry of the cause is founded on; null in an old finding")
+    status: Proof | None = Field(None, description="what the knowledge of the cause rests on; null in an old finding")
     impact: Impact | None = Field(
-        None, description="what the waits on its surface cost; of several caches in trouble there, its own part"
+        None, description="what the waits of its kind cost; if several caches have a problem there, its own part"
     )
     child: int | None
     cache: str | None
@@ -252,14 +252,14 @@ class WaiterTotal(Frozen):
     name: str | None
     waiters: int
     share: float
-    sessions: float = Field(description="how many waited on average, over all looks of the interval")
+    sessions: float = Field(description="how many waited on average, over all samples of the interval")
 
 
 class WaiterTotals(Frozen):
     """All waiters by statement and by module, the most first."""
 
     looks: int
-    waiters: int = Field(description="seen in all looks together; a long wait counts more than once")
+    waiters: int = Field(description="seen in all samples together; a long wait counts more than once")
     by_sql_id: tuple[WaiterTotal, ...]
     by_module: tuple[WaiterTotal, ...]
 
@@ -303,19 +303,17 @@ class Diagnosis(Frozen):
     state: State = Field("No data", description="`severity` as people read it; No data if nothing is known")
     severity: Severity
     headline: str
-    impact: Impact | None = Field(description="what the waits on the surfaces in trouble cost together")
-    surfaces: tuple[SurfaceImpact, ...] = Field(
-        (), description="what the waits on each surface cost, where it is known"
-    )
+    impact: Impact | None = Field(description="what the kinds of wait with a problem cost together")
+    surfaces: tuple[SurfaceImpact, ...] = Field((), description="what each kind of wait costs, where it is known")
     troubles: tuple[Trouble, ...] = Field(
-        (), description="surfaces and caches in trouble, each separately, the most expensive first"
+        (), description="kinds of wait and caches with a problem, each separately, the most expensive first"
     )
     steps: tuple[Step, ...]
     chain: tuple[ChainLink, ...] = Field(
-        (), description="how the wait leads to the cause, link by link; empty where nothing is in trouble"
+        (), description="how the wait leads to the cause, link by link; empty where there is no problem"
     )
     funnel: EventFunnel | None = Field(
-        None, description="requests, those that found it taken, and sleeps, on the surface that costs most"
+        None, description="requests, those that found it taken, and sleeps, of the kind of wait that costs most"
     )
     findings: tuple[Finding, ...]
     ruled_out: tuple[RuledOut, ...]
@@ -323,17 +321,19 @@ class Diagnosis(Frozen):
     who: tuple[WaiterGroup, ...] = Field((), description="sampled waiters, most first; empty when nobody was sampled")
     who_totals: WaiterTotals | None = Field(None, description="the same as totals; null when nobody was sampled")
     waiting: tuple[WaitingGroup, ...] = Field(
-        (), description="sessions whose wait has not ended at the poll; empty if there was none, or no look"
+        (), description="sessions whose wait has not ended at the poll; empty if there was none, or no sample"
     )
     blockers: Blockers | None = Field(None, description="who holds what sessions hang on; null where nobody hangs")
     prediction: PredictedEffect | None = Field(
         None, description="what the remedy of the first finding that names one would make of its child latch"
     )
-    easing: Easing | None = Field(None, description="what the last poll no longer showed; null if nothing eases")
-    episodes: tuple[LastingTrouble, ...] = Field(
-        (), description="troubles that were open at the time, from the episodes"
+    easing: Easing | None = Field(
+        None, description="what the last poll no longer showed; null if nothing is recovering"
     )
-    candidates: tuple[Candidate, ...] = Field((), description="handbook entries to check beside the findings")
+    episodes: tuple[LastingTrouble, ...] = Field(
+        (), description="problems that were open at the time, from the episodes"
+    )
+    candidates: tuple[Candidate, ...] = Field((), description="handbook causes to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 
     @property

@@ -119,15 +119,15 @@ def _start(given: Sequence[SeriesInput], bad: int) -> str:
     """From when on it is there. Only a judged interval before it shows that it was not there earlier."""
     name, change, _ = given[bad]
     if change.basis.begin is None:
-        return f"the trouble is in {name}, whose time is unknown"
+        return f"the problem is in {name}, whose time is unknown"
     if not _one_owner(given):
-        return f"the earliest that shows the trouble is {name}"
+        return f"the earliest that shows the problem is {name}"
     judged = next((entry for entry in reversed(given[:bad]) if _well(entry)), None)
     if judged is None:
-        return f"the trouble is in {name}, the first interval" + (" that could be judged" if bad else "")
+        return f"the problem is in {name}, the first interval" + (" that could be judged" if bad else "")
     if judged is not given[bad - 1] or apart(judged[1], change) > GAP_SECONDS:
-        return f"the trouble begins between {judged[0]} and {name}"
-    return f"the trouble begins with {name}"
+        return f"the problem begins between {judged[0]} and {name}"
+    return f"the problem begins with {name}"
 
 
 def _turns(given: Sequence[SeriesInput], bad: int) -> str:
@@ -443,5 +443,5 @@ def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str
     costs = max(shares, default=0.0) >= NOTICEABLE_SHARE
     judged = [trend for trend in trends if costs or trend.figure != "share_of_db_time"]
     moving = [trend.sentence.rstrip(".") for trend in judged if trend.direction in ("rising", "falling")]
-    summary = f"{many}{cost}; {where}" if where else f"{many} without row cache trouble{cost}"
+    summary = f"{many}{cost}; {where}" if where else f"{many} without a row cache problem{cost}"
     return sentence("; ".join([summary, *moving]) + ".")

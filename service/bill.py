@@ -18,7 +18,7 @@ from rules.cause import Cause, catalogue
 from rules.remedy import CONTAINERS_SINCE, Query
 
 ASKED = "a person asks"
-BEGUN = "a person asks, or a trouble begins and defaults.confirm is once_per_episode"
+BEGUN = "a person asks, or a problem begins and defaults.confirm is once_per_episode"
 LOGIN = Statement(
     kind="login",
     name="the driver",

@@ -91,8 +91,8 @@ class HolderProfile:
         if not self.held or any(held.looks < self.looks or held.holds > 1 for held in self.held):
             return None
         return (
-            "every look found the same holds: the latch was held throughout, or the database read v$latchholder once for all "
-            "looks; the duration of a hold is unknown"
+            "every sample found the same holds: the latch was held throughout, or the database read v$latchholder once for all "
+            "samples; the duration of a hold is unknown"
         )
 
 

@@ -84,9 +84,9 @@ class Burst:
 
     def _notes(self) -> Iterator[str]:
         if self._crowded:
-            yield f"the {MOST_SESSIONS} waiting sessions that a look reads at most stand for all of them"
+            yield f"the {MOST_SESSIONS} waiting sessions that a sample reads at most stand for all of them"
         if why := self._cut_short():
-            yield f"{self._looks} looks stand for the whole interval, for they had {why}"
+            yield f"{self._looks} samples stand for the whole interval, for they had {why}"
 
 
 def not_sampled() -> Missing:

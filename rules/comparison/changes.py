@@ -97,7 +97,7 @@ class Comparison(Frozen):
     )
     work: WorkDone | None = Field(None, description="whether the work stayed the same; null if unknown")
     came_back: CameBack | None = Field(
-        None, description="when the trouble came back after the mark; null if it did not"
+        None, description="when the problem came back after the mark; null if it did not"
     )
     notes: tuple[str, ...]
     sentence: str

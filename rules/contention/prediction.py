@@ -572,7 +572,7 @@ def predicted_effect(
     words = _in_words(effect)
     try:
         if child is None:
-            raise NotPredictable("the child latch behind the trouble is unknown")
+            raise NotPredictable("the child latch behind the problem is unknown")
         now = counts_of(context, child)
         change, ordinary = _change(context, effect, child)
         model = calibrate([*earlier, now], now, processors=processors(context))

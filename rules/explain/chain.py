@@ -91,7 +91,7 @@ def _named_link(context: SignalContext, surface: Surface, top: Finding | None) -
     """The cache that waiters name. Without waiters the cause's own, by its share of the work."""
     event = SURFACE_EVENTS[surface]
     waiters = [waiter.cache for waiter in context.crowd.of(event)] if context.crowd else []
-    looked = f"met in {context.crowd.looks} looks" if context.crowd and waiters else "that hang"
+    looked = f"met in {context.crowd.looks} samples" if context.crowd and waiters else "that hang"
     if not waiters and context.look is not None:
         waiters = [waiter.cache for waiter in hanging(context.look.of((surface,)))]
     counted = {cache: float(times) for cache, times in Counter(sorted(waiters)).most_common()}

@@ -212,7 +212,7 @@ def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:
 def at_once(context: SignalContext) -> str | None:
     """How many sessions waited in one look, if there are dozens."""
     most = crowd_at_once(context)
-    return f"{most} sessions were met in one look" if most >= SEVERAL_DOZEN else None
+    return f"{most} sessions were met in one sample" if most >= SEVERAL_DOZEN else None
 
 
 def focused(context: SignalContext, trouble: Trouble) -> SignalContext:

@@ -278,7 +278,7 @@ def _named_by_waiters(context: SignalContext, event: str) -> Step:
     shares = ", ".join(f"{cache} {percent(times / len(waiters))}" for cache, times in ranked)
     return Step(
         step="cache",
-        statement=f"Waiters name their cache in P1: {shares} of {len(waiters)} met in {context.crowd.looks} looks.",
+        statement=f"Waiters name their cache in P1: {shares} of {len(waiters)} met in {context.crowd.looks} samples.",
         figures=tuple(
             Figure(name=cache, value=times / len(waiters), unit="ratio", of="v$session") for cache, times in ranked
         ),
@@ -485,7 +485,7 @@ def _who(context: SignalContext) -> Step | None:
     looks = context.crowd.looks
     return Step(
         step="who",
-        statement=f"Of {len(context.crowd.waiters)} waiters met in {looks} looks at v$session: {first}.",
+        statement=f"Of {len(context.crowd.waiters)} waiters met in {looks} samples of v$session: {first}.",
         figures=tuple(
             Figure(name=f"waiting for {group.cache}", value=group.sessions, unit="sessions on average", of="v$session")
             for group in waiting[:3]

@@ -119,13 +119,13 @@ def profile_holders(database: DatabaseSettings, settings: Settings, seconds: flo
 
 def holders_as_text(found: HolderProfile) -> str:
     """A profile as lines for a terminal."""
-    lines = [f"{found.latch}: {found.looks} looks in {found.seconds:.1f} s"]
+    lines = [f"{found.latch}: {found.looks} samples in {found.seconds:.1f} s"]
     for held in found.held:
         holder, lasting = held.holder, held.average_microseconds
         who = ", ".join(part for part in (holder.username, holder.module, holder.program, holder.sql_id) if part)
         each = "" if lasting is None else f", {lasting:,.0f} µs a hold"
         lines.append(
-            f"  held in {held.looks / found.looks:6.1%} of the looks: session {holder.sid} ({who}), "
+            f"  held in {held.looks / found.looks:6.1%} of the samples: session {holder.sid} ({who}), "
             f"child at {holder.address}{each}"
         )
     lines += [f"  note: {found.note}"] if found.note else []

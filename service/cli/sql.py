@@ -82,7 +82,7 @@ KINDS: Mapping[StatementKind, str] = {
     "group": "polls: views read together",
     "poll": "polls: one view each",
     "burst": "samples of waiting sessions",
-    "look": "looks at a hang",
+    "look": "who holds what sessions hang on",
     "holders": "profile of latch holders",
     "check": "kind of database",
     "confirm": "confirming queries of causes",

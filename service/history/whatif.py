@@ -282,7 +282,7 @@ def _said_beside(observed: Observed) -> Iterator[str]:
     """What the figures are not about, and from when on intervals count."""
     yield WORK
     if observed.since is not None:
-        yield f"the intervals are those since the trouble began, {observed.since:%H:%M:%S} UTC"
+        yield f"the intervals are those since the problem began, {observed.since:%H:%M:%S} UTC"
 
 
 def spinning(model: LatchModel, now: LatchCounts) -> SpinningOut | None:

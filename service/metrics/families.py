@@ -235,19 +235,19 @@ WAITING_SESSIONS = _waits(
     "latchscope_waiting_sessions",
     help="Sessions waiting on average, as sampled in the last interval.",
     source=("v$session.event",),
-    note="no sample without a look",
+    note="absent where waiting sessions were not read",
 )
 HANGING_SESSIONS = _waits(
     "latchscope_hanging_sessions",
     help="Sessions that at the last poll have waited ten seconds or longer, and still wait.",
     source=("waiting_sessions.wait_time_micro",),
-    note="no counter has such waits until they end; at most 200; no sample without waiters or without a look",
+    note="no counter has such waits until they end; at most 200; absent without waiters, and where waiting sessions were not read",
 )
 LONGEST_WAIT = _waits(
     "latchscope_longest_wait_seconds",
     help="Length of the longest wait that had not ended at the last poll.",
     source=("waiting_sessions.wait_time_micro",),
-    note="no sample without waiters or without a look",
+    note="absent without waiters, and where waiting sessions were not read",
 )
 FINDING = _diagnosis(
     "latchscope_finding",
@@ -259,24 +259,24 @@ FINDING = _diagnosis(
 )
 IMPACT = _diagnosis(
     "latchscope_impact_ratio",
-    help="Share of DB time lost over the last interval on the surfaces in trouble: row cache waits, open waits "
+    help="Share of DB time lost over the last interval in the kinds of wait with a problem: row cache waits, open waits "
     "included, and the latch of the result cache if a finding is about it.",
 )
 IMPACT_SESSIONS = _diagnosis(
     "latchscope_impact_sessions",
-    help="Sessions that waited on average over the last interval on the surfaces in trouble, those of latchscope_impact_ratio.",
+    help="Sessions that waited on average over the last interval in the kinds of wait with a problem, those of latchscope_impact_ratio.",
 )
 SURFACE_IMPACT = _diagnosis(
     "latchscope_surface_impact_ratio",
-    help="Share of DB time lost in waits on one surface over the last interval.",
+    help="Share of DB time lost in one kind of wait over the last interval.",
     labels=("surface",),
-    series="one per surface of the release: latch or mutex, lock, result-cache",
+    series="one per kind of wait of the release: latch or mutex, lock, result-cache",
 )
 SURFACE_SESSIONS = _diagnosis(
     "latchscope_surface_impact_sessions",
-    help="Sessions that waited on one surface on average over the last interval.",
+    help="Sessions in one kind of wait, on average over the last interval.",
     labels=("surface",),
-    series="one per surface of the release",
+    series="one per kind of wait of the release",
 )
 SEVERITY = _diagnosis(
     "latchscope_severity",
@@ -289,7 +289,7 @@ VERDICT = _diagnosis(
     labels=("cause", "title", "cache", "severity", "action", "check", "do_not"),
     series="one per open episode; else one",
     note="`title`, `action` (do now), `check` (check first) and `do_not` are the page's words without its figures; `cause` is "
-    "empty if nothing is wrong or no known cause explains it; `severity` of an easing episode is that of the waits it left, "
+    "empty if nothing is wrong or no known cause explains it; `severity` of a recovering episode is that of the waits it left, "
     "`info` if they are gone",
 )
 EPISODE_BEGIN = _diagnosis(

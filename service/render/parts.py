@@ -76,7 +76,7 @@ HANG = ("waiting now", "blocker", "library cache")
 
 def how_sure(finding: Finding, *, whole: bool = True) -> str:
     """Severity, confidence, and what the entry of the cause is founded on; in one word if not `whole`."""
-    founded = f", entry {finding.status}" if finding.status else ""
+    founded = f", cause {finding.status}" if finding.status else ""
     founded += f" ({FOUNDED_ON[finding.status]})" if whole and finding.status else ""
     return f"severity {finding.severity}, confidence {finding.confidence}{founded}"
 

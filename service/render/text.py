@@ -397,7 +397,9 @@ def cause_as_text(cause: Cause) -> str:
 
 
 def _cause(cause: Cause) -> Iterator[str]:
-    yield from wrapped(f"{cause.name} ({cause.id}, entry {cause.kb}, {cause.status}: {FOUNDED_ON[cause.status]})")
+    yield from wrapped(
+        f"{cause.name} ({cause.id}, knowledge base {cause.kb}, {cause.status}: {FOUNDED_ON[cause.status]})"
+    )
     yield from wrapped(f"{cause.title}. {cause.lede}")
     shows = f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}"
     yield from wrapped(f"{shows}; releases: {_releases(cause)}")
@@ -405,7 +407,7 @@ def _cause(cause: Cause) -> Iterator[str]:
     yield from wrapped(f"Check first: {cause.check_first}") if cause.check_first else ()
     yield from wrapped(f"{DO_NOT}: {cause.do_not.removeprefix(DO_NOT).strip()}")
     yield from ("", *wrapped(cause.explanation), "")
-    yield "Found when:" if cause.when else "A handbook entry: no polled signal finds it; check it where it fits."
+    yield "Found when:" if cause.when else "A handbook cause: no polled figure finds it; check it where it fits."
     for condition in cause.when:
         if isinstance(condition, AnyOf):
             yield "  any of:"

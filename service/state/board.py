@@ -143,7 +143,7 @@ def eased_title(easing: Easing, until: str = "") -> str:
     name = f"{within(easing.name)}{until}"
     if easing.waits == "lasting":
         return f"The waits go on{' after the change' if easing.change else ''}: {name}"
-    return f"Easing: {name}{', and the waits are falling' if easing.waits else ''}"
+    return f"Recovering: {name}{', and the waits are falling' if easing.waits else ''}"
 
 
 def with_easing(headline: str, easing: Easing | None) -> str:

@@ -401,7 +401,7 @@ class FleetScreen(Screen[None]):
             table.move_cursor(row=names.index(chosen))
         bad = sum(fleet_rank(row) < 3 for row in databases)
         silent = sum(fleet_rank(row) == 3 for row in databases)
-        status = f"{top.source.where}: {len(databases)} databases, {bad} in trouble, {silent} no data"
+        status = f"{top.source.where}: {len(databases)} databases, {bad} with a problem, {silent} no data"
         self.query_one("#status", Static).update(Text(f"{visible(status)}  {top.moment()}  by {self.order}"))
         self.on_data_table_row_highlighted()
 

@@ -66,6 +66,7 @@ PHRASES = (
 RENAMED = re.compile(r"\b(?:troubles?|easing|surfaces?)\b", re.IGNORECASE)
 """Names of the code and of JSON for what documents call a problem, recovering and a kind of wait."""
 PLAIN = re.compile(rf"\b(?:{'|'.join(PHRASES)})\b", re.IGNORECASE)
+KEYS = re.compile(r"^surfaces: .*$", re.MULTILINE)
 MARKUP = re.compile(r"<[^>]+>|\{[{%#].*?[}%#]\}", re.DOTALL)
 EXAMPLES = re.compile(r"^\| before \| after \|\n.*?\n\n", re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"<!-- made:.*?<!-- end -->|^ *```.*?^ *```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
@@ -121,6 +122,33 @@ def test_texts_of_the_code_are_in_plain_english() -> None:
         if "site" not in path.parts
     }
     assert {path: lines for path, lines in said.items() if lines} == {} and len(said) > 250
+
+
+def shown_by(path: Path) -> list[str]:
+    """Every text of three words or more that a module shows: no docstring but those of REST and its schemas."""
+    tree, rest = ast.parse(path.read_text(encoding="utf-8")), {"api", "schemas.py"} & set(path.parts)
+    silent = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body
+        if isinstance(node.body[0], ast.Expr) and not (rest and getattr(node, "decorator_list", ()))
+    }
+    beside = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= 3
+        if id(node) not in silent and (id(node) not in beside or rest)
+    ]
+
+
+def test_texts_that_the_program_shows_use_the_words_of_the_reader() -> None:
+    paths = [path for folder in ("collectors", "rules", "service") for path in sorted((ROOT / folder).rglob("*.py"))]
+    said = {str(path.relative_to(ROOT)): shown_by(path) for path in paths if "site" not in path.parts}
+    said |= {path.name: [MARKUP.sub("", KEYS.sub("", path.read_text(encoding="utf-8")))] for path in SHOWN}
+    words = {name: [line for text in texts for line in found(text, RENAMED)] for name, texts in said.items()}
+    assert {name: lines for name, lines in words.items() if lines} == {}
+    assert sum(map(len, said.values())) > 3_000
 
 
 def test_examples_of_the_style_page_are_what_is_looked_for() -> None:

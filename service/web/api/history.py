@@ -117,7 +117,7 @@ def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
         cursor: CursorQuery = None,
         limit: LimitQuery = 200,
     ) -> list[EpisodeOut]:
-        """Troubles from start to end, newest first. Open ones have no end. `Link` names the page of older ones."""
+        """Problems from start to end, newest first. Open ones have no end. `Link` names the page of older ones."""
         watched = watched_in(board, db)
         return _page(store, request, response, [watched], db, requested_window(begin, end), cursor, limit)
 
@@ -131,7 +131,7 @@ def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
         cursor: CursorQuery = None,
         limit: LimitQuery = 200,
     ) -> list[EpisodeOut]:
-        """Troubles of every database, or of one, newest first. `Link` names the page of older ones."""
+        """Problems of every database, or of one, newest first. `Link` names the page of older ones."""
         watched = board.all_refreshed() if database is None else [watched_in(board, database)]
         return _page(store, request, response, watched, database, requested_window(begin, end), cursor, limit)
 

@@ -159,7 +159,7 @@ def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
         title="Why the misses are harmless" if busy else "Requests, and what they cost",
         picture=sparklines.funnel(rows),
         words="A miss costs microseconds of processor time. A sleep costs milliseconds and shows as a wait. "
-        "Many misses say that a latch is used a lot. That is no trouble while no session sleeps."
+        "Many misses say that a latch is used a lot. That is no problem while no session sleeps."
         if busy
         else "Only sleeps cost time.",
     )
@@ -241,7 +241,7 @@ def _blocked(most: tuple[str, float] | None, waiters: int) -> str:
     """The session that most of them wait for. Empty without waiters."""
     if most is None:
         return "No session was seen to block another." if waiters else ""
-    return f"In these looks, {words.share(min(most[1], 1.0))} waited for session {most[0]}."
+    return f"In these samples, {words.share(min(most[1], 1.0))} waited for session {most[0]}."
 
 
 def _ranked(totals: Sequence[WaiterTotal], code: bool) -> Sequence[WaitersRow]:

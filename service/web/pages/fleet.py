@@ -303,7 +303,7 @@ def _sentence(rows: Sequence[FleetRow], counts: Mapping[str, int]) -> str:
                 if total == 2
                 else f"All {total:,} databases are fine"
             )
-        return f"{_of(total - fine, total)} worth a look, none in trouble"
+        return f"{_of(total - fine, total)} worth a look, none with a problem"
     lost = sorted(row.share for row in acting if row.share is not None)
     lose = "loses" if len(acting) == 1 else "lose"
     if not lost:

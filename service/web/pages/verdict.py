@@ -59,7 +59,7 @@ def sureness(finding: Finding) -> str:
         _for_high(finding),
     ]
     if finding.status:
-        sentences.append(f"The entry of this cause is {finding.status} ({FOUNDED_ON[finding.status]}).")
+        sentences.append(f"The knowledge of this cause is {finding.status} ({FOUNDED_ON[finding.status]}).")
     return " ".join(filter(None, sentences))
 
 

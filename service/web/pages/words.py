@@ -15,7 +15,7 @@ NOT_KNOWN = "–"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 _OUTCOMES: Mapping[Outcome, str] = {
     "helped": "Verified",
-    "helped, then came back": "Verified, and then the trouble came back",
+    "helped, then came back": "Verified, and then the problem came back",
     "did not help": "Not verified",
     "too early to tell": "Not verified yet",
     "not judged": "",

@@ -370,7 +370,7 @@ def test_trouble_that_the_last_poll_does_not_show_is_easing(stage: Stage) -> Non
     told = verdict_of(stage, "undo-storm")
     assert told['latchscope_severity{db="undo-storm"}'] == "0"
     (said,) = (name for name in told if name.startswith("latchscope_verdict_info"))
-    assert 'title="Easing: too many undo segments"' in said and 'severity="info"' in said
+    assert 'title="Recovering: too many undo segments"' in said and 'severity="info"' in said
     assert 'action="latchscope keeps watching."' in said
     assert 'do_not="Do not call it cured yet. A few more polls must show that it is over."' in said
 

@@ -40,7 +40,7 @@ def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did
     assert easing is not None
     assert (easing.cause, easing.until) == ("undo-segments", lasting.last_seen)
     said = with_easing("Nothing to do about the row cache", easing)
-    assert said.startswith("Easing: too many undo segments until 12:01:30 UTC; ")
+    assert said.startswith("Recovering: too many undo segments until 12:01:30 UTC; ")
     assert said.endswith("; nothing to do about the row cache")
     assert with_easing("Nothing to do", None) == "Nothing to do"
     blind = calm.model_copy(update={"basis": None})
@@ -73,20 +73,20 @@ def test_after_the_remedy_each_face_says_that_the_storm_eases(stage: Stage) -> N
     store = Repository(f"sqlite:///{stage.folder}/store.db")
     store.marks.add("undo-storm", BEGAN + timedelta(seconds=140), "undo tablespace recreated", "dba1")
     store.close()
-    title = "Easing: too many undo segments until 12:02:18, and the waits are falling"
+    title = "Recovering: too many undo segments until 12:02:18, and the waits are falling"
     page, told = client.get("/db/undo-storm").text, client.get("/api/v1/databases/undo-storm/diagnosis").json()
     assert f'<h1 id="v">{title}</h1>' in page and "no known cause" not in page.casefold()
     assert "Critical, easing" in page and "Wait for the next polls before you change anything else" in page
     assert "<b>Do not</b> undo the change of 12:02:20 UTC." in page
     assert told["severity"] == "critical" and told["headline"].startswith(
-        "Easing: too many undo segments until 12:02:18 UTC, and the waits are falling; row cache waits cost 27.8 % "
+        "Recovering: too many undo segments until 12:02:18 UTC, and the waits are falling; row cache waits cost 27.8 % "
     )
     assert told["easing"]["waits"] == "falling" and told["easing"]["change"]["text"] == "undo tablespace recreated"
     assert told["chain"][-1]["name"] == "too many undo segments"
     (row,) = (each for each in client.get("/api/v1/databases").json() if each["name"] == "undo-storm")
     assert (row["cause_title"], row["cache"]) == (title.replace(" until 12:02:18", ""), "dc_rollback_segments")
     assert datetime.fromisoformat(row["since"]) == begin and row["last_mark"]["outcome"] == "too early to tell"
-    assert "Easing: too many undo segments, and the waits are falling" in client.get("/").text
+    assert "Recovering: too many undo segments, and the waits are falling" in client.get("/").text
     verdict = [line for line in b"".join(published.blocks.values()).decode().splitlines() if "verdict_info" in line]
     assert ['severity="critical",action="Wait for the next polls' in line for line in verdict] == [True]
     changes = [stage.poll("undo-storm", at=at).episode_changes for at in (144, 146, 150, 154, 156, 158, 160, 162)]
