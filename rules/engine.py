@@ -15,9 +15,9 @@ from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
 from rules.contention.prediction import prediction_of
 from rules.context import SignalContext, gaps_of
-from rules.explain.chain import chain, funnel
 from rules.explain.headline import headline, waiting_groups
-from rules.explain.steps import groups, notes, steps, waiter_totals
+from rules.explain.notes import funnel, groups, notes, waiter_totals
+from rules.explain.walk import walk
 from rules.judge import CauseVerdict, OpenCause, elsewhere, judge, ranked
 from rules.model import Candidate, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, State, Undetermined, worst
 from rules.resolve import (
@@ -120,9 +120,10 @@ class Examination:
 
     def _reasons(self, verdict: Diagnosis) -> Mapping[str, Any]:
         context, findings = self._context, verdict.findings
+        described = walk(context, findings, verdict.severity, self.usual)
         return {
-            "steps": steps(context, findings),
-            "chain": chain(context, findings, verdict.severity, self.usual),
+            "steps": described.steps,
+            "chain": described.chain,
             "funnel": funnel(context, findings),
             "who_totals": waiter_totals(context),
             "ruled_out": tuple(each for each in self._verdicts if isinstance(each, RuledOut)),
