@@ -13,9 +13,9 @@ from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
 from rules.contention.prediction import prediction_of
 from rules.context import SignalContext, gaps_of
-from rules.explain.chain import chain, funnel
 from rules.explain.headline import headline, waiting_groups
-from rules.explain.steps import groups, notes, steps, waiter_totals
+from rules.explain.notes import funnel, groups, notes, waiter_totals
+from rules.explain.walk import walk
 from rules.judge import CauseVerdict, OpenCause, elsewhere, judge, ranked
 from rules.model import Candidate, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, State, Undetermined, worst
 from rules.resolve import (
@@ -114,9 +114,10 @@ class Judgement:
         """The diagnosis with its reasons, and with the worth of the remedy."""
         verdict, context = self._diagnosis(self._verdicts), self._context
         findings = verdict.findings
+        described = walk(context, findings, verdict.severity, self._usual)
         reasons = {
-            "steps": steps(context, findings),
-            "chain": chain(context, findings, verdict.severity, self._usual),
+            "steps": described.steps,
+            "chain": described.chain,
             "funnel": funnel(context, findings),
             "who_totals": waiter_totals(context),
             "ruled_out": tuple(verdict for verdict in self._verdicts if isinstance(verdict, RuledOut)),

@@ -1,10 +1,17 @@
-"""Judges a cause: found, ruled out, a near miss, or open because a figure is missing or there were too few events."""
+"""Judges one cause on one Delta, each by itself; `rules.resolve` then weighs the verdicts against each other.
+
+1. A cause of other releases, or of a surface that this instance lacks, is ruled out.
+2. Its conditions are read in turn. The first that fails for certain rules it out.
+3. A ratio that other work may dilute does not: where the cause's cache is in trouble, it makes a near miss.
+4. A figure that is missing and might speak against the cause leaves it open, as do too few events.
+5. What is left is a Finding: its cache, its cost, its confidence, its evidence, its remedy and its confirming query.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.base import UsualBetween, bound_of, meets
@@ -30,157 +37,7 @@ from rules.remedy import Confirmation, Query, RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
 from rules.waits import hanging, most_waited_for, severity_of
 
-# A finding's confirming query: its text for this release, its result and container, and what prevents it.
-
-GRANTS = "`latchscope grants --confirm` prints the grant"
-ROOT = "CDB$ROOT"
-ONLY_THEN = "Run it while the problem lasts. It shows the present, not the time of the report."
-"""Of a query about now, beside a printed report."""
-
-
-def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
-    """The confirming query of a cause on the instance of a Delta. None if the cause has none."""
-    query = cause.confirm
-    if query is None:
-        return None
-    result = delta.confirmations.get(cause.id)
-    return Confirmation(
-        sql=query.text(delta.release) or query.text(None) or "",
-        names_sql=query.naming(delta.release),
-        reading=reading(query, delta),
-        bands=query.bands,
-        needs=query.needs,
-        obstacle=None if result and result.value is not None else obstacle(cause, query, delta),
-        result=result.value if result else None,
-        asked_at=datetime.fromtimestamp(result.at, UTC) if result and result.at is not None else None,
-        seen=None if result is None or result.value is None else seen(query, delta.release, *_place(result, delta)),
-        names=result.names if result else (),
-        unnamed=result.unnamed if result else None,
-        confirms=confirms(query, delta.release, result, _place(result, delta)[1]) if result else None,
-    )
-
-
-def reading(query: Query, delta: Delta) -> str:
-    """How to read the number, and whether it tells anything of the time that a printed report is about."""
-    too_late = delta.source == "report" and not query.lasts(delta.release)
-    return f"{ONLY_THEN} {query.scale}" if too_late else query.scale
-
-
-def confirms(query: Query, release: str | None, result: ConfirmationResult, con_id: int | None) -> bool | None:
-    """Whether a result meets the bound. None without a bound, and if a number that misses it did not cover everything."""
-    if query.needs is None or result.value is None:
-        return None
-    return meets(result.value, query.needs) or (None if not query.sees_all(release, con_id) else False)
-
-
-def confirmed(cause: Cause, delta: Delta) -> bool | None:
-    """Whether the record confirms a cause, see `confirms`. None as well without a record."""
-    result = delta.confirmations.get(cause.id)
-    if result is None or cause.confirm is None:
-        return None
-    return confirms(cause.confirm, delta.release, result, _place(result, delta)[1])
-
-
-def seen(query: Query, release: str | None, container: str | None, con_id: int | None) -> str | None:
-    """Where a number was read: "in CDB$ROOT, over all containers", "in PDB ERP1 only". None without containers."""
-    if not con_id or container is None:
-        return None
-    whole = query.sees_all(release, con_id)
-    if con_id == 1:
-        return f"in {container}, over all containers" if whole else f"in {container} only"
-    return f"in PDB {container}, of the whole instance" if whole else f"in PDB {container} only"
-
-
-def obstacle(cause: Cause, query: Query, delta: Delta) -> str | None:
-    """Why the query cannot run where this Delta is from, and the way out. None if nothing is known against it."""
-    release = delta.release
-    if release is not None and not cause.releases.include(release):
-        return f"{cause.id} is unknown on {release}, and its query may not fit"
-    if query.text(release) is None:
-        return f"it is written for {query.since} and newer, and this is {release}"
-    container, con_id = _place(None, delta)
-    if query.root and con_id is not None and con_id > 1:
-        return f"inside the PDB {container} its number means nothing; run it in {ROOT}"
-    refused = _refused(cause, query, delta)
-    return missing_grant(refused) if refused else None
-
-
-def missing_grant(views: tuple[str, ...]) -> str:
-    """What to do if the user may not read views that a confirming query reads."""
-    return f"needs read or select on {', '.join(views)}; {GRANTS}"
-
-
-def _refused(cause: Cause, query: Query, delta: Delta) -> tuple[str, ...]:
-    """The views of a query that the user may not read, known from a poll or an earlier confirmation.
-
-    Oracle does not say which of several views it refused. A view that another cause's query read with it may be open.
-    """
-    views = query.views(delta.release)
-    closed = {view for view in views if isinstance(missing := delta.read(view), Missing) and missing.kind == "refused"}
-    for name, result in delta.confirmations.items():
-        if name == cause.id or len(result.refused) == 1:
-            closed |= set(result.refused)
-    return tuple(view for view in views if view in closed)
-
-
-def _place(result: ConfirmationResult | None, delta: Delta) -> tuple[str | None, int | None]:
-    """Name and number of the container of a result. If the result has none, of the container that was polled."""
-    if result is not None and result.con_id is not None:
-        return result.container, result.con_id
-    polled = next(iter(delta.rows("sys_context")), {})
-    con_id = number(polled.get("con_id"))
-    return text(polled.get("con_name")), None if con_id is None else int(con_id)
-
-
-# Severity comes from the impact gate, confidence from what is known.
-
-
-def severity(
-    context: SignalContext,
-    surfaces: Iterable[Surface],
-    cap: Severity,
-    confidence: Confidence,
-    own: Impact | None = None,
-) -> Severity:
-    """The cost of the waits on some surfaces, or its own part of them. By shares alone at most a warning."""
-    surfaces = tuple(surfaces)
-    gate = context.gate_of(surfaces)
-    own_gate = severity_of(own)
-    if gate is not None and own_gate is not None and severity_of(context.impact_of(surfaces)) is gate:
-        gate = own_gate
-    untold = context.lost.untold(surfaces)
-    if (
-        untold
-        and gate in (None, Severity.INFO)
-        and severity_of(context.impact_by(context.waited_on(surfaces))) is not None
-    ):
-        gate = Severity.NOTICE  # the captured waits cost next to nothing; those not captured may cost anything
-    if gate is None:
-        gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
-    return gate.at_most(cap)
-
-
-def confidence(
-    identity: Identity | None, discriminating: int, shape: int, unknown: int, confirmed: bool | None, map_fits: bool
-) -> Confidence:
-    """How sure a finding is, from the number of discriminating and shape conditions that held and those unknown.
-
-    high: cache read from the instance or named by its waiters, a discriminating signal, and the shape or a confirmation.
-    medium: cache read, named or inferred, and one of them. low: otherwise, and always if the cache is a candidate.
-    A cause without a cache has no identity to know; it is high if none of its conditions is unknown. A
-    confirmation that failed costs one step.
-    """
-    backing = (discriminating > 0) + (shape > 0) + (confirmed is True)
-    if identity is None:
-        level = 2 if unknown == 0 else 1 if backing else 0
-    elif identity in (Identity.READ, Identity.SAMPLED) and map_fits and discriminating and (shape or confirmed):
-        level = 2
-    else:
-        level = 1 if identity is not Identity.CANDIDATE and backing else 0
-    return list(Confidence)[max(level - (confirmed is False), 0)]
-
-
-# From a cause whose conditions hold to a Finding: which cache, how it is known, how sure, on what evidence.
+# What the judgement of one cause can give.
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,219 +47,6 @@ class ConditionResult:
     condition: Condition
     reading: SignalValue
     holds: bool | None
-
-
-def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
-    """The Finding of a cause, from the outcomes of its conditions."""
-    identity, surfaces = _identity(context, outcomes), _shown_on(cause, context, outcomes)
-    impact = context.at_least(context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches)), surfaces)
-    sure = _confidence(cause, context, outcomes, identity)
-    child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
-    guarded = context.map.children[child] if child is not None else None
-    cache = guarded.name if guarded else _named(cause, context, identity)
-    values, steps = _slot_values(cause, context, cache), _steps(cause, context)
-    title = filled(cause.measured_title, cause.title, values)
-    return Finding(
-        cause=cause.id,
-        name=cause.name,
-        title=hedged(title, cause.hedge_after, sure, confirmed(cause, context.delta) is False),
-        lede=filled(cause.measured_lede, cause.lede, values),
-        do_now=filled(cause.measured_do_now, cause.do_now, values),
-        check_first=cause.check_first,
-        do_not=filled(cause.measured_do_not, cause.do_not, values),
-        surface=context.costliest(surfaces),
-        severity=severity(context, surfaces, cause.cap, sure, impact),
-        confidence=sure,
-        status=cause.status,
-        impact=impact,
-        child=child,
-        cache=cache,
-        caches=guarded.caches if guarded else _cache_refs(cause, context, identity),
-        identity=None if identity is None else _IDENTITY_NAMES[identity],
-        location=cause.location,
-        explanation=cause.explanation,
-        evidence=tuple(_evidence(outcome) for outcome in outcomes if outcome.holds),
-        unknown=tuple(
-            dict.fromkeys(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown))
-        ),
-        confirm=confirmation_of(cause, context.delta),
-        remedy=paragraph(steps),
-        risk=risks(steps),
-        remedy_steps=steps,
-        expected_effect=cause.expected_effect,
-        false_positives=cause.false_positives,
-        references=cause.references,
-    )
-
-
-def _steps(cause: Cause, context: SignalContext) -> tuple[RemedyStep, ...]:
-    """The steps of the remedy on this database: on its platform, in a cluster or not, with the command of the wait chain."""
-    clustered, delta = _clustered(context), context.delta
-    steps = (_ending(step, context) if step.from_chain else step for step in cause.remedy_steps)
-    there = (step for step in steps if step is not None and not _of_another_release(step, delta.release))
-    return tuple(step.on(clustered).at(platform_of(delta)) for step in there)
-
-
-def _of_another_release(step: RemedyStep, release: str | None) -> bool:
-    """Whether every text of its statement is for a newer release."""
-    return step.sql is not None and step.text(release) is None
-
-
-def _ending(step: RemedyStep, context: SignalContext) -> RemedyStep | None:
-    """The step with the command of the wait chain. None unless exactly one chain gives a command."""
-    actions = [chain.action for chain in chains_of(context).chains if chain.action is not None]
-    if len(actions) != 1:
-        return None
-    (action,) = actions
-    reading = f"{sentence(action.first)}. Run it {action.where}: {action.why_safe}."
-    risk = f"{sentence(action.risk)}. {step.risk or ''}".strip()
-    return step.model_copy(update={"sql": action.command, "run_in": None, "reading": reading, "risk": risk})
-
-
-def _clustered(context: SignalContext) -> bool | None:
-    """Whether the instance is one of a cluster. None if unknown."""
-    parallel = next((text(row.get("parallel")) for row in context.delta.rows("v$instance")), None)
-    return None if parallel is None else parallel == "YES"
-
-
-def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dict[str, str]:
-    """Slot → its value, for each known slot of the cause's sentences."""
-    values = {CACHE: cache} if cache else {}
-    subject = Subject(cause.caches, cause.location, surfaces=cause.surfaces)
-    wanted = slots(*cause.sentences) - {CACHE}
-    if HOLDER in wanted and (holder := holder_of(context)) is not None:
-        values[HOLDER] = holder
-    for name in wanted - {HOLDER}:
-        reading = SIGNALS[name].read(context, subject)
-        if isinstance(reading, Known):
-            values[name] = in_slot(reading.value, SIGNALS[name].unit)
-    return values
-
-
-def _shown_on(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> tuple[Surface, ...]:
-    """Where the cause was seen: the surfaces on which sleeps or waiters name its cache, else all on which it can appear here."""
-    naming = [
-        SIGNALS[outcome.condition.signal].surface
-        for outcome in outcomes
-        if outcome.holds and outcome.condition.signal in NAMING
-    ]
-    here = [surface for surface in cause.surfaces if surface in context.surfaces]
-    return tuple(child for child in here if child in naming) or tuple(here)
-
-
-def _named(cause: Cause, context: SignalContext, identity: Identity | None) -> str | None:
-    """The cause's cache: the one most waiters name, else its first one."""
-    if not cause.caches and identity is Identity.SAMPLED and context.look is not None:
-        hanging_for = most_waited_for(hanging(context.look.of(cause.surfaces)))
-        return None if hanging_for is None or hanging_for[1] == "unknown" else hanging_for[1]
-    if identity is Identity.SAMPLED and context.crowd is not None:
-        named = [cache for cache, _ in context.crowd.caches().most_common() if cache in cause.caches]
-        return named[0] if named else next(iter(cause.caches), None)
-    return cause.caches[0] if cause.caches else None
-
-
-def _cache_refs(cause: Cause, context: SignalContext, identity: Identity | None) -> tuple[CacheRef, ...]:
-    if identity is not Identity.SAMPLED:
-        return ()
-    named = cause.caches or (_named(cause, context, identity),)
-    rows = [row for row in context.delta.rows("v$rowcache") if row.get("parameter") in named]
-    return tuple(sorted((cache_ref(row, text(row.get("parameter"))) for row in rows), key=str))
-
-
-def _child(cause: Cause, context: SignalContext) -> int | None:
-    """The cause's own child with the most sleeps. Another child may have as many, so it is not always the hot one."""
-    own = context.map.guarding(cause.caches)
-    sleeps = context.delta.by_number("v$latch_children", "child#", "sleeps")
-    return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
-
-
-_IDENTITY_NAMES: dict[Identity, Literal["read", "sampled", "inferred", "candidate"]] = {
-    Identity.READ: "read",
-    Identity.SAMPLED: "sampled",
-    Identity.INFERRED: "inferred",
-    Identity.CANDIDATE: "candidate",
-}
-SAMPLED_SIGNALS = ("share_of_mutex_waiters", "share_of_lock_waiters")
-NAMING = ("share_of_sleeps", *SAMPLED_SIGNALS)
-LOOK_SIGNAL = "longest_wait_seconds"
-"""From it a cause without a cache of its own finds the cache that hanging sessions wait for."""
-
-
-def _identity(context: SignalContext, outcomes: list[ConditionResult]) -> Identity | None:
-    """How the finding's cache is known: by the surest signal that names it. None for causes without a cache.
-
-    A cause that only needs its waiters to agree with its distinguishing sign is not a candidate for lack of samples.
-    """
-    identities: list[Identity] = []
-    for outcome in outcomes:
-        if outcome.holds is None and outcome.condition.role == "discriminating":
-            continue
-        if outcome.condition.signal == "share_of_sleeps":
-            identities.append(context.hot.identity if outcome.holds and context.hot else Identity.CANDIDATE)
-        elif outcome.condition.signal in SAMPLED_SIGNALS:
-            identities.append(Identity.SAMPLED if outcome.holds else Identity.CANDIDATE)
-        elif outcome.condition.signal == LOOK_SIGNAL and outcome.holds:
-            identities.append(Identity.SAMPLED)
-    return max(identities, default=None)
-
-
-def _confidence(
-    cause: Cause, context: SignalContext, outcomes: list[ConditionResult], identity: Identity | None
-) -> Confidence:
-    def held(role: str) -> int:
-        return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
-
-    doubts = sum(1 for outcome in outcomes if outcome.condition.role == "supporting" and outcome.holds is False)
-    map_fits = identity is Identity.SAMPLED or all(
-        disagreement.child != context.hot_child for disagreement in context.map.disagreements
-    )
-    unknown = sum(1 for outcome in outcomes if outcome.holds is None and outcome.condition.role != "supporting")
-    telling = held("discriminating") + held("supporting")
-    sure = confidence(identity, telling, held("shape"), unknown, confirmed(cause, context.delta), map_fits)
-    return sure.at_most(Confidence.MEDIUM) if context.printed or doubts else sure
-
-
-def _evidence(outcome: ConditionResult) -> Evidence:
-    assert isinstance(outcome.reading, Known)
-    condition, signal = outcome.condition, SIGNALS[outcome.condition.signal]
-    return Evidence(
-        signal=condition.signal,
-        name=signal.called,
-        value=outcome.reading.value,
-        unit=signal.unit,
-        of=signal.share_of,
-        numerator=outcome.reading.part,
-        denominator=outcome.reading.whole,
-        needs=condition.needs,
-        bound=bound_of(condition.needs),
-        usual=condition.usual and UsualBetween(low=condition.usual[0], high=condition.usual[1]),
-        role=condition.role,
-        because=outcome.condition.because,
-        derivation=outcome.reading.derivation,
-    )
-
-
-def ranked(findings: Iterable[Finding], causes: Mapping[str, Cause] | None = None) -> tuple[Finding, ...]:
-    """Findings, the one to act on first: by severity, exoneration of the row cache, cost, special case, confidence."""
-    listed, known = list(findings), causes or {}
-    names = {finding.cause for finding in listed}
-    return tuple(
-        sorted(
-            listed,
-            key=lambda finding: (
-                -finding.severity.rank,
-                not (finding.cause in known and known[finding.cause].look_alike),
-                -round((finding.impact and finding.impact.share_of_db_time) or 0.0, 2),
-                finding.cause in known and bool(names & set(known[finding.cause].special_cases)),
-                -finding.confidence.rank,
-                -len(finding.evidence),
-                finding.cause,
-            ),
-        )
-    )
-
-
-# What judging one cause can give.
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,31 +85,17 @@ class NearMiss:
         return any(outcome.holds is False for outcome in self.against)
 
 
-def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
-    """The verdict on a cause that a condition speaks against."""
-    assert isinstance(outcome.reading, Known)
-    condition = outcome.condition
-    return RuledOut(
-        cause=cause.id,
-        signal=condition.signal,
-        name=SIGNALS[condition.signal].called,
-        value=outcome.reading.value,
-        unit=SIGNALS[condition.signal].unit,
-        needs=condition.needs,
-        bound=bound_of(condition.needs),
-        because=against_bound(
-            SIGNALS[condition.signal].called, outcome.reading.value, SIGNALS[condition.signal].unit, condition.needs
-        ),
-    )
-
+# The entry: one cause, from its release to its verdict.
 
 LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
 """Looks at who waits and who holds, which run only on demand."""
 KQRST = "x$kqrst"
-_subject = lru_cache(4096)(Subject)
-"""Created once, because the conditions ask the same of every poll of every database."""
 WHOLE_SURFACE = ("v$latch_misses", "v$mutex_sleep")
 """Views without caches. If two caches are in trouble, their holder locations are those of both."""
+SAMPLED_SIGNALS = ("share_of_mutex_waiters", "share_of_lock_waiters")
+NAMING = ("share_of_sleeps", *SAMPLED_SIGNALS)
+LOOK_SIGNAL = "longest_wait_seconds"
+"""From it a cause without a cache of its own finds the cache that hanging sessions wait for."""
 
 
 def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
@@ -476,21 +106,46 @@ def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     if isinstance(outcomes, RuledOut):
         return outcomes
     naming = [outcome for outcome in outcomes if outcome.condition.signal in NAMING]
-    known = any(outcome.holds for outcome in naming)
+    named = any(outcome.holds for outcome in naming)
     against = [outcome for outcome in outcomes if _against(outcome)]
-    unnamed = None if known or not any(map(_diluted, against)) else _unnamed(cause, naming, context)
+    unnamed = None if named or not any(map(_diluted, against)) else _unnamed(cause, naming, context)
     for outcome in against:
-        if not (_diluted(outcome) and (known or unnamed)):
+        if not (_diluted(outcome) and (named or unnamed)):
             return ruled_out(cause, outcome)
     doubts = [outcome for outcome in outcomes if may_dilute(outcome, context)]
     blocking = blocking_of(outcomes, context) or (unnamed if against else None)
-    if blocking is None and doubts and not known:
+    if blocking is None and doubts and not named:
         blocking = doubts[0].reading if isinstance(doubts[0].reading, Unknown) else None
     if blocking is not None:
         return _open(cause, blocking, outcomes, context)
-    found = finding(cause, context, outcomes)
+    complete = finding(cause, context, outcomes)
     backed = any(outcome.holds and outcome.condition.role in ("discriminating", "shape") for outcome in outcomes)
-    return NearMiss(found, (*against, *doubts), backed) if against or doubts else found
+    return NearMiss(complete, (*against, *doubts), backed) if against or doubts else complete
+
+
+# Step 1: can it happen on this instance at all?
+
+
+def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
+    """The verdict on a cause of other releases, or one whose surface this instance does not have."""
+    if not set(cause.surfaces) & set(context.surfaces):
+        guards = "mutexes" if context.mechanism == "mutex" else "latches"
+        because, needs = f"{guards} guard the row cache of this release", " or ".join(cause.surfaces)
+        return RuledOut(cause=cause.id, signal="mechanism", name="mechanism", value=None, needs=needs, because=because)
+    release = full_release_of(context.delta)
+    if release is not None and not cause.releases.include(release):
+        needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
+        because = f"this is {release}, and the cause is not known to occur there"
+        return RuledOut(cause=cause.id, signal="release", name="release", value=None, needs=needs, because=because)
+    return None
+
+
+def full_release_of(delta: Delta) -> str | None:
+    """The release with its update where the instance tells it (18c and later)."""
+    return text(next(iter(delta.rows("v$instance")), {}).get("version_full")) or delta.release
+
+
+# Step 2: its conditions, each read and compared with what it needs.
 
 
 def _outcomes(cause: Cause, context: SignalContext) -> list[ConditionResult] | RuledOut:
@@ -498,135 +153,15 @@ def _outcomes(cause: Cause, context: SignalContext) -> list[ConditionResult] | R
     outcomes: list[ConditionResult] = []
     for condition in cause.when:
         for outcome in outcomes_of(condition, cause, context):
-            known = as_known(outcome, context)
-            if _against(known) and not _diluted(known) and not any(map(_against, outcomes)):
-                return ruled_out(cause, known)
-            outcomes.append(known)
+            own = of_own_cache(outcome, context)
+            if _against(own) and not _diluted(own) and not any(map(_against, outcomes)):
+                return ruled_out(cause, own)
+            outcomes.append(own)
     return outcomes
 
 
-def _against(outcome: ConditionResult) -> bool:
-    return outcome.holds is False and outcome.condition.role != "supporting"
-
-
-def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
-    """The missing reading that would show whether sessions wait for the cause's caches. None if there is one.
-
-    This holds for alternatives too: the one that names the cache counts on its own, even if another one holds.
-    """
-    if _written(context):
-        return None
-    each = [
-        outcome
-        for condition in cause.when
-        if isinstance(condition, AnyOf)
-        for outcome in _each(condition, cause, context)
-    ]
-    others = [
-        outcome
-        for outcome in each
-        if outcome.condition.signal in NAMING and outcome.holds is None and not _moot(outcome, context)
-    ]
-    return next((reading for outcome in (*naming, *others) if (reading := _not_captured(outcome, context))), None)
-
-
-def _not_captured(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
-    """The reading of an outcome that a complete capture would show. The map of the children counts as one."""
-    reading = outcome.reading
-    if isinstance(reading, Unknown) and reading.missing == KQRST and not _written(context):
-        return reading
-    return _absent(outcome, context)
-
-
-def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], context: SignalContext) -> OpenCause:
-    held = sum(1 for outcome in outcomes if outcome.holds and outcome.condition.role != "supporting")
-    captured = [
-        replace(outcome, reading=Known(0.0), holds=True)
-        if isinstance(outcome.reading, Unknown) and (outcome.reading.absent or outcome.reading.missing == KQRST)
-        else outcome
-        for outcome in outcomes
-    ]
-    return OpenCause(cause.id, blocking, held, near=not _written(context) and _too_little(captured) is None)
-
-
-def _written(context: SignalContext) -> bool:
-    """Whether some views were not read on purpose: a report prints only some, and totals of unknown age came from a ticket."""
-    return context.printed or context.delta.basis.kind == "totals"
-
-
-def _absent(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
-    """The reading of an outcome that was not captured and might speak against the cause.
-
-    Reports and totals of unknown age are judged by what they have. A look at who waits runs only on demand. Without a look the
-    cause stays a candidate, but a gap in a look that ran may speak against it.
-    """
-    reading = outcome.reading
-    if not isinstance(reading, Unknown) or _written(context) or _nobody_looked(reading.missing, context):
-        return None
-    return reading if reading.absent and (reading.blocks or not _diluted(outcome)) else None
-
-
-def _nobody_looked(view: str, context: SignalContext) -> bool:
-    return view in LOOKS and not context.delta.rows(view)
-
-
-def may_dilute(outcome: ConditionResult, context: SignalContext) -> bool:
-    """Whether an outcome that was captured in part may make the cause a near miss. Not more, if its cache is known."""
-    reading = outcome.reading
-    if not isinstance(reading, Unknown) or _written(context) or outcome.condition.role == "supporting":
-        return False
-    return reading.absent and not reading.blocks and _diluted(outcome)
-
-
-def as_known(outcome: ConditionResult, context: SignalContext) -> ConditionResult:
-    """The outcome. A view without caches never speaks against one of several caches in trouble together."""
-    signal = SIGNALS[outcome.condition.signal]
-    whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
-    if outcome.holds is not False or not whole or signal.surface is None:
-        return outcome
-    if signal.surface == "latch" and not context.printed and context.children_sleeps is None:
-        return replace(outcome, reading=context.why_unknown("v$latch_children", "sleeps"), holds=None)
-    if not context.hot_caches.mixed(signal.surface):
-        return outcome
-    why = f"{signal.of} knows no caches, and several share these sleeps"
-    return replace(outcome, reading=Unknown(signal.of, why, context.busier), holds=None)
-
-
-def _diluted(outcome: ConditionResult) -> bool:
-    """Whether other work in the instance can make a condition fail."""
-    return outcome.condition.needs[:2] in SIGNALS[outcome.condition.signal].diluted
-
-
-def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
-    """The verdict on a cause of other releases, or one whose surface this instance does not have."""
-    if not set(cause.surfaces) & set(context.surfaces):
-        guarded = "mutexes" if context.mechanism == "mutex" else "latches"
-        because = f"{guarded} guard the row cache of this release"
-        return RuledOut(
-            cause=cause.id,
-            signal="mechanism",
-            name="mechanism",
-            value=None,
-            needs=" or ".join(cause.surfaces),
-            because=because,
-        )
-    release = full_release_of(context.delta)
-    if release is not None and not cause.releases.include(release):
-        needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
-        return RuledOut(
-            cause=cause.id,
-            signal="release",
-            name="release",
-            value=None,
-            needs=needs,
-            because=f"this is {release}, and the cause is not known to occur there",
-        )
-    return None
-
-
-def full_release_of(delta: Delta) -> str | None:
-    """The release with its update where the instance tells it (18c and later)."""
-    return text(next(iter(delta.rows("v$instance")), {}).get("version_full")) or delta.release
+_subject = lru_cache(4096)(Subject)
+"""Created once, because the conditions ask the same of every poll of every database."""
 
 
 def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
@@ -644,15 +179,15 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
                 condition, reading, meets(reading.value, condition.needs) if isinstance(reading, Known) else None
             )
         ]
-    each = _each(condition, cause, context)
-    holding = [outcome for outcome in each if outcome.holds]
-    open_ones = [outcome for outcome in each if outcome.holds is None and not _moot(outcome, context)]
-    open_ones.sort(key=lambda outcome: _absent(outcome, context) is None)
-    failing = [outcome for outcome in each if outcome.holds is False]
-    return holding or open_ones[:1] or failing[:1] or each[:1]
+    outcomes = _alternatives(condition, cause, context)
+    holding = [outcome for outcome in outcomes if outcome.holds]
+    undecided = [outcome for outcome in outcomes if outcome.holds is None and not _moot(outcome, context)]
+    undecided.sort(key=lambda outcome: _absent(outcome, context) is None)
+    failing = [outcome for outcome in outcomes if outcome.holds is False]
+    return holding or undecided[:1] or failing[:1] or outcomes[:1]
 
 
-def _each(condition: AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
+def _alternatives(condition: AnyOf, cause: Cause, context: SignalContext) -> list[ConditionResult]:
     """The outcome of each alternative about a surface of this instance; of all if there is none."""
     here = [member for member in condition.any_of if SIGNALS[member.signal].surface in (None, *context.surfaces)]
     return [outcome for member in here or condition.any_of for outcome in outcomes_of(member, cause, context)]
@@ -661,6 +196,84 @@ def _each(condition: AnyOf, cause: Cause, context: SignalContext) -> list[Condit
 def _moot(outcome: ConditionResult, context: SignalContext) -> bool:
     surface = SIGNALS[outcome.condition.signal].surface
     return surface is not None and context.gate_of((surface,)) is Severity.INFO
+
+
+def of_own_cache(outcome: ConditionResult, context: SignalContext) -> ConditionResult:
+    """The outcome. A view without caches never speaks against one of several caches in trouble together."""
+    signal = SIGNALS[outcome.condition.signal]
+    whole = signal.of in WHOLE_SURFACE and signal.surface is not None and outcome.condition.role == "shape"
+    if outcome.holds is not False or not whole or signal.surface is None:
+        return outcome
+    if signal.surface == "latch" and not context.printed and context.children_sleeps is None:
+        return replace(outcome, reading=context.why_unknown("v$latch_children", "sleeps"), holds=None)
+    if not context.hot_caches.mixed(signal.surface):
+        return outcome
+    why = f"{signal.of} knows no caches, and several share these sleeps"
+    return replace(outcome, reading=Unknown(signal.of, why, context.busier), holds=None)
+
+
+def _against(outcome: ConditionResult) -> bool:
+    return outcome.holds is False and outcome.condition.role != "supporting"
+
+
+def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
+    """The verdict on a cause that a condition speaks against."""
+    assert isinstance(outcome.reading, Known)
+    condition, signal, value = outcome.condition, SIGNALS[outcome.condition.signal], outcome.reading.value
+    return RuledOut(
+        cause=cause.id,
+        signal=condition.signal,
+        name=signal.called,
+        value=value,
+        unit=signal.unit,
+        needs=condition.needs,
+        bound=bound_of(condition.needs),
+        because=against_bound(signal.called, value, signal.unit, condition.needs),
+    )
+
+
+# Step 3: a ratio to the whole instance, which other work dilutes.
+
+
+def _diluted(outcome: ConditionResult) -> bool:
+    """Whether other work in the instance can make a condition fail."""
+    return outcome.condition.needs[:2] in SIGNALS[outcome.condition.signal].diluted
+
+
+def may_dilute(outcome: ConditionResult, context: SignalContext) -> bool:
+    """Whether an outcome that was captured in part may make the cause a near miss. Not more, if its cache is known."""
+    reading = outcome.reading
+    if not isinstance(reading, Unknown) or _written(context) or outcome.condition.role == "supporting":
+        return False
+    return reading.absent and not reading.blocks and _diluted(outcome)
+
+
+def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
+    """The missing reading that would show whether sessions wait for the cause's caches. None if there is one.
+
+    This holds for alternatives too: the one that names the cache counts on its own, even if another one holds.
+    """
+    if _written(context):
+        return None
+    others = [
+        outcome
+        for condition in cause.when
+        if isinstance(condition, AnyOf)
+        for outcome in _alternatives(condition, cause, context)
+        if outcome.condition.signal in NAMING and outcome.holds is None and not _moot(outcome, context)
+    ]
+    return next((reading for outcome in (*naming, *others) if (reading := _not_captured(outcome, context))), None)
+
+
+def _not_captured(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
+    """The reading of an outcome that a complete capture would show. The map of the children counts as one."""
+    reading = outcome.reading
+    if isinstance(reading, Unknown) and reading.missing == KQRST and not _written(context):
+        return reading
+    return _absent(outcome, context)
+
+
+# Step 4: a missing figure, or too few events.
 
 
 def blocking_of(outcomes: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
@@ -683,3 +296,381 @@ def _too_little(outcomes: Sequence[ConditionResult]) -> Unknown | None:
     if any(outcome.holds for outcome in apart):
         return None
     return next((outcome.reading for outcome in apart if isinstance(outcome.reading, Unknown)), None)
+
+
+def _absent(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
+    """The reading of an outcome that was not captured and might speak against the cause.
+
+    Reports and totals of unknown age are judged by what they have. A look at who waits runs only on demand. Without a look the
+    cause stays a candidate, but a gap in a look that ran may speak against it.
+    """
+    reading = outcome.reading
+    if not isinstance(reading, Unknown) or _written(context):
+        return None
+    if reading.missing in LOOKS and not context.delta.rows(reading.missing):
+        return None  # nobody looked
+    return reading if reading.absent and (reading.blocks or not _diluted(outcome)) else None
+
+
+def _written(context: SignalContext) -> bool:
+    """Whether some views were not read on purpose: a report prints only some, and totals of unknown age came from a ticket."""
+    return context.printed or context.delta.basis.kind == "totals"
+
+
+def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], context: SignalContext) -> OpenCause:
+    held = sum(1 for outcome in outcomes if outcome.holds and outcome.condition.role != "supporting")
+    captured = [
+        replace(outcome, reading=Known(0.0), holds=True)
+        if isinstance(outcome.reading, Unknown) and (outcome.reading.absent or outcome.reading.missing == KQRST)
+        else outcome
+        for outcome in outcomes
+    ]
+    return OpenCause(cause.id, blocking, held, near=not _written(context) and _too_little(captured) is None)
+
+
+# Step 5: the Finding, from the cache it is about to the remedy.
+
+
+def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
+    """The Finding of a cause, from the outcomes of its conditions."""
+    identity, surfaces = _identity(context, outcomes), _surfaces(cause, context, outcomes)
+    impact = context.at_least(context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches)), surfaces)
+    sure = _how_sure(cause, context, outcomes, identity)
+    child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
+    guarded = context.map.children[child] if child is not None else None
+    cache = guarded.name if guarded else _cache(cause, context, identity)
+    values, steps = _slot_values(cause, context, cache), _remedy(cause, context)
+    title = filled(cause.measured_title, cause.title, values)
+    return Finding(
+        cause=cause.id,
+        name=cause.name,
+        title=hedged(title, cause.hedge_after, sure, confirmed(cause, context.delta) is False),
+        lede=filled(cause.measured_lede, cause.lede, values),
+        do_now=filled(cause.measured_do_now, cause.do_now, values),
+        check_first=cause.check_first,
+        do_not=filled(cause.measured_do_not, cause.do_not, values),
+        surface=context.costliest(surfaces),
+        severity=severity(context, surfaces, cause.cap, sure, impact),
+        confidence=sure,
+        status=cause.status,
+        impact=impact,
+        child=child,
+        cache=cache,
+        caches=guarded.caches if guarded else _cache_refs(cause, context, identity),
+        identity=None if identity is None else _IDENTITY_NAMES[identity],
+        location=cause.location,
+        explanation=cause.explanation,
+        evidence=tuple(_evidence(outcome) for outcome in outcomes if outcome.holds),
+        unknown=tuple(
+            dict.fromkeys(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown))
+        ),
+        confirm=confirmation_of(cause, context.delta),
+        remedy=paragraph(steps),
+        risk=risks(steps),
+        remedy_steps=steps,
+        expected_effect=cause.expected_effect,
+        false_positives=cause.false_positives,
+        references=cause.references,
+    )
+
+
+_IDENTITY_NAMES: dict[Identity, Literal["read", "sampled", "inferred", "candidate"]] = {
+    Identity.READ: "read",
+    Identity.SAMPLED: "sampled",
+    Identity.INFERRED: "inferred",
+    Identity.CANDIDATE: "candidate",
+}
+
+
+def _identity(context: SignalContext, outcomes: list[ConditionResult]) -> Identity | None:
+    """How the finding's cache is known: by the surest signal that names it. None for causes without a cache.
+
+    A cause that only needs its waiters to agree with its distinguishing sign is not a candidate for lack of samples.
+    """
+    identities: list[Identity] = []
+    for outcome in outcomes:
+        if outcome.holds is None and outcome.condition.role == "discriminating":
+            continue
+        if outcome.condition.signal == "share_of_sleeps":
+            identities.append(context.hot.identity if outcome.holds and context.hot else Identity.CANDIDATE)
+        elif outcome.condition.signal in SAMPLED_SIGNALS:
+            identities.append(Identity.SAMPLED if outcome.holds else Identity.CANDIDATE)
+        elif outcome.condition.signal == LOOK_SIGNAL and outcome.holds:
+            identities.append(Identity.SAMPLED)
+    return max(identities, default=None)
+
+
+def _surfaces(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> tuple[Surface, ...]:
+    """Where the cause was seen: the surfaces on which sleeps or waiters name its cache, else all on which it can appear here."""
+    naming = [
+        SIGNALS[outcome.condition.signal].surface
+        for outcome in outcomes
+        if outcome.holds and outcome.condition.signal in NAMING
+    ]
+    here = [surface for surface in cause.surfaces if surface in context.surfaces]
+    return tuple(surface for surface in here if surface in naming) or tuple(here)
+
+
+def _child(cause: Cause, context: SignalContext) -> int | None:
+    """The cause's own child with the most sleeps. Another child may have as many, so it is not always the hot one."""
+    own = context.map.guarding(cause.caches)
+    sleeps = context.delta.by_number("v$latch_children", "child#", "sleeps")
+    return max(own, key=lambda child: (sleeps.get(child, 0.0), -child), default=None)
+
+
+def _cache(cause: Cause, context: SignalContext, identity: Identity | None) -> str | None:
+    """The cause's cache: the one most waiters name, else its first one."""
+    if not cause.caches and identity is Identity.SAMPLED and context.look is not None:
+        hanging_for = most_waited_for(hanging(context.look.of(cause.surfaces)))
+        return None if hanging_for is None or hanging_for[1] == "unknown" else hanging_for[1]
+    if identity is Identity.SAMPLED and context.crowd is not None:
+        named = [cache for cache, _ in context.crowd.caches().most_common() if cache in cause.caches]
+        return named[0] if named else next(iter(cause.caches), None)
+    return cause.caches[0] if cause.caches else None
+
+
+def _cache_refs(cause: Cause, context: SignalContext, identity: Identity | None) -> tuple[CacheRef, ...]:
+    if identity is not Identity.SAMPLED:
+        return ()
+    named = cause.caches or (_cache(cause, context, identity),)
+    rows = [row for row in context.delta.rows("v$rowcache") if row.get("parameter") in named]
+    return tuple(sorted((cache_ref(row, text(row.get("parameter"))) for row in rows), key=str))
+
+
+# How bad it is by what the waits cost, and how sure by what is known.
+
+
+def _how_sure(
+    cause: Cause, context: SignalContext, outcomes: list[ConditionResult], identity: Identity | None
+) -> Confidence:
+    def held(role: str) -> int:
+        return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
+
+    doubts = sum(1 for outcome in outcomes if outcome.condition.role == "supporting" and outcome.holds is False)
+    map_fits = identity is Identity.SAMPLED or all(
+        disagreement.child != context.hot_child for disagreement in context.map.disagreements
+    )
+    unknown = sum(1 for outcome in outcomes if outcome.holds is None and outcome.condition.role != "supporting")
+    apart = held("discriminating") + held("supporting")
+    sure = confidence(identity, apart, held("shape"), unknown, confirmed(cause, context.delta), map_fits)
+    return sure.at_most(Confidence.MEDIUM) if context.printed or doubts else sure
+
+
+def confidence(
+    identity: Identity | None, discriminating: int, shape: int, unknown: int, confirmed: bool | None, map_fits: bool
+) -> Confidence:
+    """How sure a finding is, from the number of discriminating and shape conditions that held and those unknown.
+
+    high: cache read from the instance or named by its waiters, a discriminating signal, and the shape or a confirmation.
+    medium: cache read, named or inferred, and one of them. low: otherwise, and always if the cache is a candidate.
+    A cause without a cache has no identity to know; it is high if none of its conditions is unknown. A
+    confirmation that failed costs one step.
+    """
+    backing = (discriminating > 0) + (shape > 0) + (confirmed is True)
+    if identity is None:
+        level = 2 if unknown == 0 else 1 if backing else 0
+    elif identity in (Identity.READ, Identity.SAMPLED) and map_fits and discriminating and (shape or confirmed):
+        level = 2
+    else:
+        level = 1 if identity is not Identity.CANDIDATE and backing else 0
+    return list(Confidence)[max(level - (confirmed is False), 0)]
+
+
+def severity(
+    context: SignalContext,
+    surfaces: Iterable[Surface],
+    cap: Severity,
+    confidence: Confidence,
+    own: Impact | None = None,
+) -> Severity:
+    """The cost of the waits on some surfaces, or its own part of them. By shares alone at most a warning."""
+    surfaces = tuple(surfaces)
+    gate = context.gate_of(surfaces)
+    own_gate = severity_of(own)
+    if gate is not None and own_gate is not None and severity_of(context.impact_of(surfaces)) is gate:
+        gate = own_gate
+    untold = context.lost.untold(surfaces)
+    if (
+        untold
+        and gate in (None, Severity.INFO)
+        and severity_of(context.impact_by(context.waited_on(surfaces))) is not None
+    ):
+        gate = Severity.NOTICE  # the captured waits cost next to nothing; those not captured may cost anything
+    if gate is None:
+        gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
+    return gate.at_most(cap)
+
+
+def _evidence(outcome: ConditionResult) -> Evidence:
+    assert isinstance(outcome.reading, Known)
+    condition, signal = outcome.condition, SIGNALS[outcome.condition.signal]
+    return Evidence(
+        signal=condition.signal,
+        name=signal.called,
+        value=outcome.reading.value,
+        unit=signal.unit,
+        of=signal.share_of,
+        numerator=outcome.reading.part,
+        denominator=outcome.reading.whole,
+        needs=condition.needs,
+        bound=bound_of(condition.needs),
+        usual=condition.usual and UsualBetween(low=condition.usual[0], high=condition.usual[1]),
+        role=condition.role,
+        because=outcome.condition.because,
+        derivation=outcome.reading.derivation,
+    )
+
+
+# The slots of its sentences, and its remedy on this database.
+
+
+def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dict[str, str]:
+    """Slot → its value, for each known slot of the cause's sentences."""
+    values = {CACHE: cache} if cache else {}
+    subject = Subject(cause.caches, cause.location, surfaces=cause.surfaces)
+    wanted = slots(*cause.sentences) - {CACHE}
+    if HOLDER in wanted and (holder := holder_of(context)) is not None:
+        values[HOLDER] = holder
+    for name in wanted - {HOLDER}:
+        reading = SIGNALS[name].read(context, subject)
+        if isinstance(reading, Known):
+            values[name] = in_slot(reading.value, SIGNALS[name].unit)
+    return values
+
+
+def _remedy(cause: Cause, context: SignalContext) -> tuple[RemedyStep, ...]:
+    """The steps of the remedy on this database: on its platform, in a cluster or not, with the command of the wait chain."""
+    delta, steps = context.delta, []
+    parallel = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)
+    clustered = None if parallel is None else parallel == "YES"
+    for step in cause.remedy_steps:
+        here = _ending(step, context) if step.from_chain else step
+        if here is None or (here.sql is not None and here.text(delta.release) is None):
+            continue  # no chain gives a command, or every text of the statement is for a newer release
+        steps.append(here.on(clustered).at(platform_of(delta)))
+    return tuple(steps)
+
+
+def _ending(step: RemedyStep, context: SignalContext) -> RemedyStep | None:
+    """The step with the command of the wait chain. None unless exactly one chain gives a command."""
+    actions = [chain.action for chain in chains_of(context).chains if chain.action is not None]
+    if len(actions) != 1:
+        return None
+    (action,) = actions
+    reading = f"{sentence(action.first)}. Run it {action.where}: {action.why_safe}."
+    risk = f"{sentence(action.risk)}. {step.risk or ''}".strip()
+    return step.model_copy(update={"sql": action.command, "run_in": None, "reading": reading, "risk": risk})
+
+
+# Its confirming query: the text for this release, the result and its container, and what prevents it.
+
+GRANTS = "`latchscope grants --confirm` prints the grant"
+ROOT = "CDB$ROOT"
+ONLY_THEN = "Run it while the problem lasts. It shows the present, not the time of the report."
+"""Printed with a query about the present, beside a report."""
+
+
+def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
+    """The confirming query of a cause on the instance of a Delta. None if the cause has none."""
+    query = cause.confirm
+    if query is None:
+        return None
+    result = delta.confirmations.get(cause.id)
+    too_late = delta.source == "report" and not query.lasts(delta.release)
+    place = _place(result, delta)
+    return Confirmation(
+        sql=query.text(delta.release) or query.text(None) or "",
+        names_sql=query.naming(delta.release),
+        reading=f"{ONLY_THEN} {query.scale}" if too_late else query.scale,
+        bands=query.bands,
+        needs=query.needs,
+        obstacle=None if result and result.value is not None else obstacle(cause, query, delta),
+        result=result.value if result else None,
+        asked_at=datetime.fromtimestamp(result.at, UTC) if result and result.at is not None else None,
+        seen=None if result is None or result.value is None else seen(query, delta.release, *place),
+        names=result.names if result else (),
+        unnamed=result.unnamed if result else None,
+        confirms=confirms(query, delta.release, result, place[1]) if result else None,
+    )
+
+
+def confirmed(cause: Cause, delta: Delta) -> bool | None:
+    """Whether the record confirms a cause, see `confirms`. None as well without a record."""
+    result = delta.confirmations.get(cause.id)
+    if result is None or cause.confirm is None:
+        return None
+    return confirms(cause.confirm, delta.release, result, _place(result, delta)[1])
+
+
+def confirms(query: Query, release: str | None, result: ConfirmationResult, con_id: int | None) -> bool | None:
+    """Whether a result meets the bound. None without a bound, and if a number that misses it did not cover everything."""
+    if query.needs is None or result.value is None:
+        return None
+    return meets(result.value, query.needs) or (None if not query.sees_all(release, con_id) else False)
+
+
+def seen(query: Query, release: str | None, container: str | None, con_id: int | None) -> str | None:
+    """Where a number was read: "in CDB$ROOT, over all containers", "in PDB ERP1 only". None without containers."""
+    if not con_id or container is None:
+        return None
+    whole = query.sees_all(release, con_id)
+    if con_id == 1:
+        return f"in {container}, over all containers" if whole else f"in {container} only"
+    return f"in PDB {container}, of the whole instance" if whole else f"in PDB {container} only"
+
+
+def obstacle(cause: Cause, query: Query, delta: Delta) -> str | None:
+    """Why the query cannot run where this Delta is from, and the way out. None if nothing is known against it."""
+    release = delta.release
+    if release is not None and not cause.releases.include(release):
+        return f"{cause.id} is unknown on {release}, and its query may not fit"
+    if query.text(release) is None:
+        return f"it is written for {query.since} and newer, and this is {release}"
+    container, con_id = _place(None, delta)
+    if query.root and con_id is not None and con_id > 1:
+        return f"inside the PDB {container} its number means nothing; run it in {ROOT}"
+    # Oracle does not say which of several views it refused. A view that another cause's query read with it may be open.
+    views = query.views(delta.release)
+    closed = {view for view in views if isinstance(missing := delta.read(view), Missing) and missing.kind == "refused"}
+    for name, result in delta.confirmations.items():
+        if name == cause.id or len(result.refused) == 1:
+            closed |= set(result.refused)
+    refused = tuple(view for view in views if view in closed)
+    return missing_grant(refused) if refused else None
+
+
+def missing_grant(views: tuple[str, ...]) -> str:
+    """What to do if the user may not read views that a confirming query reads."""
+    return f"needs read or select on {', '.join(views)}; {GRANTS}"
+
+
+def _place(result: ConfirmationResult | None, delta: Delta) -> tuple[str | None, int | None]:
+    """Name and number of the container of a result. If the result has none, of the container that was polled."""
+    if result is not None and result.con_id is not None:
+        return result.container, result.con_id
+    polled = next(iter(delta.rows("sys_context")), {})
+    con_id = number(polled.get("con_id"))
+    return text(polled.get("con_name")), None if con_id is None else int(con_id)
+
+
+# The order of several findings.
+
+
+def ranked(findings: Iterable[Finding], causes: Mapping[str, Cause] | None = None) -> tuple[Finding, ...]:
+    """Findings, the one to act on first: by severity, exoneration of the row cache, cost, special case, confidence."""
+    listed, causes = list(findings), causes or {}
+    names = {finding.cause for finding in listed}
+
+    def order(finding: Finding) -> tuple[Any, ...]:
+        cause = causes.get(finding.cause)
+        return (
+            -finding.severity.rank,
+            not (cause and cause.look_alike),
+            -round((finding.impact and finding.impact.share_of_db_time) or 0.0, 2),
+            cause is not None and bool(names & set(cause.special_cases)),
+            -finding.confidence.rank,
+            -len(finding.evidence),
+            finding.cause,
+        )
+
+    return tuple(sorted(listed, key=order))

@@ -6,12 +6,10 @@ from collectors.model import spoken
 from rules.base import Frozen
 from rules.blockers import ROW_CACHE_BLOCKERS, named_session
 from rules.chain_tree import ChainSession, HangVerdict, MissingFact, WaitChain
-from rules.context import Known, SignalContext
 from rules.explain.headline import EMERGENCY_NOTICE
 from rules.formatting import count
 from rules.hang_model import Blocker, Blockers, LibraryCacheWait
 from rules.model import Figure, Step
-from rules.signals import SIGNALS, Subject
 from rules.waits import StillWaiting, within_cache
 
 NO_COMMAND = "No command to end a session"
@@ -276,20 +274,3 @@ def entry_words(blocker: Blocker) -> str:
     hint = f"; readable in it: {blocker.key_text}" if blocker.key_text else ""
     why = f" It stays raw: {blocker.object_rule}." if blocker.object_rule else ""
     return f"The key of the entry is {blocker.key}{hint}.{why}"
-
-
-# Waits that are too long to be ordinary. They get a sentence even if they cost little.
-
-TOO_LONG_MS = 20.0
-"""An ordinary wait for a latch or mutex of the row cache takes 0.1 to 10 ms; the bound is our own."""
-
-
-def long_waits(context: SignalContext) -> Iterator[str]:
-    """Sentences about waits for the row cache that are too long for a dictionary look-up."""
-    for surface, name in (("latch", "average_latch_wait"), ("mutex", "average_mutex_wait")):
-        reading = SIGNALS[name].read(context, Subject()) if surface in context.surfaces else None
-        if isinstance(reading, Known) and reading.value >= TOO_LONG_MS:
-            yield (
-                f"a wait for a row cache {surface} lasts {reading.value:,.0f} ms on average ({reading.derivation}), longer than "
-                "any dictionary look-up takes: holders did not run; look at processors, a resource plan and paging"
-            )

@@ -241,13 +241,13 @@ HANGING_SESSIONS = _waits(
     "latchscope_hanging_sessions",
     help="Sessions that at the last poll have waited ten seconds or longer, and still wait.",
     source=("waiting_sessions.wait_time_micro",),
-    note="no counter has such waits until they end; at most 200; absent without waiters, and where waiting sessions were not read",
+    note="no counter has such waits until they end; at most 200; absent without waiters and where they were not read",
 )
 LONGEST_WAIT = _waits(
     "latchscope_longest_wait_seconds",
     help="Length of the longest wait that had not ended at the last poll.",
     source=("waiting_sessions.wait_time_micro",),
-    note="absent without waiters, and where waiting sessions were not read",
+    note="absent without waiters and where they were not read",
 )
 FINDING = _diagnosis(
     "latchscope_finding",
@@ -264,7 +264,8 @@ IMPACT = _diagnosis(
 )
 IMPACT_SESSIONS = _diagnosis(
     "latchscope_impact_sessions",
-    help="Sessions that waited on average over the last interval in the kinds of wait with a problem, those of latchscope_impact_ratio.",
+    help="Sessions that waited on average over the last interval in the kinds of wait with a problem, as in "
+    "latchscope_impact_ratio.",
 )
 SURFACE_IMPACT = _diagnosis(
     "latchscope_surface_impact_ratio",

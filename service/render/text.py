@@ -8,7 +8,7 @@ from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
-from rules.explain.steps import LARGEST_WAIT
+from rules.explain.walk import LARGEST_WAIT
 from rules.formatting import compared, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined

@@ -21,7 +21,7 @@ from collectors.model import (
 )
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.explain.steps import MOST_GROUPS, groups
+from rules.explain.notes import MOST_GROUPS, groups
 from rules.model import Diagnosis, Impact, Severity
 from rules.waits import RESULT_CACHE, SampledWaiters, finished_seconds, severity_of, standing_out
 from tests.rules.contexts import SICK, context_of, delta_of, with_rows

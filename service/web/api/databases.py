@@ -226,7 +226,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     def run_holder_profile(
         db: str, wanted: HoldersIn, caller: Annotated[Caller, Depends(access.operator)]
     ) -> HoldersOut:
-        """Profile the holders of the row cache latch: many samples within one statement. 409 where mutexes guard the row cache."""
+        """Profile the holders of the row cache latch: samples within one statement. 409 where mutexes guard the row cache."""
         watched = watched_in(board, db)
         found = attempt(
             audit, caller, "profile holders", watched, lambda: can.profile(watched, wanted.seconds, wanted.looks)

@@ -11,7 +11,6 @@ from collectors.model import Delta, Missing, number
 from collectors.reports.read import read
 from collectors.reports.tables import in_doubt, plain
 from rules.engine import diagnose
-from tests.each import each
 from tests.paths import REPORTS
 
 PAGE, PRINT = "awr-19.0.0.0.0-cluster-users-mutex.html", "awr-12.2.0.1.0-users-mutex.txt"
@@ -54,7 +53,7 @@ def is_told_zero(delta: Delta, view: str, key: str, name: str, column: str) -> b
     return not rows and view in ("v$system_event", "v$mutex_sleep", "v$rowcache", "v$latch_misses")
 
 
-@each("mark", ["&#160;&#160;<a class='awr' href='#1'>[1]</a>", " [2]", "*", "†", " [1] [2]"])
+@pytest.mark.parametrize("mark", ["&#160;&#160;<a class='awr' href='#1'>[1]</a>", " [2]", "*", "†", " [1] [2]"])
 def test_footnote_marks_behind_names_change_no_figure(mark: str) -> None:
     content = kept(PAGE)
     names = {name for *_, names in FIGURES for name in names}
@@ -133,7 +132,7 @@ def test_zero_stays_zero_where_all_names_are_known() -> None:
     assert value_of(read_text(content), "v$sys_time_model", "stat_name", "sequence load elapsed time", "value") == 0
 
 
-@each(
+@pytest.mark.parametrize(
     ("known", "printed", "doubtful"),
     [
         ("parse time elapsed", "parse tme elapsed", True),

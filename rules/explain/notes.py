@@ -1,0 +1,143 @@
+"""What a Diagnosis has beside the walk: who waits, the funnel of requests, and the notes on its figures."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number
+from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, misplaced_notes, pdb_note
+from rules.formatting import count
+from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
+from rules.signals import SIGNALS, Subject
+from rules.waits import SampledWaiters
+
+# Who waits: sampled waiters by what they have in common, and as totals by statement and by module.
+
+MOST_GROUPS, MOST_TOTALS = 20, 10
+COLUMNS = ("gets", "misses", "sleeps")
+
+
+def groups(context: SignalContext) -> tuple[WaiterGroup, ...]:
+    """Sampled waiters by what they have in common, most first."""
+    crowd = context.crowd
+    if crowd is None or not crowd.waiters:
+        return ()
+    return tuple(
+        WaiterGroup(
+            event=group.event,
+            cache=group.cache,
+            sessions=times / crowd.looks,
+            share=times / len(crowd.waiters),
+            sql_id=group.sql_id or None,
+            module=group.module or None,
+            program=group.program or None,
+            container=group.container or None,
+            blocker=group.blocker or None,
+        )
+        for group, times in crowd.groups()[:MOST_GROUPS]
+    )
+
+
+def waiter_totals(context: SignalContext) -> WaiterTotals | None:
+    """The totals. None without samples."""
+    crowd = context.crowd
+    if crowd is None:
+        return None
+    return WaiterTotals(
+        looks=crowd.looks,
+        waiters=len(crowd.waiters),
+        by_sql_id=_totals(crowd, (waiter.sql_id for waiter in crowd.waiters)),
+        by_module=_totals(crowd, (waiter.module for waiter in crowd.waiters)),
+    )
+
+
+def _totals(crowd: SampledWaiters, names: Iterable[str]) -> tuple[WaiterTotal, ...]:
+    counted = sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
+    return tuple(
+        WaiterTotal(name=name or None, waiters=times, share=times / len(crowd.waiters), sessions=times / crowd.looks)
+        for name, times in counted[:MOST_TOTALS]
+    )
+
+
+# The funnel of the surface that costs most: how many requests found it taken, and how many of those slept.
+
+
+def funnel(context: SignalContext, findings: Sequence[Finding]) -> EventFunnel | None:
+    """For the first finding's surface, else for what guards the row cache here. None if nothing is known of it."""
+    surface: Surface = "mutex" if context.mechanism == "mutex" else "latch"
+    surface = findings[0].surface if findings else surface
+    rowcache, latch = context.delta.rows("v$rowcache"), context.latch
+    misses: float | None = None
+    if surface == "latch":
+        of, requests, misses, sleeps = ROW_CACHE_LATCH, latch.gets, latch.misses, latch.sleeps
+    elif surface == "result-cache":
+        row: Row = next((row for row in context.delta.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH), {})
+        of, (requests, misses, sleeps) = RESULT_CACHE_LATCH, (number(row.get(name)) for name in COLUMNS)
+    elif surface == "mutex":
+        # Each get of a cache takes a mutex, but no view counts how many found it taken.
+        of, requests = SURFACE_EVENTS["mutex"], context.sum_of(rowcache, "gets")
+        sleeps = context.sum_of(context.delta.rows("v$mutex_sleep"), "sleeps")
+    else:
+        of, requests = SURFACE_EVENTS["lock"], context.sum_of(rowcache, "modifications")
+        sleeps = context.delta.cell("v$system_event", "event", of, "total_waits")
+    waited = context.surface_wait_seconds(surface)
+    if all(value is None for value in (requests, misses, sleeps, waited)):
+        return None
+    return EventFunnel(of=of, requests=requests, misses=misses, sleeps=sleeps, seconds_waited=waited)
+
+
+# The notes: assumptions, omitted counters, views that gave nothing, and waits that are too long to be ordinary.
+
+MINIMUM_MISSES = 100
+"""Views are read without a lock, so a few more misses than gets are not a contradiction."""
+
+
+def notes(context: SignalContext) -> tuple[str, ...]:
+    """Notes of the source, assumptions, disagreements of the map, impossible figures, omitted counters, refusals."""
+    readings = sorted(context.delta.readings.items())
+    assumed = [
+        f"assumed: {note}" for _, reading in readings if not isinstance(reading, Missing) for note in reading.notes
+    ]
+    refused = [
+        f"{reading.why}; {reading.way_out}"
+        for _, reading in readings
+        if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
+    ]
+    source = [REMEMBER] if context.printed else []
+    doubts = [str(disagreement) for disagreement in context.map.disagreements]
+    # A view with repeated rows is missing for that reason, so its note is among the refusals.
+    odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
+    misplaced = misplaced_notes(context.delta, context.mechanism)
+    # An average over hours hides short storms. The reader of a report says so itself.
+    seconds = 0.0 if context.printed else context.delta.basis.seconds or 0.0
+    window = (long_window(seconds),) if seconds > LONG_WINDOW else ()
+    own = (*source, *context.delta.notes, *pdb_note(context.delta), *window, *misplaced)
+    return (*own, *assumed, *doubts, *implausible(context), *long_waits(context), *odd, *refused)
+
+
+def implausible(context: SignalContext) -> tuple[str, ...]:
+    """Sentences about dictionary caches with more misses than look-ups, in the order of their names."""
+    sentences = []
+    for row in context.rowcache:
+        lookups, misses = number(row.get(LOOKUPS, row.get("gets"))), number(row.get("getmisses"))
+        if lookups is not None and misses is not None and misses > max(lookups, MINIMUM_MISSES):
+            words = "gets" if number(row.get("fastgets")) is None else "look-ups"
+            sentences.append(
+                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(lookups)} {words}, which is impossible: "
+                "do not rely on either number"
+            )
+    return tuple(sorted(sentences))
+
+
+TOO_LONG_MS = 20.0
+"""An ordinary wait for a latch or mutex of the row cache takes 0.1 to 10 ms; the bound is our own."""
+
+
+def long_waits(context: SignalContext) -> Iterator[str]:
+    """Sentences about waits for the row cache that are too long for a dictionary look-up."""
+    for surface, name in (("latch", "average_latch_wait"), ("mutex", "average_mutex_wait")):
+        reading = SIGNALS[name].read(context, Subject()) if surface in context.surfaces else None
+        if isinstance(reading, Known) and reading.value >= TOO_LONG_MS:
+            yield (
+                f"a wait for a row cache {surface} lasts {reading.value:,.0f} ms on average ({reading.derivation}), longer than "
+                "any dictionary look-up takes: holders did not run; look at processors, a resource plan and paging"
+            )

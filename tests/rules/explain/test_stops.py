@@ -1,0 +1,255 @@
+"""The stops on each surface: their sentences, their links, and the words when little is known."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    ROW_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    Row,
+)
+from rules.context import SignalContext
+from rules.engine import diagnose
+from rules.explain.stops import child, stops
+from rules.model import ChainLink, Surface
+from tests.rules.contexts import SICK, context_of, delta_of, steps_of, with_rows
+from tests.rules.rich import RICH, waiters
+from tests.rules.test_demo_verdicts import diagnosed as demo
+
+LATCH_ROW: Row = {"name": "row cache objects", "gets": 41, "misses": 0, "sleeps": 0, "wait_time": 0}
+
+
+def told(surface: Surface, refused: tuple[str, ...] = (), **changed: Sequence[Row]) -> Mapping[str, str]:
+    views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
+    context = context_of(views, release="19.0.0.0.0", refused=refused)
+    steps = (stop.step for stop in stops(context, surface, None, {}))
+    return {step.step: step.statement for step in steps if step is not None}
+
+
+def test_mutex_steps_give_locations_with_their_shape() -> None:
+    assert told("mutex")["hot location"] == (
+        "Row cache mutexes: 400 sleeps and 1.2 s waited over an interval of 30.0 s, at [19] kqrpre 75.0 % / "
+        "[10] kqreqd 25.0 % (normal: look-ups by key, the usual place, which points to no cause among those that look up)."
+    )
+    few: list[Row] = [{"location": "[32] kqrsfd", "sleeps": 9, "wait_time": 2_000}]
+    assert "(too few sleeps for a shape, at least 100 are needed)" in told("mutex", mutex_sleep=few)["hot location"]
+
+
+def test_mutex_steps_without_sleeps_or_without_access() -> None:
+    nobody = "No session slept for a row cache mutex over an interval of 30.0 s."
+    assert told("mutex", mutex_sleep=[])["hot location"] == nobody
+    assert told("mutex", mutex_sleep=[{"location": "x", "sleeps": 0}])["hot location"] == nobody
+    blind = told("mutex", refused=("v$mutex_sleep",))["hot location"]
+    assert blind.startswith("Cannot tell where sessions sleep: v$mutex_sleep: ORA-00942. grant select on")
+
+
+def test_mutex_steps_say_that_the_silent_latch_means_nothing() -> None:
+    said = told("mutex", latch=[LATCH_ROW])["not the latch"]
+    assert "(41 gets over an interval of 30.0 s)" in said
+    assert "zeros in them show nothing" in said
+    assert "not the latch" not in told("mutex", latch=[])
+
+
+def test_mutex_steps_take_the_cache_from_the_waiters_only() -> None:
+    assert told("mutex")["cache"] == (
+        "Waiters name their cache in P1: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 % of 20 met in 1 looks."
+    )
+    unasked = told("mutex", refused=("v$session",))["cache"]
+    assert unasked.startswith("Cannot tell for certain which cache: v$session: ORA-00942")
+    other = waiters(ROW_CACHE_LOCK_EVENT, {3: 20})
+    assert "no session waiting for row cache mutex was met" in told("mutex", session=other)["cache"]
+    assert "only its waiters name one" in told("mutex", session=other)["cache"]
+
+
+def test_confirmation_step_ranks_by_gets_for_mutex_and_changes_for_lock() -> None:
+    assert told("mutex")["confirmation"] == (
+        "Most gets in v$rowcache: dc_rollback_segments 60.0 %, dc_tablespaces 35.0 %, dc_users 5.0 % of 20,000 over an "
+        "interval of 30.0 s."
+    )
+    assert told("lock")["confirmation"].startswith(
+        "Most modifications in v$rowcache: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 %"
+    )
+    unchanged = [{**row, "modifications": 0} for row in RICH["v$rowcache"]]
+    assert told("lock", rowcache=unchanged)["confirmation"].startswith("v$rowcache counted no modifications")
+    assert told("lock", refused=("v$rowcache",))["confirmation"].startswith("v$rowcache cannot confirm it")
+
+
+def test_lock_steps_describe_the_wait() -> None:
+    assert told("lock")["hot wait"] == ("row cache lock: 10 waits and 0.5 s over an interval of 30.0 s, 50.0 ms each.")
+    none = told("lock", system_event=[])["hot wait"]
+    assert none.startswith("Cannot tell how long row cache lock was waited for")
+    once: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 0, "time_waited_micro": 0}]
+    assert told("lock", system_event=once)["hot wait"].endswith("0.0 s over an interval of 30.0 s.")
+
+
+def test_lock_steps_count_foreground_waits_when_others_waited_too() -> None:
+    row: Row = {
+        "event": ROW_CACHE_LOCK_EVENT,
+        "total_waits": 20_139,
+        "total_waits_fg": 19_939,
+        "time_waited_micro": 25_900_000,
+    }
+    said = "row cache lock: 20,139 waits, 19,939 of them in foreground sessions, and 25.9 s over"
+    assert told("lock", system_event=[row])["hot wait"].startswith(said)
+    alone = {**row, "total_waits_fg": 20_139}
+    assert told("lock", system_event=[alone])["hot wait"].startswith("row cache lock: 20,139 waits and 25.9 s over")
+
+
+def test_lock_steps_name_the_worst_cache_only_in_a_cluster() -> None:
+    assert told("lock")["cluster"] == (
+        "Between instances, dc_rollback_segments had 40 conflicts on 400 cluster lock requests (10.0 %) over an "
+        "interval of 30.0 s."
+    )
+    alone = [{**row, "dlm_requests": 0} for row in RICH["v$rowcache"]]
+    assert "cluster" not in told("lock", rowcache=alone)
+    few = [{**row, "dlm_requests": 1_204, "dlm_conflicts": 11} for row in RICH["v$rowcache"]]
+    assert "cluster" not in told("lock", rowcache=few), "0.9 % has nothing to do with the waits"
+
+
+def test_lock_steps_without_waiters_name_the_cache_with_nearly_all_changes() -> None:
+    changed = [{**row, "modifications": 990 if row["cache#"] == 3 else 1} for row in RICH["v$rowcache"]]
+    likely = "Most likely dc_rollback_segments, which has 99.698 % of the changes, but not for certain: "
+    assert told("lock", session=[], rowcache=changed)["cache"].startswith(likely)
+    assert told("lock", session=[])["cache"].startswith("Cannot tell for certain which cache: "), "80 % is too few"
+
+
+def test_result_cache_steps_describe_its_latch() -> None:
+    said = told("result-cache")
+    assert said["hot latch"] == (
+        "Result Cache: RC Latch: 50,000 gets, 200 sleeps, 3.0 s waited over an interval of 30.0 s. "
+        "Its waits have no event of their own; they appear as latch free."
+    )
+    assert said["miss location"] == (
+        "Holders by location: kqrpre: find obj 90.0 % / Result Cache: Serialization12 10.0 % of 10,000 sleeps."
+    )
+    assert told("result-cache", latch=[LATCH_ROW])["hot latch"] == f"{RESULT_CACHE_LATCH} was not read."
+    assert "miss location" not in told("result-cache", latch_misses=[])
+
+
+def test_cache_step_counts_subordinates_and_reports_a_doubtful_map() -> None:
+    users = [{**row, "sleeps": 5_000 if row["child#"] == 8 else 1} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *users))))
+    assert told["cache"].startswith("Child 8 → cache# 10 dc_users, with 1 subordinate (read")
+    off = [{**row, "gets": 60_000} if row["child#"] == 1 else row for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *off))))
+    assert "but child 1 had 60,000 latch gets where dc_rollback_segments predict 36,000 (+67%)" in told["cache"]
+
+
+def test_hot_child_step_dismisses_few_sleeps_and_names_none_without_sleeps() -> None:
+    few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *few))))["hot child"]
+    assert told.startswith("All children of `row cache objects` together slept ") and "%" not in told
+    assert told.endswith(" times over an interval of 30.0 s, too few to tell a hot one.")
+    none = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *none))))
+    assert told["hot child"] == "No child of `row cache objects` slept over an interval of 30.0 s."
+
+
+def test_hot_child_step_omits_an_unknown_latch_number() -> None:
+    bare = [{name: cell for name, cell in row.items() if name != "latch#"} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *bare))))
+    assert told["hot child"].startswith("Child 1 (row cache objects) has 99.0 % of the sleeps")
+
+
+def test_cache_step_cannot_tell_without_a_map_or_a_fit() -> None:
+    odd: list[Row] = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])))
+    assert told["cache"].startswith(
+        "Cannot tell which cache child 1 guards: x$kqrst: ORA-00942, and its gets fit no cache"
+    )
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ({"kqrpre: find obj": 99}, "(too few sleeps for a shape, at least 100 are needed)"),
+        ({"kqrpre: find obj": 900, "kqreqd": 100}, "(chain: holders search for the entry"),
+        ({"kqreqd: reget": 800, "kqrpre: find obj": 100, "kqreqd": 100}, "(normal: the ordinary mix"),
+    ],
+)
+def test_miss_location_step_describes_the_shape_of_the_holders(held: dict[str, int], said: str) -> None:
+    rows: list[Row] = [
+        {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": slept} for place, slept in held.items()
+    ]
+    told = steps_of(diagnose(delta_of(with_rows("v$latch_misses", *rows))))
+    assert said in told["miss location"]
+    assert told["miss location"].endswith("so these are shares over the whole latch.")
+
+
+def test_no_other_child_or_cache_is_hot_where_the_sleeps_of_one_are_not_known() -> None:
+    first, *others = SICK["v$latch_children"]
+    children = [{name: cell for name, cell in first.items() if name != "sleeps"}, *others]
+    dear = {"event": "latch: row cache objects", "total_waits": 1_000, "time_waited_micro": 40_000_000}
+    got = diagnose(delta_of({**SICK, "v$latch_children": children, "v$system_event": [dear]}))
+    said = steps_of(got)
+    assert "at child" not in got.headline and "dc_tablespaces" not in got.headline, got.headline
+    assert said["hot child"].startswith("Cannot tell which child is hot: v$latch_children has no sleeps")
+    assert "cache" not in said and "confirmation" not in said, "a step that does not know the child names no cache"
+    assert {finding.child for finding in got.findings} <= {None}
+
+
+def test_cache_of_a_map_that_does_not_fit_is_named_as_certain_by_nobody() -> None:
+    swapped = [{**row, "child#": {1: 5, 5: 1}.get(int(str(row["child#"])), row["child#"])} for row in SICK["x$kqrst"]]
+    dear = {"event": "latch: row cache objects", "total_waits": 1_000, "time_waited_micro": 40_000_000}
+    got = diagnose(delta_of({**SICK, "x$kqrst": swapped, "v$system_event": [dear]}), {})
+    said = steps_of(got)
+    assert "most at child 1 (its cache is in doubt)" in got.headline
+    assert said["cache"].startswith(
+        "Cannot tell which cache child 1 guards: x$kqrst says dc_tablespaces, but child 1 had"
+    )
+    assert "confirmation" not in said
+
+
+def _link(kind: str, chain: tuple[ChainLink, ...]) -> ChainLink:
+    return next(link for link in chain if link.kind == kind)
+
+
+def test_verb_says_how_many_of_the_sleeps_are_there() -> None:
+    verbs = []
+    for slept in ((990, 5, 5), (600, 200, 200), (400, 300, 300)):
+        rows = [{**row, "sleeps": n} for row, n in zip(SICK["v$latch_children"], slept, strict=True)]
+        link = child(SignalContext(delta_of(with_rows("v$latch_children", *rows)))).link
+        assert link is not None
+        verbs.append(link.verb)
+    assert verbs == ["nearly all on", "mostly on", "most often on"]
+
+
+def test_child_that_was_not_read_is_not_certain_and_none_is_told_where_none_slept() -> None:
+    place = child(SignalContext(delta_of(SICK, refused=["v$latch_children"]))).link
+    assert place is not None and (place.certain, place.value) == (False, None)
+    assert place.unknown is not None and "v$latch_children" in place.unknown
+    assert place.way_out
+    calm = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
+    assert child(SignalContext(delta_of(with_rows("v$latch_children", *calm)))).link is None
+
+
+def test_place_where_every_lookup_passes_has_a_caveat_and_a_holder_of_the_whole_latch_too() -> None:
+    assert _link("place", demo("users-mutex").chain).caveat is not None
+    caveat = _link("holder", diagnose(delta_of(SICK)).chain).caveat
+    assert caveat is not None and "does not separate children" in caveat
+
+
+def _cache(chain: tuple[ChainLink, ...]) -> ChainLink:
+    return next(link for link in chain if link.kind == "cache")
+
+
+def test_cache_that_was_inferred_is_certain_with_a_caveat() -> None:
+    link = _cache(diagnose(delta_of(SICK, refused=["x$kqrst"])).chain)
+    assert (link.name, link.certain) == ("dc_rollback_segments", True)
+    assert link.caveat is not None and "inferred" in link.caveat
+
+
+def test_cache_that_waiters_name_is_a_share_of_them() -> None:
+    link = _cache(demo("users-mutex").chain)
+    assert (link.verb, link.name, link.of, link.numerator, link.denominator) == ("for", "dc_users", "waiters", 117, 126)
+    assert link.views == ("v$session",)
+
+
+def test_cache_without_a_waiter_is_likely_by_its_share_and_says_what_is_missing() -> None:
+    link = _cache(demo("users-mutex", looks=0).chain)
+    assert (link.verb, link.name, link.of, link.certain) == ("most likely for", "dc_users", "gets", False)
+    assert link.unknown is not None and link.unknown.startswith("what the waiters name: ")
+    assert link.way_out

@@ -1,0 +1,318 @@
+"""The walk: the published incident figure by figure, its variants, and the chain from the wait to the cause."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlglot
+
+from collectors.capture import Capture
+from collectors.capture import delta_of as capture_delta
+from collectors.delta import since_startup
+from collectors.demo.scenarios import scenarios
+from collectors.model import (
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    Delta,
+    Missing,
+    Row,
+)
+from rules.cause import catalogue
+from rules.engine import diagnose
+from rules.formatting import within
+from rules.model import ChainLink, Diagnosis
+from tests.collectors.scripted import delta_from, poll_at
+from tests.paths import DATA
+from tests.rules.contexts import SICK, TOTALS, delta_of, no_grant, steps_of, with_rows
+from tests.rules.rich import RICH, waiters
+from tests.rules.test_demo_verdicts import SICK_AT
+from tests.rules.test_demo_verdicts import diagnosed as demo
+
+
+def judged(capture: Capture) -> Diagnosis:
+    delta = capture_delta(capture)
+    assert isinstance(delta, Delta)
+    return diagnose(delta)
+
+
+def without(capture: Capture, view: str, missing: Missing | None = None) -> Capture:
+    """The capture without a view: never read, or missing for a reason."""
+    (snapshot,) = capture.snapshots
+    kept = {name: reading for name, reading in snapshot.readings.items() if name != view}
+    readings = {**kept, view: missing} if missing else kept
+    return replace(capture, snapshots=(replace(snapshot, readings=readings),))
+
+
+INCIDENT = {
+    "hot child": (
+        "Child 1 of latch# 270 (row cache objects) has 99.998 % of the sleeps: 24,241,645 of 24,242,220, "
+        "in totals since an unknown instance start."
+    ),
+    "cache": "Child 1 → cache# 3 dc_rollback_segments, parent only (read from x$kqrst of this instance).",
+    "confirmation": (
+        "dc_rollback_segments had 310,995,555 gets = 78.5 % of 395,935,656 in totals since an unknown instance start. "
+        "A get of it sleeps "
+        "about 11,400 × as often as one of other caches (0.0779 sleeps for each get, against 6.86e-06 of dc_tablespaces)."
+    ),
+    "miss location": (
+        "Holders by location: kqrpre: find obj 85.03 % / kqreqd: reget 10.74 % / kqreqd 4.24 % of 24,241,589 sleeps "
+        "(chain: holders search for the entry: a long list is walked under the latch). "
+        "v$latch_misses does not separate children, so these are shares over the whole latch."
+    ),
+}
+
+
+@pytest.mark.parametrize("step", INCIDENT)
+def test_incident_steps_match_figure_by_figure(step: str, incident: Capture) -> None:
+    assert steps_of(judged(incident))[step] == INCIDENT[step]
+
+
+def test_incident_steps_run_from_the_hot_child_to_the_references(incident: Capture) -> None:
+    got = judged(incident)
+    told = steps_of(got)
+    walk = ["hot child", "cache", "confirmation", "miss location", "cause", "confirming query", "remedy", "references"]
+    assert list(told) == walk
+    assert "matches the symptom of bug 5749075" in told["cause"]
+    assert "reported for releases older than 11.2" in told["cause"]
+    assert told["confirming query"].startswith("select count(*) from dba_rollback_segs; the record has 14,838.")
+    assert {"ORA-30013", "ORA-01555", "ORA-01552"} <= set(re.findall(r"ORA-\d{5}", told["remedy"]))
+    assert "Large but partial" in told["remedy"]
+    assert "afatkulin.blogspot.com/2010/06" in told["references"]
+    (finding,) = got.findings
+    assert (finding.cause, finding.severity, finding.confidence) == ("undo-segments", "warning", "high")
+    assert (finding.child, finding.cache, finding.location) == (1, "dc_rollback_segments", "kqrpre: find obj")
+    assert finding.confirm is not None
+    assert finding.confirm.result == 14_838
+
+
+def test_incident_figures_are_the_published_ones(incident: Capture) -> None:
+    seed = json.loads((DATA / "row-cache-incident-2010.json").read_text(encoding="utf-8"))
+    figures = {figure.name: figure.value for step in judged(incident).steps for figure in step.figures}
+    sleeps = {row["child#"]: row["sleeps"] for row in seed["latch_children"]}
+    gets = [row["gets"] for row in seed["rowcache_gets"]]
+    locations = {row["where"]: row["sleep_count"] for row in seed["latch_misses"]}
+    assert figures["sleeps of the child"] == sleeps[1]
+    assert figures["sleeps of all children"] == sum(sleeps.values())
+    assert figures["gets"] == max(gets)
+    assert figures["share of dictionary gets"] == pytest.approx(max(gets) / sum(gets))
+    for place in ("kqrpre: find obj", "kqreqd: reget", "kqreqd"):
+        assert figures[place] == pytest.approx(locations[place] / sum(locations.values()))
+    tablespaces = next(row["gets"] for row in seed["rowcache_gets"] if row["parameter"] == "dc_tablespaces")
+    assert figures["hold anomaly index"] == pytest.approx((sleeps[1] / max(gets)) / (sleeps[5] / tablespaces))
+
+
+def test_incident_totals_of_unknown_age_give_no_rate(incident: Capture) -> None:
+    got = judged(incident)
+    words = got.model_dump_json()
+    assert got.impact is None
+    assert got.basis is not None
+    assert (got.basis.kind, got.basis.begin, got.basis.seconds) == ("totals", None, None)
+    assert not re.search(r"per second|/s\b|on average|% of DB time", words)
+
+
+def test_incident_without_x_kqrst_explains_its_low_confidence_candidate(incident: Capture) -> None:
+    got = judged(without(incident, "x$kqrst"))
+    (finding,) = got.findings
+    assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("low", "candidate", None, ())
+    assert finding.cache == "dc_rollback_segments"
+    assert "Perhaps too many undo segments on dc_rollback_segments (low confidence)" in got.headline
+    assert finding.unknown == (
+        "the cache of child 1 is unknown: x$kqrst was not read, and there are no child gets to infer it from",
+        "v$rowcache has no usage here",
+    )
+    told = steps_of(got)
+    assert told["cache"].startswith("Cannot tell which cache child 1 guards: x$kqrst was not read")
+    assert told["confirmation"].startswith("dc_rollback_segments, the busiest cache, had 310,995,555 gets")
+    assert "Low confidence." in told["cause"]
+
+
+def test_incident_without_v_rowcache_names_the_grant_but_not_the_cache(incident: Capture) -> None:
+    got = judged(without(incident, "v$rowcache", no_grant("v$rowcache")))
+    cure = "grant select on sys.v_$rowcache to <user>"
+    assert got.findings == ()
+    assert f"cannot tell which cache: {cure}" in got.headline
+    told = steps_of(got)
+    assert "cache# 3 (name unknown)" in told["cache"]
+    assert "Cannot tell which cache that is by name: v$rowcache: ORA-00942" in told["cache"]
+    assert cure in told["cache"]
+    undo = next(one for one in got.undetermined if one.cause == "undo-segments")
+    assert (undo.missing, undo.way_out) == ("v$rowcache", cure)
+    assert "dc_" not in told["cache"]
+
+
+def test_incident_without_v_latch_children_cannot_tell_the_hot_child(incident: Capture) -> None:
+    got = judged(without(incident, "v$latch_children", no_grant("v$latch_children")))
+    told = steps_of(got)
+    assert told["hot child"].startswith("Cannot tell which child is hot: v$latch_children: ORA-00942")
+    assert "cache" not in told
+
+
+def test_miss_location_step_says_that_v_latch_misses_is_missing(incident: Capture) -> None:
+    got = judged(without(incident, "v$latch_misses", no_grant("v$latch_misses")))
+    assert steps_of(got)["miss location"].startswith("No miss locations: v$latch_misses: ORA-00942")
+
+
+def test_cache_step_of_the_demo_without_x_kqrst_says_inferred() -> None:
+    got = diagnose(delta_from("undo-storm", 60, 90, refused=("x$kqrst",)))
+    (finding,) = got.findings
+    assert (finding.identity, finding.child, finding.cache) == ("inferred", 1, "dc_rollback_segments")
+    assert finding.confidence == "medium"
+    assert "(inferred from its gets by the load model)" in steps_of(got)["cache"]
+
+
+def test_interval_diagnosis_states_cost_seconds_and_entries() -> None:
+    got = diagnose(delta_from("undo-storm", 60, 90))
+    assert re.fullmatch(
+        r"Too many undo segments on dc_rollback_segments; row cache waits cost \d+\.\d % of DB time over an interval of 30\.0 s",
+        got.headline,
+    )
+    assert "It holds 14,600 entries." in steps_of(got)["confirmation"]
+
+
+def test_headline_gives_the_cost_in_sessions_or_says_it_is_unknown() -> None:
+    sessions = diagnose(delta_of(refused=["v$sys_time_model"]))
+    assert "0.08 sessions wait for the row cache on average over an interval of 30.0 s" in sessions.headline
+    blind = diagnose(delta_of(refused=["v$system_event", "v$latch"]))
+    gap = "the time of latch: row cache objects and row cache lock was not captured"
+    assert f"what it costs is unknown: {gap}" in blind.headline.lower()
+
+
+def test_headline_of_quiet_totals_says_nothing_to_do() -> None:
+    few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
+    only = {"undo-segments": catalogue()["undo-segments"]}
+    quiet = {**with_rows("v$latch_children", *few), "v$latch_misses": []}
+    headline = diagnose(delta_of(quiet, basis=TOTALS), only).headline
+    assert headline.startswith("Nothing to do about the row cache")
+
+
+def test_totals_since_a_known_start_have_rates() -> None:
+    got = diagnose(since_startup(poll_at("undo-storm", 60)))
+    assert got.basis is not None
+    assert got.basis.kind == "since_startup"
+    assert got.impact is not None
+    assert "totals since instance start, 777,660 s" in got.headline
+
+
+def test_largest_wait_is_a_step_where_it_is_large_and_none_of_the_row_cache() -> None:
+    def with_wait(event: str, micro: int) -> dict[str, str]:
+        waits = {"event": event, "total_waits": 900, "time_waited_micro": micro}
+        rows = [row for row in SICK["v$system_event"] if row["event"] != event]
+        return steps_of(diagnose(delta_of({**SICK, "v$system_event": [*rows, waits]})))
+
+    said = with_wait("library cache lock", 33_000_000)["largest wait"]
+    assert said == "Of the waits that are read the largest is library cache lock, 33.0 % of DB time."
+    assert "largest wait" not in with_wait("library cache lock", 4_900_000), "too little to be worth a sentence"
+    assert "largest wait" not in with_wait("row cache lock", 33_000_000), "our own view, which everything else is about"
+    assert "largest wait" not in with_wait("library cache lock", 133_000_000), "more than all of DB time cannot be"
+
+
+def diagnosed(**changed: Sequence[Row]) -> Diagnosis:
+    views: dict[str, Any] = {**RICH, **{f"v${view}": rows for view, rows in changed.items()}}
+    return diagnose(delta_of(views, release="19.0.0.0.0"), {})
+
+
+def test_steps_without_a_finding_follow_the_costliest_surface() -> None:
+    events: list[Row] = [
+        {"event": ROW_CACHE_MUTEX_EVENT, "total_waits": 9, "time_waited_micro": 9},
+        {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 9_000_000},
+        {"event": "row cache mutex", "time_waited_micro": 9},
+    ]
+    names: list[Row] = [{"name": ROW_CACHE_MUTEX_EVENT}]
+    lock = diagnosed(system_event=events, event_name=names)
+    assert [step.step for step in lock.steps][:2] == ["hot wait", "cache"]
+    mutex = [{**events[0], "time_waited_micro": 20_000_000}]
+    assert diagnosed(system_event=mutex, event_name=names).steps[0].step == "hot location"
+
+
+def test_who_step_gives_statement_and_module() -> None:
+    crowd: list[Row] = [
+        {**row, "module": "ORDERS", "program": "orders@app", "blocking_session": 312}
+        for row in waiters(ROW_CACHE_LOCK_EVENT, {3: 12})
+    ]
+    steps = {step.step: step.statement for step in diagnosed(session=crowd).steps}
+    assert steps["who"] == (
+        "Of 12 waiters met in 1 looks at v$session: 100.0 % for dc_rollback_segments (row cache lock), SQL g7w5, "
+        "module ORDERS, program orders@app, blocked by session 312."
+    )
+
+
+STILL = [{**row, "modifications": 0} if row.get("modifications") else row for row in SICK["v$rowcache"]]
+"""Without segments that go online, which would be another cause."""
+
+
+def _links(*kinds: str, of: tuple[ChainLink, ...]) -> list[ChainLink]:
+    return [link for link in of if link.kind in kinds]
+
+
+def test_latch_chain_leads_from_the_wait_over_child_cache_and_holder_to_the_cause() -> None:
+    chain = diagnose(delta_of(with_rows("v$rowcache", *STILL))).chain
+    assert [link.kind for link in chain] == ["wait", "place", "cache", "holder", "cause"]
+    wait, place, cache, holder, cause = chain
+    assert (wait.name, wait.value, wait.numerator, wait.denominator) == ("latch: row cache objects", 0.02, 2.0, 100.0)
+    assert (place.verb, place.name, place.numerator, place.denominator) == ("nearly all on", "child latch 1", 990, 1000)
+    assert (cache.verb, cache.name, cache.value) == ("which guards", "dc_rollback_segments", 0.6)
+    assert (holder.name, holder.value) == ("kqrpre: find obj", 0.85)
+    assert (cause.value, cause.unit) == (14_600, "entries")
+    assert cause.bound is not None and (cause.bound.operator, cause.bound.value) == (">=", 2500)
+    assert all(link.certain for link in chain)
+
+
+def test_bars_are_at_most_four_and_mark_what_the_link_speaks_of() -> None:
+    for link in diagnose(delta_of(with_rows("v$rowcache", *STILL))).chain:
+        assert len(link.bars) <= 4
+        if link.bars:
+            assert sum(bar.hot for bar in link.bars) >= 1
+            assert next(bar.value for bar in link.bars if bar.hot) == link.value
+
+
+def test_child_without_a_map_makes_a_link_that_is_not_certain_and_names_the_way_out() -> None:
+    odd = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
+    chain = diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])).chain
+    (cache,) = _links("cache", of=chain)
+    assert not cache.certain
+    assert cache.unknown is not None and "ORA-00942" in cache.unknown
+    assert cache.way_out
+
+
+def test_chain_is_empty_where_nothing_is_in_trouble() -> None:
+    calm = [{"event": "latch: row cache objects", "total_waits": 1, "time_waited_micro": 1_000}]
+    told = diagnose(delta_of(with_rows("v$system_event", *calm)))
+    assert (told.state, told.chain) == ("Fine", ())
+    assert told.funnel is not None and (told.funnel.requests, told.funnel.sleeps) == (40_000, 1_000)
+
+
+def test_demo_databases_chain_ends_at_their_cause_and_all_sql_parses_as_oracle() -> None:
+    for name in scenarios():
+        told = demo(name, SICK_AT.get(name, 30.0))
+        if told.state in ("Fine", "No data"):
+            assert told.chain == (), name
+            continue
+        assert (told.chain[0].kind, told.chain[-1].kind) == ("wait", "cause"), name
+        assert told.chain[-1].name == within(told.findings[0].name), name
+        for link in told.chain:
+            if link.sql is not None:
+                sqlglot.parse_one(link.sql, read="oracle")
+            if link.unit == "ratio" and link.numerator is not None and link.denominator:
+                assert link.value is not None and abs(link.numerator / link.denominator - link.value) < 1e-9, name
+                assert link.of, f"{name}: nothing says what {link.name} is a share of"
+
+
+def test_hang_is_told_by_sessions_and_by_who_holds() -> None:
+    wait, cache, blocker, cause = demo("ddl-hang", SICK_AT.get("ddl-hang", 30.0)).chain
+    assert (wait.verb, wait.value, wait.unit) == ("Sessions wait for", 38, "sessions")
+    assert cache.name == "dc_objects"
+    assert (blocker.name, blocker.unit) == ("session 312 on instance 1", "s")
+    assert cause.kind == "cause"
+
+
+def test_storm_that_is_cured_leaves_nothing_unusual_of_what_its_chain_called_unusual() -> None:
+    during, cured = demo("undo-storm", 40.0), demo("undo-storm", 180.0)
+    assert (during.state, cured.state) == ("Critical", "Fine")
+    (cause,) = (finding for finding in during.findings if finding.cause == "undo-segments")
+    beyond = {sign.signal for sign in cause.evidence if sign.usual and sign.value > (sign.usual.high or sign.value)}
+    assert {"share_of_holders", "entries_used"} <= beyond
+    assert "share_of_lookups" not in beyond, "the load goes on after the cure, and so does its share of gets"
+    assert next(link.usual for link in during.chain if link.kind == "cache") is None
