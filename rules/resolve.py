@@ -40,7 +40,7 @@ from rules.model import (
     Unknown,
     worst,
 )
-from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of
+from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
 # The entry: all verdicts, in four rounds.
@@ -392,8 +392,10 @@ def overall_gate(context: SignalContext) -> Severity | None:
 
 
 def cost_is_open(context: SignalContext) -> bool:
-    """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none."""
-    if context.printed or context.delta.basis.kind == "totals":
+    """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none that was timed."""
+    if context.printed:
+        return untimed(context.delta)
+    if context.delta.basis.kind == "totals":
         return False
     if row_cache_gate(context) is None:
         return any(not isinstance(context.delta.read(view), Missing) for view in TELLING)

@@ -36,6 +36,8 @@ SYSTEM_EVENTS = "v$system_event"
 PROVING_SLEEPS = 100.0
 """From this number on, sleeps must have been waits. A few may fall between the reads of two views (our bound)."""
 PROVING_WAITERS = 10
+PROVING_WAITS = 1_000.0
+"""So many waits take some microseconds together, if they are timed (our bound)."""
 ENDED_MICRO = 1e6
 """A younger sampled wait has ended since. An older one may go on, and a wait counts when it ends."""
 
@@ -50,10 +52,25 @@ def finished_waits(delta: Delta) -> FinishedWaits | None:
     micro: dict[str, list[float | None]] = {}
     for row in delta.rows(SYSTEM_EVENTS):
         micro.setdefault(str(row.get("event")), []).append(_session_micro(row))
-    known: dict[str, float | None] = {event: _seconds(times) for event, times in micro.items()}
+    known: dict[str, float | None] = {
+        event: None if untimed(delta) else _seconds(times) for event, times in micro.items()
+    }
     if delta.source == "views":
         known.update(dict.fromkeys(set(_not_captured(delta)) - set(known)))
     return known
+
+
+def untimed(delta: Delta) -> bool:
+    """Whether waits are counted without their time: TIMED_STATISTICS is FALSE, which STATISTICS_LEVEL = BASIC implies.
+
+    Oracle then sets every time to zero. Many waits of no time at all prove it; in a report, whose times are rounded, only
+    beside a DB time of zero.
+    """
+    if delta.source == "report" and delta.cell("v$sys_time_model", "stat_name", "DB time", "value") != 0:
+        return False
+    rows = delta.rows(SYSTEM_EVENTS)
+    waits = sum(number(row.get("total_waits")) or 0.0 for row in rows)
+    return waits >= PROVING_WAITS and all(number(row.get("time_waited_micro")) == 0 for row in rows)
 
 
 def finished_seconds(delta: Delta, event: str) -> float | None:
@@ -579,7 +596,7 @@ ROW_CACHE_SURFACES: tuple[Surface, ...] = ("latch", "mutex", "lock")
 class LostTime:
     """Seconds by event and by surface, each computed once.
 
-    `finished`: waits that ended. `slept`: what surfaces count of their own waits, None if unknown. `background`: events
+    `finished`: waits that ended. `slept`: what surfaces count of their own waits, None or absent if unknown. `background`: events
     with waiters, background processes included.
     """
 
@@ -638,11 +655,11 @@ class LostTime:
         by_all = SURFACE_EVENTS[surface] in self.background
         if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
-        slept = self.slept[surface]
+        slept = self.slept.get(surface)
         return by_event if slept is None else slept
 
     def _on_result_cache(self) -> float | None:
-        slept = self.slept["result-cache"]
+        slept = self.slept.get("result-cache")
         still = sum(waiter.inside for waiter in self.look.of(["result-cache"])) if self.look else 0.0
         return slept if not still else (slept or 0.0) + still
 
@@ -652,11 +669,15 @@ def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tupl
     background = {
         event for event in SURFACE_EVENTS.values() if delta.cell("v$system_event", "event", event, "time_waited_micro")
     }
-    slept: dict[Surface, float | None] = {
-        "latch": _slept_seconds([number(latch.get("wait_time"))]),
-        "mutex": _slept_seconds([number(row.get("wait_time")) for row in delta.rows("v$mutex_sleep")]),
-        "result-cache": _slept_seconds([delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")]),
-    }
+    slept: dict[Surface, float | None] = (
+        {}
+        if untimed(delta)
+        else {
+            "latch": _slept_seconds([number(latch.get("wait_time"))]),
+            "mutex": _slept_seconds([number(row.get("wait_time")) for row in delta.rows("v$mutex_sleep")]),
+            "result-cache": _slept_seconds([delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")]),
+        }
+    )
     return LostTime(finished_waits(delta), slept, background, look, surfaces, delta.source == "report")
 
 

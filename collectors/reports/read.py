@@ -203,7 +203,7 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
         said += [NOTE, UNIT_NOTE]
     if of_pdb:
         said.append(
-            "made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT"
+            f"made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT; {NO_ROOT}"
         )
     if printed.cut:
         said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
@@ -240,6 +240,7 @@ __all__ = ["looks_like_report", "read"]
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
 """The sections of every complete report."""
+NO_ROOT = "where nobody may, as on an autonomous database, diagnose what `latchscope script` writes there"
 AFTER_RESTART = "make a report from two snapshots after the restart"
 RESTART = ("span an instance shutdown", "instance was shutdown between snapshots")
 
@@ -297,7 +298,7 @@ def _period(content: str, document: Document, head: Header, kind: ReportKind, na
     readings: Mapping[str, Reading] = {view: reader(printed) for view, reader in READERS.items()}
     of_pdb = is_of_pdb(content)
     if of_pdb and not _has_latches(readings):
-        raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT instead")
+        raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT; {NO_ROOT}")
     instance = {"v$instance": Rows("v$instance", (head.row,))}
     # The last section of a text may lack its end for other reasons, so check what is missing too.
     lacking = bool(document.cut) and any(isinstance(readings[view], Missing) for view in NEEDED)

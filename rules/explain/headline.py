@@ -26,6 +26,7 @@ from rules.waits import (
     hanging,
     most_waited_for,
     severity_of,
+    untimed,
     within_cache,
 )
 
@@ -224,6 +225,10 @@ NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
 """The views without which a verdict on the row cache is incomplete."""
 NO_CAUSE = "no known cause explains it"
 NONE_JUDGED = "no cause that could be judged explains it"
+NO_TIMING = (
+    "Cannot tell: no timing, the instance counts waits without their time "
+    "(timed_statistics is FALSE, or statistics_level BASIC)"
+)
 UNKNOWN_CACHE = "unknown"
 """The words for a cache that neither waiters nor a map name."""
 
@@ -386,6 +391,8 @@ def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surf
 
 def _untold_cost(context: SignalContext) -> str:
     """That a cost was not captured, and the cost of the other waits as far as it is known."""
+    if untimed(context.delta):
+        return NO_TIMING
     untold = context.lost.untold(ROW_CACHE_SURFACES) or context.lost.untold(["result-cache"])
     missing = " and ".join(SURFACE_EVENTS.get(surface, RESULT_CACHE_LATCH) for surface in untold)
     if not untold:

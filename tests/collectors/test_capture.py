@@ -277,3 +277,11 @@ def test_value_of_any_kind_anywhere_is_read_or_one_clear_line(path: tuple[str | 
         assert delta_of(load(text, "case.json"))
         return
     complaint(text)
+
+
+def test_mutexes_of_other_kinds_are_no_row_cache_mutexes() -> None:
+    columns = ["mutex_type", "location", "sleeps", "wait_time"]
+    rows = [["Cursor Pin", "kksLockDelete", 1_000, 6_600_000], ["Row Cache", "[19] kqrpre", 7, 9_000]]
+    text = changed("snapshots", 0, "views", "v$mutex_sleep", to={"columns": columns, "rows": rows})
+    (snapshot,) = load(text, "case.json").snapshots
+    assert [row["sleeps"] for row in snapshot.rows("v$mutex_sleep")] == [7]

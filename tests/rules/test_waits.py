@@ -479,3 +479,22 @@ def test_finished_seconds_are_those_of_foreground_sessions(row: Row, seconds: fl
 
 def test_finished_seconds_are_not_known_without_the_view() -> None:
     assert finished_seconds(delta_of(refused=["v$system_event"]), LOCK) is None
+
+
+def test_waits_that_are_counted_without_their_time_are_no_proof_of_health() -> None:
+    event = {"event": "row cache mutex", "total_waits": 2_000_000, "time_waited_micro": 0, "time_waited_micro_fg": 0}
+    views = {
+        "v$rowcache": SICK["v$rowcache"],
+        "v$system_event": [event],
+        "v$mutex_sleep": [{"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 1_700_000, "wait_time": 0}],
+        "v$sys_time_model": [{"stat_name": "DB time", "value": 0}],
+    }
+    diagnosis = diagnose(delta_of(views, release="19.0.0.0.0"))
+    assert diagnosis.headline.startswith("Cannot tell: no timing"), diagnosis.headline
+    assert diagnosis.severity is Severity.NOTICE
+    printed = diagnose(delta_of(views, release="19.0.0.0.0", source="report"))
+    assert printed.headline.startswith("Cannot tell: no timing"), printed.headline
+    rounded = {**views, "v$sys_time_model": [{"stat_name": "DB time", "value": 9_000_000}]}
+    assert "no timing" not in diagnose(delta_of(rounded, release="19.0.0.0.0", source="report")).headline
+    timed = {**views, "v$system_event": [{**event, "time_waited_micro": 1, "time_waited_micro_fg": 1}]}
+    assert "no timing" not in diagnose(delta_of(timed, release="19.0.0.0.0")).headline
