@@ -19,7 +19,7 @@ from urllib.parse import urlencode, urlsplit
 from collectors.errors import SetupError
 from rules.cause import catalogue
 from rules.model import Severity
-from service.config.secrets import read_secret
+from service.config.load import read_secret
 from service.config.settings import FleetSettings
 from service.metrics.families import FINDING, IMPACT, UP
 

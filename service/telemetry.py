@@ -31,7 +31,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from collectors.errors import SetupError
 from service.background import PeriodicJob
-from service.config.secrets import read_secret
+from service.config.load import read_secret
 from service.config.settings import BadSettings, Settings, TelemetrySettings
 from service.extras import MissingExtra, require
 from service.metrics import families

@@ -1,4 +1,4 @@
-"""`latchscope config validate`: every mistake of a configuration at once, each with its line."""
+"""The configuration: `config validate` names every mistake at once, `init` writes one, `notify test` tries its receivers."""
 
 import json
 import os
@@ -15,11 +15,13 @@ from pydantic import ValidationError
 from collectors.demo.scenarios import scenarios
 from rules.model import Severity
 from service.cli.check import check
-from service.cli.common import CONFIG
+from service.cli.common import CONFIG, ConfigOption, settings_of
 from service.cli.messages import fail, say
 from service.config import load
 from service.config.load import YamlText, meant, mistakes_of, refusals, warnings
+from service.config.logs import Audit
 from service.config.settings import DEMO, BadSettings, DatabaseSettings, Settings, is_alias, plain_dsn
+from service.escape import visible
 from service.extras import MissingExtra, require
 
 config_cli = typer.Typer(no_args_is_help=True, help="The configuration: find its mistakes before you use it.")
@@ -361,3 +363,41 @@ def _name_in(dsn: str) -> str:
     """A name for the database, from its dsn: the service, the alias, or the script."""
     last = dsn.removeprefix(DEMO).split("?")[0].rsplit("/", 1)[-1].split(".")[0].split(":")[0]
     return "".join(each for each in last if each.isalnum() or each in "-_").lower()[:63] or "oracle1"
+
+
+# `latchscope notify test`: checks that messages arrive, before there is a problem to report.
+
+notify_cli = typer.Typer(no_args_is_help=True, help="The receivers of episodes: webhooks and notifications.")
+
+
+@notify_cli.callback()
+def notify() -> None:
+    """The receivers of episodes: webhooks and notifications."""
+
+
+@notify_cli.command("test")
+def send_test(
+    names: Annotated[list[str] | None, typer.Argument(help="names of receivers; default: all")] = None,
+    config: ConfigOption = CONFIG,
+) -> None:
+    """Send each receiver a test message. Exit 1 if one did not accept it."""
+    from service.notify.messages import receivers, try_out  # a start of latchscope for this command alone
+
+    settings = settings_of(config)
+    known = {receiver.target: receiver for receiver in receivers(settings)}
+    if not known:
+        fail(f"{config} has no receivers; add `notifications` or `webhooks`, see docs/integrations.md")
+    for name in names or ():
+        if name not in known:
+            fail(f"`notifications` and `webhooks` have no {name}; the names are: {', '.join(known)}")
+    audit, failed = Audit(settings.auth.audit_file), False
+    try:
+        for result in try_out(settings, [known[name] for name in names or known]):
+            failed = failed or result.why is not None
+            audit.record("command line", "notify test", result.target, result.why or "sent")
+            outcome = f"not sent: {result.why}" if result.why else "sent"
+            typer.echo(visible(f"{result.target}: {outcome} ({result.service})"))
+    except MissingExtra as error:
+        fail(str(error))
+    if failed:
+        raise typer.Exit(1)

@@ -4,7 +4,7 @@ import gc
 import platform
 import re
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -75,30 +75,25 @@ _PLAIN = (
 # Sub-commands whose modules are imported on first use: `latchscope --version` needs none of them.
 
 
-class LazyCommands(MutableMapping[str, Any]):
-    """Command by name. Each is made from `module:name` of a function or a Typer on first look-up."""
+class LazyGroup(OneLineGroup):
+    """A group that imports a command when it is used. `places` says where each one is, as `module:name`."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)
-        self._made: dict[str, Any] = {}
+    places: Mapping[str, str] = {}
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = _made(name, *self._places[name].split(":"))
-        return self._made[name]
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        names: dict[str, Any] = dict.fromkeys(self.places)  # a misspelt name is compared with the keys
+        self.commands = names
 
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._places[name], self._made[name] = "", command
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Only the names, which import nothing."""
+        return list(self.places)
 
-    def __delitem__(self, name: str) -> None:
-        del self._places[name]
-        self._made.pop(name, None)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, a function or a Typer, or None."""
+        if cmd_name in self.places and self.commands[cmd_name] is None:
+            self.commands[cmd_name] = _made(cmd_name, *self.places[cmd_name].split(":"))
+        return self.commands.get(cmd_name)
 
 
 def _made(name: str, module: str, attribute: str) -> Any:
@@ -116,20 +111,6 @@ def _made(name: str, module: str, attribute: str) -> Any:
         command = get_command(alone)
     command.name = name
     return command
-
-
-class LazyGroup(OneLineGroup):
-    """A group with its own class of commands. `places` says where each one is."""
-
-    places: Mapping[str, str] = {}
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.commands = LazyCommands(self.places)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Only the names, which import nothing."""
-        return list(self.commands)
 
 
 class LatchscopeGroup(LazyGroup):
@@ -156,7 +137,7 @@ class LatchscopeGroup(LazyGroup):
         "dashboards": "service.cli.dashboards:dashboards_cli",
         "store": "service.cli.store:store_cli",
         "study": "service.cli.study:study_cli",
-        "notify": "service.cli.notify:notify_cli",
+        "notify": "service.cli.config:notify_cli",
     }
 
 

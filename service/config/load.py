@@ -1,7 +1,9 @@
-"""What is wrong with a configuration: every mistake with its line, in our own words, with the probable name."""
+"""Reads a configuration: its settings, or every mistake with its line and the probable name; and the passwords it names."""
 
+import hashlib
 import os
 import re
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,6 +16,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
 
 from collectors.demo.scenarios import scenarios
+from collectors.errors import SetupError
 from service.config.logs import unwritable
 from service.config.settings import (
     DEMO,
@@ -455,3 +458,53 @@ def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
         for name in names
     ]
     return _Demo(listen=f"127.0.0.1:{port}", store=store, databases=databases)
+
+
+# Where passwords come from: a file, the environment or a command. They are read at each login and kept nowhere.
+
+COMMAND_SECONDS = 10.0
+_BY_HAND = "run it by hand as the account of latchscope; it prints the password and nothing else"
+
+
+def password_of(database: DatabaseSettings) -> str:
+    """The current password. Raises SetupError, which never contains any of it."""
+    if database.password_file is not None:
+        return read_secret(database.password_file, f"{database.name}: password_file")
+    if database.password_env is not None:
+        if database.password_env not in os.environ:
+            way_out = "set it where latchscope starts, or set password_file"
+            raise SetupError(f"{database.name}: the environment has no {database.password_env}; {way_out}")
+        return os.environ[database.password_env]
+    if database.password_command is not None:
+        return _printed(database.name, database.password_command)
+    raise SetupError(f"{database.name}: no password; set password_file, password_env or password_command")
+
+
+def fingerprint(user: str, password: str) -> str:
+    """A mark that distinguishes credentials without keeping one."""
+    return hashlib.sha256(f"{user}\0{password}".encode()).hexdigest()
+
+
+def read_secret(path: Path, what: str) -> str:
+    """The content of a secret file without its line end. Raises SetupError."""
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise SetupError(
+            f"{what} {path} cannot be read: {why}; correct the path, or give the right to read it"
+        ) from None
+
+
+def _printed(name: str, command: list[str]) -> str:
+    """What a password command prints."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=COMMAND_SECONDS, check=True, text=True)
+    except subprocess.CalledProcessError as error:
+        raise SetupError(f"{name}: password_command ended with exit code {error.returncode}; {_BY_HAND}") from None
+    except subprocess.TimeoutExpired:
+        raise SetupError(f"{name}: password_command took longer than {COMMAND_SECONDS:g} s; {_BY_HAND}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "its output is not text"
+        raise SetupError(f"{name}: password_command cannot be run: {why}; {_BY_HAND}") from None
+    return done.stdout.rstrip("\r\n")

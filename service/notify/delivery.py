@@ -22,7 +22,7 @@ from collectors.errors import SetupError
 from rules.model import Severity
 from service.background import SupervisedThread
 from service.client import NoRedirect
-from service.config.secrets import read_secret
+from service.config.load import read_secret
 from service.config.settings import Settings, WebhookSettings
 from service.state.episodes import EpisodeChange
 from service.store.engine import StoreUnavailable

@@ -15,7 +15,7 @@ from collectors.errors import SetupError
 from rules.cause import catalogue
 from rules.formatting import percent
 from rules.model import Confidence, Severity
-from service.config.secrets import read_secret
+from service.config.load import read_secret
 from service.config.settings import NotificationSettings, Settings, WebhookSettings
 from service.escape import visible
 from service.extras import require

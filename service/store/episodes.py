@@ -19,8 +19,8 @@ from rules.cause import catalogue
 from rules.model import Severity
 from rules.remedy import PredictionScore
 from service.state.episodes import KEEP, OF_ONE_POLL, VALID_SECONDS, Confirmed, Episode, EpisodeChange, MarkVerdict
-from service.store.compat import current, former, known_members, read, verdict_kind
 from service.store.engine import Probe, unavailable_as_one_line
+from service.store.record import current, former, known_members, read, verdict_kind
 from service.store.rows import insert_new, table_of, upsert
 from service.store.series import BadCursor, History, SeriesSelector, moments
 from service.store.tables import (

@@ -1,14 +1,18 @@
-"""One poll in the form that waits for the store and is written to it: plain data, made in the poll's own thread."""
+"""One poll in the form that waits for the store and is written to it: plain data, made in the poll's own thread.
 
+Also how stored values of other releases are read: JSON with other members, causes with other ids, sentences without a kind.
+"""
+
+import dataclasses
 import json
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import (
@@ -26,7 +30,7 @@ from collectors.model import (
 from collectors.registry import collectors
 from rules.model import Diagnosis, Impact, verdict_of
 from service.state.board import PollRecord
-from service.state.episodes import OF_ONE_POLL, Confirmed, Episode, EpisodeChange
+from service.state.episodes import KINDS, OF_ONE_POLL, Confirmed, Episode, EpisodeChange, MarkVerdict
 
 # Which figures are followed over time, and how one poll changed them. Contains no SQL.
 
@@ -317,3 +321,81 @@ def _confirmed(confirmed: Confirmed) -> dict[str, Any]:
         "startup_time": confirmed.startup_time,
         "details": json.dumps({name: getattr(confirmed, name) for name in DETAILS}, separators=(",", ":")),
     }
+
+
+# JSON in the store that another release may have written: a replica beside this one, or a newer one before it.
+#
+# Newer releases add members. They are left out, at any depth, and everything else is read as it is.
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read(kind: type[Model], body: str) -> Model:
+    """A stored value. Raises ValidationError if a member that this release needs is missing."""
+    return kind.model_validate_json(body, extra="ignore")
+
+
+def known_members(kind: type, members: Mapping[str, Any]) -> dict[str, Any]:
+    """The members that a dataclass of this release has."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    return {name: value for name, value in members.items() if name in names}
+
+
+RENAMED: dict[str, str] = {}
+"""Old cause id → its current id. A released id that is renamed gets a line here, for good."""
+
+
+def current(cause: str, renamed: Mapping[str, str] | None = None) -> str:
+    """The current id of a cause."""
+    known = RENAMED if renamed is None else renamed
+    seen = {cause}
+    while (newer := known.get(cause)) is not None and newer not in seen:
+        cause = newer
+        seen.add(cause)
+    return cause
+
+
+def former(cause: str) -> list[str]:
+    """Every id under which rows of this cause may be stored, including the current one."""
+    return [cause, *(old for old in RENAMED if current(old) == cause and old != cause)]
+
+
+def read_diagnosis(body: str) -> Diagnosis:
+    """A stored Diagnosis with current cause ids."""
+    diagnosis = read(Diagnosis, body)
+    if not RENAMED:
+        return diagnosis
+    names = ("findings", "ruled_out", "undetermined", "candidates")
+    return diagnosis.model_copy(
+        update={
+            name: tuple(one.model_copy(update={"cause": current(one.cause)}) for one in getattr(diagnosis, name))
+            for name in names
+        }
+    )
+
+
+# The kind of what is kept with a sentence. Rows from before migration 0011 have the sentence alone, which tells the
+# kind.
+
+Kind = TypeVar("Kind")
+_OBSTACLES: Mapping[str, ObstacleKind] = {
+    "the first poll has nothing to compare with": "first_poll",
+    "the instance restarted": "restart",
+    "": "not_comparable",
+}
+
+
+def obstacle_kind(kind: str | None, why: str | None) -> ObstacleKind | None:
+    """Of a poll without an interval; None where it has one."""
+    return cast(ObstacleKind, kind) if kind else _by_beginning(_OBSTACLES, why)
+
+
+def verdict_kind(kind: str | None, verdict: str | None) -> MarkVerdict | None:
+    """Of a verdict; None without one."""
+    return cast(MarkVerdict, kind) if kind else _by_beginning(KINDS, verdict)
+
+
+def _by_beginning(kinds: Mapping[str, Kind], sentence: str | None) -> Kind | None:
+    if sentence is None:
+        return None
+    return next(kind for beginning, kind in kinds.items() if sentence.startswith(beginning))

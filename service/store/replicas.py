@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from collectors.model import Snapshot
 from service.state.episodes import Confirmed, Episode
 from service.state.replicas import DatabaseStatus, Lease, LeasesLost, OwnerRequest, Ownership, Replica
-from service.store.compat import read
+from service.store.record import read
 from service.store.repository import Repository
 from service.store.tables import StoredRequest, StoredStatus
 

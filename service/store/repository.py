@@ -17,7 +17,6 @@ from service.config.settings import HistorySettings
 from service.extras import MissingExtra
 from service.state.board import PollRecord
 from service.store import upkeep
-from service.store.compat import read_diagnosis
 from service.store.engine import (
     OutdatedStore,
     StoreError,
@@ -33,7 +32,7 @@ from service.store.engine import (
 )
 from service.store.episodes import Baselines, Confirmations, Deliveries, EpisodeLog, EpisodeStore, Marks, RecentRows
 from service.store.figures import pack
-from service.store.record import IngestRecord, changes_in, record_of
+from service.store.record import IngestRecord, changes_in, read_diagnosis, record_of
 from service.store.reports import Reports
 from service.store.rows import (
     Day,

@@ -16,9 +16,8 @@ from collectors.delta import between
 from collectors.model import Basis, Changes, Collector, Delta, Missing, NotComparable, ObstacleKind, Row, Rows, Snapshot
 from collectors.registry import collectors
 from service.config.settings import HistorySettings
-from service.store.compat import obstacle_kind
 from service.store.figures import FigureColumns, Items, Values, once, read
-from service.store.record import COUNTED, LEVELS, SampleItem, counters_of, key_of, unpack
+from service.store.record import COUNTED, LEVELS, SampleItem, counters_of, key_of, obstacle_kind, unpack
 from service.store.rows import LostFrame, NameTables, stored_snapshot
 from service.store.tables import EPOCH, StoredBucket, StoredFrame, StoredPoll, StoredSnapshot, millis, moment
 from service.store.upkeep import FIVE_MINUTES, HOUR

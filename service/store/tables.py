@@ -182,7 +182,7 @@ class StoredEpisode(Base):
     prediction: Mapped[str | None] = mapped_column(Text)
     """JSON of the result of the prediction from before that mark."""
     verdict_kind: Mapped[str | None] = mapped_column(String(16))
-    """What `verdict` says, for programs; NULL too in rows before migration 0011, see queries/kinds.py."""
+    """What `verdict` says, for programs; NULL too in rows before migration 0011, see record.py."""
 
 
 class StoredConfirmation(Base):
@@ -336,7 +336,7 @@ class StoredPoll(Base):
     startup_time: Mapped[str | None] = mapped_column(String(40))
     why: Mapped[str | None] = mapped_column(Text)
     kind: Mapped[str | None] = mapped_column(String(16))
-    """NULL too where latchscope 0.2 or older kept the poll; see queries/kinds.py."""
+    """NULL too where latchscope 0.2 or older kept the poll; see record.py."""
 
 
 class StoredFigures(Base):

@@ -11,7 +11,7 @@ from collectors.errors import SetupError
 from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepare
 from collectors.poll import Connection
 from service.bill import texts
-from service.config.secrets import fingerprint, password_of, read_secret
+from service.config.load import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 from service.state.login_gate import LoginStopped

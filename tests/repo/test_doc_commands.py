@@ -51,7 +51,7 @@ def test_options_of_every_latchscope_command_exist() -> None:
     for one in (each for each in COMMANDS if each.words[0] == "latchscope"):
         command, rest = group, list(one.words[1:])
         while rest and rest[0] in getattr(command, "commands", {}):
-            command = getattr(command, "commands")[rest.pop(0)]  # noqa: B009
+            command = command.get_command(typer.Context(command), rest.pop(0))  # type: ignore[attr-defined]
         assert not getattr(command, "commands", {}), f"{one.page}: {one.text} is no command"
         known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         assert {word for word in rest if word.startswith("-")} <= known, f"{one.page}: {one.text}"

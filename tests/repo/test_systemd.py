@@ -19,7 +19,7 @@ def test_unit_starts_commands_that_exist_with_options_they_have() -> None:
     for words in (line.split() for line in started):
         command = typer.main.get_command(cli)
         while words and words[0] in getattr(command, "commands", {}):
-            command = getattr(command, "commands")[words.pop(0)]  # noqa: B009
+            command = command.get_command(typer.Context(command), words.pop(0))  # type: ignore[attr-defined]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known
         takes = [parameter for parameter in command.params if parameter.param_type_name == "argument"]

@@ -31,7 +31,7 @@ from rules.engine import diagnose
 from service.app import create_app
 from service.cli.main import cli
 from service.config import load as configuration
-from service.config.secrets import password_of, read_secret
+from service.config.load import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
 from service.notify.delivery import Webhooks, document
 from service.state.board import MonitoredDatabase, PollRecord

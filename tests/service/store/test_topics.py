@@ -9,9 +9,9 @@ import pytest
 from rules.model import Severity
 from service.state.board import PollRecord
 from service.state.episodes import Episode
-from service.store import compat
-from service.store.compat import current, former, read_diagnosis
+from service.store import record as stored
 from service.store.episodes import Baseline
+from service.store.record import current, former, read_diagnosis
 from service.store.repository import Repository
 from service.store.rows import Partitions
 from service.store.series import BadCursor
@@ -113,7 +113,7 @@ def test_old_cause_ids_are_read_as_current_ones(
     finding = old.findings[0].model_copy(update={"cause": "rollback-names"})
     body = old.model_copy(update={"findings": (finding,)}).model_dump_json()
     assert read_diagnosis(body).findings[0].cause == "rollback-names"
-    monkeypatch.setattr(compat, "RENAMED", {"rollback-names": "undo-names", "undo-names": "undo-segments"})
+    monkeypatch.setattr(stored, "RENAMED", {"rollback-names": "undo-names", "undo-names": "undo-segments"})
     assert current("rollback-names") == "undo-segments" and current("other") == "other"
     assert set(former("undo-segments")) == {"undo-segments", "undo-names", "rollback-names"}
     assert read_diagnosis(body).findings[0].cause == "undo-segments"
@@ -125,7 +125,7 @@ def test_old_cause_ids_are_read_as_current_ones(
 def test_aliases_all_lead_to_an_existing_cause() -> None:
     from rules.cause import catalogue
 
-    assert [old for old in compat.RENAMED if current(old) not in catalogue() or old in catalogue()] == []
+    assert [old for old in stored.RENAMED if current(old) not in catalogue() or old in catalogue()] == []
 
 
 def test_marks_are_paged_newest_first(store: Repository) -> None:

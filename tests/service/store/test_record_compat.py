@@ -10,7 +10,7 @@ from rules.base import ChangeMade, Easing, Severity
 from service.state.board import DatabaseSummary
 from service.state.episodes import Confirmed
 from service.state.replicas import DatabaseStatus, OwnerRequest
-from service.store.compat import known_members, obstacle_kind, read, verdict_kind
+from service.store.record import known_members, obstacle_kind, read, verdict_kind
 from tests.service.stage import Stage
 
 HOME = Path(__file__).parents[3]

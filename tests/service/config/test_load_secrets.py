@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from collectors.errors import SetupError
-from service.config.secrets import fingerprint, password_of
+from service.config.load import fingerprint, password_of
 from service.config.settings import DatabaseSettings
 from tests.oracle_standin.deadline import HANGS
 
@@ -54,7 +54,7 @@ def test_password_failure_is_one_line_without_the_password(tmp_path: Path, monke
     }
     for expected, source in wrong.items():
         hangs = expected == "longer than 0.2 s"
-        monkeypatch.setattr("service.config.secrets.COMMAND_SECONDS", 0.2 if hangs else HANGS)
+        monkeypatch.setattr("service.config.load.COMMAND_SECONDS", 0.2 if hangs else HANGS)
         with pytest.raises(SetupError, match=expected) as caught:
             password_of(database(**source))
         assert "erp1" in str(caught.value) and "\n" not in str(caught.value)
