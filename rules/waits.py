@@ -630,7 +630,8 @@ class LostTime:
         return tuple(
             surface
             for surface in surfaces
-            if surface in self.surfaces and (self.by_surface[surface] is None or surface in met)
+            if surface in self.surfaces
+            if self.by_surface[surface] is None or surface in met or self._part_only(surface)
         )
 
     def waited(self, events: Iterable[str]) -> float | None:
@@ -644,8 +645,23 @@ class LostTime:
 
     def _waited(self, event: str) -> float | None:
         finished = None if self.finished is None else self.finished.get(event, 0.0)
-        waited = finished if self.look is None else self.look.seconds(event, finished or 0.0)
-        return None if finished is None and not waited else waited
+        if self.look is None:
+            return finished
+        if finished is None and not self._hangs(event):
+            return None  # short waits come and go: without those that ended, those of one moment say nothing
+        return self.look.seconds(event, finished or 0.0)
+
+    def _hangs(self, event: str) -> bool:
+        """Whether sessions hang in an event. Their waits are a cost by themselves, though not all of it."""
+        sessions = self.look.sessions if self.look else ()
+        return any(waiter.event == event and waiter.hangs and not waiter.background for waiter in sessions)
+
+    def _part_only(self, surface: Surface) -> bool:
+        """Whether the time of a surface is only that of sessions that hang, and not of the waits that ended."""
+        event = SURFACE_EVENTS.get(surface)
+        if event is None:
+            return self.slept["result-cache"] is None and self.by_surface[surface] is not None
+        return (self.finished is None or self.finished.get(event, 0.0) is None) and self._hangs(event)
 
     def _on(self, surface: Surface) -> float | None:
         if surface == "result-cache":
@@ -659,9 +675,11 @@ class LostTime:
         return by_event if slept is None else slept
 
     def _on_result_cache(self) -> float | None:
-        slept = self.slept.get("result-cache")
-        still = sum(waiter.inside for waiter in self.look.of(["result-cache"])) if self.look else 0.0
-        return slept if not still else (slept or 0.0) + still
+        slept = self.slept["result-cache"]
+        waiters = self.look.of(["result-cache"]) if self.look else ()
+        if slept is None and not hanging(waiters):
+            return None
+        return (slept or 0.0) + sum(waiter.inside for waiter in waiters)
 
 
 def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tuple[Surface, ...]) -> LostTime:

@@ -432,7 +432,7 @@ def _named_cache(context: SignalContext, surface: Surface, top: Finding | None) 
     waiters = [waiter.cache for waiter in context.crowd.of(event)] if context.crowd else []
     samples = context.crowd.looks if context.crowd and waiters else 1
     if waiters:
-        where = f"met in {samples} samples"
+        where = f"met in {counted(samples, 'samples')}"
     elif context.look is not None:
         waiters = [waiter.cache for waiter in hanging(context.look.of((surface,)))]
         view, where = WAITING_SESSIONS, "that hang"

@@ -20,7 +20,7 @@ from rules.explain.headline import confirming_step, focused, hang_sentence, hang
 from rules.explain.notes import groups
 from rules.explain.report import as_printed
 from rules.explain.stops import Stop, stops
-from rules.formatting import measured, percent, sentence, within
+from rules.formatting import counted, measured, percent, sentence, within
 from rules.model import (
     MOST_BARS,
     ChainBar,
@@ -160,7 +160,7 @@ def _who(context: SignalContext) -> Step | None:
     first = "; ".join(f"{percent(group.share)} {_identified(group)}" for group in waiting)
     return Step(
         step="who",
-        statement=f"Of {len(context.crowd.waiters)} waiters met in {context.crowd.looks} samples of v$session: {first}.",
+        statement=f"Of {len(context.crowd.waiters)} waiters met in {counted(context.crowd.looks, 'samples')} of v$session: {first}.",
         figures=tuple(
             Figure(name=f"waiting for {group.cache}", value=group.sessions, unit="sessions on average", of="v$session")
             for group in waiting

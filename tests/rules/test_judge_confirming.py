@@ -147,7 +147,7 @@ def test_query_about_now_says_that_it_tells_nothing_of_the_time_of_a_printed_rep
     printed = replace(delta_of(), release="11.2.0.4.0", source="report")
     now, lasting = of(printed, "logon-storm").reading, of(printed, "undo-segments").reading
     assert now.startswith(
-        "Run it while the trouble lasts. It shows the present, not the time of the report. Current sessions"
+        "Run it while the problem lasts. It shows the present, not the time of the report. Current sessions"
     )
     assert lasting.startswith("Undo segments of all tablespaces"), "they are still there"
     assert of(replace(printed, source="views"), "logon-storm").reading.startswith("Current sessions")

@@ -242,7 +242,7 @@ def test_several_dozen_sessions_in_one_look_are_not_fine() -> None:
     assert diagnose(delta_of_rows(quiet), {}).severity is Severity.INFO
     got = diagnose(delta_of_rows({**quiet, "v$session": crowd}), {})
     assert got.severity is Severity.WARNING
-    assert "40 sessions were met in one look" in got.headline
+    assert "40 sessions were met in one sample" in got.headline
 
 
 def metadata(executions: int) -> Diagnosis:

@@ -55,7 +55,7 @@ def test_first_bad_interval_is_compared_with_the_last_good_one() -> None:
     assert got.before_after.before.basis.begin == got.points[0].begin
     assert got.before_after.after.basis.begin == got.points[1].begin
     assert got.sentence.startswith(
-        "4 intervals, at most 31.9 % of DB time lost; the trouble begins between at 0 and at 10, the first of"
+        "4 intervals, at most 31.9 % of DB time lost; the problem begins between at 0 and at 10, the first of"
     )
     assert series(morning()[1:]).before_after is None
 
@@ -103,8 +103,8 @@ def test_notes_name_duplicates_overlaps_gaps_restarts_and_release_changes() -> N
 def test_sentence_without_a_gap_begins_at_the_first_bad_or_first_interval() -> None:
     given = morning()
     follow = [at(0.25 * place, one[1], f"n{place}") for place, one in enumerate(given)]
-    assert "; the trouble begins with n1, the first of severity critical" in series(follow).sentence
-    assert "; the trouble is in n1, the first interval, the first of " in series(follow[1:]).sentence
+    assert "; the problem begins with n1, the first of severity critical" in series(follow).sentence
+    assert "; the problem is in n1, the first interval, the first of " in series(follow[1:]).sentence
 
 
 def test_intervals_of_two_databases_of_one_name_are_noted_not_dropped() -> None:
@@ -173,26 +173,26 @@ def told(standings: str) -> str:
 
 
 def test_trouble_that_goes_and_comes_back_is_not_there_from_the_first_on() -> None:
-    assert told("swws") == f"the trouble is in n0, the first interval, gone from n1 on, back from n3 on. n0 is {BAD}"
-    assert told("wsws") == f"the trouble begins with n1, gone from n2 on, back from n3 on. n1 is {BAD}"
+    assert told("swws") == f"the problem is in n0, the first interval, gone from n1 on, back from n3 on. n0 is {BAD}"
+    assert told("wsws") == f"the problem begins with n1, gone from n2 on, back from n3 on. n1 is {BAD}"
     assert told("swswsw").startswith(
-        "the trouble is in n0, the first interval, gone from n1 on, back from n2 on and 3 more turns"
+        "the problem is in n0, the first interval, gone from n1 on, back from n2 on and 3 more turns"
     )
-    assert told("ss") == f"the trouble is in n0, the first interval, {BAD}"
+    assert told("ss") == f"the problem is in n0, the first interval, {BAD}"
     assert told("suus") == told("suu") == told("s") == told("ss"), "an interval that nobody judged shows nothing"
 
 
 def test_only_a_judged_interval_before_it_shows_where_it_begins() -> None:
-    assert told("us") == f"the trouble is in n1, the first interval that could be judged, {BAD}"
-    assert told("wus") == f"the trouble begins between n0 and n2, {BAD}"
+    assert told("us") == f"the problem is in n1, the first interval that could be judged, {BAD}"
+    assert told("wus") == f"the problem begins between n0 and n2, {BAD}"
     name, _, sick = at(0, quiet(), "t")
     sick = sick.model_copy(update={"severity": Severity.CRITICAL})
     assert (
-        course([(name, delta_of(basis=TOTALS), sick)], 0, BAD) == f"the trouble is in t, whose time is unknown, {BAD}"
+        course([(name, delta_of(basis=TOTALS), sick)], 0, BAD) == f"the problem is in t, whose time is unknown, {BAD}"
     )
     other = replace(at(1, quiet())[1], dbid="2")
     twins: list[SeriesInput] = [(name, at(0, quiet())[1], sick), ("o", other, sick)]
-    assert course(twins, 0, BAD) == f"the earliest that shows the trouble is t, {BAD}"
+    assert course(twins, 0, BAD) == f"the earliest that shows the problem is t, {BAD}"
 
 
 def direction(*values: float) -> str:

@@ -52,7 +52,7 @@ def test_headline_names_the_cause_its_cache_and_the_cost() -> None:
     few = [{**row, "usage": 14} for row in RICH["v$rowcache"]]
     assert headline("undo-segments", rowcache=few) == (
         "Row cache waits cost 2.5 % of DB time over an interval of 30.0 s, most at child 1 (dc_rollback_segments); "
-        "40 sessions were met in one look; beside it the result cache latch costs 3.0 %: cause open; "
+        "40 sessions were met in one sample; beside it the result cache latch costs 3.0 %: cause open; "
         "no known cause explains it"
     )
 

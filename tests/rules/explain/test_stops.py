@@ -55,7 +55,7 @@ def test_mutex_steps_say_that_the_silent_latch_means_nothing() -> None:
 
 def test_mutex_steps_take_the_cache_from_the_waiters_only() -> None:
     assert told("mutex")["cache"] == (
-        "Waiters name their cache in P1: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 % of 20 met in 1 looks."
+        "Waiters name their cache in P1: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 % of 20 met in 1 sample."
     )
     unasked = told("mutex", refused=("v$session",))["cache"]
     assert unasked.startswith("Cannot tell for certain which cache: v$session: ORA-00942")

@@ -234,7 +234,7 @@ def test_who_step_gives_statement_and_module() -> None:
     ]
     steps = {step.step: step.statement for step in diagnosed(session=crowd).steps}
     assert steps["who"] == (
-        "Of 12 waiters met in 1 looks at v$session: 100.0 % for dc_rollback_segments (row cache lock), SQL g7w5, "
+        "Of 12 waiters met in 1 sample of v$session: 100.0 % for dc_rollback_segments (row cache lock), SQL g7w5, "
         "module ORDERS, program orders@app, blocked by session 312."
     )
 

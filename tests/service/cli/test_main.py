@@ -194,7 +194,7 @@ def test_diagnose_prints_table_sentence_and_details_of_several_reports() -> None
     assert (told.exit_code, told.stderr) == (0, "")
     lines, text = told.stdout.splitlines(), " ".join(told.stdout.split())
     assert lines[0] == "5 inputs: 3 critical, 2 fine." and lines[3].startswith("day-3.txt  Critical  15.3 % ")
-    assert re.search(r"ORDERS: 5 intervals, [^;]+; the trouble begins with day-3.txt", text)
+    assert re.search(r"ORDERS: 5 intervals, [^;]+; the problem begins with day-3.txt", text)
     assert told.stdout.count("figures are of an interval") == 1, "was 5: the text has each cause once"
 
 

@@ -174,8 +174,8 @@ def test_the_usual_place_of_mutex_sleeps_is_marked_apart_from_the_evidence() -> 
     found = diagnose_data((REPORTS / "awr-19.0.0.0.0-users-mutex.txt").read_bytes(), "users").diagnosed
     text = as_text(found, verbose=True)
     assert "  fits: share_of_mutex_sleeps " in text and "+ share_of_mutex_sleeps" not in text
-    assert "confidence low, entry experimental (from one source); costs" in " ".join(text.split())
-    assert "entry experimental (from one source); costs" in as_markdown(found)
+    assert "confidence low, cause experimental (from one source); costs" in " ".join(text.split())
+    assert "cause experimental (from one source); costs" in as_markdown(found)
 
 
 def test_markdown_has_the_same_steps_as_the_diagnosis(told: list[DiagnosedInput]) -> None:
@@ -272,7 +272,7 @@ def test_notes_of_a_series_appear_in_text_and_markdown() -> None:
     text = unwrapped(as_text(told))
     assert f" Note: {note} " in text
     assert f"> {note}\n" in as_markdown(told)
-    assert "the trouble begins between day-1.txt and day-3.txt" in text
+    assert "the problem begins between day-1.txt and day-3.txt" in text
 
 
 def test_report_across_a_restart_is_told_in_one_sentence() -> None:
