@@ -29,7 +29,7 @@ from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from tests.oracle_standin.scripted import PASSWORD, USER
 
-STEPS = ("poll", "between", "cache_map", "diagnosed", "render")
+STEPS = ("poll", "between", "cache_map", "examine", "render")
 WARM_POLLS = 6
 RESTING = 3600.0
 """Seconds until a worker is due again while all rest; it is hastened when they go on."""

@@ -40,7 +40,7 @@ NAME = "undo-storm"
 STEPS = {
     "between": "change since the poll before",
     "cache_map": "cache map",
-    "diagnosed": "diagnosis",
+    "examine": "diagnosis",
     "render": "text for /metrics",
 }
 """Functions of the pipeline, and what each makes."""

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.model import Missing, Row, number, text
-from rules.chain_tree import ChainSession, WaitChain
 from rules.context import ROW_CACHE_SURFACES, SignalContext
-from rules.hang_chains import chains_of
-from rules.hang_model import Blocker, Blockers, LibraryCacheWait
+from rules.hang_model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
+from rules.wait_chain.forest import chains_of
 from rules.wait_chain.graph import process as process
 from rules.waits import StillWaiting, hanging, unlisted
 

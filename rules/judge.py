@@ -20,7 +20,6 @@ from rules.cache_map import cache_ref
 from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, hedged, in_slot, slots
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import against_bound, sentence
-from rules.hang_chains import chains_of, platform_of
 from rules.model import (
     CacheRef,
     Confidence,
@@ -35,6 +34,7 @@ from rules.model import (
 )
 from rules.remedy import Confirmation, Query, RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
+from rules.wait_chain.forest import chains_of, platform_of
 from rules.waits import hanging, most_waited_for, severity_of
 
 # What the judgement of one cause can give.

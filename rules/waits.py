@@ -660,7 +660,7 @@ class LostTime:
         """Whether the time of a surface is only that of sessions that hang, and not of the waits that ended."""
         event = SURFACE_EVENTS.get(surface)
         if event is None:
-            return self.slept["result-cache"] is None and self.by_surface[surface] is not None
+            return self.slept.get("result-cache") is None and self.by_surface[surface] is not None
         return (self.finished is None or self.finished.get(event, 0.0) is None) and self._hangs(event)
 
     def _on(self, surface: Surface) -> float | None:
@@ -675,7 +675,7 @@ class LostTime:
         return by_event if slept is None else slept
 
     def _on_result_cache(self) -> float | None:
-        slept = self.slept["result-cache"]
+        slept = self.slept.get("result-cache")
         waiters = self.look.of(["result-cache"]) if self.look else ()
         if slept is None and not hanging(waiters):
             return None

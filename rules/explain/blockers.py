@@ -5,10 +5,17 @@ from collections.abc import Iterator, Sequence
 from collectors.model import spoken
 from rules.base import Frozen
 from rules.blockers import ROW_CACHE_BLOCKERS, named_session
-from rules.chain_tree import ChainSession, HangVerdict, MissingFact, WaitChain
 from rules.explain.headline import EMERGENCY_NOTICE
 from rules.formatting import count
-from rules.hang_model import Blocker, Blockers, LibraryCacheWait
+from rules.hang_model import (
+    Blocker,
+    Blockers,
+    ChainSession,
+    HangVerdict,
+    LibraryCacheWait,
+    MissingFact,
+    WaitChain,
+)
 from rules.model import Figure, Step
 from rules.waits import StillWaiting, within_cache
 

@@ -402,11 +402,11 @@ def _why_no_cache(context: SignalContext) -> tuple[str, str]:
     """Why the cache of the child is unknown, and the way out."""
     if (doubt := context.hot_spot.doubt) is not None:
         return doubt, "compare x$kqrst with v$rowcache"
+    tried = f", and {why_not_inferred(context.delta)}" if context.latch.gets and context.hot_child is not None else ""
     if context.printed:
         named = TO_NAME_IT if context.hot_child is None else f"{sentence(look_up(context.hot_child))}."
-        return "a report has no x$kqrst", named
+        return f"a report has no x$kqrst{tried}", named
     unknown = context.why_unknown("x$kqrst")
-    tried = f", and {why_not_inferred(context.delta)}" if context.latch.gets and context.hot_child is not None else ""
     return f"{unknown.why}{tried}", unknown.way_out
 
 

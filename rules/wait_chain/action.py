@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from collectors.model import Row, text
-from rules.chain_tree import ChainAction, ChainSession, MissingFact, WaitChain
 from rules.formatting import count
+from rules.hang_model import ChainAction, ChainSession, MissingFact, WaitChain
 from rules.wait_chain.graph import ChainGraph, SessionFacts, first, kind_of, left_alone, process_name, whole
 
 ABOUT = "select sid, serial#, type, program, username, state, event, blocking_instance, blocking_session from v$session"

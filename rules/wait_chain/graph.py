@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
-from rules.chain_tree import ChainSource, Holding, SessionKind
+from rules.hang_model import ChainSource, Holding, SessionKind
 from rules.waits import unlisted
 
 # What a session is: a foreground session, a parallel slave, a job, or a background process, and why to leave those

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from rules.chain_tree import WaitChain
 from rules.explain.blockers import (
     ACTION,
     LEFT_ALONE,
@@ -18,7 +17,7 @@ from rules.explain.blockers import (
     why_no_command,
 )
 from rules.explain.headline import EMERGENCY_NOTICE
-from rules.hang_model import Blockers
+from rules.hang_model import Blockers, WaitChain
 from service.render.parts import inline, wrapped
 
 BRANCH = "└─ "

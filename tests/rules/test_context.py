@@ -360,7 +360,7 @@ def test_contention_of_the_whole_is_not_predicted_from_the_sessions_of_a_pdb() -
 
 def test_sleeps_of_other_containers_are_not_passed_over() -> None:
     others = diagnose(delta_of(views(3, waited=2e5, slept=1.5e9), release="19.0.0.0.0"))
-    assert any("the trouble may be in another container" in note for note in others.notes)
+    assert any("the problem may be in another container" in note for note in others.notes)
     own = diagnose(delta_of(views(3), release="19.0.0.0.0"))
     assert not any("another container" in note for note in own.notes)
 

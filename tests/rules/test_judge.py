@@ -7,8 +7,8 @@ import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
 from rules.cause import Cause, catalogue
-from rules.chain_tree import ChainAction, WaitChain
 from rules.engine import diagnose
+from rules.hang_model import ChainAction, WaitChain
 from rules.judge import CauseVerdict
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from rules.wait_chain.forest import Forest

@@ -66,7 +66,7 @@ def test_first_bad_is_a_rate_outlier_even_without_a_severity() -> None:
     assert (got.first_bad, got.points[-1].severity) == ("at 60", Severity.INFO)
     assert got.why_bad == "30 sleeps per second, where the earlier intervals have 1.07"
     assert series(calm).first_bad is None
-    assert series(calm).sentence.startswith("5 intervals without row cache trouble")
+    assert series(calm).sentence.startswith("5 intervals without a row cache problem")
     few = series([*calm[:2], at(60, quiet(900))])
     assert few.first_bad is None, "two other intervals do not define what is ordinary"
     assert series([*calm, at(60, quiet(99))]).first_bad is None, "a handful of sleeps is nothing"

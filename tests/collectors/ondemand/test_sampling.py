@@ -116,7 +116,7 @@ def crowd(sessions: int) -> list[tuple[Value, ...]]:
 def test_look_that_met_as_many_as_it_reads_is_told() -> None:
     reading = after(Session([crowd(499), crowd(500), crowd(3)]), 3).taken()
     assert isinstance(reading, Rows)
-    assert reading.notes == ("the 500 waiting sessions that a look reads at most stand for all of them",)
+    assert reading.notes == ("the 500 waiting sessions that a sample reads at most stand for all of them",)
     fewer = after(Session([crowd(499)]), 3).taken()
     assert isinstance(fewer, Rows) and fewer.notes == ()
 
@@ -132,7 +132,7 @@ def test_burst_of_a_crowd_ends_before_it_holds_too_many_rows() -> None:
     assert burst.spent and len(session.asked) == 10
     reading = burst.taken()
     assert isinstance(reading, Rows) and len(reading.rows) == 5010
-    assert reading.notes[1:] == ("10 looks stand for the whole interval, for they had met 5,000 sessions",)
+    assert reading.notes[1:] == ("10 samples stand for the whole interval, for they had met 5,000 sessions",)
 
 
 def test_burst_on_a_slow_database_ends_when_its_time_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_burst_on_a_slow_database_ends_when_its_time_is_used_up(monkeypatch: pyt
     assert burst.spent and len(session.asked) == 5
     reading = burst.taken()
     assert isinstance(reading, Rows) and looks(reading) == [1, 2, 3, 4, 5]
-    assert reading.notes == ("5 looks stand for the whole interval, for they had taken 3.5 s",)
+    assert reading.notes == ("5 samples stand for the whole interval, for they had taken 3.5 s",)
 
 
 def test_burst_that_ran_its_course_has_nothing_to_note() -> None:

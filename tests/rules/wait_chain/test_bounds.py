@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from collectors.model import Row
-from rules.chain_tree import WaitChain
 from rules.explain.blockers import heading, in_one_sentence, tree, why_no_command
-from rules.hang_model import Blockers
+from rules.hang_model import Blockers, WaitChain
 from rules.wait_chain.forest import MOST_LISTED, MOST_TREES, wait_chains
 from rules.wait_chain.graph import ChainLooks
 from service.render.wait_chain import tree_as_markdown, tree_lines

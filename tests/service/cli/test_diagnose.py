@@ -13,7 +13,7 @@ def test_causes_command_lists_and_shows_every_cause() -> None:
     for cause in catalogue().values():
         shown = CliRunner().invoke(cli, ["causes", "show", cause.id])
         assert shown.exit_code == 0 and cause.name in shown.output and cause.kb in shown.output
-        assert ("A handbook entry" in shown.output) == cause.handbook, cause.id
+        assert ("A handbook cause" in shown.output) == cause.handbook, cause.id
 
 
 def test_cause_is_shown_by_its_number_however_it_is_written() -> None:

@@ -37,7 +37,7 @@ def test_while_a_trouble_lasts_the_calm_before_it_is_no_part_of_the_model(store:
     assert less.miss_ratio and least.miss_ratio and less.miss_ratio.value and least.miss_ratio.value
     assert less.miss_ratio.value > least.miss_ratio.value > page, "a far larger cut of the hold leaves fewer misses"
     assert least.miss_ratio.value * 0.035 / 0.2 == pytest.approx(page, rel=0.3), "few misses grow with the hold"
-    assert any("since the trouble began" in note for note in least.notes)
+    assert any("since the problem began" in note for note in least.notes)
     with pytest.raises(NotPredictable, match="measured on the other children"):
         answer(found, WhatIfIn(hold=0.035))
 

@@ -75,8 +75,8 @@ def test_medium_confidence_says_what_would_raise_it(medium: Finding) -> None:
 
 def test_the_page_says_what_the_entry_is_founded_on(medium: Finding) -> None:
     assert medium.status == catalogue()[medium.cause].status == "tested"
-    assert sureness(medium).endswith("The entry of this cause is tested (fits published figures).")
-    assert "The entry" not in sureness(medium.model_copy(update={"status": None})), "an older release stored it"
+    assert sureness(medium).endswith("The knowledge of this cause is tested (fits published figures).")
+    assert "The knowledge" not in sureness(medium.model_copy(update={"status": None})), "an older release stored it"
 
 
 def test_high_confidence_misses_nothing() -> None:
