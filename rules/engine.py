@@ -6,7 +6,7 @@ A poll needs only the verdict. What explains it, and what a remedy is worth, fol
 from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 
-from collectors.model import Delta, Missing, NotComparable
+from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
 from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
@@ -19,7 +19,7 @@ from rules.explain.walk import walk
 from rules.judge import CauseVerdict, OpenCause, elsewhere, judge, ranked
 from rules.model import Candidate, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, State, Undetermined, worst
 from rules.resolve import (
-    TELLING,
+    anything_read,
     cost_is_open,
     overall_gate,
     quiet_findings,
@@ -213,8 +213,7 @@ def cannot_tell(
 
 def state_of(context: SignalContext, severity: Severity) -> State:
     """The word for a severity. No data if none of the necessary views was read."""
-    blind = all(isinstance(context.delta.read(view), Missing) for view in TELLING)
-    return "No data" if blind else severity.state
+    return severity.state if anything_read(context) else "No data"
 
 
 def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:

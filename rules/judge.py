@@ -336,6 +336,9 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
     identity, surfaces = _identity(context, outcomes), _surfaces(cause, context, outcomes)
     impact = context.at_least(context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches)), surfaces)
     sure = _how_sure(cause, context, outcomes, identity)
+    level = severity(context, surfaces, cause.cap, sure, impact)
+    if level is Severity.INFO and severity_of(impact) not in (None, Severity.INFO):
+        impact = None  # the waits cost something, but not because of this cause
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
     cache = guarded.name if guarded else _cache(cause, context, identity)
@@ -350,7 +353,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         check_first=cause.check_first,
         do_not=filled(cause.measured_do_not, cause.do_not, values),
         surface=context.costliest(surfaces),
-        severity=severity(context, surfaces, cause.cap, sure, impact),
+        severity=level,
         confidence=sure,
         status=cause.status,
         impact=impact,

@@ -179,7 +179,9 @@ class Finding(Advice):
     confidence: Confidence
     status: Proof | None = Field(None, description="what the knowledge of the cause rests on; null in an old finding")
     impact: Impact | None = Field(
-        None, description="what the waits of its kind cost; if several caches have a problem there, its own part"
+        None,
+        description="what the waits of its kind cost; if several caches have a problem there, its own part; "
+        "null if unknown, and for severity info if something else causes them",
     )
     child: int | None
     cache: str | None

@@ -392,15 +392,24 @@ def overall_gate(context: SignalContext) -> Severity | None:
 
 
 def cost_is_open(context: SignalContext) -> bool:
-    """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none that was timed."""
+    """Whether a cost that may be a trouble was not captured.
+
+    Totals have no share of DB time, but seconds. A report lacks none that was timed.
+    """
     if context.printed:
         return untimed(context.delta)
     if context.delta.basis.kind == "totals":
-        return False
+        seconds = [context.lost.by_surface[surface] for surface in ROW_CACHE_SURFACES if surface in context.surfaces]
+        return all(lost is None for lost in seconds) and anything_read(context)
     if row_cache_gate(context) is None:
-        return any(not isinstance(context.delta.read(view), Missing) for view in TELLING)
+        return anything_read(context)
     named = any(row.get("name") == RESULT_CACHE_LATCH for row in context.delta.rows("v$latchname"))
     return named and context.gate_of(["result-cache"]) is None
+
+
+def anything_read(context: SignalContext) -> bool:
+    """Whether any view was read that a statement on the row cache needs."""
+    return any(not isinstance(context.delta.read(view), Missing) for view in TELLING)
 
 
 def row_cache_gate(context: SignalContext) -> Severity | None:

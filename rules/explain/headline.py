@@ -14,7 +14,15 @@ from rules.hang_model import WaitingGroup
 from rules.judge import OpenCause
 from rules.model import Confidence, Figure, Finding, Impact, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
-from rules.resolve import SEVERAL_DOZEN, TELLING, cost_is_open, crowd_at_once, row_cache_gate, troubles, unseen_waiters
+from rules.resolve import (
+    SEVERAL_DOZEN,
+    anything_read,
+    cost_is_open,
+    crowd_at_once,
+    row_cache_gate,
+    troubles,
+    unseen_waiters,
+)
 from rules.waits import (
     HANGING_SECONDS,
     IDLE_SESSIONS,
@@ -94,7 +102,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
     alike = [waiter for waiter in stuck if (waiter.event, waiter.cache) == named]
     most = f"up to {spoken(alike[0].seconds)}"
     longest = f"for {most}"
-    where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else within_cache(cache)
+    where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else cache
     counter = _counter(context, event)
     if context.look.met > len(context.look.sessions):
         many = (
@@ -107,7 +115,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
         those = f"{count(len(alike))} of them for {spoken(HANGING_SECONDS)} or longer"
         return f"{count(len(waiting))} sessions wait for {where}, {those} and {most}; {counter}"
     has = "session has" if len(alike) == 1 else "sessions have"
-    return f"{count(len(alike))} {has} waited for {where} {longest}; {counter}"
+    return f"{count(len(alike))} {has} waited for {within_cache(where)} {longest}; {counter}"
 
 
 def _counter(context: SignalContext, event: str) -> str:
@@ -259,7 +267,7 @@ def _headline(
     context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange], open_causes: OpenCauses
 ) -> str:
     unexplained = _unexplained(context, findings)
-    if not findings and all(isinstance(context.delta.read(view), Missing) for view in TELLING):
+    if not findings and not anything_read(context):
         why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"
         return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
     if findings and not unexplained:
@@ -276,8 +284,9 @@ def _headline(
         return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
     if cost_is_open(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
-    nothing = f"Nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
-    return "; ".join(filter(None, (nothing, beside(context, findings))))
+    nothing = f"nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
+    elsewhere = " and ".join(_told(trouble, findings) for trouble in others(context, findings))
+    return sentence(f"{elsewhere}; {nothing}" if elsewhere else nothing)
 
 
 def _not_looked(context: SignalContext) -> str:
@@ -306,15 +315,22 @@ def _named(top: Finding, with_cache: bool = True) -> str:
 
 def _where(context: SignalContext) -> str:
     """Where most waits are, or that nobody knows, unless the rest of the headline says so."""
-    if context.hot_spot.child is not None:
+    costliest = _costliest(context)
+    if costliest == "latch" and context.hot_spot.child is not None:
         return f", most at {context.hot_spot.words}"
-    met = context.crowd.caches().most_common(1) if context.crowd is not None else []
-    named = most_waited_for(context.look.of(ROW_CACHE_SURFACES)) if context.look else None
-    cache = met[0][0] if met else named[1] if named else UNKNOWN_CACHE
+    event = SURFACE_EVENTS[costliest]
+    sampled = context.crowd.caches(event).most_common(1) if context.crowd is not None else []
+    waiting = most_waited_for(context.look.of((costliest,))) if context.look else None
+    cache = sampled[0][0] if sampled else waiting[1] if waiting else UNKNOWN_CACHE
     if cache != UNKNOWN_CACHE:
         return f", most for {cache}"
     told_below = isinstance(context.delta.read("v$rowcache"), Missing)
     return "" if told_below else "; which cache is not known"
+
+
+def _costliest(context: SignalContext) -> Surface:
+    """The kind of row cache wait with most time lost."""
+    return context.costliest([surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces])
 
 
 def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
@@ -346,13 +362,17 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
 
 
 def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, OpenCause] | None:
-    """An open cause of a surface in trouble. One of the cache in trouble goes before one without a cache."""
-    troubled = {surface for surface in context.surfaces if context.gate_of((surface,)) not in (None, Severity.INFO)}
-    here = [(cause, verdict) for cause, verdict in open_causes if troubled & set(cause.surfaces)]
-    sure = context.hot if context.hot_spot.doubt is None else None
+    """An open cause of a kind of wait with a problem. One of the cache that is hot goes before one without a cache.
+
+    A kind of wait of unknown cost may have a problem.
+    """
+    costly = {surface for surface in context.surfaces if context.gate_of((surface,)) is not Severity.INFO}
+    here = [(cause, verdict) for cause, verdict in open_causes if costly & set(cause.surfaces)]
+    costliest = _costliest(context)
+    sure = context.hot if costliest == "latch" and context.hot_spot.doubt is None else None
     hot = {cache.parameter for cache in sure.caches if cache.parameter} if sure else set[str]()
-    if not hot and context.crowd is not None and context.crowd.waiters:
-        hot = {context.crowd.caches().most_common(1)[0][0]} - {UNKNOWN_CACHE}
+    if not hot and context.crowd is not None:
+        hot = {cache for cache, _ in context.crowd.caches(SURFACE_EVENTS[costliest]).most_common(1)} - {UNKNOWN_CACHE}
     named = [pair for pair in here if hot & set(pair[0].caches)]
     general = [pair for pair in here if not pair[0].caches]
     likely = [*named, *general] if hot else here

@@ -10,7 +10,7 @@ from rules.base import FOUNDED_ON
 from rules.context import SignalContext
 from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
-from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Step
+from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
 from service.escape import visible
 from service.intake.inputs import DiagnosedInput
@@ -131,7 +131,9 @@ def titled(finding: Finding) -> str:
 
 
 def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
-    """The cost of the waits on the surface of a finding. Empty for totals without an age."""
+    """The cost of the waits that a finding is about."""
+    if finding.severity is Severity.INFO and finding.impact is None:
+        return "costs nothing itself"
     impact = (
         SignalContext(diagnosed.change).impact_of((finding.surface,)) if isinstance(diagnosed.change, Delta) else None
     )

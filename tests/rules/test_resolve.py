@@ -12,7 +12,7 @@ from hypothesis import given
 from collectors.capture import delta_of, load
 from collectors.delta import between
 from collectors.demo.scenarios import scenarios
-from collectors.model import RESULT_CACHE_LATCH, Changes, Delta, Row, Snapshot, Value, number
+from collectors.model import RESULT_CACHE_LATCH, Basis, Changes, Delta, Row, Snapshot, Value, number
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from rules.baseline import UsualRange
@@ -33,6 +33,7 @@ from tests.rules.contexts import delta_of as delta_of_rows
 from tests.rules.contexts import delta_of as staged_delta
 from tests.rules.random_loads import Instance, instances
 from tests.rules.random_loads import delta_of as delta_of_instance
+from tests.rules.rich import RICH
 from tests.truth.generate import case as generated
 
 NOTHING_READ = Snapshot("erp1", None, {})
@@ -323,3 +324,45 @@ def test_unseen_waiters_are_none_where_somebody_looked_or_a_report_was_read() ->
     assert unseen_waiters(context_of(looked)) is None  # type: ignore[arg-type]
     printed = replace(staged_delta(times(4_500)), source="report")  # type: ignore[arg-type]
     assert unseen_waiters(SignalContext(printed)) is None
+
+
+HOT_ROW: Row = {"cache#": 13, "type": "PARENT", "subordinate#": None, "parameter": "dc_sequences"}
+MET: Row = {"event": "row cache lock", "p1": 13, "wait_time_micro": 500_000, "type": "USER"}
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {},
+        {"v$session": [{**MET, "sample": 1, "sid": sid} for sid in range(3)]},
+        {"waiting_sessions": [{**MET, "sid": sid, "serial#": 1, "met": 3} for sid in range(3)]},
+    ],
+    ids=["nothing", "sampled", "waiting now"],
+)
+def test_totals_without_the_time_of_a_wait_are_no_proof_of_health(seen: Mapping[str, Sequence[Row]]) -> None:
+    load = {"v$rowcache": [{**HOT_ROW, "gets": 220_000_000, "getmisses": 42_500_000}]}
+    totals = Basis("totals", None, None, None)
+    got = diagnose(delta_of_rows({**load, **seen}, basis=totals, release="19.0.0.0.0"))
+    assert got.headline.startswith("Cannot tell: the time of ") and got.state != "Fine", got.headline
+
+
+def test_one_short_waiter_does_not_show_what_the_finished_waits_cost() -> None:
+    """It turned an unknown cost into 0.003 s and the storm into "nothing to do"."""
+    storm = {view: rows for view, rows in RICH.items() if view not in ("v$system_event", "v$latch", "v$latch_children")}
+    one = {"sid": 1, "event": "row cache lock", "p1": 3, "wait_time_micro": 3_000, "type": "USER", "met": 1}
+    alone, met = diagnose(delta_of_rows(storm)), diagnose(delta_of_rows({**storm, "waiting_sessions": [one]}))
+    assert alone.impact is None or alone.impact.share_of_db_time is None
+    assert met.impact == alone.impact and met.severity is alone.severity, met.headline
+    assert "Nothing to do" not in met.headline
+    assert met.surfaces == alone.surfaces, "what row cache lock costs is unknown, so it rules nothing out"
+    hangs = diagnose(delta_of_rows({**storm, "waiting_sessions": [{**one, "wait_time_micro": 29_000_000}]}))
+    assert hangs.impact is not None and hangs.impact.waiting_sessions is not None, "that it hangs is a cost by itself"
+
+
+def test_harmless_cause_does_not_carry_the_cost_of_other_waits() -> None:
+    for name in ("benign-internal", "spin-only"):
+        cause = catalogue()[name].model_copy(update={"when": ()})
+        got = diagnose(delta_of_rows(RICH), {name: cause})
+        (found,) = got.findings
+        assert (found.severity, found.impact) == (Severity.INFO, None)
+        assert got.impact is not None and (got.impact.share_of_db_time or 0.0) > 0.02

@@ -368,3 +368,40 @@ def test_second_hot_child_is_told_beside_the_first_with_its_cost() -> None:
 def test_nothing_is_told_beside_a_single_trouble() -> None:
     assert beside(context_of(), diagnose(delta_of()).findings) is None
     assert at_once(context_of()) is None
+
+
+def test_headline_names_the_cache_of_the_dearest_wait_and_not_the_hottest_child() -> None:
+    """Child 1 sleeps most, but nearly all time is lost in row cache lock, whose waiters name another cache."""
+    events: list[Row] = [
+        {"event": "latch: row cache objects", "total_waits": 900, "time_waited_micro": 500_000},
+        {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 40_000_000},
+    ]
+    crowd = waiters(ROW_CACHE_LOCK_EVENT, {0: 20})
+    said = headline(system_event=events, session=crowd)
+    assert ", most for dc_tablespaces" in said and "child 1" not in said, said
+    latch = [{**events[0], "time_waited_micro": 50_000_000}, {**events[1], "time_waited_micro": 500_000}]
+    assert ", most at child 1 (dc_rollback_segments)" in headline(system_event=latch, session=crowd)
+
+
+def test_open_cause_of_a_wait_whose_cost_is_unknown_is_named() -> None:
+    """While the cost is unknown and causes are open, nobody can say that no known cause explains it."""
+    without = {view: rows for view, rows in RICH.items() if view not in ("v$system_event", "v$latch", "v$latch_misses")}
+    got = diagnose(delta_of(without), {"undo-segments": catalogue()["undo-segments"]})
+    assert got.undetermined and not got.findings
+    assert "no known cause explains it" not in got.headline, got.headline
+
+
+def test_cache_that_is_not_listed_is_followed_by_one_comma() -> None:
+    for sessions in ([70.0] * 12, [70.0, 2.0, 2.0]):
+        rows = [
+            {
+                "sid": sid,
+                "event": ROW_CACHE_LOCK_EVENT,
+                "p1": 4711,
+                "wait_time_micro": seconds * 1e6,
+                "met": len(sessions),
+            }
+            for sid, seconds in enumerate(sessions)
+        ]
+        said = hang_sentence(context_of({**SICK, "waiting_sessions": rows}))
+        assert said is not None and "not listed in v$rowcache, " in said and ",," not in said, said
