@@ -24,6 +24,7 @@ from rules.resolve import (
     overall_gate,
     quiet_findings,
     surface_impacts,
+    totals_without_waits,
     troubles,
     weighed,
     whole_impact,
@@ -212,8 +213,9 @@ def cannot_tell(
 
 
 def state_of(context: SignalContext, severity: Severity) -> State:
-    """The word for a severity. No data if none of the necessary views was read."""
-    return severity.state if anything_read(context) else "No data"
+    """The word for a severity. No data if none of the necessary views was read, or no time of a wait in totals."""
+    unknown = severity is Severity.INFO and totals_without_waits(context)
+    return severity.state if anything_read(context) and not unknown else "No data"
 
 
 def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:

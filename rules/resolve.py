@@ -392,19 +392,21 @@ def overall_gate(context: SignalContext) -> Severity | None:
 
 
 def cost_is_open(context: SignalContext) -> bool:
-    """Whether a cost that may be a trouble was not captured.
-
-    Totals have no share of DB time, but seconds. A report lacks none that was timed.
-    """
+    """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none that was timed."""
     if context.printed:
         return untimed(context.delta)
     if context.delta.basis.kind == "totals":
-        seconds = [context.lost.by_surface[surface] for surface in ROW_CACHE_SURFACES if surface in context.surfaces]
-        return all(lost is None for lost in seconds) and anything_read(context)
+        return False
     if row_cache_gate(context) is None:
         return anything_read(context)
     named = any(row.get("name") == RESULT_CACHE_LATCH for row in context.delta.rows("v$latchname"))
     return named and context.gate_of(["result-cache"]) is None
+
+
+def totals_without_waits(context: SignalContext) -> bool:
+    """Whether these are totals in which the time of no wait was captured: they accuse nobody, and clear nobody."""
+    seconds = [context.lost.by_surface[surface] for surface in ROW_CACHE_SURFACES if surface in context.surfaces]
+    return context.delta.basis.kind == "totals" and all(lost is None for lost in seconds)
 
 
 def anything_read(context: SignalContext) -> bool:

@@ -57,10 +57,10 @@ def _shared(first: Statement, second: Statement) -> Statement:
 def _confirming(cause: Cause, query: Query) -> Iterator[Statement]:
     """The texts of a cause's confirming query as they are sent: another release may bring another text, or containers."""
     for text, releases in _sent(cause, query, _number).items():
-        why = f"the number that settles {cause.name}"
+        why = f'the number that confirms or refutes "{cause.name}"'
         yield Statement("confirm", cause.id, text, why, BEGUN, "once per request or episode", releases)
     for text, releases in _sent(cause, query, _names).items():
-        why, when = f"names what the number of {cause.name} counts", f"{ASKED}, and the number is above zero"
+        why, when = f'names what was counted for "{cause.name}"', f"{ASKED}, and the number is above zero"
         yield Statement("confirm", cause.id, text, why, when, "once per request", releases)
 
 

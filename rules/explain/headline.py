@@ -20,6 +20,7 @@ from rules.resolve import (
     cost_is_open,
     crowd_at_once,
     row_cache_gate,
+    totals_without_waits,
     troubles,
     unseen_waiters,
 )
@@ -282,7 +283,7 @@ def _headline(
         cost = _untold_cost(context) if context.gate is None and cost_is_open(context) else _cost(context, usual)
         parts = (cost + _where(context), at_once(context), beside(context, findings))
         return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
-    if cost_is_open(context):
+    if cost_is_open(context) or totals_without_waits(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
     nothing = f"nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
     elsewhere = " and ".join(_told(trouble, findings) for trouble in others(context, findings))
@@ -329,8 +330,12 @@ def _where(context: SignalContext) -> str:
 
 
 def _costliest(context: SignalContext) -> Surface:
-    """The kind of row cache wait with most time lost."""
-    return context.costliest([surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces])
+    """The kind of row cache wait with most time lost; while no time is known, the one in which most sessions were sampled."""
+    here = [surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces]
+    crowd = context.crowd
+    if crowd is not None and all(context.surface_wait_seconds(surface) is None for surface in here):
+        return max(here, key=lambda surface: len(crowd.of(SURFACE_EVENTS[surface])))
+    return context.costliest(here)
 
 
 def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
