@@ -342,7 +342,8 @@ def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink:
     guarded, doubt = context.hot, context.hot_spot.doubt
     named = top.cache if top is not None and top.cache else context.hot_spot.cache
     if named is None:
-        return _unknown_cache(context)
+        gap, cure = _why_no_cache(context)
+        return _unknown_cache(f"which cache the child guards: {gap}", cure)
     own = tuple(ref.parameter for ref in guarded.caches if ref.parameter) if guarded and not doubt else ()
     if top is not None and top.cache and top.cache not in own:
         own = tuple(top.cache.split("+"))
@@ -410,8 +411,7 @@ def _why_no_cache(context: SignalContext) -> tuple[str, str]:
     return f"{unknown.why}{tried}", unknown.way_out
 
 
-def _unknown_cache(context: SignalContext) -> ChainLink:
-    why, way_out = _why_no_cache(context)
+def _unknown_cache(unknown: str, way_out: str) -> ChainLink:
     return ChainLink(
         kind="cache",
         verb="for",
@@ -421,9 +421,12 @@ def _unknown_cache(context: SignalContext) -> ChainLink:
         unit="ratio",
         measured="The cache is unknown.",
         certain=False,
-        unknown=f"which cache the child guards: {why}",
+        unknown=unknown,
         way_out=way_out,
     )
+
+
+NO_NAME = "v$rowcache has no name for what they name in P1", "capture v$rowcache, and p1 of the sessions, as well"
 
 
 def _named_cache(context: SignalContext, surface: Surface, top: Finding | None) -> Stop:
@@ -452,7 +455,8 @@ def _named_cache(context: SignalContext, surface: Surface, top: Finding | None) 
         step = _no_waiters(context, surface)
 
     if named is None or named == "unknown":
-        return Stop(step, _unknown_cache(context))
+        why, way_out = NO_NAME if waiters else _why_no_waiters(context, event)
+        return Stop(step, _unknown_cache(f"which cache they wait for: {why}", way_out))
     if not here:
         sign = top.sign("share_of_lookups") if top and surface == "mutex" else None
         column = "modifications" if surface == "lock" else "gets"

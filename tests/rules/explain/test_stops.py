@@ -253,3 +253,12 @@ def test_cache_without_a_waiter_is_likely_by_its_share_and_says_what_is_missing(
     assert (link.verb, link.name, link.of, link.certain) == ("most likely for", "dc_users", "gets", False)
     assert link.unknown is not None and link.unknown.startswith("what the waiters name: ")
     assert link.way_out
+
+
+def test_unknown_cache_of_a_lock_blames_no_child_latch() -> None:
+    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 60_000_000}]
+    for crowd in ([], [{"sample": 1, "sid": sid, "event": ROW_CACHE_LOCK_EVENT, "p1": None} for sid in range(20)]):
+        views = {**RICH, "v$system_event": events, "v$session": crowd, "v$latch_children": []}
+        chain = diagnose(delta_of(views, release="19.0.0.0.0"), {}).chain
+        (cache,) = [link for link in chain if link.kind == "cache"]
+        assert cache.unknown is not None and cache.unknown.startswith("which cache they wait for: "), cache
