@@ -16,7 +16,6 @@ from rules.context import (
     another,
     contradictions,
     no_share,
-    ratio,
     share,
 )
 from rules.formatting import count, part_of, percent
@@ -189,13 +188,15 @@ def host_busy_ratio(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="bytes per second", of="v$osstat")
 def paging_rate(context: SignalContext, subject: Subject) -> SignalValue:
-    """Bytes paged in and out per second of the interval."""
-    paged = [context.host("VM_IN_BYTES"), context.host("VM_OUT_BYTES")]
-    known = [value for value in paged if value is not None]
-    rate = ratio(sum(known), context.delta.basis.seconds) if len(known) == len(paged) else None
-    if rate is None:
+    """Bytes per second that went both ways, in and out, over the interval.
+
+    Memory that is paged goes out and comes back. What only came in are files that were read, which some hosts count too.
+    """
+    came, went = context.host("VM_IN_BYTES"), context.host("VM_OUT_BYTES")
+    if came is None or went is None or not context.delta.basis.seconds:
         return context.why_unknown("v$osstat", "VM_IN_BYTES")
-    return Known(rate, f"{count(sum(known))} bytes")
+    both = 2 * min(came, went)
+    return Known(both / context.delta.basis.seconds, f"{count(both)} bytes of {count(came)} in and {count(went)} out")
 
 
 IDLE_ENOUGH = 0.2

@@ -129,3 +129,16 @@ def test_share_behind_cluster_process_counts_those_who_wait_for_lck0_alone() -> 
 def test_share_behind_cluster_process_is_unknown_while_no_holder_is_known() -> None:
     assert isinstance(behind(), Unknown)
     assert isinstance(behind({"sid": 9, "waiters": 2}), Unknown)
+
+
+def test_files_that_are_read_are_no_paging() -> None:
+    def paging(came: float, went: float | None) -> SignalValue:
+        rows = [{"stat_name": "VM_IN_BYTES", "total": came}]
+        rows += [] if went is None else [{"stat_name": "VM_OUT_BYTES", "total": went}]
+        return SIGNALS["paging_rate"].read(context_of({**SICK, "v$osstat": rows}), Subject())
+
+    gigabyte = float(2**30)
+    assert paging(30 * gigabyte, 0.0) == Known(0.0, "0 bytes of 32,212,254,720 in and 0 out")
+    both = paging(30 * gigabyte, 3 * gigabyte)
+    assert isinstance(both, Known) and both.value == 2 * 3 * gigabyte / 30, "memory goes out and comes back"
+    assert isinstance(paging(30 * gigabyte, None), Unknown)
