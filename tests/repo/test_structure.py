@@ -1,5 +1,8 @@
 """The structure: tests.repo.structure measures what is there, and the gates hold for this checkout."""
 
+import shutil
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -107,3 +110,51 @@ def test_a_side_room_is_imported_only_where_it_is_plugged_in() -> None:
         assert len(inside) >= len(room), f"{room} is not where it was"
         outside = {source for source, target in drawn() if target in inside} - inside
         assert outside == set(sockets), f"{room} is needed by more than its sockets"
+
+
+IMPORT = """
+import importlib, sys
+for name in sys.stdin.read().split():
+    importlib.import_module(name)
+print("imported", len([name for name in sys.modules if name.split(".")[0] in ("collectors", "rules", "service")]))
+"""
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The product in a folder of its own."""
+    home = tmp_path_factory.mktemp("copy")
+    for folder in ("collectors", "rules", "service"):
+        shutil.copytree(structure.HOME / folder, home / folder, ignore=shutil.ignore_patterns("__pycache__", "site"))
+    return home
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room[0])
+def test_a_side_room_can_be_taken_out(room: tuple[str, ...], copied: Path, tmp_path: Path) -> None:
+    """In a copy without its files, everything that does not plug it in is imported."""
+    assert imported(copied, room, tmp_path) == ""
+
+
+def test_a_room_that_others_need_cannot_be_taken_out(copied: Path, tmp_path: Path) -> None:
+    assert "No module named 'service.escape'" in imported(copied, ("service.escape",), tmp_path)
+
+
+def imported(home: Path, room: tuple[str, ...], aside: Path) -> str:
+    """The error of importing all of a copy but a room and what plugs it in. Empty if there is none."""
+    without = {name for name in HERE if any(name == part or name.startswith(f"{part}.") for part in room)}
+    plugged = set(ROOMS.get(room, ()))
+    while more := {source for source, target in drawn() if target in plugged} - plugged:
+        plugged |= more
+    rest = sorted(name for name in HERE if name not in without | plugged and ".migrations" not in name)
+    assert len(rest) > 200
+    paths = [home.joinpath(*part.split(".")) for part in room]
+    taken = [path if path.is_dir() else path.with_suffix(".py") for path in paths]
+    moved = [path.rename(aside / f"{place}") for place, path in enumerate(taken)]
+    try:
+        command = [sys.executable, "-c", IMPORT]
+        names = "\n".join(rest)
+        done = subprocess.run(command, cwd=home, input=names, capture_output=True, text=True, check=False)
+    finally:
+        for path, away in zip(taken, moved, strict=True):
+            away.rename(path)
+    return done.stderr[-2000:]
