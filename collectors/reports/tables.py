@@ -1,10 +1,10 @@
 """What both parsers give: the tables of a report by section, and one way to read their cells."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 # Numbers as reports print them: 1,234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. Unknown stays None.
@@ -100,19 +100,27 @@ def in_doubt(known: Iterable[str], printed: Iterable[str], others: Iterable[str]
     lacking, strange = wanted - listed, listed - wanted - genuine - {""}
     if any(not name.isascii() or "?" in name for name in strange):
         return frozenset(lacking)
-    return frozenset(name for name in lacking if any(_alike(name, other) for other in strange))
+    spelt = [(other, squeeze(other)) for other in strange]
+    return frozenset(name for name in lacking if _like_any(name, spelt))
 
 
-@cache
-def _alike(name: str, other: str) -> bool:
-    types = [_TYPE_OF_ENQUEUE.match(each) for each in (name, other)]
-    if types[0] and types[1] and types[0][1] != types[1][1]:
-        return False
-    letters = squeeze(name)
-    matcher = SequenceMatcher(None, letters, squeeze(other), autojunk=False)
+def _like_any(name: str, spelt: Sequence[tuple[str, str]]) -> bool:
+    """Whether any of some names is much like this one. Each comes with its letters."""
+    letters, kind = squeeze(name), _TYPE_OF_ENQUEUE.match(name)
     # One letter of "DB CPU" is a fifth of it.
     least = min(LIKENESS, 1.0 - 1.0 / max(len(letters), 2))
-    return matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least and matcher.ratio() >= least
+    return any(
+        2 * min(len(letters), len(others)) >= least * (len(letters) + len(others))  # else no letters make them alike
+        and not (kind and (its := _TYPE_OF_ENQUEUE.match(other)) and its[1] != kind[1])
+        and _alike(letters, others, least)
+        for other, others in spelt
+    )
+
+
+@lru_cache(4096)  # bounded, because the names come from reports that anybody may upload
+def _alike(letters: str, others: str, least: float) -> bool:
+    matcher = SequenceMatcher(None, letters, others, autojunk=False)
+    return matcher.quick_ratio() >= least and matcher.ratio() >= least
 
 
 @dataclass(frozen=True, slots=True)
