@@ -4,6 +4,7 @@ A poll needs only the verdict. What explains it, and what a remedy is worth, fol
 """
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from collectors.model import Delta, NotComparable
@@ -69,8 +70,12 @@ class Examination:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """The complete diagnosis."""
-        return self.verdict if self._judgement is None else self._judgement.complete()
+        """The complete diagnosis. What was prepared for it is given up once it is there."""
+        if self._judgement is None:
+            return self.verdict
+        made = self._judgement.complete()
+        self.release()
+        return made
 
     def open_causes(self) -> Set[str]:
         """The causes that were not ruled out."""
@@ -80,31 +85,21 @@ class Examination:
     def release(self) -> None:
         """Give up what was prepared, many times as large as the verdict. A later question prepares it again."""
         if self._judgement is not None:
-            self._judgement = self._judgement.unprepared()
+            self._judgement = replace(self._judgement)
 
 
+@dataclass(frozen=True)
 class Judgement:
     """A Delta on its way to a Diagnosis: prepared and judged once, for any number of questions. Members as in `examine`."""
 
-    def __init__(
-        self,
-        delta: Delta,
-        causes: Mapping[str, Cause] | None,
-        usual: Mapping[str, UsualRange],
-        caches: CacheMap | None,
-    ) -> None:
-        self._given = delta, causes, usual, caches
-        self._delta, self._usual, self._caches = delta, usual, caches
-        self._whole_catalogue = causes is None
-        self._known = catalogue() if causes is None else causes
-        self._judged = {name: cause for name, cause in self._known.items() if not cause.handbook}
-
-    def unprepared(self) -> "Judgement":
-        return Judgement(*self._given)
+    delta: Delta
+    causes: Mapping[str, Cause] | None
+    usual: Mapping[str, UsualRange]
+    caches: CacheMap | None
 
     def verdict(self) -> Diagnosis:
         """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
-        quiet = quiet_findings(self._context) if self._whole_catalogue else None
+        quiet = quiet_findings(self._context) if self.causes is None else None
         return self._diagnosis(self._verdicts) if quiet is None else self._diagnosis(quiet, quiet=True)
 
     def undetermined(self) -> tuple[Undetermined, ...]:
@@ -115,7 +110,7 @@ class Judgement:
         """The diagnosis with its reasons, and with the worth of the remedy."""
         verdict, context = self._diagnosis(self._verdicts), self._context
         findings = verdict.findings
-        described = walk(context, findings, verdict.severity, self._usual)
+        described = walk(context, findings, verdict.severity, self.usual)
         reasons = {
             "steps": described.steps,
             "chain": described.chain,
@@ -129,8 +124,16 @@ class Judgement:
         return verdict.model_copy(update=reasons)
 
     @cached_property
+    def _known(self) -> Mapping[str, Cause]:
+        return catalogue() if self.causes is None else self.causes
+
+    @cached_property
+    def _judged(self) -> Mapping[str, Cause]:
+        return {name: cause for name, cause in self._known.items() if not cause.handbook}
+
+    @cached_property
     def _context(self) -> SignalContext:
-        return SignalContext(self._delta.without(gaps_of(self._delta)), self._caches)
+        return SignalContext(self.delta.without(gaps_of(self.delta)), self.caches)
 
     @cached_property
     def _verdicts(self) -> Sequence[CauseVerdict]:
@@ -139,19 +142,19 @@ class Judgement:
 
     def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
         """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""
-        context, basis = self._context, self._delta.basis
+        context, basis = self._context, self.delta.basis
         findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
         open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
         severity = severity_by_cost(context, self._judged, findings)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
         return Diagnosis(
-            database=self._delta.database,
-            release=self._delta.release,
+            database=self.delta.database,
+            release=self.delta.release,
             mechanism=context.mechanism,
             basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
             state=state_of(context, severity),
             severity=severity,
-            headline=headline(context, findings, self._usual, undecided),
+            headline=headline(context, findings, self.usual, undecided),
             impact=whole_impact(context, findings),
             surfaces=surface_impacts(context),
             troubles=() if quiet else troubles(context, findings),
