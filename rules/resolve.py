@@ -405,8 +405,7 @@ def cost_is_open(context: SignalContext) -> bool:
 
 def totals_without_waits(context: SignalContext) -> bool:
     """Whether these are totals in which the time of no wait was captured: they accuse nobody, and clear nobody."""
-    seconds = [context.lost.by_surface[surface] for surface in ROW_CACHE_SURFACES if surface in context.surfaces]
-    return context.delta.basis.kind == "totals" and all(lost is None for lost in seconds)
+    return context.delta.basis.kind == "totals" and context.lost.on(ROW_CACHE_SURFACES) is None
 
 
 def anything_read(context: SignalContext) -> bool:

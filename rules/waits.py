@@ -52,9 +52,8 @@ def finished_waits(delta: Delta) -> FinishedWaits | None:
     micro: dict[str, list[float | None]] = {}
     for row in delta.rows(SYSTEM_EVENTS):
         micro.setdefault(str(row.get("event")), []).append(_session_micro(row))
-    known: dict[str, float | None] = {
-        event: None if untimed(delta) else _seconds(times) for event, times in micro.items()
-    }
+    timeless = untimed(delta)
+    known = {event: None if timeless else _seconds(times) for event, times in micro.items()}
     if delta.source == "views":
         known.update(dict.fromkeys(set(_not_captured(delta)) - set(known)))
     return known
@@ -69,8 +68,9 @@ def untimed(delta: Delta) -> bool:
     if delta.source == "report" and delta.cell("v$sys_time_model", "stat_name", "DB time", "value") != 0:
         return False
     rows = delta.rows(SYSTEM_EVENTS)
-    waits = sum(number(row.get("total_waits")) or 0.0 for row in rows)
-    return waits >= PROVING_WAITS and all(number(row.get("time_waited_micro")) == 0 for row in rows)
+    if any(number(row.get("time_waited_micro")) != 0 for row in rows):
+        return False  # nearly always the first row: every poll asks
+    return sum(number(row.get("total_waits")) or 0.0 for row in rows) >= PROVING_WAITS
 
 
 def finished_seconds(delta: Delta, event: str) -> float | None:
@@ -626,13 +626,17 @@ class LostTime:
         """
         if self.printed:
             return ()
+        return tuple(surface for surface in surfaces if surface in self._incomplete)
+
+    @cached_property
+    def _incomplete(self) -> Set[Surface]:
+        """The surfaces of this instance whose time is unknown, not of every waiter, or only that of sessions that hang."""
         met = {surface for perhaps in self.look.untold for surface in perhaps} if self.look else set[Surface]()
-        return tuple(
+        return {
             surface
-            for surface in surfaces
-            if surface in self.surfaces
+            for surface in self.surfaces
             if self.by_surface[surface] is None or surface in met or self._part_only(surface)
-        )
+        }
 
     def waited(self, events: Iterable[str]) -> float | None:
         """Seconds that foreground sessions waited in some events together, open waits included.
@@ -643,8 +647,12 @@ class LostTime:
         known = [waited for waited in waits if waited is not None]
         return sum(known) if len(known) == len(waits) else None
 
+    def _finished(self, event: str) -> float | None:
+        """Seconds of the waits that ended. None if they were not captured."""
+        return None if self.finished is None else self.finished.get(event, 0.0)
+
     def _waited(self, event: str) -> float | None:
-        finished = None if self.finished is None else self.finished.get(event, 0.0)
+        finished = self._finished(event)
         if self.look is None:
             return finished
         if finished is None and not self._hangs(event):
@@ -660,8 +668,8 @@ class LostTime:
         """Whether the time of a surface is only that of sessions that hang, and not of the waits that ended."""
         event = SURFACE_EVENTS.get(surface)
         if event is None:
-            return self.slept.get("result-cache") is None and self.by_surface[surface] is not None
-        return (self.finished is None or self.finished.get(event, 0.0) is None) and self._hangs(event)
+            return self.slept["result-cache"] is None and self.by_surface[surface] is not None
+        return self._finished(event) is None and self._hangs(event)
 
     def _on(self, surface: Surface) -> float | None:
         if surface == "result-cache":
@@ -671,11 +679,11 @@ class LostTime:
         by_all = SURFACE_EVENTS[surface] in self.background
         if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
-        slept = self.slept.get(surface)
+        slept = self.slept[surface]
         return by_event if slept is None else slept
 
     def _on_result_cache(self) -> float | None:
-        slept = self.slept.get("result-cache")
+        slept = self.slept["result-cache"]
         waiters = self.look.of(["result-cache"]) if self.look else ()
         if slept is None and not hanging(waiters):
             return None
@@ -687,15 +695,13 @@ def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tupl
     background = {
         event for event in SURFACE_EVENTS.values() if delta.cell("v$system_event", "event", event, "time_waited_micro")
     }
-    slept: dict[Surface, float | None] = (
-        {}
-        if untimed(delta)
-        else {
-            "latch": _slept_seconds([number(latch.get("wait_time"))]),
-            "mutex": _slept_seconds([number(row.get("wait_time")) for row in delta.rows("v$mutex_sleep")]),
-            "result-cache": _slept_seconds([delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")]),
-        }
-    )
+    slept: dict[Surface, float | None] = {
+        "latch": _slept_seconds([number(latch.get("wait_time"))]),
+        "mutex": _slept_seconds([number(row.get("wait_time")) for row in delta.rows("v$mutex_sleep")]),
+        "result-cache": _slept_seconds([delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "wait_time")]),
+    }
+    if untimed(delta):
+        slept = dict.fromkeys(slept)
     return LostTime(finished_waits(delta), slept, background, look, surfaces, delta.source == "report")
 
 
