@@ -44,10 +44,14 @@ def bars_of(values: Mapping[str, float], total: float, hot: Sequence[str]) -> tu
     return tuple(ChainBar(label=name, value=values[name] / total, hot=name in hot) for name in shown if values[name])
 
 
+LinkKind = Literal["wait", "place", "cache", "holder", "blocker", "sign", "cause"]
+"""In the order of the chain."""
+
+
 class ChainLink(Frozen):
     """One link from the wait to the cause: a verb, a name, and the number that proves it."""
 
-    kind: Literal["wait", "place", "cache", "holder", "blocker", "sign", "cause"]
+    kind: LinkKind
     verb: str = Field(description="what joins it to the link before, such as `which guards`")
     name: str = Field(description="what it leads to: an event, a child latch, a cache, a place in the code, a cause")
     code: bool = Field(description="whether `name` is Oracle's own word")

@@ -204,8 +204,12 @@ def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]
 
 def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
     """The other troubles in a few words. None without any."""
-    names = [_told(trouble, findings) for trouble in others(context, findings)]
-    return f"beside it {' and '.join(names)}" if names else None
+    names = _others_in_words(context, findings)
+    return f"beside it {names}" if names else None
+
+
+def _others_in_words(context: SignalContext, findings: Sequence[Finding]) -> str:
+    return " and ".join(_told(trouble, findings) for trouble in others(context, findings))
 
 
 def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:
@@ -286,7 +290,7 @@ def _headline(
     if cost_is_open(context) or totals_without_waits(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
     nothing = f"nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
-    elsewhere = " and ".join(_told(trouble, findings) for trouble in others(context, findings))
+    elsewhere = _others_in_words(context, findings)
     return sentence(f"{elsewhere}; {nothing}" if elsewhere else nothing)
 
 

@@ -15,7 +15,7 @@ from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, SignalContext, 
 from rules.explain.report import NOTHING_TO_EXPLAIN, TO_NAME_IT, guessed_cache, no_child, quiet
 from rules.formatting import count, counted, exact, function_of, over, part_of, percent, sentence, times
 from rules.miss_locations import mutex_shape_of, shape_of
-from rules.model import MOST_BARS, ChainBar, ChainLink, Figure, Finding, Step, Surface, bars_of
+from rules.model import MOST_BARS, ChainBar, ChainLink, Figure, Finding, LinkKind, Step, Surface, bars_of
 from rules.signals import SIGNALS, Subject
 from rules.waits import NOTICEABLE_SHARE, WAITING_SESSIONS, hanging
 
@@ -154,6 +154,31 @@ def _unknown_step(name: str, cannot: str, unknown: Unknown) -> Step:
     return Step(step=name, statement=f"{cannot}: {unknown.why}. {unknown.way_out}")
 
 
+def unknown_link(
+    kind: LinkKind,
+    verb: str,
+    name: str,
+    measured: str,
+    unknown: str | None,
+    *,
+    unit: str = "ratio",
+    way_out: str | None = None,
+) -> ChainLink:
+    """A link whose name and number are not known, and what brings them."""
+    return ChainLink(
+        kind=kind,
+        verb=verb,
+        name=name,
+        code=False,
+        value=None,
+        unit=unit,
+        measured=measured,
+        certain=False,
+        unknown=unknown,
+        way_out=way_out,
+    )
+
+
 def _leading(
     values: Mapping[str, float], total: float, of: str, *, digits: int | None = None, between: str = ", "
 ) -> tuple[str, tuple[Figure, ...]]:
@@ -226,20 +251,8 @@ def _unknown_child(context: SignalContext) -> Stop:
         unknown = context.why_unknown("v$latch_children", "sleeps")
         why, way_out = unknown.why, unknown.way_out
     words = f"Cannot tell which child is hot: {why}."
-    link = ChainLink(
-        kind="place",
-        verb="on",
-        name="an unknown child latch",
-        code=False,
-        value=None,
-        unit="ratio",
-        of="sleeps",
-        measured=words,
-        views=("v$latch_children",),
-        certain=False,
-        unknown=f"which child latch: {why}",
-        way_out=way_out,
-    )
+    link = unknown_link("place", "on", "an unknown child latch", words, f"which child latch: {why}", way_out=way_out)
+    link = link.model_copy(update={"of": "sleeps", "views": ("v$latch_children",)})
     return Stop(no_child(context) if context.printed else Step(step="hot child", statement=f"{words} {way_out}"), link)
 
 
@@ -412,18 +425,7 @@ def _why_no_cache(context: SignalContext) -> tuple[str, str]:
 
 
 def _unknown_cache(unknown: str, way_out: str) -> ChainLink:
-    return ChainLink(
-        kind="cache",
-        verb="for",
-        name=NO_CACHE,
-        code=False,
-        value=None,
-        unit="ratio",
-        measured="The cache is unknown.",
-        certain=False,
-        unknown=unknown,
-        way_out=way_out,
-    )
+    return unknown_link("cache", "for", NO_CACHE, "The cache is unknown.", unknown, way_out=way_out)
 
 
 NO_NAME = "v$rowcache has no name for what they name in P1", "capture v$rowcache, and p1 of the sessions, as well"

@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from collectors.model import RESULT_CACHE_LATCH
 from rules.baseline import UsualRange
@@ -19,7 +19,7 @@ from rules.explain.blockers import blocker_steps, entry_of, in_one_sentence
 from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
 from rules.explain.notes import groups
 from rules.explain.report import as_printed
-from rules.explain.stops import Stop, stops
+from rules.explain.stops import Stop, stops, unknown_link
 from rules.formatting import counted, measured, percent, sentence, within
 from rules.model import (
     MOST_BARS,
@@ -29,6 +29,7 @@ from rules.model import (
     Evidence,
     Figure,
     Finding,
+    LinkKind,
     Severity,
     Step,
     Surface,
@@ -45,7 +46,7 @@ class Walk(NamedTuple):
     chain: tuple[ChainLink, ...]
 
 
-CHAIN_ORDER = ("wait", "place", "cache", "holder", "blocker", "sign", "cause")
+CHAIN_ORDER = get_args(LinkKind)
 
 
 def walk(
@@ -111,22 +112,13 @@ def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
 def _blocker_stops(context: SignalContext) -> list[Stop]:
     """Who holds what most of the hanging sessions wait for. Not certain if no holder was found."""
     holders = blockers_of(context)
-    steps = blocker_steps(holders, context.look.sessions if context.look else ())
     if holders is None:
         return []
+    steps = blocker_steps(holders, context.look.sessions if context.look else ())
     chain = next(iter(holders.chains), None)
     if chain is None or chain.end is None:
-        link = ChainLink(
-            kind="blocker",
-            verb="held by",
-            name="an unknown session",
-            code=False,
-            value=None,
-            unit="s",
-            measured="No session was found that holds what they wait for.",
-            certain=False,
-            unknown=holders.unknown,
-        )
+        words = "No session was found that holds what they wait for."
+        link = unknown_link("blocker", "held by", "an unknown session", words, holders.unknown, unit="s")
     else:
         end, held = chain.end, entry_of(chain, holders)
         lasts = held.held_at_least_seconds if held else None
@@ -217,16 +209,13 @@ IN_EARLIER_LINKS = (
 """Signals that earlier links show already."""
 ROLES = ("discriminating", "required", "supporting", "shape", "identity")
 """Which of several signs appears beside the cause."""
-UNKNOWN_CAUSE = ChainLink(
-    kind="cause",
-    verb="because of",
-    name="an unknown cause",
-    code=False,
-    value=None,
+UNKNOWN_CAUSE = unknown_link(
+    "cause",
+    "because of",
+    "an unknown cause",
+    "No known cause that could be judged explains it.",
+    "which cause it is",
     unit="",
-    measured="No known cause that could be judged explains it.",
-    certain=False,
-    unknown="which cause it is",
 )
 
 
@@ -276,7 +265,7 @@ def _cause_links(context: SignalContext, top: Finding | None) -> Iterator[ChainL
 
 def _of_sign(sign: Evidence, kind: Literal["sign", "cause"], verb: str, name: str) -> ChainLink:
     """A link with the number of a condition that held."""
-    counted = f" ({sign.derivation})" if sign.derivation else ""
+    derived = f" ({sign.derivation})" if sign.derivation else ""
     views = SIGNALS[sign.signal].of
     return ChainLink(
         kind=kind,
@@ -290,6 +279,6 @@ def _of_sign(sign: Evidence, kind: Literal["sign", "cause"], verb: str, name: st
         denominator=sign.denominator,
         usual=sign.usual,
         bound=sign.bound,
-        measured=f"{sentence(sign.name)}: {measured(sign.value, sign.unit)}{counted}. {sentence(sign.because)}.",
+        measured=f"{sentence(sign.name)}: {measured(sign.value, sign.unit)}{derived}. {sentence(sign.because)}.",
         views=tuple(views.split(", ")),
     )
