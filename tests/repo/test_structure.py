@@ -104,9 +104,13 @@ ROOMS = {
 """Modules of a side room, with its command and page, and what alone may import them: where its routes or threads start."""
 
 
+def modules_of(room: tuple[str, ...]) -> set[str]:
+    return {name for name in HERE if any(name == part or name.startswith(f"{part}.") for part in room)}
+
+
 def test_a_side_room_is_imported_only_where_it_is_plugged_in() -> None:
     for room, sockets in ROOMS.items():
-        inside = {name for name in HERE if any(name == part or name.startswith(f"{part}.") for part in room)}
+        inside = modules_of(room)
         assert len(inside) >= len(room), f"{room} is not where it was"
         outside = {source for source, target in drawn() if target in inside} - inside
         assert outside == set(sockets), f"{room} is needed by more than its sockets"
@@ -141,7 +145,7 @@ def test_a_room_that_others_need_cannot_be_taken_out(copied: Path, tmp_path: Pat
 
 def imported(home: Path, room: tuple[str, ...], aside: Path) -> str:
     """The error of importing all of a copy but a room and what plugs it in. Empty if there is none."""
-    without = {name for name in HERE if any(name == part or name.startswith(f"{part}.") for part in room)}
+    without = modules_of(room)
     plugged = set(ROOMS.get(room, ()))
     while more := {source for source, target in drawn() if target in plugged} - plugged:
         plugged |= more
