@@ -4,29 +4,32 @@ from collections.abc import Mapping
 
 from tests.truth import shapes
 from tests.truth.instance import LOCK_EVENT, Instance
-from tests.truth.parts import Stream, Who
+from tests.truth.parts import During, Stream, Who
 from tests.truth.queueing import LatchLoad, light
 from tests.truth.releases import Key
 
-NEIGHBOURS: dict[str, tuple[float, float, float]] = {
-    "library cache: mutex X": (1e-5, 2e-3, 4e-4),
-    "library cache lock": (1e-6, 5e-4, 4e-3),
-    "library cache pin": (1e-6, 3e-4, 3e-3),
-    "library cache load lock": (1e-6, 3e-4, 1e-2),
-    "cursor: pin S wait on X": (1e-6, 1e-3, 8e-3),
-    "cursor: pin S": (1e-6, 3e-4, 5e-4),
-    "cursor: mutex X": (1e-7, 2e-4, 3e-4),
-    "cursor: mutex S": (1e-7, 2e-4, 3e-4),
-    "latch: shared pool": (1e-6, 8e-4, 8e-4),
-    "latch: cache buffers chains": (1e-6, 2e-3, 5e-4),
-    "latch free": (1e-6, 6e-4, 1e-3),
-    "enq: US - contention": (1e-7, 4e-5, 2e-3),
-    "enq: SQ - contention": (1e-7, 3e-4, 3e-3),
-    "enq: TX - row lock contention": (1e-6, 2e-2, 5e-2),
-    "enq: TX - allocate ITL entry": (1e-7, 1e-4, 5e-2),
+NEIGHBOURS: dict[str, tuple[float, float, float, During]] = {
+    "library cache: mutex X": (1e-5, 2e-3, 4e-4, "soft parse"),
+    "library cache lock": (1e-6, 5e-4, 4e-3, "soft parse"),
+    "library cache pin": (1e-6, 3e-4, 3e-3, "soft parse"),
+    "library cache load lock": (1e-6, 3e-4, 1e-2, "hard parse"),
+    "cursor: pin S wait on X": (1e-6, 1e-3, 8e-3, "soft parse"),
+    "cursor: pin S": (1e-6, 3e-4, 5e-4, "soft parse"),
+    "cursor: mutex X": (1e-7, 2e-4, 3e-4, "soft parse"),
+    "cursor: mutex S": (1e-7, 2e-4, 3e-4, "soft parse"),
+    "latch: shared pool": (1e-6, 8e-4, 8e-4, "hard parse"),
+    "latch: cache buffers chains": (1e-6, 2e-3, 5e-4, "execution"),
+    "latch free": (1e-6, 6e-4, 1e-3, "execution"),
+    "enq: US - contention": (1e-7, 4e-5, 2e-3, "execution"),
+    "enq: SQ - contention": (1e-7, 3e-4, 3e-3, "sequence"),
+    "enq: TX - row lock contention": (1e-6, 2e-2, 5e-2, "execution"),
+    "enq: TX - allocate ITL entry": (1e-7, 1e-4, 5e-2, "execution"),
 }
-"""Waits that cost a share of the base load: lowest, highest, and the seconds of one."""
-IN_A_CLUSTER = {"enq: SV -  contention": (1e-7, 3e-4, 2e-3), "LCK0 row cache object free": (1e-8, 1e-5, 1e-3)}
+"""Waits that cost a share of the base load: lowest, highest, the seconds of one, and what the sessions are doing."""
+IN_A_CLUSTER: dict[str, tuple[float, float, float, During]] = {
+    "enq: SV -  contention": (1e-7, 3e-4, 2e-3, "sequence"),
+    "LCK0 row cache object free": (1e-8, 1e-5, 1e-3, "execution"),
+}
 QUIET_SHARE = 0.002
 """A healthy instance loses at most this share of its load to any one place of the row cache."""
 GUARD_MEAN = (3e-4, 8e-3)
@@ -56,9 +59,9 @@ def add_ordinary_waits(it: Instance, loads: dict[int, LatchLoad]) -> None:
     """Streams of ordinary waits: neighbours, and the few sleeps of a healthy guard."""
     base = it.sessions
     known = {**NEIGHBOURS, **(IN_A_CLUSTER if it.cluster else {})}
-    for event, (low, high, mean) in known.items():
+    for event, (low, high, mean, during) in known.items():
         each = it.dice.about(mean * it.neighbours**0.5, 0.5)
-        it.neighbour(None, event, base * it.dice.scale(low, high), each, "soft parse", it.dice.between(0.85, 1.0))
+        it.neighbour(None, event, base * it.dice.scale(low, high), each, during, it.dice.between(0.85, 1.0))
     name, subordinate = it.dice.pick((("dc_objects", None), ("dc_users", None), ("dc_segments", None)))
     mean = it.dice.scale(2e-4, 5e-3)
     stake = base * it.dice.scale(1e-7, 4e-4)

@@ -12,6 +12,7 @@ from tests.truth.plan import Setting, setting_of
 from tests.truth.recording import DATABASE, FULL, snapshots
 from tests.truth.registry import MECHANISMS, Mechanism
 from tests.truth.releases import EVERY, Release, releases
+from tests.truth.sessions import LONGEST_BURST
 from tests.truth.truth import STRENGTHS, Trouble, Truth
 
 INTERVALS = (15.0, 15.0, 15.0, 30.0, 60.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
@@ -22,6 +23,10 @@ LEAST_SESSIONS = 1.5
 """Sessions that must be active before they can block each other."""
 TRIES, MOST_TIMES_BASE = 4, 4.0
 IN_A_PAIR = (0.09, 0.28)
+IN_A_CROWD, LONG_ENOUGH = (0.5, 0.7), 60.0
+"""Share of DB time, and seconds that 60 looks take at least."""
+EDITION = 2
+"""Part of every seed. A new edition of the generator gives new instances, which nobody has looked at."""
 BESIDE = (0.008, 0.12)
 """Seconds a second that a look-alike costs in row cache waits, per active session."""
 
@@ -45,9 +50,9 @@ def case(seed: int, *, full_sight: bool = False) -> Case:
     """The case of a seed. With `full_sight` nothing is hidden from the reader."""
     setting = setting_of(seed)
     if setting.kind == "healthy":
-        outcome = come_out(_ordinary(Dice(seed), setting))
+        outcome = come_out(_ordinary(Dice(EDITION, seed), setting))
     elif setting.kind == "hang":
-        outcome = come_out(_hanging(Dice(seed), setting))
+        outcome = come_out(_hanging(Dice(EDITION, seed), setting))
     else:
         outcome = _troubled(seed, setting)
     sight = FULL if full_sight else setting.sight
@@ -63,49 +68,53 @@ def _ordinary(dice: Dice, setting: Setting) -> Instance:
 def _troubled(seed: int, setting: Setting) -> Outcome:
     """Find the stakes at which the troubles reach their target cost."""
     known = [MECHANISMS[cause] for cause in setting.causes]
-    dice = Dice(seed, 1)
+    dice = Dice(EDITION, seed, 1)
     wanted = [_wanted(dice, setting) for _ in known]
-    seconds = dice.pick(INTERVALS)
+    seconds = max(dice.pick(INTERVALS), LONG_ENOUGH if setting.kind == "crowd" else 0.0)
     stakes = [share / (1 - sum(wanted)) for share in wanted]  # per session that is active in any case
     if setting.kind == "look-alike":
-        return _staged(seed, known, [dice.scale(*BESIDE)], seconds)
+        return _staged(seed, setting, known, [dice.scale(*BESIDE)], seconds)
     for _ in range(TRIES):
-        outcome = _staged(seed, known, stakes, seconds)
+        outcome = _staged(seed, setting, known, stakes, seconds)
         reached = [outcome.share(mechanism.cause) for mechanism in known]
         waits = [sum(c.waits for c in outcome.counted if c.stream.cause == mechanism.cause) for mechanism in known]
         if min(waits) < FEWEST_WAITS and seconds < LONGEST:
             seconds = min(LONGEST, seconds * 4)
         elif all(abs(got / share - 1) < 0.12 for got, share in zip(reached, wanted, strict=True)):
-            break
+            return outcome
         stakes = [
             min(MOST_TIMES_BASE, stake * (share * (1 - got)) / (max(got, share / 5) * (1 - share)))
             for stake, share, got in zip(stakes, wanted, reached, strict=True)
         ]
-    return _staged(seed, known, stakes, seconds)
+    return _staged(seed, setting, known, stakes, seconds)
 
 
 def _wanted(dice: Dice, setting: Setting) -> float:
+    if setting.kind == "crowd":
+        return dice.between(*IN_A_CROWD)
     if setting.strength:
         return dice.scale(*STRENGTHS[setting.strength])
     return dice.scale(*IN_A_PAIR)
 
 
-def _staged(seed: int, known: list[Mechanism], stakes: list[float], seconds: float) -> Outcome:
+def _staged(seed: int, setting: Setting, known: list[Mechanism], stakes: list[float], seconds: float) -> Outcome:
     """The instance with its troubles, from the first draw on."""
-    dice = Dice(seed, 2)
-    it = _host_of(dice, known, seconds)
+    dice = Dice(EDITION, seed, 2)
+    it = _host_of(dice, setting, known, seconds)
+    it.looks = LONGEST_BURST if setting.kind == "crowd" else None
     base = it.sessions
     for mechanism, stake in zip(known, stakes, strict=True):
         mechanism.stage(it, stake * base)
     return come_out(it)
 
 
-def _host_of(dice: Dice, known: list[Mechanism], seconds: float) -> Instance:
+def _host_of(dice: Dice, setting: Setting, known: list[Mechanism], seconds: float) -> Instance:
     """An ordinary instance of a release that has all of these, busy enough for trouble."""
-    fitting = [name for name in EVERY if all(name in mechanism.releases for mechanism in known)]
+    fitting = [name for name in setting.releases if all(name in mechanism.releases for mechanism in known)]
     release: Release = releases()[dice.pick(fitting)]
     cluster = any(mechanism.cluster for mechanism in known) or dice.chance(0.2)
-    cpus, level = dice.pick((4, 8, 16, 24, 32, 48, 64, 96, 128)), dice.pick(("light", "medium", "medium"))
+    cpus = setting.size or dice.pick((4, 8, 16, 24, 32, 48, 64, 96, 128))
+    level = setting.level or dice.pick(("light", "medium", "medium"))
     while True:
         it = ordinary(dice, release, cpus, level, cluster=cluster, seconds=seconds)
         if it.sessions >= LEAST_SESSIONS:
@@ -144,18 +153,16 @@ def _truth(seed: int, setting: Setting, outcome: Outcome) -> Truth:
     troubles: tuple[Trouble, ...]
     if hang:
         event = "lock" if hang.event == "row cache lock" else "mutex"
-        troubles = (Trouble(hang.cause, "hangs", (event,), (hang.cache.name,), 0.0),) if hang.cause else ()
-        also = {"undo-lock-smon"} if hang.cache.name == "dc_rollback_segments" else set()
+        also = frozenset({"undo-lock-smon"} if hang.cache.name == "dc_rollback_segments" else ())
+        troubles = (Trouble(hang.cause, "hangs", (event,), (hang.cache.name,), 0.0, also),) if hang.cause else ()
     else:
         known = [MECHANISMS[cause] for cause in setting.causes if cause != "busy-but-fine"]
         troubles = tuple(_trouble(mechanism, outcome) for mechanism in known)
-        also = {name for mechanism in known for name in mechanism.also}
     return Truth(
         seed=seed,
         kind=setting.kind,
         strength=setting.strength,
         troubles=troubles,
-        also=frozenset(also),
         release=it.full or it.release.version,
         cpus=it.cpus,
         seconds=it.seconds,
@@ -170,7 +177,9 @@ def _trouble(mechanism: Mechanism, outcome: Outcome) -> Trouble:
     named = {stream.cache.name for stream in streams if stream.cache}
     surfaces = sorted({str(stream.surface) for stream in streams})
     caches = tuple(name for name in mechanism.caches if name in named) or mechanism.caches
-    return Trouble(mechanism.cause, mechanism.group, tuple(surfaces), caches, outcome.share(mechanism.cause))
+    return Trouble(
+        mechanism.cause, mechanism.group, tuple(surfaces), caches, outcome.share(mechanism.cause), mechanism.also
+    )
 
 
 def _share(outcome: Outcome, *, in_row_cache: bool) -> float:

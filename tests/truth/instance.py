@@ -58,6 +58,8 @@ class Instance:
     throttled: float = 0.0
     neighbours: float = 1.0
     """Factor on the usual wait for every other latch."""
+    looks: int | None = None
+    """Looks of the burst at waiting sessions; None: any number."""
     rush: float = 1.0
     """Factor on the usual sleeps of other latches."""
 

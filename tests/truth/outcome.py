@@ -1,10 +1,11 @@
 """The counts of an interval: rates become whole events, and DB time is the sum of its parts."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from tests.truth.background import add_ordinary_waits, child_gets, child_loads
 from tests.truth.instance import Instance
-from tests.truth.parts import Stream
+from tests.truth.parts import During, Stream
 from tests.truth.queueing import LatchLoad
 from tests.truth.releases import Key
 from tests.truth.workload import DRIVERS, OPTIMISTIC, named
@@ -140,18 +141,22 @@ def _processors(it: Instance) -> tuple[float, float, float]:
 
 
 def _times(it: Instance, counted: tuple[Counted, ...], cpu: float, queue: float) -> dict[str, int]:
-    """The time model. Every foreground wait is part of DB time, and of the session's activity."""
-    during: dict[str, float] = {}
-    for each in counted:
-        during[each.stream.during] = during.get(each.stream.during, 0.0) + each.micros_fg
+    """The time model. Every foreground wait is part of DB time and of the elapsed time of what the session was doing.
+
+    So is the wait for a processor, in proportion to the processor time of each.
+    """
+    during = waited_during(counted)
     hanging = sum(hang.sessions * min(hang.since, it.seconds) * 0.9 for hang in it.hangs) * 1e6
     work, million = it.work, it.seconds * 1e6
     db = (cpu + queue + work.io + work.other) * million + sum(during.values()) + hanging
-    hard = work.rates["hard parse"] * work.hard_parse_cpu * million + during.get("hard parse", 0.0)
-    failed = work.rates["failed parse"] * DRIVERS["failed parse"].cpu * million + during.get("failed parse", 0.0)
-    soft = work.rates["soft parse"] * work.soft_parse_cpu * million + during.get("soft parse", 0.0)
-    logon = work.rates["logon"] * work.logon_cpu * million + during.get("logon", 0.0)
-    sequence = work.rates["sequence"] * DRIVERS["sequence"].cpu * million + during.get("sequence", 0.0)
+    longer = ((cpu + queue) * million + during["anything"]) / (work.cpu + it.spinning)
+
+    def elapsed(what: During, each: float) -> float:
+        return work.rates[what] * each * longer + during[what]
+
+    hard, soft = elapsed("hard parse", work.hard_parse_cpu), elapsed("soft parse", work.soft_parse_cpu)
+    failed = elapsed("failed parse", DRIVERS["failed parse"].cpu)
+    logon, sequence = elapsed("logon", work.logon_cpu), elapsed("sequence", DRIVERS["sequence"].cpu)
     bound = MOST_OF_DB_TIME * db
     named_times = {
         "DB time": db,
@@ -163,6 +168,14 @@ def _times(it: Instance, counted: tuple[Counted, ...], cpu: float, queue: float)
         "sequence load elapsed time": min(sequence, bound),
     }
     return {name: round(value) for name, value in named_times.items()}
+
+
+def waited_during(counted: tuple[Counted, ...]) -> dict[During, float]:
+    """Microseconds of foreground waits by what the sessions were doing."""
+    during: dict[During, float] = defaultdict(float)
+    for each in counted:
+        during[each.stream.during] += each.micros_fg
+    return during
 
 
 def _statistics(it: Instance) -> dict[str, int]:

@@ -7,7 +7,8 @@ from tests.truth.releases import Cache
 from tests.truth.shapes import Shape
 
 Surface = Literal["latch", "mutex", "lock", "result-cache"]
-During = Literal["execution", "soft parse", "hard parse", "failed parse", "logon", "sequence"]
+During = Literal["execution", "soft parse", "hard parse", "failed parse", "logon", "sequence", "anything"]
+"""What a session was doing when it waited. A wait for the processor meets it whatever it does."""
 
 
 @dataclass(frozen=True, slots=True)

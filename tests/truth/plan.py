@@ -1,11 +1,14 @@
 """Which seed is what: every kind of instance has its seeds, four for each of its settings, half of them odd."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from collectors.registry import collectors
 from tests.truth.causes import lookalikes, objects, parsing, results, storage, undo, users
 from tests.truth.recording import FULL, Sight
 from tests.truth.registry import MECHANISMS
+from tests.truth.releases import EVERY, LATCHED, MUTEXED
 from tests.truth.truth import STRENGTHS, Kind, Strength
 from tests.truth.workload import LEVELS, SIZES
 
@@ -45,38 +48,56 @@ PAIRS = (
     ("px-hash-joins", "undo-segments"),
     ("database-properties", "hard-parse-storm"),
 )
+LOOKS_ALONE = tuple(view for view in collectors() if view not in ("v$instance", "v$session"))
+FOREGROUND = (("v$system_event", "total_waits_fg"), ("v$system_event", "time_waited_micro_fg"))
+CLUSTER = tuple(("v$rowcache", f"dlm_{what}") for what in ("requests", "conflicts", "releases"))
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """Less sight, and where it matters: on these releases, for these causes (empty: for any)."""
+
+    sight: Sight
+    releases: tuple[str, ...] = EVERY
+    causes: tuple[str, ...] = ()
+
+
 DEGRADED = (
-    ("undo-segments", Sight(refused=("x$kqrst",))),
-    ("undo-segments", Sight(refused=("x$kqrst",), unsampled=True)),
-    ("undo-segments", Sight(refused=("v$latch_misses",))),
-    ("undo-segments", Sight(refused=("v$latch_children",))),
-    ("undo-segments", Sight(refused=("v$rowcache",))),
-    ("undo-segments", Sight(columns=(("v$rowcache", "usage"),))),
-    ("undo-segment-floor", Sight(refused=("v$parameter", "v$system_parameter"))),
-    ("undo-retention-runaway", Sight(refused=("v$undostat",))),
-    ("undo-online-storm", Sight(columns=(("v$rowcache", "modifications"),))),
-    ("undo-online-storm", Sight(refused=("v$system_event",))),
-    ("logon-storm", Sight(refused=("v$sysstat",))),
-    ("logon-storm", Sight(unsampled=True)),
-    ("roles-per-parse", Sight(refused=("v$sys_time_model",))),
-    ("roles-per-parse", Sight(late=("v$sysstat",))),
-    ("dc-users-mutex-bug", Sight(unsampled=True)),
-    ("dc-users-mutex-bug", Sight(refused=("v$mutex_sleep",))),
-    ("row-cache-clones", Sight(refused=("v$sgastat",))),
-    ("sequence-nocache", Sight(unsampled=True)),
-    ("sequence-nocache", Sight(refused=("v$rowcache",))),
-    ("sequence-nocache", Sight(refused=("v$system_event",))),
-    ("sequence-conflicts", Sight(columns=(("v$rowcache", "dlm_requests"), ("v$rowcache", "dlm_conflicts")))),
-    ("ddl-invalidation", Sight(unsampled=True, refused=("waiting_sessions",))),
-    ("database-properties", Sight(refused=("v$event_name",))),
-    ("database-properties", Sight(late=("v$rowcache",))),
-    ("object-types", Sight(refused=("x$kqrst",))),
-    ("histogram-hard-parse", Sight(refused=("v$sys_time_model",))),
-    ("shared-pool-shrink", Sight(refused=("v$sga_resize_ops",))),
-    ("dynamic-sampling", Sight(refused=("v$parameter", "v$system_parameter"))),
-    ("result-cache-latch", Sight(refused=("v$latch",))),
-    ("starved-host", Sight(refused=("v$osstat",))),
+    Degraded(Sight(refused=("v$system_event",))),
+    Degraded(Sight(refused=("v$sys_time_model",))),
+    Degraded(Sight(refused=("v$rowcache",))),
+    Degraded(Sight(refused=("v$sysstat",))),
+    Degraded(Sight(refused=("v$osstat",))),
+    Degraded(Sight(refused=("v$event_name",))),
+    Degraded(Sight(refused=("v$sgastat",))),
+    Degraded(Sight(refused=("v$parameter", "v$system_parameter"), called="no settings")),
+    Degraded(Sight(refused=("v$latch",)), LATCHED),
+    Degraded(Sight(refused=("v$latch_children",)), LATCHED),
+    Degraded(Sight(refused=("v$latch_misses",)), LATCHED),
+    Degraded(Sight(refused=("x$kqrst",)), LATCHED),
+    Degraded(Sight(refused=("x$kqrst",), unsampled=True), LATCHED),
+    Degraded(Sight(refused=("v$mutex_sleep",)), MUTEXED),
+    Degraded(Sight(unsampled=True)),
+    Degraded(Sight(refused=("waiting_sessions",), unsampled=True)),
+    Degraded(Sight(refused=("waiting_sessions",))),
+    Degraded(Sight(refused=LOOKS_ALONE, called="v$session alone")),
+    Degraded(Sight(columns=(("v$rowcache", "usage"), ("v$rowcache", "modifications")))),
+    Degraded(Sight(columns=FOREGROUND, called="no foreground waits")),
+    Degraded(Sight(late=("v$rowcache",))),
+    Degraded(Sight(late=("v$sysstat",))),
+    Degraded(Sight(late=("v$system_event",))),
+    Degraded(Sight(zeros_cut=True, called="rows of zero cut")),
+    Degraded(Sight(refused=("v$undostat",)), causes=("undo-retention-runaway", "undo-segments", "undo-online-storm")),
+    Degraded(Sight(columns=CLUSTER, called="no dlm columns"), LATCHED, ("cluster-conflicts", "sequence-conflicts")),
+    Degraded(
+        Sight(refused=("v$sga_resize_ops",)), causes=("shared-pool-shrink", "many-partitions", "histogram-hard-parse")
+    ),
+    Degraded(
+        Sight(refused=("v$latchname",)), causes=("result-cache-latch", "result-cache-force", "result-cache-adaptive")
+    ),
 )
+SETTINGS_EACH, OF_FEW_CAUSES = 14, 4
+"""Settings of each sight: with different causes, or with the few for which it matters."""
 HANGS = (
     ("dc_objects", "row cache lock"),
     ("dc_sequences", "row cache lock"),
@@ -89,7 +110,19 @@ HANGS = (
     ("dc_users", "row cache mutex"),
     ("dc_objects", "row cache mutex"),
 )
-LOOK_ALIKE_SETTINGS, HANG_SETTINGS = 3, 2
+CROWDS = (
+    "undo-segments",
+    "undo-online-storm",
+    "roles-per-parse",
+    "sequence-nocache",
+    "ddl-invalidation",
+    "histogram-hard-parse",
+    "dc-users-mutex-bug",
+    "result-cache-latch",
+)
+"""Troubles of a large machine, with hundreds of waiting sessions, looked at 60 times in a burst."""
+AGAIN: dict[Kind, int] = {"single": 3, "pair": 3, "look-alike": 18, "healthy": 3, "hang": 4, "crowd": 1}
+"""Settings alike, so that there are enough seeds of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +135,7 @@ class Setting:
     sight: Sight = FULL
     size: int = 0
     level: str = ""
+    releases: tuple[str, ...] = EVERY
 
     @property
     def name(self) -> str:
@@ -114,17 +148,26 @@ def settings() -> tuple[Setting, ...]:
     """All settings in order; the setting of a seed is number seed // 4."""
     causes = sorted(name for name, known in MECHANISMS.items() if known.role == "cause")
     look_alikes = sorted(name for name, known in MECHANISMS.items() if known.role == "look-alike")
-    return (
+    kinds = (
         *(Setting("single", (cause,), strength) for cause in causes for strength in STRENGTHS),
         *(Setting("pair", pair) for pair in PAIRS),
-        *(Setting("look-alike", (cause,)) for cause in look_alikes for _ in range(LOOK_ALIKE_SETTINGS)),
+        *(Setting("look-alike", (cause,)) for cause in look_alikes),
         *(Setting("healthy", size=size, level=level) for size in SIZES for level in LEVELS),
-        *(
-            Setting("degraded", (cause,), ("medium", "strong")[number % 2], sight)
-            for number, (cause, sight) in enumerate(DEGRADED)
-        ),
-        *(Setting("hang", hang) for hang in HANGS for _ in range(HANG_SETTINGS)),
+        *(Setting("hang", hang) for hang in HANGS),
+        *(Setting("crowd", (cause,), "strong", size=SIZES[-1], level="heavy") for cause in CROWDS),
     )
+    alike = (setting for setting in kinds for _ in range(AGAIN[setting.kind]))
+    return (*alike, *(one for number, degraded in enumerate(DEGRADED) for one in _degraded(number, degraded, causes)))
+
+
+def _degraded(number: int, degraded: Degraded, causes: Sequence[str]) -> Iterator[Setting]:
+    """The settings of a sight. Each sight begins with another cause, so that every cause meets many of them."""
+    fitting = [name for name in degraded.causes or causes if set(MECHANISMS[name].releases) & set(degraded.releases)]
+    count = OF_FEW_CAUSES if degraded.causes else SETTINGS_EACH
+    for place in range(count):
+        cause = fitting[(number * SETTINGS_EACH + place) % len(fitting)]
+        strength: Strength = "medium" if (place + place // len(fitting)) % 2 else "strong"
+        yield Setting("degraded", (cause,), strength, degraded.sight, releases=degraded.releases)
 
 
 def setting_of(seed: int) -> Setting:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from collectors.model import Missing, Reading, Row, Rows, Snapshot
+from collectors.model import ColumnKind, Missing, Reading, Row, Rows, Snapshot
 from collectors.registry import collectors
 from tests.truth.outcome import ROW_CACHE_EVENTS, Outcome
 from tests.truth.sessions import blockers, looks, waiting
@@ -18,14 +18,19 @@ WORTH_A_LOOK = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is hidden from the reader: whole views, columns, or a view at the begin alone."""
+    """What is hidden from the reader: whole views, columns, a view at the begin alone, or rows that have counted nothing."""
 
     refused: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     late: tuple[str, ...] = ()
     unsampled: bool = False
+    zeros_cut: bool = False
+    called: str = ""
+    """A name, where the list of what is hidden would be long."""
 
     def __str__(self) -> str:
+        if self.called:
+            return self.called
         parts = [f"{view} refused" for view in self.refused]
         parts += [f"no {column} in {view}" for view, column in self.columns]
         parts += [f"{view} not at the begin" for view in self.late]
@@ -42,7 +47,7 @@ def snapshots(outcome: Outcome, sight: Sight = FULL) -> tuple[Snapshot, Snapshot
     pairs["waiting_sessions"] = (waiting(outcome, at_end=False), waiting(outcome, at_end=True))
     seen = looks(outcome)
     held = blockers(outcome)
-    worth = bool(it.hangs) or _share(outcome) >= WORTH_A_LOOK or it.dice.chance(0.3)
+    worth = bool(it.hangs or it.looks) or _share(outcome) >= WORTH_A_LOOK or it.dice.chance(0.3)
     begin: dict[str, Reading] = {}
     end: dict[str, Reading] = {}
     for view in collectors():
@@ -80,5 +85,8 @@ def _rows(view: str, rows: Sequence[Mapping[str, object]], sight: Sight, *, at_b
     wanted = [column.name for column in collector.columns if column.name not in hidden]
     if view == "v$undostat" and "con_id" not in wanted:
         rows = rows[:UNDO_ROWS]  # the statement limits the rows, whatever their container
+    if sight.zeros_cut:
+        counters = [column.name for column in collector.columns if column.kind is ColumnKind.COUNTER]
+        rows = [row for row in rows if not counters or any(row.get(name) for name in counters)]
     kept: list[Row] = [{name: row[name] for name in wanted if name in row} for row in rows]  # type: ignore[misc]
     return Rows(view, tuple(kept))

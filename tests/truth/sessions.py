@@ -26,7 +26,7 @@ def address(child: int) -> str:
 def looks(outcome: Outcome) -> list[Seen]:
     """Rows of the looks of one burst. Each look has its own row, even without a waiting session."""
     it, dice = outcome.instance, outcome.instance.dice
-    number = min(LONGEST_BURST, max(1, int(it.seconds)), dice.pick((8, 15, 30, 60)))
+    number = min(max(1, int(it.seconds)), it.looks or dice.pick((8, 15, 30, LONGEST_BURST)))
     hanging = [_hanging(it, hang) for hang in it.hangs]
     rows: list[Seen] = []
     for look in range(1, number + 1):

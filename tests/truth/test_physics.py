@@ -7,11 +7,12 @@ import pytest
 from collectors.delta import between
 from collectors.model import Delta, Rows, number
 from tests.truth.generate import Case, case
-from tests.truth.outcome import ROW_CACHE_EVENTS
+from tests.truth.outcome import ROW_CACHE_EVENTS, waited_during
+from tests.truth.parts import During
 from tests.truth.plan import seeds
 
 LATCH = "row cache objects"
-DRAWN = tuple(seeds())[5::83]
+DRAWN = tuple(seeds())[5::139]
 """Some of every kind; odd and even."""
 
 
@@ -116,6 +117,35 @@ def test_db_time_holds_every_foreground_wait_and_the_processors_their_work(drawn
     elapsed = of(host["BUSY_TIME"], "total") + of(host["IDLE_TIME"], "total")
     assert elapsed == pytest.approx(it.cpus * it.seconds * 100, rel=0.001, abs=3)
     assert times["DB CPU"] <= of(host["BUSY_TIME"], "total") * 10_000 * 1.01 + 20_000
+
+
+ELAPSED: dict[str, tuple[During, ...]] = {
+    "parse time elapsed": ("soft parse", "hard parse", "failed parse"),
+    "hard parse elapsed time": ("hard parse",),
+    "failed parse elapsed time": ("failed parse",),
+    "connection management call elapsed time": ("logon",),
+    "sequence load elapsed time": ("sequence",),
+}
+
+
+def test_elapsed_times_hold_the_waits_that_happened_during_them(drawn: Case, delta: Delta) -> None:
+    times = {str(row["stat_name"]): of(row, "value") for row in delta.rows("v$sys_time_model")}
+    waited = waited_during(drawn.outcome.counted)
+    for name, during in ELAPSED.items():
+        assert times[name] >= sum(waited[what] for what in during)
+    assert times["parse time elapsed"] >= times["hard parse elapsed time"]
+
+
+def test_a_wait_lies_in_what_its_event_belongs_to() -> None:
+    """Whoever waits for a row, a block or undo executes, and whoever waits for the library cache parses or logs on."""
+    executing = ("enq: TX", "enq: US", "latch: cache buffers chains")
+    parsing = ("library cache", "latch: shared pool", "cursor: pin S wait on X")
+    for seed in DRAWN:
+        for each in case(seed).outcome.counted:
+            if each.stream.event.startswith(executing):
+                assert each.stream.during == "execution"
+            if each.stream.event.startswith(parsing):
+                assert each.stream.during in ("soft parse", "hard parse", "logon")
 
 
 def test_foreground_waits_are_some_of_all(delta: Delta) -> None:

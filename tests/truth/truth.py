@@ -5,7 +5,7 @@ from typing import Literal
 
 from tests.truth.recording import FULL, Sight
 
-Kind = Literal["single", "pair", "look-alike", "healthy", "degraded", "hang"]
+Kind = Literal["single", "pair", "look-alike", "healthy", "degraded", "hang", "crowd"]
 Strength = Literal["weak", "medium", "strong"]
 STRENGTHS: dict[Strength, tuple[float, float]] = {"weak": (0.02, 0.05), "medium": (0.08, 0.20), "strong": (0.25, 0.70)}
 """Share of DB time lost in row cache waits."""
@@ -24,6 +24,8 @@ class Trouble:
     surfaces: tuple[str, ...]
     caches: tuple[str, ...]
     share: float
+    also: frozenset[str] = frozenset()
+    """Causes that are true as well, because this one includes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,6 @@ class Truth:
     kind: Kind
     strength: Strength | None
     troubles: tuple[Trouble, ...]
-    also: frozenset[str]
     release: str
     cpus: int
     seconds: float
@@ -46,6 +47,11 @@ class Truth:
     @property
     def causes(self) -> tuple[str, ...]:
         return tuple(trouble.cause for trouble in self.troubles)
+
+    @property
+    def also(self) -> frozenset[str]:
+        """What is true as well as the causes."""
+        return frozenset().union(*(trouble.also for trouble in self.troubles))
 
     @property
     def true(self) -> frozenset[str]:

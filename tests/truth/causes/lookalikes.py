@@ -4,19 +4,25 @@ from dataclasses import replace
 
 from tests.truth import shapes
 from tests.truth.instance import Instance
-from tests.truth.parts import Stream
+from tests.truth.parts import During, Stream
 from tests.truth.queueing import light
 from tests.truth.registry import stages
 from tests.truth.releases import EVERY, LATCHED
 
-GUARDED = (("dc_users", None), ("dc_objects", None), ("dc_segments", None), ("dc_histogram_defs", None))
+GUARDED: tuple[tuple[str, During], ...] = (
+    ("dc_users", "soft parse"),
+    ("dc_objects", "soft parse"),
+    ("dc_segments", "hard parse"),
+    ("dc_histogram_defs", "hard parse"),
+)
+"""Caches with many look-ups, and when most of those happen."""
 
 
 def _everywhere(it: Instance, cause: str, stake: float, mean: float) -> None:
     """Sleeps on any cache with look-ups, each as long as a holder is off its processor."""
     weights = [it.dice.between(0.4, 1.6) for _ in GUARDED]
-    for (name, subordinate), weight in zip(GUARDED, weights, strict=True):
-        cache = it.release.cache(name, subordinate)
+    for (name, during), weight in zip(GUARDED, weights, strict=True):
+        cache = it.release.cache(name)
         event, surface = it.release.event(), it.release.guard
         each = it.dice.about(mean, 0.25)
         it.streams.append(
@@ -28,7 +34,7 @@ def _everywhere(it: Instance, cause: str, stake: float, mean: float) -> None:
                 surface,
                 cache,
                 shape=shapes.normal(it.dice),
-                during="soft parse",
+                during=during,
                 first_sleeps=it.dice.between(0.45, 0.75),
                 sleeps_per_wait=1.0 if surface == "latch" else 1.0 + each / 0.01,
             )
@@ -45,8 +51,14 @@ def no_processor_left(it: Instance, stake: float) -> None:
     it.paging = it.dice.scale(1e6, 1e8) if it.dice.chance(0.5) else 0.0
     it.neighbours, it.rush = it.dice.between(20, 120), it.dice.between(1.5, 6)
     _everywhere(it, "starved-host", stake, it.host.stall)
-    for event in ("latch: cache buffers chains", "library cache: mutex X", "latch: shared pool"):
-        it.neighbour("starved-host", event, stake * it.dice.between(0.3, 2.0), it.dice.about(it.host.stall, 0.3))
+    neighbours: tuple[tuple[str, During], ...] = (
+        ("latch: cache buffers chains", "execution"),
+        ("library cache: mutex X", "soft parse"),
+        ("latch: shared pool", "hard parse"),
+    )
+    for event, during in neighbours:
+        mean = it.dice.about(it.host.stall, 0.3)
+        it.neighbour("starved-host", event, stake * it.dice.between(0.3, 2.0), mean, during)
 
 
 @stages("throttled-holder", "host", role="look-alike")
@@ -55,7 +67,7 @@ def kept_off_by_a_plan(it: Instance, stake: float) -> None:
     it.throttled = stake * it.dice.between(3, 9)
     it.host = replace(it.host, stalled=0.02, stall=it.dice.scale(0.03, 0.12))
     it.neighbours = it.dice.between(8, 50)
-    it.neighbour("throttled-holder", "resmgr:cpu quantum", it.throttled, it.dice.scale(0.02, 0.15))
+    it.neighbour("throttled-holder", "resmgr:cpu quantum", it.throttled, it.dice.scale(0.02, 0.15), "anything")
     _everywhere(it, "throttled-holder", stake, it.host.stall)
 
 

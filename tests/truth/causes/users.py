@@ -82,7 +82,14 @@ def copies_of_hot_objects(it: Instance, stake: float) -> None:
     """Copies of hot entries are made and not returned, so the pool of the row cache grows and searches lengthen."""
     it.full = it.release.full.format(it.dice.whole(3, 14))
     name = it.dice.pick((USERS, "dc_objects", "dc_histogram_defs"))
-    it.contend("row-cache-clones", name, stake, it.dice.scale(5e-6, 4e-5), shape=shapes.normal(it.dice))
+    it.contend(
+        "row-cache-clones",
+        name,
+        stake,
+        it.dice.scale(5e-6, 4e-5),
+        shape=shapes.normal(it.dice),
+        during="hard parse" if name == "dc_histogram_defs" else "soft parse",
+    )
     it.memory["KQR X PO"] = it.dice.scale(8e8, 8e9)
     it.memory["KQR L PO"] = it.dice.scale(2e8, 2e9)
     it.memory["free memory"] = it.dice.scale(3e7, 4e8)
