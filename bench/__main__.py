@@ -6,6 +6,7 @@ Each module below `bench` has `figures()`, which returns tables. Options after a
 
 import argparse
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str]) -> None:
         parser.error(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(names())}")
     if options and len(chosen) > 1:
         parser.error(f"{' '.join(options)}: options belong to one benchmark; name it")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the service; read when a benchmark loads numpy
     console = Console(width=110)
     for name in chosen:
         module = importlib.import_module(f"bench.{name}")

@@ -49,6 +49,7 @@ PAIRS = (
     ("database-properties", "hard-parse-storm"),
 )
 LOOKS_ALONE = tuple(view for view in collectors() if view not in ("v$instance", "v$session"))
+USAGE = (("v$rowcache", "usage"), ("v$rowcache", "modifications"))
 FOREGROUND = (("v$system_event", "total_waits_fg"), ("v$system_event", "time_waited_micro_fg"))
 CLUSTER = tuple(("v$rowcache", f"dlm_{what}") for what in ("requests", "conflicts", "releases"))
 
@@ -75,13 +76,13 @@ DEGRADED = (
     Degraded(Sight(refused=("v$latch_children",)), LATCHED),
     Degraded(Sight(refused=("v$latch_misses",)), LATCHED),
     Degraded(Sight(refused=("x$kqrst",)), LATCHED),
-    Degraded(Sight(refused=("x$kqrst",), unsampled=True), LATCHED),
+    Degraded(Sight(refused=("x$kqrst",), unsampled=True, called="x$kqrst and no samples"), LATCHED),
     Degraded(Sight(refused=("v$mutex_sleep",)), MUTEXED),
     Degraded(Sight(unsampled=True)),
-    Degraded(Sight(refused=("waiting_sessions",), unsampled=True)),
+    Degraded(Sight(refused=("waiting_sessions",), unsampled=True, called="nobody looked at sessions")),
     Degraded(Sight(refused=("waiting_sessions",))),
     Degraded(Sight(refused=LOOKS_ALONE, called="v$session alone")),
-    Degraded(Sight(columns=(("v$rowcache", "usage"), ("v$rowcache", "modifications")))),
+    Degraded(Sight(columns=USAGE, called="no usage, no modifications")),
     Degraded(Sight(columns=FOREGROUND, called="no foreground waits")),
     Degraded(Sight(late=("v$rowcache",))),
     Degraded(Sight(late=("v$sysstat",))),

@@ -24,6 +24,8 @@ class Mechanism:
     """The right answers to "which cache"; empty if the trouble has no cache."""
     also: frozenset[str]
     """Causes that are true as well, because this one includes them."""
+    general: frozenset[str]
+    """Causes that say the same in general. They are not the right answer, and no wrong one where this cause is unknown."""
     cluster: bool | None
     role: Role
 
@@ -38,6 +40,7 @@ def stages(
     caches: Sequence[str] = (),
     releases: Sequence[str] = EVERY,
     also: Sequence[str] = (),
+    general: Sequence[str] = (),
     cluster: bool | None = None,
     role: Role = "cause",
 ) -> Callable[[Stage], Stage]:
@@ -46,7 +49,7 @@ def stages(
     def registered(stage: Stage) -> Stage:
         assert cause not in MECHANISMS, f"{cause} has two mechanisms"
         MECHANISMS[cause] = Mechanism(
-            cause, group, stage, tuple(releases), tuple(caches), frozenset(also), cluster, role
+            cause, group, stage, tuple(releases), tuple(caches), frozenset(also), frozenset(general), cluster, role
         )
         return stage
 

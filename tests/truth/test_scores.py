@@ -1,10 +1,14 @@
 """The scoring of a diagnosis: planted answers get the right scores."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from bench import _truth_scores
-from bench.truth import figures
+from bench import _truth_scores, _truth_tables
+from bench.truth import figures, spread
 from collectors.model import NotComparable
+from rules.cause import catalogue
 from rules.engine import cannot_tell
 from rules.model import Confidence, Diagnosis, Finding, RuledOut, Severity, Surface
 from tests.truth.generate import case
@@ -13,7 +17,7 @@ from tests.truth.plan import seeds, setting_of
 UNKNOWN = cannot_tell(NotComparable("truth", None, "nothing is known", "look"))
 
 
-def finding(cause: str, surface: Surface, cache: str | None, severity: Severity) -> Finding:
+def finding(cause: str, surface: Surface, cache: str | None, severity: Severity, sure: str = "low") -> Finding:
     """A finding with only the fields that are scored."""
     return Finding(
         cause=cause,
@@ -21,7 +25,7 @@ def finding(cause: str, surface: Surface, cache: str | None, severity: Severity)
         title=cause,
         surface=surface,
         severity=severity,
-        confidence=Confidence.LOW,
+        confidence=Confidence(sure),
         child=None,
         cache=cache,
         caches=(),
@@ -56,18 +60,18 @@ def first(kind: str, cause: str = "") -> int:
 
 def scored(monkeypatch: pytest.MonkeyPatch, seed: int, diagnosis: Diagnosis) -> _truth_scores.Score:
     """The score of a planted diagnosis."""
-    monkeypatch.setattr(_truth_scores, "diagnosed", lambda _: diagnosis)
+    monkeypatch.setattr(_truth_scores, "told", lambda *_: diagnosis)
     return _truth_scores.score(seed)
 
 
 def test_right_answer_is_right_in_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     seed = first("single", "sequence-nocache")
     severity = Severity(max(case(seed).truth.severities()))
-    score = scored(
-        monkeypatch, seed, planted(finding("sequence-nocache", "lock", "dc_sequences", severity), severity=severity)
-    )
-    assert score.top and score.true_on_top and not score.false and score.severity_error == 0
-    assert [(one.verdict, one.cache) for one in score.troubles] == [("found", True)]
+    right = finding("sequence-nocache", "lock", "dc_sequences", severity)
+    score = scored(monkeypatch, seed, planted(right, severity=severity))
+    assert score.verdict == "right" and score.top and not score.false and score.severity_error == 0
+    assert [(one.verdict, one.judged, one.cache) for one in score.troubles] == [("right", "found", True)]
+    assert [(one.staged, one.true, one.rival) for one in score.findings] == [(True, True, False)]
 
 
 def test_wrong_cause_surface_and_cache_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,26 +80,133 @@ def test_wrong_cause_surface_and_cache_are_told_apart(monkeypatch: pytest.Monkey
     late = finding("sequence-nocache", "lock", "dc_users", Severity.CRITICAL)
     score = scored(monkeypatch, seed, planted(wrong, late, severity=Severity.CRITICAL))
     assert not score.top and score.first == "undo-segments"
-    assert score.false == score.elsewhere == ("undo-segments",)
-    assert [(one.verdict, one.cache) for one in score.troubles] == [("found", False)]
+    assert score.false and score.elsewhere and score.untrue == ("undo-segments",)
+    assert score.verdict == "right"  # it is among the findings; what is false beside it counts apart
+    assert score.troubles[0].cache is False
     assert score.severity_error == 1  # the staged share is weak
 
 
-def test_what_is_not_found_is_open_or_ruled_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    seed = first("single", "sequence-nocache")
-    score = scored(monkeypatch, seed, planted(severity=Severity.INFO))
-    assert (score.troubles[0].verdict, score.first) == ("cannot tell", _truth_scores.NOTHING)
-    score = scored(monkeypatch, seed, planted(severity=Severity.INFO, ruled_out=("sequence-nocache",)))
-    assert (score.troubles[0].verdict, score.troubles[0].why) == ("ruled out", "planted")
-    assert score.severity_error < 0
+@pytest.mark.parametrize(
+    ("named", "ruled_out", "severity", "verdict"),
+    [
+        ("", False, Severity.INFO, "honest"),
+        ("", False, Severity.WARNING, "honest"),
+        ("", True, Severity.INFO, "silent"),
+        ("", True, Severity.WARNING, "wrong"),
+        ("result-cache-latch", False, Severity.WARNING, "kin"),
+        ("undo-segments", False, Severity.WARNING, "wrong"),
+        ("undo-segments", True, Severity.WARNING, "wrong"),
+    ],
+)
+def test_what_is_not_found_is_kin_honest_silent_or_wrong(
+    monkeypatch: pytest.MonkeyPatch, named: str, ruled_out: bool, severity: Severity, verdict: str
+) -> None:
+    seed, cause = first("single", "result-cache-force"), "result-cache-force"
+    others = [finding(named, "result-cache", None, severity)] if named else []
+    gone = (cause,) if ruled_out else ()
+    score = scored(monkeypatch, seed, planted(*others, severity=severity, ruled_out=gone))
+    assert score.verdict == verdict
+    assert score.troubles[0].judged == ("ruled out" if ruled_out else "open")
+    assert score.false == (named == "undo-segments")
+
+
+def test_finding_of_info_is_silence_for_a_cause_and_enough_for_a_look_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind, cause, verdict in (("single", "logon-storm", "silent"), ("look-alike", "starved-host", "right")):
+        harmless = finding(cause, "latch", None, Severity.INFO)
+        assert scored(monkeypatch, first(kind, cause), planted(harmless, severity=Severity.INFO)).verdict == verdict
+
+
+def test_two_troubles_have_the_worse_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = first("pair", "sequence-nocache")
+    one, other = (trouble.cause for trouble in case(seed).truth.troubles)
+    found = finding(one, "latch", None, Severity.WARNING)
+    assert scored(monkeypatch, seed, planted(found, severity=Severity.WARNING)).verdict == "honest"
+    gone = planted(found, severity=Severity.WARNING, ruled_out=(other,))
+    assert scored(monkeypatch, seed, gone).verdict == "wrong"
+
+
+def test_rival_is_on_the_same_surface_and_cache_or_names_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed, warning = first("single", "undo-segments"), Severity.WARNING
+    for surface, cache, rival in (
+        ("latch", "dc_rollback_segments", True),
+        ("latch", None, True),
+        ("latch", "dc_users", False),
+        ("lock", "dc_rollback_segments", False),
+    ):
+        both = (
+            finding("undo-segments", "latch", "dc_rollback_segments", warning),
+            finding("logon-storm", surface, cache, warning),
+        )
+        assert [one.rival for one in scored(monkeypatch, seed, planted(*both, severity=warning)).findings] == [
+            rival
+        ] * 2
 
 
 def test_incident_on_a_healthy_instance_is_false_with_and_without_a_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     seed = first("healthy")
-    assert not scored(monkeypatch, seed, planted(severity=Severity.INFO)).unexplained
-    assert scored(monkeypatch, seed, planted(severity=Severity.WARNING)).unexplained
-    wrong = finding("undo-segments", "latch", "dc_rollback_segments", Severity.WARNING)
-    assert scored(monkeypatch, seed, planted(wrong, severity=Severity.WARNING)).false == ("undo-segments",)
+    assert scored(monkeypatch, seed, planted(severity=Severity.INFO)).verdict == "right"
+    unexplained = scored(monkeypatch, seed, planted(severity=Severity.WARNING))
+    assert unexplained.verdict == "wrong" and unexplained.false and unexplained.false_alarm
+    wrong = finding("undo-segments", "latch", "dc_rollback_segments", Severity.NOTICE)
+    noticed = scored(monkeypatch, seed, planted(wrong, severity=Severity.NOTICE))
+    assert noticed.verdict == "wrong" and noticed.false and not noticed.false_alarm
+
+
+def test_hang_without_a_cause_of_its_own_must_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = first("hang", "row cache mutex")
+    for severity, verdict in ((Severity.CRITICAL, "right"), (Severity.INFO, "silent")):
+        assert scored(monkeypatch, seed, planted(severity=severity)).verdict == verdict
+
+
+def test_unknown_world_lacks_the_true_cause_and_whatever_else_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[frozenset[str]] = []
+    monkeypatch.setattr(_truth_scores, "diagnose", lambda _, causes: known.append(frozenset(causes or ())) or UNKNOWN)
+    strong = next(seed for seed in seeds() if setting_of(seed).strength == "strong")
+    weak = first("single")
+    for seed in (weak, strong, first("pair")):
+        assert (_truth_scores.score(seed).unknown_world is not None) == (seed == strong)
+    special = next(
+        seed
+        for seed in seeds()
+        if setting_of(seed).causes == ("dynamic-sampling",) and setting_of(seed).strength == "strong"
+    )
+    known.clear()
+    _truth_scores.score(special)
+    assert [set(catalogue()) - causes for causes in known if causes] == [{"dynamic-sampling", "histogram-hard-parse"}]
+
+
+def test_intervals_are_those_of_wilson() -> None:
+    for (right, count), (low, high) in {
+        (0, 10): (0.0, 0.2775),
+        (5, 10): (0.2366, 0.7634),
+        (95, 100): (0.8882, 0.9785),
+        (200, 200): (0.9812, 1.0),
+    }.items():
+        assert _truth_tables.interval(right, count) == pytest.approx((low, high), abs=5e-4)
+
+
+def test_quantile_is_a_value_that_enough_do_not_exceed() -> None:
+    ordered = [float(number) for number in range(1, 101)]
+    assert [_truth_tables.at(ordered, quantile) for quantile in (0.5, 0.99, 1.0)] == [50.0, 99.0, 100.0]
+    assert _truth_tables.at([3.0], 0.5) == 3.0
+
+
+def test_some_of_the_seeds_are_from_all_over_the_plan_in_both_halves() -> None:
+    for count in (2, 12, 100):
+        chosen = spread(seeds(), count)
+        assert len(set(chosen)) == count
+        assert sum(seed % 2 for seed in chosen) == count / 2
+    kinds = {setting_of(seed).kind for seed in spread(seeds(), 100)}
+    assert {"single", "pair", "look-alike", "healthy", "degraded"} <= kinds
+    assert spread(seeds(), None) == list(seeds())
+
+
+def test_scores_can_be_written_for_other_programs(tmp_path: Path) -> None:
+    target = tmp_path / "scores.json"
+    figures(["--first", "2", "--json", str(target)])
+    written = json.loads(target.read_text(encoding="utf-8"))
+    assert [one["seed"] for one in written] == [0, 1]
+    assert {"verdict", "false", "held_back", "findings", "troubles", "unknown_world"} <= set(written[0])
 
 
 def test_unknown_cause_or_seed_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

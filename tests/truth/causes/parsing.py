@@ -61,7 +61,12 @@ def histograms_read(it: Instance, stake: float) -> None:
     )
 
 
-@stages("many-partitions", "parsing", caches=[DEFS, DATA, "dc_objects", "dc_segments"])
+@stages(
+    "many-partitions",
+    "parsing",
+    caches=[DEFS, DATA, "dc_objects", "dc_segments"],
+    general=["histogram-hard-parse"],
+)
 def partitions(it: Instance, stake: float) -> None:
     """More partitions and columns than the shared pool keeps: entries are evicted and read again."""
     look_ups = it.contend(
@@ -104,7 +109,7 @@ def statistics(it: Instance, stake: float) -> None:
     it.drive("hard parse", it.dice.scale(3, 30))
 
 
-@stages("dynamic-sampling", "parsing", caches=[DEFS, DATA])
+@stages("dynamic-sampling", "parsing", caches=[DEFS, DATA], general=["histogram-hard-parse"])
 def sampling(it: Instance, stake: float) -> None:
     """The level of dynamic sampling is high, so hard parses run extra statements and read statistics."""
     level = str(it.dice.whole(4, 11))

@@ -64,6 +64,7 @@ def sequence_without_cache(it: Instance, stake: float) -> None:
     releases=LATCHED,
     cluster=True,
     also=["cluster-conflicts"],
+    general=["sequence-nocache"],
 )
 def sequence_of_a_cluster(it: Instance, stake: float) -> None:
     """Instances take a sequence with a small cache from each other: cluster requests that conflict."""
