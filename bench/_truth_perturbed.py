@@ -2,10 +2,11 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from rich.console import Group
 from rich.table import Table
 
 from bench._truth_scores import WORKERS, above_info, told
@@ -22,8 +23,6 @@ INSTANCES = 120
 KINDS = ("single", "pair", "look-alike", "healthy", "hang")
 """What is changed: everything but what is changed already, and crowds, which are only large."""
 CAUSES, SEVERITY, BORDER = "other causes", "other severity", "at a border of severity"
-TOLD_EACH = 3
-"""Flips of a kind that are told one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +101,12 @@ def _few(generated: Case, begin: Snapshot, end: Snapshot) -> bool:
     return factor < 1 and any(count * factor < FEWEST_WAITS for count in waits.values())
 
 
-def perturbed(count: int | None = None) -> Table:
-    """Flips by kind of change, and what flipped."""
+def perturbed(count: int | None = None) -> Group:
+    """Flips by kind of change, and what flipped, one a line."""
     with ProcessPoolExecutor(min(WORKERS, os.cpu_count() or 1), initializer=catalogue) as pool:
         found = [change for each in pool.map(flips, some(count), chunksize=2) for change in each]
-    return _table(found)
+    flipped = [change for change in found if change.what in (CAUSES, SEVERITY)]
+    return Group(_table(found), *(f"{one.kind}, seed {one.seed}: {one.before} → {one.after}" for one in flipped))
 
 
 def _table(found: Sequence[Change]) -> Table:
@@ -121,9 +121,6 @@ def _table(found: Sequence[Change]) -> Table:
         made.add_row(
             kind, str(len(of)), share(flipped, len(of)), *(str(counts[what]) for what in (CAUSES, SEVERITY, BORDER))
         )
-        if kind != ALL:
-            for line in _lines(of):
-                made.add_row(f"  {line}")
     return made
 
 
@@ -133,8 +130,3 @@ CAPTION = (
     f"the truth does not admit. {LEFT}: an interval in which a trouble has fewer than {FEWEST_WAITS} waits shows nothing; not "
     "part of all. Hangs keep their interval, for their waits do not grow with it."
 )
-
-
-def _lines(of: Iterable[Change]) -> list[str]:
-    flipped = [change for change in of if change.what in (CAUSES, SEVERITY)]
-    return [f"seed {one.seed}: {one.before} → {one.after}" for one in flipped[:TOLD_EACH]]
