@@ -17,13 +17,14 @@ from rules.context import SignalContext, gaps_of
 from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
-from rules.judge import CauseVerdict, OpenCause, elsewhere, judge, ranked
+from rules.judge import CauseVerdict, OpenCause, elsewhere, judge
 from rules.model import Candidate, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, State, Undetermined, worst
 from rules.resolve import (
     anything_read,
     cost_is_open,
     overall_gate,
     quiet_findings,
+    ranked,
     surface_impacts,
     totals_without_waits,
     troubles,

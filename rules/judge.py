@@ -2,16 +2,16 @@
 
 1. A cause of other releases, or of a surface that this instance lacks, is ruled out.
 2. Its conditions are read in turn. The first that fails for certain rules it out.
-3. A ratio that other work may dilute does not: where the cause's cache is in trouble, it makes a near miss.
-4. A figure that is missing and might speak against the cause leaves it open, as do too few events.
-5. What is left is a Finding: its cache, its cost, its confidence, its evidence, its remedy and its confirming query.
+3. A ratio that other work may dilute does not, where the cause's cache is in trouble: it only speaks against the cause.
+4. Too few events leave it open, as does a missing figure where nothing that was captured speaks for it.
+5. What is left is a Hypothesis with its Finding: cache, cost, confidence, evidence, remedy and confirming query.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.base import UsualBetween, bound_of, meets
@@ -71,18 +71,26 @@ CauseVerdict = Finding | RuledOut | OpenCause
 
 
 @dataclass(frozen=True, slots=True)
-class NearMiss:
-    """A cause whose cache is in trouble, with nothing against it but ratios to the whole instance, known or missing."""
+class Hypothesis:
+    """A cause that no figure rules out, and that something captured speaks for. Complete, it is a finding on its own."""
 
     finding: Finding
-    against: tuple[ConditionResult, ...]
-    backed: bool
-    """Whether something besides the cache speaks for it."""
+    named: bool
+    """Whether sleeps or waiters name its cache."""
+    signs: frozenset[str]
+    """Its distinguishing signals and shapes that hold."""
+    against: tuple[ConditionResult, ...] = ()
+    """Ratios to the whole instance that fail. Other work dilutes them, so they do not rule it out."""
+    missing: tuple[ConditionResult, ...] = ()
+    """What was not captured and might speak against it."""
 
     @property
-    def spoken_against(self) -> bool:
-        """Whether a known ratio speaks against it. Then an open cause without a cache may explain the waits as well."""
-        return any(outcome.holds is False for outcome in self.against)
+    def cause(self) -> str:
+        return self.finding.cause
+
+    @property
+    def complete(self) -> bool:
+        return not (self.against or self.missing)
 
 
 # The entry: one cause, from its release to its verdict.
@@ -98,7 +106,7 @@ LOOK_SIGNAL = "longest_wait_seconds"
 """From it a cause without a cache of its own finds the cache that hanging sessions wait for."""
 
 
-def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
+def judge(cause: Cause, context: SignalContext) -> Hypothesis | OpenCause | RuledOut:
     other = elsewhere(cause, context)
     if other is not None:
         return other
@@ -112,15 +120,30 @@ def judge(cause: Cause, context: SignalContext) -> CauseVerdict | NearMiss:
     for outcome in against:
         if not (_diluted(outcome) and (named or unnamed)):
             return ruled_out(cause, outcome)
-    doubts = [outcome for outcome in outcomes if may_dilute(outcome, context)]
-    blocking = blocking_of(outcomes, context) or (unnamed if against else None)
-    if blocking is None and doubts and not named:
-        blocking = doubts[0].reading if isinstance(doubts[0].reading, Unknown) else None
+    missing = [outcome for outcome in outcomes if missing_in(outcome, context)]
+    blocking = too_little(outcomes, missing) or (unnamed if against else None)
+    if blocking is None and missing and not (named or any(each.holds and _is_sign(each) for each in outcomes)):
+        blocking = missing[0].reading if isinstance(missing[0].reading, Unknown) else None
     if blocking is not None:
         return _open(cause, blocking, outcomes, context)
-    complete = finding(cause, context, outcomes)
-    backed = any(outcome.holds and outcome.condition.role in ("discriminating", "shape") for outcome in outcomes)
-    return NearMiss(complete, (*against, *doubts), backed) if against or doubts else complete
+    return hypothesis(cause, context, outcomes, against, missing)
+
+
+def hypothesis(
+    cause: Cause,
+    context: SignalContext,
+    outcomes: list[ConditionResult],
+    against: Sequence[ConditionResult] = (),
+    missing: Sequence[ConditionResult] = (),
+) -> Hypothesis:
+    """A cause that something speaks for, and what speaks against it or is missing."""
+    named = any(outcome.holds for outcome in outcomes if outcome.condition.signal in NAMING)
+    signs = frozenset(outcome.condition.signal for outcome in outcomes if outcome.holds and _is_sign(outcome))
+    return Hypothesis(finding(cause, context, outcomes), named, signs, tuple(against), tuple(missing))
+
+
+def _is_sign(outcome: ConditionResult) -> bool:
+    return outcome.condition.role in ("discriminating", "shape")
 
 
 # Step 1: can it happen on this instance at all?
@@ -240,14 +263,6 @@ def _diluted(outcome: ConditionResult) -> bool:
     return outcome.condition.needs[:2] in SIGNALS[outcome.condition.signal].diluted
 
 
-def may_dilute(outcome: ConditionResult, context: SignalContext) -> bool:
-    """Whether an outcome that was captured in part may make the cause a near miss. Not more, if its cache is known."""
-    reading = outcome.reading
-    if not isinstance(reading, Unknown) or _written(context) or outcome.condition.role == "supporting":
-        return False
-    return reading.absent and not reading.blocks and _diluted(outcome)
-
-
 def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
     """The missing reading that would show whether sessions wait for the cause's caches. None if there is one.
 
@@ -276,26 +291,30 @@ def _not_captured(outcome: ConditionResult, context: SignalContext) -> Unknown |
 # Step 4: a missing figure, or too few events.
 
 
-def blocking_of(outcomes: Sequence[ConditionResult], context: SignalContext) -> Unknown | None:
-    """The reading that prevents a finding, if any.
+def missing_in(outcome: ConditionResult, context: SignalContext) -> bool:
+    """Whether an outcome was not captured and might speak against the cause."""
+    reading = outcome.reading
+    if not isinstance(reading, Unknown) or not reading.absent or _written(context):
+        return False
+    nobody_looked = reading.missing in LOOKS and not context.delta.rows(reading.missing)
+    return outcome.condition.role != "supporting" and not nobody_looked
 
-    A missing figure might speak against the cause, so it prevents it. For too few events see `_too_little`.
+
+def too_little(outcomes: Sequence[ConditionResult], missing: Sequence[ConditionResult] = ()) -> Unknown | None:
+    """A required reading; the identity, if no shape replaces it; or the distinguishing sign, if none is known.
+
+    What is missing in a capture leaves these unknown too, but does not count as too few events.
     """
-    must = [outcome for outcome in outcomes if outcome.condition.role != "supporting"]
-    return _too_little(outcomes) or next((reading for outcome in must if (reading := _absent(outcome, context))), None)
-
-
-def _too_little(outcomes: Sequence[ConditionResult]) -> Unknown | None:
-    """A required reading; the identity, if no shape replaces it; or the distinguishing sign, if none is known."""
     shaped = any(outcome.condition.role == "shape" and outcome.holds for outcome in outcomes)
-    for outcome in outcomes:
+    absent = {id(outcome) for outcome in missing}
+    there = [outcome for outcome in outcomes if id(outcome) not in absent]
+    for outcome in there:
         must = outcome.condition.role == "required" or (outcome.condition.role == "identity" and not shaped)
         if must and isinstance(outcome.reading, Unknown):
             return outcome.reading
-    apart = [outcome for outcome in outcomes if outcome.condition.role in ("discriminating", "shape")]
-    if any(outcome.holds for outcome in apart):
+    if any(outcome.holds for outcome in there if _is_sign(outcome)):
         return None
-    return next((outcome.reading for outcome in apart if isinstance(outcome.reading, Unknown)), None)
+    return next((each.reading for each in there if _is_sign(each) and isinstance(each.reading, Unknown)), None)
 
 
 def _absent(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
@@ -325,7 +344,7 @@ def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], 
         else outcome
         for outcome in outcomes
     ]
-    return OpenCause(cause.id, blocking, held, near=not _written(context) and _too_little(captured) is None)
+    return OpenCause(cause.id, blocking, held, near=not _written(context) and too_little(captured) is None)
 
 
 # Step 5: the Finding, from the cache it is about to the remedy.
@@ -654,26 +673,3 @@ def _place(result: ConfirmationResult | None, delta: Delta) -> tuple[str | None,
     polled = next(iter(delta.rows("sys_context")), {})
     con_id = number(polled.get("con_id"))
     return text(polled.get("con_name")), None if con_id is None else int(con_id)
-
-
-# The order of several findings.
-
-
-def ranked(findings: Iterable[Finding], causes: Mapping[str, Cause] | None = None) -> tuple[Finding, ...]:
-    """Findings, the one to act on first: by severity, exoneration of the row cache, cost, special case, confidence."""
-    listed, causes = list(findings), causes or {}
-    names = {finding.cause for finding in listed}
-
-    def order(finding: Finding) -> tuple[Any, ...]:
-        cause = causes.get(finding.cause)
-        return (
-            -finding.severity.rank,
-            not (cause and cause.look_alike),
-            -round((finding.impact and finding.impact.share_of_db_time) or 0.0, 2),
-            cause is not None and bool(names & set(cause.special_cases)),
-            -finding.confidence.rank,
-            -len(finding.evidence),
-            finding.cause,
-        )
-
-    return tuple(sorted(listed, key=order))

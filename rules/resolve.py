@@ -1,37 +1,40 @@
 """Resolves the verdicts of `rules.judge` among each other: one verdict per cause, then what is in trouble and what it costs.
 
-1. A near miss is a finding if nothing else explains its cache and no other near miss fits better.
-2. A look-alike explains findings that lack proof of their own, and an open cause is closed where its waits cost nothing.
-3. A general finding gives way to a special one that says the same and more.
-4. A finding without proof stays open if a look-alike would explain it but for a missing figure.
+1. A hypothesis with something missing or against it is a finding if it is ahead of every rival about the same waits.
+2. A hypothesis is ruled out if another explains the same waits and says more: `Rivals.explains` has all relations.
+3. A finding without proof stays open if a look-alike would explain it but for a missing figure.
+4. An open cause closes where its waits cost nothing.
 5. A quiet interval needs none of this: a short way gives the same findings.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
-from rules.base import Bound
+from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions
-from rules.context import ROW_CACHE_SURFACES, SignalContext
+from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SignalContext
 from rules.judge import (
+    WHOLE_SURFACE,
     CauseVerdict,
     ConditionResult,
-    NearMiss,
+    Hypothesis,
     OpenCause,
-    blocking_of,
-    finding,
     full_release_of,
-    may_dilute,
+    hypothesis,
+    missing_in,
     of_own_cache,
     outcomes_of,
     ruled_out,
+    too_little,
 )
 from rules.model import (
     Confidence,
     Finding,
     Impact,
+    Known,
     RuledOut,
     Severity,
     Surface,
@@ -40,110 +43,307 @@ from rules.model import (
     Unknown,
     worst,
 )
+from rules.signals import SIGNALS
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
-# The entry: all verdicts, in four rounds.
+# The entry: every cause against its rivals.
+
+Verdict = Hypothesis | OpenCause | RuledOut
 
 
-def weighed(
-    context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[CauseVerdict | NearMiss]
-) -> list[CauseVerdict]:
-    """One verdict per cause: look-alikes explain findings without their own proof, and cheap waits are closed."""
-    strict = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
-    misses = [verdict for verdict in verdicts if isinstance(verdict, NearMiss)]
-    nearly = {verdict.cause: verdict for verdict in verdicts if isinstance(verdict, OpenCause) and verdict.near}
-    settled = [
-        _settled(verdict, context, strict, misses, causes, nearly) if isinstance(verdict, NearMiss) else verdict
-        for verdict in verdicts
-    ]
-    findings = {verdict.cause: verdict for verdict in settled if isinstance(verdict, Finding)}
-    look_alike = next((finding for name, finding in findings.items() if causes[name].look_alike), None)
-    beside = [_beside_look_alike(look_alike, context, causes, verdict) for verdict in settled]
-    specific = [
-        _giving_way(verdict, causes[verdict.cause], findings) if isinstance(verdict, Finding) else verdict
-        for verdict in beside
-    ]
-    return [_exonerated(verdict, causes, nearly) if isinstance(verdict, Finding) else verdict for verdict in specific]
+def weighed(context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[Verdict]) -> list[CauseVerdict]:
+    """One verdict per cause: of hypotheses about the same waits, those that explain most."""
+    rivals = Rivals(context, causes, verdicts)
+    return [_weighed(verdict, rivals) for verdict in verdicts]
 
 
-# 1. A near miss becomes a finding, stays open, or is ruled out.
+def _weighed(verdict: Verdict, rivals: "Rivals") -> CauseVerdict:
+    if isinstance(verdict, Hypothesis):
+        return rivals.decided(verdict)
+    return _closed_if_cheap(verdict, rivals.context, rivals.causes) if isinstance(verdict, OpenCause) else verdict
 
 
-def _settled(
-    miss: NearMiss,
-    context: SignalContext,
-    strict: Sequence[Finding],
-    misses: Sequence[NearMiss],
-    causes: Mapping[str, Cause],
-    nearly: Mapping[str, OpenCause],
-) -> CauseVerdict:
-    """A finding if nothing else explains its cache and no cause fits better, of low confidence if anything speaks against it.
+class Rivals:
+    """The hypotheses of one interval, which compete for its waits, and the causes that stayed open beside them."""
 
-    Otherwise the verdict that speaks against it.
-    """
-    cause, own = causes[miss.finding.cause], miss.finding
-    if own.severity is Severity.INFO or any(_explains(finding, own, causes) for finding in strict):
-        return _closed(miss, cause)
-    if (unmeasured := _unmeasured_share(miss, context)) is not None:
-        return OpenCause(cause.id, unmeasured, len(own.evidence), near=True)
-    for name, other in nearly.items():
-        if _may_explain(causes[name], own, cause) and (miss.spoken_against or causes[name].caches):
-            return OpenCause(cause.id, other.reading)
+    def __init__(self, context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[Verdict]) -> None:
+        self.context, self.causes = context, causes
+        self._hypotheses = [verdict for verdict in verdicts if isinstance(verdict, Hypothesis)]
+        self._open = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
+        self._standing = [each for each in self._hypotheses if self._unsettled(each) is None]
 
-    def distance(other: NearMiss) -> tuple[int, int, str]:
-        return len(other.against), -len(other.finding.evidence), other.finding.cause
+    def decided(self, verdict: Hypothesis) -> CauseVerdict:
+        """A finding, unless something is unsettled about it or another hypothesis explains the same waits better."""
+        unsettled = self._unsettled(verdict)
+        if unsettled is not None:
+            return unsettled
+        better = next((other for other in self._standing if self.explains(other, verdict)), None)
+        if better is not None:
+            return _explained_by(better.finding, verdict.finding)
+        doubt = self._doubted(verdict)
+        return _lowered(verdict) if doubt is None else OpenCause(verdict.cause, doubt, len(verdict.finding.evidence))
 
-    rivals = [
-        other
-        for other in misses
-        if other.backed and other.finding.surface == own.surface and other.finding.cache == own.cache
-    ]
-    if miss.backed and min(rivals, key=distance) is miss:
-        if not miss.spoken_against:
-            return own
-        unknown = tuple(dict.fromkeys((*own.unknown, *map(_why, miss.against))))
-        return own.model_copy(update={"confidence": Confidence.LOW, "unknown": unknown})
-    look = "see which statements the waiters run, and whether they are of this kind"
-    return OpenCause(cause.id, Unknown("v$session", _why(miss.against[0]), look))
+    # A hypothesis with something missing or against it.
+
+    def _unsettled(self, verdict: Hypothesis) -> CauseVerdict | None:
+        """Why an incomplete hypothesis is no finding. None for a complete one, and for one that is ahead of every rival."""
+        if verdict.complete:
+            return None
+        own, cause = verdict.finding, self.causes[verdict.cause]
+        rivals = [other for other in self._hypotheses if self._compete(other, verdict)]
+        better = (
+            other for other in rivals if other.complete and (other.named or _direct(other, self.causes[other.cause]))
+        )
+        if own.severity is Severity.INFO or any(better):
+            return _closed(verdict, cause)
+        if (unmeasured := _unmeasured_share(verdict, self.context)) is not None:
+            return OpenCause(cause.id, unmeasured, len(own.evidence), near=True)
+        if (
+            cause.look_alike
+            or not self._backed(verdict, rivals)
+            or any(self._may_be(each, verdict) for each in self._open)
+        ):
+            return _left_open(verdict)
+        special = any((other.cause, verdict.cause) in EXPLAINS for other in rivals)
+        behind = any(_strength(verdict) <= _strength(other) for other in rivals)
+        return _left_open(verdict) if special or behind or self._beside_general(verdict) else None
+
+    def _beside_general(self, verdict: Hypothesis) -> bool:
+        """Whether a general cause that is complete may be about the same waits, and this one does not explain it."""
+        generals = [each for each in self._hypotheses if each.complete and not self.causes[each.cause].look_alike]
+        return any(
+            not self.causes[each.cause].caches
+            and each.finding.severity is not Severity.INFO
+            and self._same_waits(each, verdict)
+            and not self.explains(verdict, each)
+            for each in generals
+        )
+
+    def _compete(self, other: Hypothesis, verdict: Hypothesis) -> bool:
+        """Whether another hypothesis may be about the same waits, and would not yield to this one anyway."""
+        cause, rival = self.causes[verdict.cause], self.causes[other.cause]
+        if other is verdict or other.finding.severity is Severity.INFO or rival.look_alike:
+            return False
+        general = bool(cause.caches) and not rival.caches and not _direct(other, rival)
+        return not general and self._same_waits(other, verdict)
+
+    def _same_waits(self, one: Hypothesis, other: Hypothesis) -> bool:
+        """Whether two hypotheses may be about the same waits: on one surface, for a cache of both or an unknown one."""
+        if one.finding.surface != other.finding.surface:
+            return False
+        shared = set(self.causes[one.cause].caches) & set(self.causes[other.cause].caches)
+        return bool(shared) or not (one.named and other.named)
+
+    def _may_be(self, other: OpenCause, verdict: Hypothesis) -> bool:
+        """Whether an open cause may be about the same waits, and would then say more."""
+        cause, rival = self.causes[verdict.cause], self.causes[other.cause]
+        if verdict.finding.surface not in rival.surfaces or rival.look_alike or rival.cap is Severity.INFO:
+            return False
+        special = (rival.id, cause.id) in EXPLAINS and other.reading.absent
+        return special or (other.near and bool(set(rival.caches) & set(cause.caches)))
+
+    def _backed(self, verdict: Hypothesis, rivals: Sequence[Hypothesis]) -> bool:
+        """Whether more than the cache speaks for an incomplete hypothesis.
+
+        A sign of its own does, a direct one if the cache is not named. A sign of the whole surface is enough if only ratios speak
+        against it, or where every other cause of the cache is ruled out. Without a sign it is enough that the cache has most
+        look-ups and the ratios are not far off.
+        """
+        cause = self.causes[verdict.cause]
+        if not cause.caches and verdict.finding.surface in ROW_CACHE_SURFACES:
+            return False  # it could be said of any waits there
+        if _own_signs(verdict, cause, direct=not verdict.named):
+            return True
+        if not verdict.named or not verdict.signs:
+            return verdict.named and bool(verdict.against) and self._diluted(verdict)
+        if not verdict.missing or self._placed(verdict, cause):
+            return True
+        told_apart = all(outcome.condition.role != "discriminating" for outcome in verdict.missing)
+        return told_apart and not rivals and not any(self._shares_cache(each, verdict) for each in self._open)
+
+    def _placed(self, verdict: Hypothesis, cause: Cause) -> bool:
+        """Whether the code location of the holders is the cause's own, and the sleeps of the latch are those of its cache."""
+        shapes = {condition.signal for condition in conditions(cause) if condition.role == "shape"} & verdict.signs
+        at_latch = any(SIGNALS[name].of == "v$latch_misses" for name in shapes)
+        return at_latch and not self.context.hot_caches.mixed("latch")
+
+    def _shares_cache(self, other: OpenCause, verdict: Hypothesis) -> bool:
+        rival = self.causes[other.cause]
+        on_it = verdict.finding.surface in rival.surfaces and not rival.look_alike
+        return on_it and bool(set(rival.caches) & set(self.causes[verdict.cause].caches))
+
+    def _diluted(self, verdict: Hypothesis) -> bool:
+        """Whether only ratios of look-ups speak against a hypothesis, as far off as other work may bring them."""
+        busiest = next(iter(self.context.by_name(LOOKUPS)), None)
+        return busiest in self.causes[verdict.cause].caches and all(map(_nearly, verdict.against))
+
+    # A hypothesis that another one explains.
+
+    def explains(self, other: Hypothesis, verdict: Hypothesis) -> bool:
+        """Whether another hypothesis says why the same waits happen, and says more.
+
+        A special case says more than the general one. A cause that names the cache, with a sign of its own, says more than
+        one that names none. A direct sign says more than a ratio to the rest of the work. A look-alike explains what has no
+        sign of its own.
+        """
+        cause, rival = self.causes[verdict.cause], self.causes[other.cause]
+        if other is verdict or cause.cap is Severity.INFO:
+            return False
+        if (rival.id, cause.id) in EXPLAINS:
+            sure = other.finding.confidence is not Confidence.LOW or not cause.caches
+            return sure and other.finding.surface == verdict.finding.surface
+        if rival.look_alike:
+            return not cause.look_alike and not _has_proof(verdict.finding, cause)
+        if cause.look_alike or other.finding.severity is Severity.INFO or not self._same_waits(other, verdict):
+            return False
+        if (cause.id, rival.id) in EXPLAINS or _kin(rival.id, cause.id):
+            return False
+        if _direct(verdict, cause):
+            return False
+        if rival.caches and not cause.caches:
+            return other.complete or (bool(other.signs) and all(map(_is_ratio_sign, other.against)))
+        return other.complete and bool(rival.caches) and _direct(other, rival)
+
+    def _doubted(self, verdict: Hypothesis) -> Unknown | None:
+        """Why a finding stays open: something would explain it, but for what was not captured or other work may dilute."""
+        cause = self.causes[verdict.cause]
+        if cause.cap is Severity.INFO or cause.look_alike:
+            return None
+        for other in self._hypotheses:
+            if not other.complete and not self.causes[other.cause].look_alike:
+                whole = replace(other, missing=(), against=())
+                if self.explains(whole, verdict) and (other.missing or self._diluted(other)):
+                    return _left_open(other).reading
+        if _has_proof(verdict.finding, cause):
+            return None
+        alike = (each for each in self._open if each.near and self.causes[each.cause].look_alike)
+        here = verdict.finding.surface
+        return next((each.reading for each in alike if here in self.causes[each.cause].surfaces), None)
 
 
-def _explains(finding: Finding, other: Finding, causes: Mapping[str, Cause]) -> bool:
-    """Whether a finding is about the same waits."""
-    cause = causes[finding.cause]
-    if finding.severity is Severity.INFO or finding.surface != other.surface or cause.look_alike:
+EXPLAINS: Mapping[tuple[str, str], str] = {
+    ("cluster-conflicts", "ddl-invalidation"): "another instance invalidates the entries, as DDL does here",
+    ("cluster-conflicts", "segment-churn"): "another instance changes the segments",
+    ("sequence-nocache", "sequence-conflicts"): "instances take a sequence without a cache from each other as well",
+    ("cluster-lock-process", "row-cache-lock-hang"): "the process that carries the locks of the cluster is what hangs",
+    ("logon-cursor-mutex", "logon-storm"): "the logons wait for the cursor of their own SQL first",
+    ("grants-while-logging-on", "logon-storm"): "a change of the users is what those who log on wait for",
+    ("undo-online-storm", "transaction-rate"): "transactions look up undo segments because these come and go",
+    ("shared-pool-shrink", "many-partitions"): "entries are loaded again because a shrinking pool threw them out",
+    ("result-cache-adaptive", "result-cache-latch"): "it says who uses the result cache",
+    ("result-cache-force", "result-cache-latch"): "it says who uses the result cache",
+    ("hard-parse-storm", "downstream-of-library-cache"): "it says what is parsed so much",
+    ("failed-logon-delay", "downstream-of-library-cache"): "it says what the library cache is waited for",
+    ("logon-cursor-mutex", "downstream-of-library-cache"): "it says what the library cache is waited for",
+    ("starved-host", "downstream-of-library-cache"): "without processors every latch and mutex is waited for",
+    ("hard-parse-storm", "upgrade-parse-volume"): "it says what is parsed so much",
+    ("row-cache-clones", "roles-per-parse"): "entries without end make every look-up slow, however many there are",
+    ("row-cache-clones", "metadata-queries"): "entries without end make every look-up slow, however many there are",
+    ("row-cache-clones", "dc-users-mutex-bug"): "entries without end make every look-up slow",
+    ("roles-per-parse", "dc-users-mutex-bug"): "so many look-ups wait for each other without a bug",
+}
+"""(special, general) → why the special one says the same and more. The rest follows from the conditions: see `explains`."""
+
+KIN: Mapping[str, tuple[str, ...]] = {
+    "undo-segments": ("undo-retention-runaway", "undo-segment-floor"),
+    "histogram-hard-parse": ("dynamic-sampling", "many-partitions"),
+    "logon-storm": ("profile-lookups",),
+}
+"""General → special causes that are true together with it and say why. They are shown above it."""
+
+
+def _kin(one: str, other: str) -> bool:
+    return other in KIN.get(one, ()) or one in KIN.get(other, ())
+
+
+MANY_WAITING = 0.5
+"""Sessions waiting on average that are a problem on any instance (the bound of a warning by sessions)."""
+DILUTED_AT_MOST = 3.0
+"""A ratio of look-ups this many times below its bound is diluted; a smaller one is another cause's (our bound)."""
+
+
+def _nearly(outcome: ConditionResult) -> bool:
+    """Whether a ratio of look-ups misses its bound by no more than other work may dilute it."""
+    bound = bound_of(outcome.condition.needs)
+    if "lookups" not in outcome.condition.signal or bound is None or not isinstance(outcome.reading, Known):
         return False
-    if not cause.caches:
-        return other.cause not in cause.gives_way_to
-    return finding.cache == other.cache and other.cause not in cause.special_cases
+    return outcome.reading.value * DILUTED_AT_MOST >= bound.value
 
 
-def _closed(miss: NearMiss, cause: Cause) -> CauseVerdict:
-    """What speaks against a near miss. A missing figure does not; it leaves it open."""
-    for outcome in miss.against:
+def _strength(verdict: Hypothesis) -> tuple[bool, int]:
+    """How much of what was captured speaks for a hypothesis: the cache, and its signs."""
+    return verdict.named, len(verdict.signs)
+
+
+def _is_ratio_sign(outcome: ConditionResult) -> bool:
+    return outcome.condition.role == "discriminating"
+
+
+def _own_signs(verdict: Hypothesis, cause: Cause, *, direct: bool) -> bool:
+    """Whether a sign holds that is about the cause itself, and not of a whole latch, mutex or event. `direct`: and no ratio."""
+    return any(
+        condition.signal in verdict.signs
+        and condition.role == "discriminating"
+        and not (direct and condition.needs[:2] in SIGNALS[condition.signal].diluted)
+        and SIGNALS[condition.signal].of not in (*WHOLE_SURFACE, "v$system_event")
+        and not condition.signal.endswith(ONE_WAY)
+        for condition in conditions(cause)
+    )
+
+
+def _direct(verdict: Hypothesis, cause: Cause) -> bool:
+    return _own_signs(verdict, cause, direct=True)
+
+
+ONE_WAY = "_time_to_waits"
+"""The time of an activity contains its waits, so a small one refutes, but a large one shows little."""
+
+
+def _has_proof(verdict: Finding, cause: Cause) -> bool:
+    """Whether a distinguishing or supporting sign of a cause was seen."""
+    proof = {condition.signal for condition in conditions(cause) if condition.role in ("discriminating", "supporting")}
+    return any(evidence.signal in proof for evidence in verdict.evidence)
+
+
+def _lowered(verdict: Hypothesis) -> Finding:
+    """The finding, less sure for what is missing and of low confidence if a ratio speaks against it."""
+    own = verdict.finding
+    if verdict.complete:
+        return own
+    unknown = tuple(dict.fromkeys((*own.unknown, *map(_why, verdict.against))))
+    sure = Confidence.LOW if verdict.against else own.confidence.at_most(Confidence.MEDIUM)
+    return own.model_copy(update={"confidence": sure, "unknown": unknown})
+
+
+def _left_open(verdict: Hypothesis) -> OpenCause:
+    """A hypothesis that is not ahead of its rivals, with what would decide it."""
+    for outcome in verdict.missing:
         if isinstance(outcome.reading, Unknown):
-            return OpenCause(cause.id, outcome.reading, len(miss.finding.evidence), near=True)
-    return ruled_out(cause, miss.against[0])
+            return OpenCause(verdict.cause, outcome.reading, len(verdict.finding.evidence), near=True)
+    look = "see which statements the waiters run, and whether they are of this kind"
+    return OpenCause(verdict.cause, Unknown("v$session", _why(verdict.against[0]), look))
 
 
-def _unmeasured_share(miss: NearMiss, context: SignalContext) -> Unknown | None:
-    """The missing reading that would show whether the waits of a near miss cost anything. Without it there is no finding.
+def _closed(verdict: Hypothesis, cause: Cause) -> CauseVerdict:
+    """What speaks against an incomplete hypothesis. A missing figure does not; it leaves it open."""
+    for outcome in (*verdict.missing, *verdict.against):
+        if isinstance(outcome.reading, Unknown):
+            return OpenCause(cause.id, outcome.reading, len(verdict.finding.evidence), near=True)
+    return ruled_out(cause, verdict.against[0])
+
+
+def _unmeasured_share(verdict: Hypothesis, context: SignalContext) -> Unknown | None:
+    """The missing reading that would show whether the waits of an incomplete hypothesis cost anything.
 
     Waiting sessions may be a notable share of DB time, or none on a busy instance. A report needs no more than it has.
     """
-    impact, polled = miss.finding.impact, context.delta.source == "views" and context.delta.basis.kind == "interval"
+    impact, polled = verdict.finding.impact, context.delta.source == "views" and context.delta.basis.kind == "interval"
     if not polled or impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None:
         return None
-    if context.inside_pdb:  # no share can be known there, and waiting sessions grade the waits
+    if context.inside_pdb or impact.waiting_sessions >= MANY_WAITING:  # then waiting sessions grade the waits
         return None
     return context.why_unknown("v$sys_time_model", "value")
-
-
-def _may_explain(rival: Cause, other: Finding, cause: Cause) -> bool:
-    """Whether a cause that was not ruled out may be about the same waits."""
-    if other.surface not in rival.surfaces or rival.look_alike or rival.cap is Severity.INFO:
-        return False
-    return not rival.caches or bool(set(rival.caches) & set(cause.caches))
 
 
 def _why(outcome: ConditionResult) -> str:
@@ -151,31 +351,6 @@ def _why(outcome: ConditionResult) -> str:
         return outcome.reading.why
     condition, value = outcome.condition, outcome.reading.value
     return f"{condition.signal} is {value:.3g} where {condition.needs} would speak for it, and other work moves it too"
-
-
-# 2. A look-alike explains what lacks proof, and waits that cost nothing close what is open.
-
-
-def _beside_look_alike(
-    look_alike: Finding | None, context: SignalContext, causes: Mapping[str, Cause], verdict: CauseVerdict
-) -> CauseVerdict:
-    if isinstance(verdict, OpenCause) and context.gate_of(causes[verdict.cause].surfaces) is Severity.INFO:
-        if verdict.near:
-            return verdict  # the missing figures may show it, cheap as it is
-        if verdict.reading.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
-            return verdict  # the finished waits are cheap; the open ones may be anything
-        return _too_cheap(verdict, context, context.waited_on(causes[verdict.cause].surfaces) or 0.0)
-    if look_alike is None or not isinstance(verdict, Finding) or verdict.cause == look_alike.cause:
-        return verdict
-    return _explained_by(look_alike, verdict) if _without_proof(verdict, causes[verdict.cause]) else verdict
-
-
-def _without_proof(verdict: Finding, cause: Cause) -> bool:
-    """Whether a look-alike explains a finding, because its distinguishing sign was not seen."""
-    if cause.look_alike or cause.cap is Severity.INFO:
-        return False
-    proof = {condition.signal for condition in conditions(cause) if condition.role in ("discriminating", "supporting")}
-    return not any(evidence.signal in proof for evidence in verdict.evidence)
 
 
 def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
@@ -190,6 +365,18 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
         because=f"{other.title} explains these waits ({other.cause})",
         explained_by=other.cause,
     )
+
+
+# An open cause closes where its waits cost nothing.
+
+
+def _closed_if_cheap(verdict: OpenCause, context: SignalContext, causes: Mapping[str, Cause]) -> CauseVerdict:
+    surfaces = causes[verdict.cause].surfaces
+    if context.gate_of(surfaces) is not Severity.INFO or verdict.near:
+        return verdict  # the missing figures of a near one may show it, cheap as it is
+    if verdict.reading.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
+        return verdict  # the finished waits are cheap; the open ones may be anything
+    return _too_cheap(verdict, context, context.waited_on(surfaces) or 0.0)
 
 
 def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> RuledOut:
@@ -226,31 +413,30 @@ def unseen_waiters(context: SignalContext) -> float | None:
     return waiting if waiting >= CROWD_PER_CPU * (context.cpus or 1.0) else None
 
 
-# 3. A general finding gives way. 4. A finding without proof stays open.
+# The order of several findings.
 
 
-def _giving_way(verdict: Finding, cause: Cause, findings: Mapping[str, Finding]) -> CauseVerdict:
-    """A general finding beside a special one about the same waits. One of low confidence does not replace one with a cache."""
-    for special in (findings[name] for name in cause.gives_way_to if name in findings):
-        if special.surface == verdict.surface and (special.confidence is not Confidence.LOW or not cause.caches):
-            return _explained_by(special, verdict)
-    return verdict
+def ranked(findings: Iterable[Finding], causes: Mapping[str, Cause] | None = None) -> tuple[Finding, ...]:
+    """Findings, the one to act on first: by severity, exoneration of the row cache, cost, special case, confidence."""
+    listed, causes = list(findings), causes or {}
+    names = {finding.cause for finding in listed}
+
+    def order(finding: Finding) -> tuple[Any, ...]:
+        cause = causes.get(finding.cause)
+        return (
+            -finding.severity.rank,
+            not (cause and cause.look_alike),
+            -round((finding.impact and finding.impact.share_of_db_time) or 0.0, 2),
+            bool(names & set(KIN.get(finding.cause, ()))),
+            -finding.confidence.rank,
+            -len(finding.evidence),
+            finding.cause,
+        )
+
+    return tuple(sorted(listed, key=order))
 
 
-def _exonerated(verdict: Finding, causes: Mapping[str, Cause], nearly: Mapping[str, OpenCause]) -> Finding | OpenCause:
-    """A finding without proof of its own. It stays open if a look-alike would explain it but for a missing figure.
-
-    A general cause replaces an open special one: it claims less about the same waits, not more.
-    """
-    cause = causes[verdict.cause]
-    if not _without_proof(verdict, cause):
-        return verdict
-    likely = (causes[name] for name in nearly)
-    rival = next((nearly[other.id] for other in likely if other.look_alike and verdict.surface in other.surfaces), None)
-    return verdict if rival is None else OpenCause(cause.id, rival.reading, len(verdict.evidence))
-
-
-# 5. A quiet interval: nothing waits and nothing hangs, so the findings need no weighing of every cause.
+# A quiet interval: nothing waits and nothing hangs, so the findings need no weighing of every cause.
 #
 # The findings equal those of `rules.engine.diagnose`, which also gives what was ruled out and what stayed open.
 
@@ -260,8 +446,8 @@ def quiet_findings(context: SignalContext) -> list[CauseVerdict] | None:
     if not _quiet(context):
         return None
     candidates = _candidates(tuple(context.surfaces), full_release_of(context.delta))
-    findings = [verdict for cause in candidates if (verdict := _finding(cause, context)) is not None]
-    return weighed(context, catalogue(), findings)
+    complete = [found for candidate in candidates if (found := _complete(candidate, context)) is not None]
+    return weighed(context, catalogue(), complete)
 
 
 def _quiet(context: SignalContext) -> bool:
@@ -308,10 +494,10 @@ def _candidates(surfaces: Sequence[Surface], release: str | None) -> tuple[_Cand
     )
 
 
-def _finding(candidate: _Candidate, context: SignalContext) -> Finding | None:
-    """The finding of a cause in a quiet interval. None at the first condition that fails or is unknown.
+def _complete(candidate: _Candidate, context: SignalContext) -> Hypothesis | None:
+    """The complete hypothesis of a cause in a quiet interval. None at the first condition that fails or is unknown.
 
-    There is no near miss here: that needs waits that cost something.
+    An incomplete one is no finding there: that needs waits that cost something.
     """
     cause = candidate.cause
     for condition in candidate.in_turn:
@@ -323,9 +509,9 @@ def _finding(candidate: _Candidate, context: SignalContext) -> Finding | None:
                 return None
     read = (outcome for condition in cause.when for outcome in outcomes_of(condition, cause, context))
     outcomes = [of_own_cache(outcome, context) for outcome in read]
-    if blocking_of(outcomes, context) is not None or any(may_dilute(outcome, context) for outcome in outcomes):
+    if any(missing_in(outcome, context) for outcome in outcomes) or too_little(outcomes) is not None:
         return None
-    return finding(cause, context, outcomes)
+    return hypothesis(cause, context, outcomes)
 
 
 # What is in trouble, each surface and each hot cache separately.

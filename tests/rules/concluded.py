@@ -8,9 +8,9 @@ from collectors.model import Changes, Delta, Row, Value
 from rules.cause import catalogue
 from rules.context import LOOKUPS, SignalContext, gaps_of, lookups_of
 from rules.engine import severity_by_cost
-from rules.judge import judge, ranked
+from rules.judge import judge
 from rules.model import Diagnosis, Finding, RuledOut, Severity
-from rules.resolve import weighed
+from rules.resolve import ranked, weighed
 
 JUDGED = {name: cause for name, cause in catalogue().items() if not cause.handbook}
 

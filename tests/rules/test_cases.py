@@ -8,7 +8,7 @@ import pytest
 
 from rules.cause import HOME, AnyOf, Cause, Condition, catalogue
 from rules.engine import diagnose
-from rules.judge import CauseVerdict, NearMiss, judge
+from rules.judge import CauseVerdict, Hypothesis, judge
 from tests.rules.case_files import (
     Told,
     all_cases,
@@ -104,7 +104,7 @@ def judged_alike(told: Told, mutant: Cause) -> bool:
 
 
 @cache
-def judged(name: str, cause: str) -> CauseVerdict | NearMiss:
+def judged(name: str, cause: str) -> CauseVerdict | Hypothesis:
     """The verdict of a cause alone on a case, by the case's name. Computed once for all its mutants."""
     return judge(catalogue()[cause], context_of_case(name))
 

@@ -3,8 +3,9 @@
 import pytest
 
 from rules.cause import catalogue
-from rules.judge import confidence, ranked, severity
+from rules.judge import confidence, severity
 from rules.model import Confidence, Finding, Identity, Severity
+from rules.resolve import ranked
 from tests.rules.contexts import TOTALS, context_of
 
 READ, INFERRED, CANDIDATE = Identity.READ, Identity.INFERRED, Identity.CANDIDATE
