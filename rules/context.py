@@ -722,23 +722,60 @@ def _numberless(delta: Delta, view: str) -> bool:
 
 
 def _childless(delta: Delta) -> Missing | None:
-    """Whether every child that x$kqrst names has a row in v$latch_children, unless that was not captured whole."""
+    """Whether every child that x$kqrst names has a row in v$latch_children, unless that was captured in part on purpose."""
     view = "v$latch_children"
     read = set(delta.column(view, "child#"))
     lacking = set(delta.column("x$kqrst", "child#")) - read
-    if not read or not lacking:
+    if not read or not lacking or _without_zeros(delta, view, len(lacking)) or _adds_up(delta):
         return None
     why = f"{view} has no row of child {min(lacking, key=str)}, which x$kqrst names"
     return Missing(view, "unread", why, f"capture every row of {view}")
 
 
 def _unlisted(delta: Delta) -> Missing | None:
-    """Whether every cache that x$kqrst names has a row in v$rowcache, unless that was not captured whole."""
+    """Whether every cache that x$kqrst names has a row in v$rowcache, unless that was captured in part on purpose."""
     view = "v$rowcache"
     read = {identifier(row) for row in delta.rows(view)}
     lacking = {identifier(row) for row in delta.rows("x$kqrst")} - read
-    if not read or not lacking:
+    if not read or not lacking or _without_zeros(delta, view, len(lacking)):
         return None
     cache, kind, _ = min(lacking, key=str)
     why = f"{view} has no row of cache# {cache} ({kind.lower()}), which x$kqrst names"
     return Missing(view, "unread", why, f"capture every row of {view}")
+
+
+FEWEST_CUT = 2
+"""One row that lacks may be lost. Whoever leaves out rows of zeros leaves out several (our bound)."""
+ADDS_UP = 0.99
+"""The children have at least this share of what the whole latch counted. The two views are read one after the other."""
+
+
+def _without_zeros(delta: Delta, view: str, lacking: int) -> bool:
+    """Whether a capture left out the rows of zeros: several lack, and every other one counted something."""
+    counters = ("gets", "misses", "sleeps") if view == "v$latch_children" else ("gets", "fastgets", "getmisses")
+    return lacking >= FEWEST_CUT and all(any(number(row.get(name)) for name in counters) for row in delta.rows(view))
+
+
+def _adds_up(delta: Delta) -> bool:
+    """Whether the children in v$latch_children have all gets and sleeps of the latch, so that one that lacks has none."""
+    for column in ("gets", "sleeps"):
+        whole = delta.cell("v$latch", "name", ROW_CACHE_LATCH, column)
+        parts = [number(cell) for cell in delta.column("v$latch_children", column)]
+        if whole is None or None in parts or sum(part or 0.0 for part in parts) < ADDS_UP * whole:
+            return False
+    return True
+
+
+def cut_notes(delta: Delta) -> tuple[str, ...]:
+    """That rows which x$kqrst names were left out of a view, and what they count as. Empty for a view that is not read."""
+    map_rows = delta.rows("x$kqrst")
+    lacking = {
+        "v$latch_children": {row.get("child#") for row in map_rows} - set(delta.column("v$latch_children", "child#")),
+        "v$rowcache": {identifier(row) for row in map_rows} - {identifier(row) for row in delta.rows("v$rowcache")},
+    }
+    return tuple(
+        f"{view} has no row of {len(names)} {'caches' if view == 'v$rowcache' else 'child latches'} that x$kqrst names; "
+        "the capture left out rows of zeros, so they count as idle"
+        for view, names in lacking.items()
+        if names and delta.rows(view) and delta.source == "views" and delta.basis.kind != "totals"
+    )

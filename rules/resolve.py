@@ -192,7 +192,7 @@ class Rivals:
             return False
         if (rival.id, cause.id) in EXPLAINS:
             sure = other.finding.confidence is not Confidence.LOW or not cause.caches
-            return sure and other.finding.surface == verdict.finding.surface
+            return sure and (rival.look_alike or other.finding.surface == verdict.finding.surface)
         if rival.look_alike:
             return not cause.look_alike and not _has_proof(verdict.finding, cause)
         if cause.look_alike or other.finding.severity is Severity.INFO or not self._same_waits(other, verdict):
@@ -225,7 +225,6 @@ class Rivals:
 EXPLAINS: Mapping[tuple[str, str], str] = {
     ("cluster-conflicts", "ddl-invalidation"): "another instance invalidates the entries, as DDL does here",
     ("cluster-conflicts", "segment-churn"): "another instance changes the segments",
-    ("sequence-nocache", "sequence-conflicts"): "instances take a sequence without a cache from each other as well",
     ("cluster-lock-process", "row-cache-lock-hang"): "the process that carries the locks of the cluster is what hangs",
     ("logon-cursor-mutex", "logon-storm"): "the logons wait for the cursor of their own SQL first",
     ("grants-while-logging-on", "logon-storm"): "a change of the users is what those who log on wait for",
@@ -237,6 +236,7 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("failed-logon-delay", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("logon-cursor-mutex", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("starved-host", "downstream-of-library-cache"): "without processors every latch and mutex is waited for",
+    ("throttled-holder", "starved-host"): "the resource plan takes the processor from who holds, not the host",
     ("hard-parse-storm", "upgrade-parse-volume"): "it says what is parsed so much",
     ("row-cache-clones", "roles-per-parse"): "entries without end make every look-up slow, however many there are",
     ("row-cache-clones", "metadata-queries"): "entries without end make every look-up slow, however many there are",
@@ -249,6 +249,7 @@ KIN: Mapping[str, tuple[str, ...]] = {
     "undo-segments": ("undo-retention-runaway", "undo-segment-floor"),
     "histogram-hard-parse": ("dynamic-sampling", "many-partitions"),
     "logon-storm": ("profile-lookups",),
+    "sequence-conflicts": ("sequence-nocache",),
 }
 """General → special causes that are true together with it and say why. They are shown above it."""
 

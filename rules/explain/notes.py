@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number
-from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, misplaced_notes, pdb_note
+from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, cut_notes, misplaced_notes, pdb_note
 from rules.formatting import count
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
@@ -110,7 +110,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     # An average over hours hides short storms. The reader of a report says so itself.
     seconds = 0.0 if context.printed else context.delta.basis.seconds or 0.0
     window = (long_window(seconds),) if seconds > LONG_WINDOW else ()
-    own = (*source, *context.delta.notes, *pdb_note(context.delta), *window, *misplaced)
+    own = (*source, *context.delta.notes, *pdb_note(context.delta), *window, *misplaced, *cut_notes(context.delta))
     return (*own, *assumed, *doubts, *implausible(context), *long_waits(context), *odd, *refused)
 
 
