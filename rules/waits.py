@@ -7,8 +7,9 @@ added to the cost. When the wait ends, the part that an earlier look counted is 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cache, cached_property, partial
+from heapq import nsmallest
+from typing import Any, NamedTuple, TypeVar
 
 from collectors.model import (
     RESULT_CACHE_LATCH,
@@ -55,7 +56,7 @@ def finished_waits(delta: Delta) -> FinishedWaits | None:
     timeless = untimed(delta)
     known = {event: None if timeless else _seconds(times) for event, times in micro.items()}
     if delta.source == "views":
-        known.update(dict.fromkeys(set(_not_captured(delta)) - set(known)))
+        known.update(dict.fromkeys(_not_captured(delta, micro.keys())))
     return known
 
 
@@ -93,25 +94,33 @@ def _session_micro(row: Row) -> float | None:
     return number(row.get("time_waited_micro")) if own is None else own
 
 
-def _not_captured(delta: Delta) -> Iterator[str]:
-    """Events that must have a row: it disappeared, or other views show their waits."""
-    for oddity in delta.oddities:
-        if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key:
-            yield str(oddity.key[0])
-    if _any_sleeps(row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH) or _any_sleeps(
-        iter(delta.rows("v$latch_children"))
-    ):
-        yield LATCH_EVENT
-    if _any_sleeps(iter(delta.rows("v$mutex_sleep"))):
-        yield ROW_CACHE_MUTEX_EVENT
-    met = [text(row.get("event")) for row in delta.rows("v$session") if _short(row)]
-    for event in (LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT):
-        if met.count(event) >= PROVING_WAITERS:
-            yield event
+def _not_captured(delta: Delta, captured: Set[str]) -> Set[str]:
+    """Events without a row that must have one: it disappeared, or other views show their waits."""
+    gone = {
+        str(oddity.key[0])
+        for oddity in delta.oddities
+        if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key
+    }
+    lacking = {LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT} - captured
+    return gone - captured | {event for event in lacking if _slept_for(delta, event) or _met_waiting(delta, event)}
 
 
-def _any_sleeps(rows: Iterator[Row]) -> bool:
+def _slept_for(delta: Delta, event: str) -> bool:
+    """Whether the latch or the mutexes behind an event counted sleeps that must have been waits."""
+    if event == LATCH_EVENT:
+        latch = [row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH]
+        return _many_sleeps(latch) or _many_sleeps(delta.rows("v$latch_children"))
+    return event == ROW_CACHE_MUTEX_EVENT and _many_sleeps(delta.rows("v$mutex_sleep"))
+
+
+def _many_sleeps(rows: Sequence[Row]) -> bool:
     return sum(number(row.get("sleeps")) or 0.0 for row in rows) >= PROVING_SLEEPS
+
+
+def _met_waiting(delta: Delta, event: str) -> bool:
+    """Whether samples met sessions whose waits have ended since."""
+    rows = delta.rows("v$session")
+    return sum(1 for row in rows if row.get("event") == event and _short(row)) >= PROVING_WAITERS
 
 
 def _short(row: Row) -> bool:
@@ -131,11 +140,15 @@ RESULT_CACHE = "result cache"
 """The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
 EXCLUSIVE = 5
 NOT_LISTED = "not listed in v$rowcache"
+TELLING = (
+    *("event", "p1", "p1raw", "p2", "p3", "sql_id", "module", "program", "con_id"),
+    *("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session"),
+)
+"""Columns of v$session that tell waiters apart. Samples and sessions do not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiter:
-    """One session waiting in one look."""
+class Waiter(NamedTuple):
+    """What sampled sessions that wait alike have in common."""
 
     event: str
     cache: str
@@ -150,25 +163,39 @@ class Waiter:
     """A row cache lock requested in exclusive mode."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SampledWaiters:
     """Every waiter of the row cache in an interval, over a number of looks."""
 
     looks: int
-    waiters: tuple[Waiter, ...]
+    alike: Mapping[Waiter, int]
+    """Waiters that are equal → how many. A crowd has thousands of waiters, and few that differ."""
     most_at_once: int = 0
     """Most of them in a single look, without those of the result cache."""
 
-    def of(self, event: str | None = None) -> tuple[Waiter, ...]:
-        """Those of one event, or all."""
-        return tuple(waiter for waiter in self.waiters if event in (None, waiter.event))
+    def met(self, event: str | None = None) -> int:
+        """How many wait for one event, or all."""
+        return self.caches(event).total()
 
     def caches(self, event: str | None = None) -> Counter[str]:
-        return Counter(sorted(waiter.cache for waiter in self.of(event)))
+        """Those of one event, or all, by cache."""
+        counted: Counter[str] = Counter()
+        for (waited_for, name), times in self._places:
+            if event in (None, name):
+                counted[waited_for] += times
+        return counted
 
-    def groups(self) -> list[tuple[Waiter, int]]:
-        """Equal waiters counted, the most first."""
-        return sorted(Counter(self.waiters).items(), key=lambda item: (-item[1], str(item[0])))
+    @cached_property
+    def _places(self) -> Sequence[tuple[tuple[str, str], int]]:
+        """Cache and event → how many, in the order of their names: it ranks caches with equally many waiters."""
+        counted: Counter[tuple[str, str]] = Counter()
+        for waiter, times in self.alike.items():
+            counted[waiter.cache, waiter.event] += times
+        return sorted(counted.items())
+
+    def groups(self, most: int) -> list[tuple[Waiter, int]]:
+        """The largest groups of equal waiters, the most first."""
+        return nsmallest(most, self.alike.items(), key=lambda item: (-item[1], item[0]))
 
 
 def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]) -> SampledWaiters | None:
@@ -178,27 +205,29 @@ def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float
     if not looks:
         return None
     each = Counter(row.get("sample") for row in rows if row.get("event") in (*BY_CACHE_ID, LATCH_EVENT))
-    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, children, rows)), max(each.values(), default=0))
+    return SampledWaiters(len(looks), _alike(rows, cache_namer(delta, caches, children)), max(each.values(), default=0))
 
 
-def _waiters(
-    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None], rows: tuple[Row, ...]
-) -> Iterator[Waiter]:
-    cache_of = cache_namer(delta, caches, children)
-    for row in rows:
-        event, cache = text(row.get("event")), cache_of(row)
+def _alike(rows: Sequence[Row], cache_of: Callable[[Row], str | None]) -> Mapping[Waiter, int]:
+    """The waiters of some rows. Rows with equal cells are read once."""
+    waiters: Counter[Waiter] = Counter()
+    for cells, times in Counter(tuple(map(row.get, TELLING)) for row in rows).items():
+        row = dict(zip(TELLING, cells, strict=True))
+        event, cache = text(row["event"]), cache_of(row)
         if cache is None:
             continue
-        yield Waiter(
+        waiter = Waiter(
             event=event or "",
             cache=cache,
-            sql_id=text(row.get("sql_id")) or "",
-            module=text(row.get("module")) or "",
-            program=text(row.get("program")) or "",
-            container=text(row.get("con_id")) or "",
+            sql_id=text(row["sql_id"]) or "",
+            module=text(row["module"]) or "",
+            program=text(row["program"]) or "",
+            container=text(row["con_id"]) or "",
             blocker=blocker_of(row) or "",
-            exclusive=event == ROW_CACHE_LOCK_EVENT and number(row.get("p3")) == EXCLUSIVE,
+            exclusive=event == ROW_CACHE_LOCK_EVENT and number(row["p3"]) == EXCLUSIVE,
         )
+        waiters[waiter] += times
+    return waiters
 
 
 def blocker_of(row: Row) -> str | None:
@@ -230,15 +259,16 @@ def cache_namer(
     )
     names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
     result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
+    behind = cache(partial(_behind, caches))
 
     def cache_of(row: Row) -> str | None:
         event = text(row.get("event"))
         if event in BY_CACHE_ID:
-            cache = number(row.get("p1"))
-            return names.get(cache) or unlisted(cache)
+            cache_id = number(row.get("p1"))
+            return names.get(cache_id) or unlisted(cache_id)
         if event == LATCH_EVENT:
             child = children.get(text(row.get("p1raw")))
-            return "unknown" if child is None else _behind(caches, int(child))
+            return "unknown" if child is None else behind(int(child))
         if event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
             return RESULT_CACHE
         return None

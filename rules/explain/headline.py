@@ -338,7 +338,7 @@ def _costliest(context: SignalContext) -> Surface:
     here = [surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces]
     crowd = context.crowd
     if crowd is not None and all(context.surface_wait_seconds(surface) is None for surface in here):
-        return max(here, key=lambda surface: len(crowd.of(SURFACE_EVENTS[surface])))
+        return max(here, key=lambda surface: crowd.met(SURFACE_EVENTS[surface]))
     return context.costliest(here)
 
 
@@ -347,7 +347,7 @@ def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
     gate = row_cache_gate(context)
     if gate is None:
         slept = context.children_sleeps or 0.0
-        met = len(context.crowd.waiters) if context.crowd else 0
+        met = context.crowd.met() if context.crowd else 0
         return not findings and (slept >= MINIMUM_SLEEPS or met >= MINIMUM_WAITERS)
     return gate is not Severity.INFO and all(finding.severity is Severity.INFO for finding in findings)
 
