@@ -19,6 +19,7 @@ from collectors.model import (
     Delta,
     Missing,
     Row,
+    Value,
     number,
     text,
 )
@@ -140,10 +141,10 @@ RESULT_CACHE = "result cache"
 """The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
 EXCLUSIVE = 5
 NOT_LISTED = "not listed in v$rowcache"
-TELLING = (
-    *("event", "p1", "p1raw", "p2", "p3", "sql_id", "module", "program", "con_id"),
-    *("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session"),
-)
+PLACE = ("event", "p1", "p1raw", "p2", "p3")
+WHO = ("sql_id", "module", "program", "con_id")
+BEHIND = ("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session")
+TELLING = (*PLACE, *WHO, *BEHIND)
 """Columns of v$session that tell waiters apart. Samples and sessions do not."""
 
 
@@ -209,24 +210,30 @@ def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float
 
 
 def _alike(rows: Sequence[Row], cache_of: Callable[[Row], str | None]) -> Mapping[Waiter, int]:
-    """The waiters of some rows. Rows with equal cells are read once."""
+    """The waiters of some rows. A burst has thousands of rows, but few places and blockers: each is worked out once."""
+
+    @cache
+    def place_of(cells: tuple[Value, ...]) -> tuple[str, str, bool] | None:
+        row = dict(zip(PLACE, cells, strict=True))
+        event, waited_for = text(row["event"]), cache_of(row)
+        if waited_for is None:
+            return None
+        return event or "", waited_for, event == ROW_CACHE_LOCK_EVENT and number(row["p3"]) == EXCLUSIVE
+
+    @cache
+    def behind(cells: tuple[Value, ...]) -> str:
+        return blocker_of(dict(zip(BEHIND, cells, strict=True))) or ""
+
     waiters: Counter[Waiter] = Counter()
+    who, last = len(PLACE), len(PLACE) + len(WHO)
     for cells, times in Counter(tuple(map(row.get, TELLING)) for row in rows).items():
-        row = dict(zip(TELLING, cells, strict=True))
-        event, cache = text(row["event"]), cache_of(row)
-        if cache is None:
+        place = place_of(cells[:who])
+        if place is None:
             continue
-        waiter = Waiter(
-            event=event or "",
-            cache=cache,
-            sql_id=text(row["sql_id"]) or "",
-            module=text(row["module"]) or "",
-            program=text(row["program"]) or "",
-            container=text(row["con_id"]) or "",
-            blocker=blocker_of(row) or "",
-            exclusive=event == ROW_CACHE_LOCK_EVENT and number(row["p3"]) == EXCLUSIVE,
-        )
-        waiters[waiter] += times
+        event, waited_for, exclusive = place
+        sql_id, module, program, container = ("" if cell is None else str(cell) for cell in cells[who:last])
+        blocker = behind(cells[last:])
+        waiters[Waiter(event, waited_for, sql_id, module, program, container, blocker, exclusive)] += times
     return waiters
 
 
