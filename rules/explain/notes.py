@@ -7,6 +7,7 @@ from heapq import nsmallest
 from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number
 from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, misplaced_notes, pdb_note
 from rules.formatting import count
+from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
 from rules.waits import SampledWaiters
@@ -17,6 +18,7 @@ MOST_GROUPS, MOST_TOTALS = 20, 10
 COLUMNS = ("gets", "misses", "sleeps")
 
 
+@remembered
 def groups(context: SignalContext) -> tuple[WaiterGroup, ...]:
     """Sampled waiters by what they have in common, most first."""
     crowd = context.crowd
