@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
@@ -231,7 +230,7 @@ def at_once(context: SignalContext) -> str | None:
 
 def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
     """The context for the steps of a trouble: with its own child."""
-    return context if trouble.child is None else replace(context, focus=trouble.child)
+    return context if trouble.child is None else context.focused_on(trouble.child)
 
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
