@@ -4,10 +4,10 @@ v$system_event counts a wait when it ends. So no counter has the time that a ses
 added to the cost. When the wait ends, the part that an earlier look counted is subtracted.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from heapq import nsmallest
 from typing import Any, NamedTuple, TypeVar
 
@@ -103,7 +103,9 @@ def _not_captured(delta: Delta, captured: Set[str]) -> Set[str]:
         if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key
     }
     lacking = {LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT} - captured
-    return gone - captured | {event for event in lacking if _slept_for(delta, event) or _met_waiting(delta, event)}
+    met = [row["event"] for row in delta.rows("v$session") if row.get("event") in lacking and _short(row)]
+    waited = {event for event in lacking if met.count(event) >= PROVING_WAITERS or _slept_for(delta, event)}
+    return gone - captured | waited
 
 
 def _slept_for(delta: Delta, event: str) -> bool:
@@ -116,12 +118,6 @@ def _slept_for(delta: Delta, event: str) -> bool:
 
 def _many_sleeps(rows: Sequence[Row]) -> bool:
     return sum(number(row.get("sleeps")) or 0.0 for row in rows) >= PROVING_SLEEPS
-
-
-def _met_waiting(delta: Delta, event: str) -> bool:
-    """Whether samples met sessions whose waits have ended since."""
-    rows = delta.rows("v$session")
-    return sum(1 for row in rows if row.get("event") == event and _short(row)) >= PROVING_WAITERS
 
 
 def _short(row: Row) -> bool:
@@ -180,19 +176,19 @@ class SampledWaiters:
 
     def caches(self, event: str | None = None) -> Counter[str]:
         """Those of one event, or all, by cache."""
-        counted: Counter[str] = Counter()
-        for (waited_for, name), times in self._places:
-            if event in (None, name):
-                counted[waited_for] += times
-        return counted
+        return self._by_event[event]
 
     @cached_property
-    def _places(self) -> Sequence[tuple[tuple[str, str], int]]:
-        """Cache and event → how many, in the order of their names: it ranks caches with equally many waiters."""
-        counted: Counter[tuple[str, str]] = Counter()
+    def _by_event(self) -> defaultdict[str | None, Counter[str]]:
+        """Event, or None for all → cache → how many. The order of names ranks caches with equally many waiters."""
+        places: Counter[tuple[str, str]] = Counter()
         for waiter, times in self.alike.items():
-            counted[waiter.cache, waiter.event] += times
-        return sorted(counted.items())
+            places[waiter.cache, waiter.event] += times
+        found: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
+        for (waited_for, event), times in sorted(places.items()):
+            for asked in (event, None):
+                found[asked][waited_for] += times
+        return found
 
     def groups(self, most: int) -> list[tuple[Waiter, int]]:
         """The largest groups of equal waiters, the most first."""
@@ -266,7 +262,6 @@ def cache_namer(
     )
     names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
     result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
-    behind = cache(partial(_behind, caches))
 
     def cache_of(row: Row) -> str | None:
         event = text(row.get("event"))
@@ -275,7 +270,7 @@ def cache_namer(
             return names.get(cache_id) or unlisted(cache_id)
         if event == LATCH_EVENT:
             child = children.get(text(row.get("p1raw")))
-            return "unknown" if child is None else behind(int(child))
+            return "unknown" if child is None else _behind(caches, int(child))
         if event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
             return RESULT_CACHE
         return None
