@@ -8,6 +8,7 @@ from typing import Literal
 from collectors.model import Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.hang_model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
+from rules.memoize import remembered
 from rules.wait_chain.forest import chains_of
 from rules.wait_chain.graph import process as process
 from rules.waits import StillWaiting, hanging, unlisted
@@ -163,6 +164,7 @@ TYPE_SHIFT, TYPE_MASK = 16, 0xFFFF
 """P3 of a library cache wait has the type of the object in the bits above the mode."""
 
 
+@remembered
 def blockers_of(context: SignalContext) -> Blockers | None:
     """Who holds what sessions hang on. None if no session hangs and there was no look."""
     stuck = hanging(context.look.of(ROW_CACHE_SURFACES)) if context.look else ()

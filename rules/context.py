@@ -1,7 +1,7 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -394,6 +394,12 @@ class SignalContext:
     delta: Delta
     caches: CacheMap | None = None  # the map of the Delta, if the caller has it already
     focus: int | None = None  # the child to describe, if it is not the hottest
+
+    def focused_on(self, child: int) -> "SignalContext":
+        """This context with another child to describe. Who waits and what it costs stays, because no child changes it."""
+        other = replace(self, focus=child)
+        vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost, hot_caches=self.hot_caches)
+        return other
 
     @property
     def printed(self) -> bool:

@@ -101,7 +101,7 @@ class Judgement:
     def verdict(self) -> Diagnosis:
         """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
         quiet = quiet_findings(self._context) if self.causes is None else None
-        return self._diagnosis(self._verdicts) if quiet is None else self._diagnosis(quiet, quiet=True)
+        return self._judged_whole if quiet is None else self._diagnosis(quiet, quiet=True)
 
     def undetermined(self) -> tuple[Undetermined, ...]:
         """The causes that stayed open."""
@@ -109,7 +109,7 @@ class Judgement:
 
     def complete(self) -> Diagnosis:
         """The diagnosis with its reasons, and with the worth of the remedy."""
-        verdict, context = self._diagnosis(self._verdicts), self._context
+        verdict, context = self._judged_whole, self._context
         findings = verdict.findings
         described = walk(context, findings, verdict.severity, self.usual)
         reasons = {
@@ -140,6 +140,11 @@ class Judgement:
     def _verdicts(self) -> Sequence[CauseVerdict]:
         context, causes = self._context, self._judged
         return weighed(context, causes, [judge(cause, context) for cause in causes.values()])
+
+    @cached_property
+    def _judged_whole(self) -> Diagnosis:
+        """The diagnosis by every cause, without its reasons."""
+        return self._diagnosis(self._verdicts)
 
     def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
         """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""

@@ -4,11 +4,12 @@ v$system_event counts a wait when it ends. So no counter has the time that a ses
 added to the cost. When the wait ends, the part that an earlier look counted is subtracted.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cache, cached_property
+from heapq import nsmallest
+from typing import Any, NamedTuple, TypeVar
 
 from collectors.model import (
     RESULT_CACHE_LATCH,
@@ -18,6 +19,7 @@ from collectors.model import (
     Delta,
     Missing,
     Row,
+    Value,
     number,
     text,
 )
@@ -55,7 +57,7 @@ def finished_waits(delta: Delta) -> FinishedWaits | None:
     timeless = untimed(delta)
     known = {event: None if timeless else _seconds(times) for event, times in micro.items()}
     if delta.source == "views":
-        known.update(dict.fromkeys(set(_not_captured(delta)) - set(known)))
+        known.update(dict.fromkeys(_not_captured(delta, micro.keys())))
     return known
 
 
@@ -93,24 +95,28 @@ def _session_micro(row: Row) -> float | None:
     return number(row.get("time_waited_micro")) if own is None else own
 
 
-def _not_captured(delta: Delta) -> Iterator[str]:
-    """Events that must have a row: it disappeared, or other views show their waits."""
-    for oddity in delta.oddities:
-        if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key:
-            yield str(oddity.key[0])
-    if _any_sleeps(row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH) or _any_sleeps(
-        iter(delta.rows("v$latch_children"))
-    ):
-        yield LATCH_EVENT
-    if _any_sleeps(iter(delta.rows("v$mutex_sleep"))):
-        yield ROW_CACHE_MUTEX_EVENT
-    met = [text(row.get("event")) for row in delta.rows("v$session") if _short(row)]
-    for event in (LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT):
-        if met.count(event) >= PROVING_WAITERS:
-            yield event
+def _not_captured(delta: Delta, captured: Set[str]) -> Set[str]:
+    """Events without a row that must have one: it disappeared, or other views show their waits."""
+    gone = {
+        str(oddity.key[0])
+        for oddity in delta.oddities
+        if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key
+    }
+    lacking = {LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT} - captured
+    met = [row["event"] for row in delta.rows("v$session") if row.get("event") in lacking and _short(row)]
+    waited = {event for event in lacking if met.count(event) >= PROVING_WAITERS or _slept_for(delta, event)}
+    return gone - captured | waited
 
 
-def _any_sleeps(rows: Iterator[Row]) -> bool:
+def _slept_for(delta: Delta, event: str) -> bool:
+    """Whether the latch or the mutexes behind an event counted sleeps that must have been waits."""
+    if event == LATCH_EVENT:
+        latch = [row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH]
+        return _many_sleeps(latch) or _many_sleeps(delta.rows("v$latch_children"))
+    return event == ROW_CACHE_MUTEX_EVENT and _many_sleeps(delta.rows("v$mutex_sleep"))
+
+
+def _many_sleeps(rows: Sequence[Row]) -> bool:
     return sum(number(row.get("sleeps")) or 0.0 for row in rows) >= PROVING_SLEEPS
 
 
@@ -131,11 +137,15 @@ RESULT_CACHE = "result cache"
 """The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
 EXCLUSIVE = 5
 NOT_LISTED = "not listed in v$rowcache"
+PLACE = ("event", "p1", "p1raw", "p2", "p3")
+WHO = ("sql_id", "module", "program", "con_id")
+BEHIND = ("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session")
+TELLING = (*PLACE, *WHO, *BEHIND)
+"""Columns of v$session that tell waiters apart. Samples and sessions do not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiter:
-    """One session waiting in one look."""
+class Waiter(NamedTuple):
+    """What sampled sessions that wait alike have in common."""
 
     event: str
     cache: str
@@ -150,25 +160,39 @@ class Waiter:
     """A row cache lock requested in exclusive mode."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SampledWaiters:
     """Every waiter of the row cache in an interval, over a number of looks."""
 
     looks: int
-    waiters: tuple[Waiter, ...]
+    alike: Mapping[Waiter, int]
+    """Waiters that are equal → how many. A crowd has thousands of waiters, and few that differ."""
     most_at_once: int = 0
     """Most of them in a single look, without those of the result cache."""
 
-    def of(self, event: str | None = None) -> tuple[Waiter, ...]:
-        """Those of one event, or all."""
-        return tuple(waiter for waiter in self.waiters if event in (None, waiter.event))
+    def met(self, event: str | None = None) -> int:
+        """How many wait for one event, or all."""
+        return self.caches(event).total()
 
     def caches(self, event: str | None = None) -> Counter[str]:
-        return Counter(sorted(waiter.cache for waiter in self.of(event)))
+        """Those of one event, or all, by cache."""
+        return self._by_event[event]
 
-    def groups(self) -> list[tuple[Waiter, int]]:
-        """Equal waiters counted, the most first."""
-        return sorted(Counter(self.waiters).items(), key=lambda item: (-item[1], str(item[0])))
+    @cached_property
+    def _by_event(self) -> defaultdict[str | None, Counter[str]]:
+        """Event, or None for all → cache → how many. The order of names ranks caches with equally many waiters."""
+        places: Counter[tuple[str, str]] = Counter()
+        for waiter, times in self.alike.items():
+            places[waiter.cache, waiter.event] += times
+        found: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
+        for (waited_for, event), times in sorted(places.items()):
+            for asked in (event, None):
+                found[asked][waited_for] += times
+        return found
+
+    def groups(self, most: int) -> list[tuple[Waiter, int]]:
+        """The largest groups of equal waiters, the most first."""
+        return nsmallest(most, self.alike.items(), key=lambda item: (-item[1], item[0]))
 
 
 def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]) -> SampledWaiters | None:
@@ -178,27 +202,35 @@ def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float
     if not looks:
         return None
     each = Counter(row.get("sample") for row in rows if row.get("event") in (*BY_CACHE_ID, LATCH_EVENT))
-    return SampledWaiters(len(looks), tuple(_waiters(delta, caches, children, rows)), max(each.values(), default=0))
+    return SampledWaiters(len(looks), _alike(rows, cache_namer(delta, caches, children)), max(each.values(), default=0))
 
 
-def _waiters(
-    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None], rows: tuple[Row, ...]
-) -> Iterator[Waiter]:
-    cache_of = cache_namer(delta, caches, children)
-    for row in rows:
-        event, cache = text(row.get("event")), cache_of(row)
-        if cache is None:
+def _alike(rows: Sequence[Row], cache_of: Callable[[Row], str | None]) -> Mapping[Waiter, int]:
+    """The waiters of some rows. A burst has thousands of rows, but few places and blockers: each is worked out once."""
+
+    @cache
+    def place_of(cells: tuple[Value, ...]) -> tuple[str, str, bool] | None:
+        row = dict(zip(PLACE, cells, strict=True))
+        event, waited_for = text(row["event"]), cache_of(row)
+        if waited_for is None:
+            return None
+        return event or "", waited_for, event == ROW_CACHE_LOCK_EVENT and number(row["p3"]) == EXCLUSIVE
+
+    @cache
+    def behind(cells: tuple[Value, ...]) -> str:
+        return blocker_of(dict(zip(BEHIND, cells, strict=True))) or ""
+
+    waiters: Counter[Waiter] = Counter()
+    who, last = len(PLACE), len(PLACE) + len(WHO)
+    for cells, times in Counter(tuple(map(row.get, TELLING)) for row in rows).items():
+        place = place_of(cells[:who])
+        if place is None:
             continue
-        yield Waiter(
-            event=event or "",
-            cache=cache,
-            sql_id=text(row.get("sql_id")) or "",
-            module=text(row.get("module")) or "",
-            program=text(row.get("program")) or "",
-            container=text(row.get("con_id")) or "",
-            blocker=blocker_of(row) or "",
-            exclusive=event == ROW_CACHE_LOCK_EVENT and number(row.get("p3")) == EXCLUSIVE,
-        )
+        event, waited_for, exclusive = place
+        sql_id, module, program, container = ("" if cell is None else str(cell) for cell in cells[who:last])
+        blocker = behind(cells[last:])
+        waiters[Waiter(event, waited_for, sql_id, module, program, container, blocker, exclusive)] += times
+    return waiters
 
 
 def blocker_of(row: Row) -> str | None:
@@ -234,8 +266,8 @@ def cache_namer(
     def cache_of(row: Row) -> str | None:
         event = text(row.get("event"))
         if event in BY_CACHE_ID:
-            cache = number(row.get("p1"))
-            return names.get(cache) or unlisted(cache)
+            cache_id = number(row.get("p1"))
+            return names.get(cache_id) or unlisted(cache_id)
         if event == LATCH_EVENT:
             child = children.get(text(row.get("p1raw")))
             return "unknown" if child is None else _behind(caches, int(child))

@@ -32,7 +32,7 @@ from rules.contention.holds import (
     times_of,
     uniform,
 )
-from rules.contention.queue import Array, HoldDraws, Settled, most_missed, settle, settle_both
+from rules.contention.queue import Array, HoldDraws, Settled, most_missed, settle, stacked, unstacked
 from rules.context import SignalContext
 from rules.formatting import percent, predicted_share, predicted_sleeps, rough
 from rules.model import Finding
@@ -382,10 +382,10 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
 def _before_and_after(model: LatchModel, change: LoadChange) -> tuple[Settled, Settled]:
     """The latch now and after the change. Solved together if the change leaves latches and processes alone."""
     none = LoadChange()
-    if model.sleep_cost or (change.processes, change.latches, change.hottest) != (None, None, None):
+    if (change.processes, change.latches, change.hottest) != (None, None, None):
         return after_change(model, none), after_change(model, change)
-    thinks, holds = (_calm(model, none), _calm(model, change)), (_hold(model, none), _hold(model, change))
-    return settle_both(model.processes, thinks, holds, model.latches)
+    before, after = _after_changes(model, (none, change))
+    return before, after
 
 
 def _calm(model: LatchModel, change: LoadChange) -> Array:
@@ -399,19 +399,28 @@ def _calm(model: LatchModel, change: LoadChange) -> Array:
 @lru_cache(64)
 def after_change(model: LatchModel, change: LoadChange) -> Settled:
     """The latch after the change, the point first, then the draws. Nobody may write into these arrays, as others get them too."""
-    hold, calm = _hold(model, change), _calm(model, change)
-    processes, latches = change.processes or model.processes, change.latches or model.latches
-    after = settle(processes, calm, hold, latches, change.hottest)
+    return _after_changes(model, (change,))[0]
+
+
+def _after_changes(model: LatchModel, changes: Sequence[LoadChange]) -> list[Settled]:
+    """The latch after each change, solved together. They must agree on processes and latches."""
+    hold = stacked([_hold(model, change) for change in changes])
+    calm = np.stack([_calm(model, change) for change in changes])
+    processes, latches = changes[0].processes or model.processes, changes[0].latches or model.latches
+    hottest = changes[0].hottest
+    after = settle(processes, calm, hold, latches, hottest)
     if not model.sleep_cost or model.sleep is None:
-        return after
+        return unstacked(after)
     lost = _slept(model.sleep, after) * model.sleep_cost
+    moving = np.ones((len(changes), 1), dtype=bool)
     for _ in range(FEEDBACK_ROUNDS):  # sleeping costs time, which lowers the load, which lowers the sleeps
-        after = settle(processes, calm + lost, hold, latches, change.hottest)
+        after = settle(processes, calm + lost, hold, latches, hottest)
         apart = np.log(_slept(model.sleep, after) * model.sleep_cost / lost)
-        lost = lost * np.exp(DAMPING * apart)
-        if float(np.abs(apart).max()) < CLOSE:
+        moving &= np.abs(apart).max(axis=-1, keepdims=True) >= CLOSE  # a load that has settled does not change
+        if not moving.any():
             break
-    return after
+        lost = lost * np.where(moving, np.exp(DAMPING * apart), 1.0)
+    return unstacked(after)
 
 
 def _slept(sleep: SleepModel, state: Settled) -> Array:

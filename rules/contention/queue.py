@@ -246,7 +246,10 @@ class Settled:
 
 
 def settle(processes: int, think: Array, hold: HoldDraws, latches: int = 1, hottest: float | None = None) -> Settled:
-    """Gets and misses of N processes with this think time between gets. All times in seconds."""
+    """Gets and misses of N processes with this think time between gets. All times in seconds.
+
+    Two loads that are solved together take half the time of one after the other, and settle as each does by itself.
+    """
     share = 1 / latches if hottest is None else hottest
     seconds = hold.hold.copy()
     moving = np.ones((*seconds.shape[:-1], 1), dtype=bool)
@@ -263,19 +266,18 @@ def settle(processes: int, think: Array, hold: HoldDraws, latches: int = 1, hott
     return Settled(state.held / seconds, state.miss_ratio, state.held * share, seconds, think)
 
 
-def settle_both(
-    processes: int, thinks: tuple[Array, Array], holds: tuple[HoldDraws, HoldDraws], latches: int = 1
-) -> tuple[Settled, Settled]:
-    """Two loads of the same latches and processes, each as by `settle`, in half the time."""
-    drawn = (np.stack([getattr(hold, name) for hold in holds]) for name in ("hold", "exponent", "handoff"))
-    seconds, exponent, handoff = drawn
-    reference = np.array([[hold.utilisation] for hold in holds])
-    found = settle(processes, np.stack(thinks), HoldDraws(seconds, reference, exponent, handoff), latches)
-    first, second = (
-        Settled(found.gets_per_second[i], found.miss_ratio[i], found.utilisation[i], found.hold[i], found.think[i])
-        for i in (0, 1)
+def stacked(holds: Sequence[HoldDraws]) -> HoldDraws:
+    """The parameters of several loads, a row each."""
+    hold, exponent, handoff = (
+        np.stack([getattr(each, name) for each in holds]) for name in ("hold", "exponent", "handoff")
     )
-    return first, second
+    return HoldDraws(hold, np.array([[each.utilisation] for each in holds]), exponent, handoff)
+
+
+def unstacked(found: Settled) -> list[Settled]:
+    """Each load by itself."""
+    rows = (found.gets_per_second, found.miss_ratio, found.utilisation, found.hold, found.think)
+    return [Settled(*row) for row in zip(*rows, strict=True)]
 
 
 # Least squares for a handful of positive parameters, by Levenberg and Marquardt (SIAM J. Appl. Math. 11, 1963).

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
@@ -231,7 +230,7 @@ def at_once(context: SignalContext) -> str | None:
 
 def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
     """The context for the steps of a trouble: with its own child."""
-    return context if trouble.child is None else replace(context, focus=trouble.child)
+    return context if trouble.child is None else context.focused_on(trouble.child)
 
 
 NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
@@ -338,7 +337,7 @@ def _costliest(context: SignalContext) -> Surface:
     here = [surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces]
     crowd = context.crowd
     if crowd is not None and all(context.surface_wait_seconds(surface) is None for surface in here):
-        return max(here, key=lambda surface: len(crowd.of(SURFACE_EVENTS[surface])))
+        return max(here, key=lambda surface: crowd.met(SURFACE_EVENTS[surface]))
     return context.costliest(here)
 
 
@@ -347,7 +346,7 @@ def _unexplained(context: SignalContext, findings: Sequence[Finding]) -> bool:
     gate = row_cache_gate(context)
     if gate is None:
         slept = context.children_sleeps or 0.0
-        met = len(context.crowd.waiters) if context.crowd else 0
+        met = context.crowd.met() if context.crowd else 0
         return not findings and (slept >= MINIMUM_SLEEPS or met >= MINIMUM_WAITERS)
     return gate is not Severity.INFO and all(finding.severity is Severity.INFO for finding in findings)
 

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nsmallest
 
 from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number
 from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, cut_notes, misplaced_notes, pdb_note
 from rules.formatting import count
+from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
 from rules.waits import SampledWaiters
@@ -16,24 +18,26 @@ MOST_GROUPS, MOST_TOTALS = 20, 10
 COLUMNS = ("gets", "misses", "sleeps")
 
 
+@remembered
 def groups(context: SignalContext) -> tuple[WaiterGroup, ...]:
     """Sampled waiters by what they have in common, most first."""
     crowd = context.crowd
-    if crowd is None or not crowd.waiters:
+    if crowd is None or not crowd.alike:
         return ()
+    met = crowd.met()
     return tuple(
         WaiterGroup(
             event=group.event,
             cache=group.cache,
             sessions=times / crowd.looks,
-            share=times / len(crowd.waiters),
+            share=times / met,
             sql_id=group.sql_id or None,
             module=group.module or None,
             program=group.program or None,
             container=group.container or None,
             blocker=group.blocker or None,
         )
-        for group, times in crowd.groups()[:MOST_GROUPS]
+        for group, times in crowd.groups(MOST_GROUPS)
     )
 
 
@@ -44,17 +48,21 @@ def waiter_totals(context: SignalContext) -> WaiterTotals | None:
         return None
     return WaiterTotals(
         looks=crowd.looks,
-        waiters=len(crowd.waiters),
-        by_sql_id=_totals(crowd, (waiter.sql_id for waiter in crowd.waiters)),
-        by_module=_totals(crowd, (waiter.module for waiter in crowd.waiters)),
+        waiters=crowd.met(),
+        by_sql_id=_totals(crowd, ((waiter.sql_id, times) for waiter, times in crowd.alike.items())),
+        by_module=_totals(crowd, ((waiter.module, times) for waiter, times in crowd.alike.items())),
     )
 
 
-def _totals(crowd: SampledWaiters, names: Iterable[str]) -> tuple[WaiterTotal, ...]:
-    counted = sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
+def _totals(crowd: SampledWaiters, named: Iterable[tuple[str, int]]) -> tuple[WaiterTotal, ...]:
+    counted: Counter[str] = Counter()
+    for name, times in named:
+        counted[name] += times
+    most = nsmallest(MOST_TOTALS, counted.items(), key=lambda item: (-item[1], item[0]))
+    met = crowd.met()
     return tuple(
-        WaiterTotal(name=name or None, waiters=times, share=times / len(crowd.waiters), sessions=times / crowd.looks)
-        for name, times in counted[:MOST_TOTALS]
+        WaiterTotal(name=name or None, waiters=times, share=times / met, sessions=times / crowd.looks)
+        for name, times in most
     )
 
 

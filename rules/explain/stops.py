@@ -434,22 +434,22 @@ NO_NAME = "v$rowcache has no name for what they name in P1", "capture v$rowcache
 def _named_cache(context: SignalContext, surface: Surface, top: Finding | None) -> Stop:
     """The cache that waiters name. Without waiters the cause's own, by its share of the work."""
     event, view, where = SURFACE_EVENTS[surface], "v$session", ""
-    waiters = [waiter.cache for waiter in context.crowd.of(event)] if context.crowd else []
+    waiters = context.crowd.caches(event) if context.crowd else Counter[str]()
     samples = context.crowd.looks if context.crowd and waiters else 1
     if waiters:
         where = f"met in {counted(samples, 'samples')}"
     elif context.look is not None:
-        waiters = [waiter.cache for waiter in hanging(context.look.of((surface,)))]
+        waiters = Counter(sorted(waiter.cache for waiter in hanging(context.look.of((surface,)))))
         view, where = WAITING_SESSIONS, "that hang"
-    caches = {cache: float(met) for cache, met in Counter(sorted(waiters)).most_common()}
+    caches = {cache: float(met) for cache, met in waiters.most_common()}
     named = top.cache if top is not None and top.cache else next(iter(caches), None)
     own = tuple(named.split("+")) if named else ()
-    here, total = sum(caches.get(cache, 0.0) for cache in own), float(len(waiters))
+    here, total = sum(caches.get(cache, 0.0) for cache in own), float(waiters.total())
 
     words = ""
     if waiters:
         shares, figures = _leading(caches, total, view)
-        words = f"Waiters name their cache in P1: {shares} of {len(waiters)} {where}."
+        words = f"Waiters name their cache in P1: {shares} of {waiters.total()} {where}."
         step = Step(step="cache", statement=words, figures=figures)
     elif quiet(context):
         step = Step(step="cache", statement=NOTHING_TO_EXPLAIN)

@@ -152,7 +152,7 @@ def _who(context: SignalContext) -> Step | None:
     first = "; ".join(f"{percent(group.share)} {_identified(group)}" for group in waiting)
     return Step(
         step="who",
-        statement=f"Of {len(context.crowd.waiters)} waiters met in {counted(context.crowd.looks, 'samples')} "
+        statement=f"Of {context.crowd.met()} waiters met in {counted(context.crowd.looks, 'samples')} "
         f"of v$session: {first}.",
         figures=tuple(
             Figure(name=f"waiting for {group.cache}", value=group.sessions, unit="sessions on average", of="v$session")

@@ -1,5 +1,7 @@
 """Signals of the row cache mutexes as a whole: how often and how long sessions sleep, and whether for one cache."""
 
+from collections import Counter
+
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, function_of, part_of
@@ -7,7 +9,7 @@ from rules.model import Surface
 from rules.signals import Subject, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.signals.latch import time_of_a_sleep
-from rules.waits import MINIMUM_WAITERS, NOT_LISTED, Waiter
+from rules.waits import MINIMUM_WAITERS, NOT_LISTED
 
 # Signals of who waits and where, on mutexes and on the row cache lock.
 
@@ -16,40 +18,37 @@ AGREEING = 5
 """With this few waiters, all of them must name the same cache."""
 
 
-def _waiters(context: SignalContext, event: str) -> tuple[Waiter, ...] | Unknown:
-    """Sampled waiters of an event. Unknown without a look, or with too few waiters."""
+def _waiters_by_cache(context: SignalContext, event: str) -> Counter[str] | Unknown:
+    """Sampled waiters of an event, by cache. Unknown without a look, or with too few waiters."""
     if context.crowd is None:
         return context.why_unknown("v$session")
     if isinstance(context.delta.read("v$rowcache"), Missing):
         return context.why_unknown("v$rowcache", "parameter")
-    waiters = context.crowd.of(event)
-    agree = len(waiters) >= AGREEING and len({waiter.cache for waiter in waiters}) == 1
-    if len(waiters) < MINIMUM_WAITERS and not agree:
-        why = f"too few waiters: {len(waiters)} seen waiting for {event}, at least {MINIMUM_WAITERS} are needed"
+    caches = context.crowd.caches(event)
+    met = caches.total()
+    agree = met >= AGREEING and len(caches) == 1
+    if met < MINIMUM_WAITERS and not agree:
+        why = f"too few waiters: {met} seen waiting for {event}, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
-    return waiters
-
-
-def mutex_waiters(context: SignalContext) -> tuple[Waiter, ...] | Unknown:
-    """Sampled waiters for row cache mutexes. Unknown without a look, or with too few waiters."""
-    return _waiters(context, ROW_CACHE_MUTEX_EVENT)
+    return caches
 
 
 def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface) -> SignalValue:
     """The share of the waiters that remain without those for other caches in trouble."""
-    waiters = _waiters(context, SURFACE_EVENTS[surface])
-    if isinstance(waiters, Unknown):
-        return waiters
-    hot, caches = context.hot_caches.caches(surface), [waiter.cache for waiter in waiters]
+    caches = _waiters_by_cache(context, SURFACE_EVENTS[surface])
+    if isinstance(caches, Unknown):
+        return caches
+    hot = set(context.hot_caches.caches(surface))
     named = set(context.hot_caches.waited_as(subject.caches))
-    others = set(hot) - named if set(hot) & named else set()
-    rest = [cache for cache in caches if cache not in others]
-    own = sum(1 for cache in rest if cache in named)
-    unnamed = sum(1 for cache in rest if cache == "unknown" or cache.endswith(NOT_LISTED))
-    if unnamed and not certain(own / len(rest), (own + unnamed) / len(rest), subject.needs):
-        return Unknown("v$session", f"{unnamed} of {len(rest)} waiters name no known cache", LISTED, absent=True)
-    beside = f", beside {len(caches) - len(rest)} for {' and '.join(sorted(others))}" if others else ""
-    return Known(own / len(rest), f"{part_of(own, len(rest))} waiters{beside}", own, len(rest))
+    others = hot - named if hot & named else set()
+    beside_it = sum(caches[cache] for cache in others)
+    rest = caches.total() - beside_it
+    own = sum(caches[cache] for cache in named)
+    unnamed = sum(times for cache, times in caches.items() if cache == "unknown" or cache.endswith(NOT_LISTED))
+    if unnamed and not certain(own / rest, (own + unnamed) / rest, subject.needs):
+        return Unknown("v$session", f"{unnamed} of {rest} waiters name no known cache", LISTED, absent=True)
+    beside = f", beside {beside_it} for {' and '.join(sorted(others))}" if others else ""
+    return Known(own / rest, f"{part_of(own, rest)} waiters{beside}", own, rest)
 
 
 @signal(unit="ratio", of="v$session", surface="mutex", called="mutex waiters that name the cache")
@@ -67,14 +66,15 @@ def share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalVal
 @signal(unit="ratio", of="v$session", surface="lock", diluted=(">=",))
 def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that want it exclusive (P3 = 5), because they change the entry."""
-    waiters = _waiters(context, ROW_CACHE_LOCK_EVENT)
-    if isinstance(waiters, Unknown):
-        return waiters
-    met = [row for row in context.delta.rows("v$session") if row.get("event") == ROW_CACHE_LOCK_EVENT]
-    if any("p3" not in row for row in met):
+    caches = _waiters_by_cache(context, ROW_CACHE_LOCK_EVENT)
+    if isinstance(caches, Unknown):
+        return caches
+    rows = context.delta.rows("v$session")
+    if any("p3" not in row for row in rows if row.get("event") == ROW_CACHE_LOCK_EVENT):
         return context.why_unknown("v$session", "p3")
-    exclusive = sum(1 for waiter in waiters if waiter.exclusive)
-    return Known(exclusive / len(waiters), f"{part_of(exclusive, len(waiters))} waiters", exclusive, len(waiters))
+    alike = context.crowd.alike if context.crowd else {}
+    met, exclusive = caches.total(), sum(times for waiter, times in alike.items() if waiter.exclusive)
+    return Known(exclusive / met, f"{part_of(exclusive, met)} waiters", exclusive, met)
 
 
 @signal(unit="ratio", of="v$mutex_sleep", surface="mutex", called="mutex sleeps at this place")
@@ -152,12 +152,11 @@ def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue
 @signal(unit="ratio", of="v$session", surface="mutex")
 def hottest_cache_share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache mutexes that name the same cache. Near 1 concentrated, below 0.5 diffuse."""
-    waiters = mutex_waiters(context)
-    if isinstance(waiters, Unknown):
-        return waiters
-    caches = [waiter.cache for waiter in waiters]
-    most = max(caches.count(cache) for cache in set(caches))
-    return Known(most / len(caches), f"{part_of(most, len(caches))} waiters", most, len(caches))
+    caches = _waiters_by_cache(context, ROW_CACHE_MUTEX_EVENT)
+    if isinstance(caches, Unknown):
+        return caches
+    most, met = max(caches.values()), caches.total()
+    return Known(most / met, f"{part_of(most, met)} waiters", most, met)
 
 
 # Signals of the length of one wait. Far above the ordinary length, the holder does not run.

@@ -110,9 +110,14 @@ def _ends(graph: ChainGraph) -> list[SessionKey]:
 
 def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
     """Sessions that wait for each other, where no way leads to an end."""
-    open_ = {key for key in graph.reached if all(graph.ahead.get(other) for other in graph.reach(key))}
-    groups = {frozenset(other for other in graph.reach(key) if key in graph.reach(other)) for key in open_}
-    return sorted((group for group in groups if len(group) > 1), key=lambda group: sorted(map(str, group)))
+    left = graph.reached.difference(*(graph.members(end) for end in _ends(graph)))
+    found: list[frozenset[SessionKey]] = []
+    while left:
+        key = left.pop()
+        circle = frozenset(graph.reach(key) & graph.members(key))
+        left -= circle
+        found += [circle] if len(circle) > 1 else []
+    return sorted(found, key=lambda group: sorted(map(str, group)))
 
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:

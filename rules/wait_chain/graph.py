@@ -244,14 +244,14 @@ class ChainGraph:
         for row in waiting:
             if (key := looks.here(row)) in nodes and key is not None:
                 self._learn(key, {**row, "state": "WAITING"}, told="blocking_session" in row, fresh=True)
-        for key in list(nodes):
+        for key in sorted(nodes, key=str):
             self._lead(key)
         self.groups = list(self._grouped(row for row in waiting if looks.here(row) not in nodes))
         for group in self.groups:
             self._attach(group)
         self.groups = [group for group in self.groups if group.count]
         self._holders_alone()
-        self.reached = {key for group in self.groups for edge in group.edges for key in self.reach(edge.ahead)}
+        self.reached = self._reached()
         self.behind: dict[SessionKey, list[tuple[SessionKey, Edge]]] = defaultdict(list)
         """Session → those that others wait for and that wait directly behind it."""
         for key in sorted(self.reached, key=str):
@@ -450,10 +450,10 @@ class ChainGraph:
         if not named:
             group.edges.append(Edge(final, ("v$session",), direct=False))
             return
-        reached = set().union(*map(self.reach, named))
+        reached = self.reach(*named)
         if final in reached:
             return
-        last = [key for key in reached if not self.ahead.get(key)]
+        last = sorted((key for key in reached if not self.ahead.get(key)), key=str)
         if last and not any(self.facts[key].at_the_end for key in last):
             for key in last:
                 self.ahead[key].append(Edge(final, ("v$session",), direct=False))
@@ -466,7 +466,7 @@ class ChainGraph:
 
     def _holders_alone(self) -> None:
         """Sessions that v$rowcache_parent shows as holders, and that no listed waiter leads to: they have waiters as well."""
-        reached = {key for group in self.groups for edge in group.edges for key in self.reach(edge.ahead)}
+        reached = self._reached()
         for key, facts in list(self.facts.items()):
             for entry in facts.entries:
                 if key in reached or not (whole(entry.get("waiters")) or 0):
@@ -479,14 +479,18 @@ class ChainGraph:
 
     # Questions
 
-    def reach(self, start: SessionKey) -> set[SessionKey]:
-        """The session and all that it waits behind."""
-        seen, waiting = {start}, [start]
+    def reach(self, *starts: SessionKey) -> set[SessionKey]:
+        """Some sessions and all that they wait behind."""
+        seen, waiting = set(starts), [*starts]
         while waiting:
             new = {edge.ahead for edge in self.ahead.get(waiting.pop(), ())} - seen
             seen |= new
             waiting.extend(new)
         return seen
+
+    def _reached(self) -> set[SessionKey]:
+        """Sessions that others wait behind, directly or not."""
+        return self.reach(*{edge.ahead for group in self.groups for edge in group.edges})
 
     def members(self, end: SessionKey) -> set[SessionKey]:
         """The session, and all that others wait for and that wait behind it."""

@@ -246,13 +246,13 @@ def crowd(*rows: Row, **changed: Sequence[Row]) -> SampledWaiters | None:
 def told(*rows: Row, **changed: Sequence[Row]) -> list[tuple[str, str]]:
     got = crowd(*rows, **changed)
     assert got is not None
-    return [(one.event, one.cache) for one in got.waiters]
+    return [(one.event, one.cache) for one in got.alike]
 
 
 def test_crowd_is_none_without_looks_and_empty_when_looks_met_nobody() -> None:
     assert crowd() is None
     empty = crowd({"sample": 1, "sid": None}, {"sample": 2, "sid": None})
-    assert empty == SampledWaiters(2, ())
+    assert empty == SampledWaiters(2, {})
 
 
 def test_mutex_and_lock_waiters_name_the_cache_by_its_id() -> None:
@@ -300,7 +300,7 @@ def test_latch_waiter_leads_by_address_and_child_to_the_cache() -> None:
 )
 def test_blocker_of_a_waiter_is_the_end_of_the_chain_with_its_instance(columns: Row, blocker: str) -> None:
     got = crowd({"sample": 1, "sid": 7, "event": ROW_CACHE_LOCK_EVENT, "p1": 3, **columns})
-    assert got is not None and [waiter.blocker for waiter in got.waiters] == [blocker]
+    assert got is not None and [waiter.blocker for waiter in got.alike] == [blocker]
 
 
 def test_latch_free_counts_only_for_the_result_cache() -> None:
@@ -317,7 +317,7 @@ def test_exclusive_is_mode_five_on_the_lock_and_never_on_a_mutex() -> None:
     def exclusive(event: str, mode: int) -> bool:
         got = crowd({"sample": 1, "sid": 7, "event": event, "p1": 3, "p3": mode})
         assert got is not None
-        return got.waiters[0].exclusive
+        return next(iter(got.alike)).exclusive
 
     assert exclusive(ROW_CACHE_LOCK_EVENT, 5)
     assert not exclusive(ROW_CACHE_LOCK_EVENT, 3)
@@ -365,8 +365,25 @@ def test_crowd_is_a_value() -> None:
     got = crowd(*ROWS)
     assert got is not None
     assert replace(got) == got
-    assert [one.sql_id for one in got.of(ROW_CACHE_LOCK_EVENT)] == ["a", "a", "b", "a"]
-    assert got.of(ROW_CACHE_MUTEX_EVENT) == ()
+    assert sorted((one.sql_id, times) for one, times in got.alike.items()) == [("a", 1), ("a", 2), ("b", 1)]
+    assert (got.met(), got.met(ROW_CACHE_LOCK_EVENT), got.met(ROW_CACHE_MUTEX_EVENT)) == (4, 4, 0)
+
+
+def test_waiters_are_alike_though_their_samples_sessions_and_times_differ() -> None:
+    same: Row = {"event": ROW_CACHE_LOCK_EVENT, "p1": 3, "sql_id": "a"}
+    got = crowd({**same, "sample": 1, "sid": 7, "wait_time_micro": 5}, {**same, "sample": 2, "sid": 8, "p2": 3})
+    assert got is not None
+    assert list(got.alike.values()) == [2]
+
+
+def test_caches_with_equally_many_waiters_are_in_the_order_of_their_names() -> None:
+    events = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
+    rows: list[Row] = [
+        {"sample": 1, "sid": sid, "event": events[sid % 2], "p1": p1} for sid, p1 in enumerate((3, 0, 10))
+    ]
+    got = crowd(*rows)
+    assert got is not None
+    assert list(got.caches()) == ["dc_rollback_segments", "dc_tablespaces", "dc_users"]
 
 
 @pytest.mark.parametrize(

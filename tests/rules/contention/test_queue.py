@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rules.contention.queue import (
+    HoldDraws,
     TableCell,
     budget_for,
     exact_mva,
@@ -13,7 +14,10 @@ from rules.contention.queue import (
     light_load_hold,
     mean_wait,
     most_missed,
+    settle,
+    stacked,
     state_chances,
+    unstacked,
     wait_beyond,
     waits_beyond,
 )
@@ -33,6 +37,19 @@ def test_closed_form_and_mean_value_analysis_agree_to_the_ninth_digit(processes:
     assert state.miss_ratio[0] == pytest.approx(1 - met[0], rel=1e-9)
     queue = float((np.arange(processes + 1) * chances).sum())
     assert state.queue[0] == pytest.approx(queue, rel=1e-9) == pytest.approx(exact.queue[0], rel=1e-9)
+
+
+def test_loads_that_are_solved_together_settle_as_each_by_itself() -> None:
+    """The second load needs more rounds than the first."""
+    draws = np.linspace(0.8, 1.2, 7)
+    holds = [HoldDraws(1e-6 * draws, used, np.full(7, power), 0.3 * draws) for used, power in ((0.1, 0.0), (0.02, 0.6))]
+    thinks = [1e-4 * draws, 1e-6 * draws]
+    together = unstacked(settle(40, np.stack(thinks), stacked(holds)))
+    alone = [settle(40, think, hold) for think, hold in zip(thinks, holds, strict=True)]
+    for first, second in zip(together, alone, strict=True):
+        assert first.hold == pytest.approx(second.hold, rel=1e-12)
+        assert first.miss_ratio == pytest.approx(second.miss_ratio, rel=1e-12)
+    assert not np.allclose(alone[0].hold, alone[1].hold)
 
 
 @pytest.mark.parametrize("processes", [1, 2, 8, 300])

@@ -1,6 +1,7 @@
 """Large hangs, circles and members that no view shows: the trees stay small, and what they leave out is counted and said."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from collectors.model import Row
 from rules.explain.blockers import heading, in_one_sentence, tree, why_no_command
@@ -106,6 +107,20 @@ def test_circle_is_drawn_as_one_and_has_no_command() -> None:
     assert heading(chain) == "43 sessions wait for each other in a circle"
     assert "ORA-00060" in why_no_command(chain)
     assert all(f"session {sid},{sid} on instance 1" in shown([chain]) for sid in (1, 2, 3))
+
+
+def test_circle_of_thousands_is_cut_and_said() -> None:
+    circle = [session(sid, sid % MANY + 1) for sid in range(1, MANY + 1)]
+    ((chain,), _) = wait_chains(looks([waiter(20_000, 1)], circle))
+    assert chain.cycle and chain.waiting == MANY + 1
+    assert f"{chain.left_out:,} more sessions are not listed" in shown([chain])
+
+
+def test_disagreements_are_in_the_order_of_their_sessions() -> None:
+    line = [session(sid, sid - 1) for sid in range(2, 9)]
+    said = [{"instance": 1, "sid": sid, "blocker_instance": 1, "blocker_sid": 1} for sid in range(8, 2, -1)]
+    ((chain,), _) = wait_chains(replace(looks([waiter(100, 8)], [session(1, None), *line]), chains=said))
+    assert [words.split("@")[0] for words in chain.disagreements] == [f"session {sid}" for sid in range(3, 9)]
 
 
 def test_members_that_no_view_shows_are_said_to_be_missing() -> None:
