@@ -38,6 +38,7 @@ from rules.waits import (
     hanging,
     look_of,
     lost_time,
+    met_waiting,
     severity_of,
     severity_of_hang,
 )
@@ -559,7 +560,7 @@ class SignalContext:
     @cached_property
     def lost(self) -> LostTime:
         """Time lost in waits, computed once."""
-        return lost_time(self.delta, self.look, self.latch_row, self.surfaces)
+        return lost_time(self.delta, self.look, self.latch_row, self.surfaces, met_waiting(self.delta))
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
         """Seconds foreground sessions waited in some events together. None if one of them was not captured."""
@@ -637,7 +638,8 @@ class SignalContext:
         if self.delta.basis.kind == "totals":
             return None
         db_time = self.shared_db_time
-        if self.look is not None and self.look.sessions and waited and db_time is not None:
+        open_calls = self.lost.believed or (self.look is not None and self.look.sessions)
+        if open_calls and waited and db_time is not None:
             db_time = max(db_time, waited)  # DB time may lag for calls that have not ended
         return Impact(
             share_of_db_time=ratio(waited, db_time),
@@ -775,13 +777,12 @@ def _adds_up(delta: Delta) -> bool:
 def cut_notes(delta: Delta) -> tuple[str, ...]:
     """That rows which x$kqrst names were left out of a view, and what they count as. Empty for a view that is not read."""
     map_rows = delta.rows("x$kqrst")
-    lacking = {
-        "v$latch_children": {row.get("child#") for row in map_rows} - set(delta.column("v$latch_children", "child#")),
-        "v$rowcache": {identifier(row) for row in map_rows} - {identifier(row) for row in delta.rows("v$rowcache")},
-    }
+    children = {row.get("child#") for row in map_rows} - set(delta.column("v$latch_children", "child#"))
+    caches = {identifier(row) for row in map_rows} - {identifier(row) for row in delta.rows("v$rowcache")}
+    lacking = {"v$latch_children": len(children), "v$rowcache": len(caches)}
     return tuple(
-        f"{view} has no row of {len(names)} {'caches' if view == 'v$rowcache' else 'child latches'} that x$kqrst names; "
+        f"{view} has no row of {many} {'caches' if view == 'v$rowcache' else 'child latches'} that x$kqrst names; "
         "the capture left out rows of zeros, so they count as idle"
-        for view, names in lacking.items()
-        if names and delta.rows(view) and delta.source == "views" and delta.basis.kind != "totals"
+        for view, many in lacking.items()
+        if many and delta.rows(view) and delta.source == "views" and delta.basis.kind != "totals"
     )

@@ -4,11 +4,13 @@ v$system_event counts a wait when it ends. So no counter has the time that a ses
 added to the cost. When the wait ends, the part that an earlier look counted is subtracted.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from heapq import nsmallest
+from math import sqrt
 from typing import Any, NamedTuple, TypeVar
 
 from collectors.model import (
@@ -293,6 +295,64 @@ def _behind(caches: CacheMap, child: int) -> str:
     guarded = caches.children.get(child)
     parents = [ref.cache_id for ref in guarded.caches if ref.type == "PARENT"] if guarded else []
     return unlisted(parents[0]) if guarded and guarded.name is None and len(parents) == 1 else caches.name(child)
+
+
+# What the samples met, as time: sessions that are met waiting lose time, whatever the finished waits say.
+
+MINIMUM_SAMPLES = 10
+"""Fewer samples do not show how many wait on average."""
+SURE = 2.0
+"""Standard errors within which an average lies in 19 of 20 cases."""
+OWN_PROCESS = re.compile(r"\((?!P[0-9A-Z]{3}\))[A-Z][0-9A-Z]{3}\)\s*$")
+"""The end of the program of a background process, such as (SMON). Parallel servers work for a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetWaiting:
+    """The sessions that samples met waiting in one event, background processes left out."""
+
+    samples: int
+    average: float
+    """Sessions in a sample,"""
+    doubt: float
+    """and how far the true average may be from it, in 19 of 20 cases."""
+    lasting: float
+    """Seconds within the interval that the waits met had lasted, the longest of each session: lost for certain."""
+
+    @property
+    def least(self) -> float:
+        """The fewest sessions that wait on average, but for chance."""
+        return max(0.0, self.average - self.doubt)
+
+
+def met_waiting(delta: Delta) -> Mapping[str, MetWaiting]:
+    """Event → what the samples of an interval met. Empty without an interval, and with too few samples for an average."""
+    rows, seconds = delta.rows("v$session"), delta.basis.seconds
+    samples = {row.get("sample") for row in rows}
+    if len(samples) < MINIMUM_SAMPLES or delta.basis.kind != "interval" or not seconds:
+        return {}
+    met: dict[str, Counter[Value]] = {event: Counter() for event in SURFACE_EVENTS.values()}
+    longest: dict[str, dict[Value, float]] = {event: {} for event in met}
+    for row in rows:
+        event = row.get("event")
+        if event not in met or OWN_PROCESS.search(text(row.get("program")) or ""):
+            continue
+        met[str(event)][row.get("sample")] += 1
+        waited, sid = number(row.get("wait_time_micro")), row.get("sid")
+        if waited is not None:
+            known = longest[str(event)].get(sid, 0.0)
+            longest[str(event)][sid] = max(known, min(waited / 1e6, seconds))
+    return {
+        event: _average([counted[sample] for sample in samples], sum(longest[event].values()))
+        for event, counted in met.items()
+        if counted
+    }
+
+
+def _average(sizes: Sequence[int], lasting: float) -> MetWaiting:
+    average = sum(sizes) / len(sizes)
+    spread = max(sum((size - average) ** 2 for size in sizes) / (len(sizes) - 1), average)
+    return MetWaiting(len(sizes), average, SURE * sqrt(spread / len(sizes)), lasting)
 
 
 WAITING_SESSIONS = "waiting_sessions"
@@ -638,6 +698,28 @@ class LostTime:
     look: WaitingLook | None
     surfaces: tuple[Surface, ...]
     printed: bool
+    met: Mapping[str, MetWaiting] = field(default_factory=dict)
+    """By event, what samples met."""
+    seconds: float = 0.0
+    """Length of the interval."""
+
+    @cached_property
+    def believed(self) -> Mapping[Surface, float]:
+        """Surface → seconds, where the samples are believed and not the finished waits.
+
+        A wait counts when it ends. So where waits that were met had lasted longer than all that ended, those are not all. Where
+        nobody counted, the samples are all there is, if more than chance met somebody.
+        """
+        found: dict[Surface, float] = {}
+        for surface in ROW_CACHE_SURFACES:
+            met, counted = self.met.get(SURFACE_EVENTS[surface]), self._counted(surface)
+            if met is None or surface not in self.surfaces:
+                continue
+            if counted is None and met.least > 0:
+                found[surface] = max(met.average * self.seconds, met.lasting)
+            elif counted is not None and met.lasting > counted:
+                found[surface] = max(met.lasting, met.least * self.seconds)
+        return found
 
     @cached_property
     def by_surface(self) -> Mapping[Surface, float | None]:
@@ -667,7 +749,9 @@ class LostTime:
         return {
             surface
             for surface in self.surfaces
-            if self.by_surface[surface] is None or surface in met or self._part_only(surface)
+            if self.by_surface[surface] is None
+            or surface in met
+            or (self._part_only(surface) and surface not in self.believed)
         }
 
     def waited(self, events: Iterable[str]) -> float | None:
@@ -706,6 +790,10 @@ class LostTime:
     def _on(self, surface: Surface) -> float | None:
         if surface == "result-cache":
             return self._on_result_cache()
+        return self.believed.get(surface, self._counted(surface))
+
+    def _counted(self, surface: Surface) -> float | None:
+        """By its wait event and the look at who still waits, else by the wait time of its own view."""
         by_event = self.waited((SURFACE_EVENTS[surface],))
         # If a report does not print an event, the latch or mutex itself has the time, unless background processes waited for it.
         by_all = SURFACE_EVENTS[surface] in self.background
@@ -722,8 +810,17 @@ class LostTime:
         return (slept or 0.0) + sum(waiter.inside for waiter in waiters)
 
 
-def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tuple[Surface, ...]) -> LostTime:
-    """The lost time in a Delta and the look at its end. `latch`: the row of the row cache latch, or its children's sums."""
+def lost_time(
+    delta: Delta,
+    look: WaitingLook | None,
+    latch: Row,
+    surfaces: tuple[Surface, ...],
+    met: Mapping[str, MetWaiting],
+) -> LostTime:
+    """The lost time in a Delta and the look at its end. `latch`: the row of the row cache latch, or its children's sums.
+
+    `met`: what samples met, by event.
+    """
     background = {
         event for event in SURFACE_EVENTS.values() if delta.cell("v$system_event", "event", event, "time_waited_micro")
     }
@@ -734,7 +831,8 @@ def lost_time(delta: Delta, look: WaitingLook | None, latch: Row, surfaces: tupl
     }
     if untimed(delta):
         slept = dict.fromkeys(slept)
-    return LostTime(finished_waits(delta), slept, background, look, surfaces, delta.source == "report")
+    printed, seconds = delta.source == "report", delta.basis.seconds or 0.0
+    return LostTime(finished_waits(delta), slept, background, look, surfaces, printed, met, seconds)
 
 
 def _slept_seconds(micro: Sequence[float | None]) -> float | None:

@@ -10,7 +10,7 @@ from rules.formatting import count
 from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
-from rules.waits import SampledWaiters
+from rules.waits import SYSTEM_EVENTS, SampledWaiters, finished_seconds
 
 # Who waits: sampled waiters by what they have in common, and as totals by statement and by module.
 
@@ -119,7 +119,32 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     seconds = 0.0 if context.printed else context.delta.basis.seconds or 0.0
     window = (long_window(seconds),) if seconds > LONG_WINDOW else ()
     own = (*source, *context.delta.notes, *pdb_note(context.delta), *window, *misplaced, *cut_notes(context.delta))
-    return (*own, *assumed, *doubts, *implausible(context), *long_waits(context), *odd, *refused)
+    return (
+        *own,
+        *sampled_instead(context),
+        *assumed,
+        *doubts,
+        *implausible(context),
+        *long_waits(context),
+        *odd,
+        *refused,
+    )
+
+
+def sampled_instead(context: SignalContext) -> tuple[str, ...]:
+    """Sentences about waits whose cost is that of the samples, because the finished waits cannot be all."""
+    sentences = []
+    for surface, seconds in context.lost.believed.items():
+        event = SURFACE_EVENTS[surface]
+        met, ended = context.lost.met[event], finished_seconds(context.delta, event)
+        counted = "was not captured" if ended is None else f"has {ended:,.1f} s of waits that ended"
+        why = "so the samples are all there is" if ended is None else "and a wait that goes on is not in it"
+        sentences.append(
+            f"{event}: {met.samples} samples met {met.average:,.1f} sessions waiting on average (19 times of 20 between "
+            f"{met.least:,.1f} and {met.average + met.doubt:,.1f}), and their waits had lasted {met.lasting:,.1f} s together; "
+            f"{SYSTEM_EVENTS} {counted}, {why}: the cost is that of the samples, {seconds:,.1f} s"
+        )
+    return tuple(sentences)
 
 
 def implausible(context: SignalContext) -> tuple[str, ...]:

@@ -92,8 +92,10 @@ def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVal
     return share(Known(here), enough_sleeps(context, total, "v$mutex_sleep"))
 
 
-def _event_share(context: SignalContext, event: str) -> SignalValue:
-    return waited_share_of_db_time(context, context.waited_seconds((event,)), "v$system_event", "time_waited_micro")
+def _surface_share(context: SignalContext, surface: Surface) -> SignalValue:
+    return waited_share_of_db_time(
+        context, context.surface_wait_seconds(surface), "v$system_event", "time_waited_micro"
+    )
 
 
 @signal(
@@ -104,7 +106,7 @@ def _event_share(context: SignalContext, event: str) -> SignalValue:
 )
 def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache mutexes."""
-    return _event_share(context, ROW_CACHE_MUTEX_EVENT)
+    return _surface_share(context, "mutex")
 
 
 @signal(
@@ -112,7 +114,7 @@ def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalVa
 )
 def lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
-    return _event_share(context, ROW_CACHE_LOCK_EVENT)
+    return _surface_share(context, "lock")
 
 
 def _total(context: SignalContext, column: str) -> SignalValue:
