@@ -64,6 +64,8 @@ class FindingScore:
     """It is a staged cause: strictly right."""
     true: bool
     """It is staged, or true as well."""
+    evidence: str
+    """What it rests on: the kind of evidence that its reliability names."""
     rival: bool
     """Another finding above info is about the same surface and cache, or one of the two names no cache."""
 
@@ -196,6 +198,7 @@ def _finding(finding: Finding, named: Sequence[Finding], truth: Truth) -> Findin
         identity=finding.identity,
         staged=finding.cause in truth.causes,
         true=finding.cause in truth.true,
+        evidence=finding.reliability.evidence if finding.reliability else "",
         rival=any(_compete(finding, other) for other in named if other is not finding),
     )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 
 from bench import _truth_tables as tables
+from bench._truth_calibration import calibrate
 from bench._truth_perturbed import perturbed
 from bench._truth_published import published
 from bench._truth_scores import NOTHING, Score, diagnosed, scores
@@ -30,6 +31,9 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
     parser.add_argument("--show", metavar="SEED", type=int, help="the truth of one seed beside its diagnosis")
     parser.add_argument("--first", metavar="COUNT", type=int, help="only so many of the seeds, from all over the plan")
     parser.add_argument("--perturbed", action="store_true", help="how often small changes flip the verdict, instead")
+    parser.add_argument(
+        "--calibrate", action="store_true", help="count how often findings are right, and write the labels"
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write every score into this file as well")
     asked = parser.parse_args(arguments)
     if asked.show is not None:
@@ -43,6 +47,8 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
     found = scores(spread([s for s in seeds() if not asked.only or asked.only in setting_of(s).causes], asked.first))
     if asked.json:
         asked.json.write_text(json.dumps([_plain(one) for one in found], indent=1) + "\n", encoding="utf-8")
+    if asked.calibrate:
+        return calibrate(found)
     if asked.only:
         return Group(*tables.verdicts(found), tables.besides(found), tables.causes(found), tables.each(found))
     return Group(

@@ -17,7 +17,8 @@ from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.base import UsualBetween, bound_of, meets
 from rules.blockers import holder_of
 from rules.cache_map import cache_ref
-from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, hedged, in_slot, slots
+from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot, slots
+from rules.confidence import EvidenceKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import against_bound, sentence
 from rules.model import (
@@ -75,10 +76,15 @@ class Hypothesis:
     """A cause that no figure rules out, and that something captured speaks for. Complete, it is a finding on its own."""
 
     finding: Finding
+    """With the title of a sure one; `rules.resolve` says how sure it is."""
     named: bool
     """Whether sleeps or waiters name its cache."""
     signs: frozenset[str]
     """Its distinguishing signals and shapes that hold."""
+    sign: Literal["direct", "ratio", "surface", "none"]
+    """The best of them: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
+    whole: bool
+    """Whether everything was seen, and nothing speaks against it: no ratio, no supporting condition, not the map."""
     against: tuple[ConditionResult, ...] = ()
     """Ratios to the whole instance that fail. Other work dilutes them, so they do not rule it out."""
     missing: tuple[ConditionResult, ...] = ()
@@ -91,6 +97,13 @@ class Hypothesis:
     @property
     def complete(self) -> bool:
         return not (self.against or self.missing)
+
+    def evidence(self, rival: Literal["alone", "special", "rival"]) -> EvidenceKind:
+        """What it rests on, beside what else was found."""
+        cache: Literal["named", "not named", "none"] = (
+            "none" if self.finding.identity is None else "named" if self.named else "not named"
+        )
+        return EvidenceKind(cache, self.sign, rival, "whole" if self.whole else "partial")
 
 
 # The entry: one cause, from its release to its verdict.
@@ -137,13 +150,49 @@ def hypothesis(
     missing: Sequence[ConditionResult] = (),
 ) -> Hypothesis:
     """A cause that something speaks for, and what speaks against it or is missing."""
-    named = any(outcome.holds for outcome in outcomes if outcome.condition.signal in NAMING)
-    signs = frozenset(outcome.condition.signal for outcome in outcomes if outcome.holds and _is_sign(outcome))
-    return Hypothesis(finding(cause, context, outcomes), named, signs, tuple(against), tuple(missing))
+    held = [outcome for outcome in outcomes if outcome.holds]
+    signs = [outcome for outcome in held if _is_sign(outcome)]
+    open_or_doubtful = any(
+        outcome.holds is None if outcome.condition.role != "supporting" else outcome.holds is False
+        for outcome in outcomes
+    )
+    found = finding(cause, context, outcomes)
+    whole = not (against or missing or open_or_doubtful or context.printed or not _map_fits(context, found))
+    return Hypothesis(
+        found,
+        any(outcome.condition.signal in NAMING for outcome in held),
+        frozenset(outcome.condition.signal for outcome in signs),
+        max((_sign_of(outcome) for outcome in signs), key=WEIGHT.index, default="none"),
+        whole,
+        tuple(against),
+        tuple(missing),
+    )
 
 
 def _is_sign(outcome: ConditionResult) -> bool:
     return outcome.condition.role in ("discriminating", "shape")
+
+
+SignKind = Literal["none", "surface", "ratio", "direct"]
+WEIGHT: tuple[SignKind, ...] = ("none", "surface", "ratio", "direct")
+ONE_WAY = "_time_to_waits"
+"""The time of an activity contains its waits, so a small one refutes, but a large one shows little."""
+OF_THE_SURFACE = (*WHOLE_SURFACE, "v$system_event")
+
+
+def _sign_of(outcome: ConditionResult) -> SignKind:
+    """Whether a sign is about the cause itself, a ratio to other work, or a figure of the whole latch, mutex or event."""
+    condition, signal = outcome.condition, SIGNALS[outcome.condition.signal]
+    if condition.role == "shape" or signal.of in OF_THE_SURFACE or condition.signal.endswith(ONE_WAY):
+        return "surface"
+    return "ratio" if _diluted(outcome) else "direct"
+
+
+def _map_fits(context: SignalContext, found: Finding) -> bool:
+    """Whether the map of children does not contradict the hot child, where the cache is known by it."""
+    if found.identity == "sampled":
+        return True
+    return all(disagreement.child != context.hot_child for disagreement in context.map.disagreements)
 
 
 # Step 1: can it happen on this instance at all?
@@ -351,29 +400,27 @@ def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], 
 
 
 def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
-    """The Finding of a cause, from the outcomes of its conditions."""
+    """The Finding of a cause, from the outcomes of its conditions. How sure it is follows from its rivals: `rules.resolve`."""
     identity, surfaces = _identity(context, outcomes), _surfaces(cause, context, outcomes)
     impact = context.at_least(context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches)), surfaces)
-    sure = _how_sure(cause, context, outcomes, identity)
-    level = severity(context, surfaces, cause.cap, sure, impact)
+    level = severity(context, surfaces, cause.cap, impact)
     if level is Severity.INFO and severity_of(impact) not in (None, Severity.INFO):
         impact = None  # the waits cost something, but not because of this cause
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
     cache = guarded.name if guarded else _cache(cause, context, identity)
     values, steps = _slot_values(cause, context, cache), _remedy(cause, context)
-    title = filled(cause.measured_title, cause.title, values)
     return Finding(
         cause=cause.id,
         name=cause.name,
-        title=hedged(title, cause.hedge_after, sure, confirmed(cause, context.delta) is False),
+        title=filled(cause.measured_title, cause.title, values),
         lede=filled(cause.measured_lede, cause.lede, values),
         do_now=filled(cause.measured_do_now, cause.do_now, values),
         check_first=cause.check_first,
         do_not=filled(cause.measured_do_not, cause.do_not, values),
         surface=context.costliest(surfaces),
         severity=level,
-        confidence=sure,
+        confidence=Confidence.LOW,
         status=cause.status,
         impact=impact,
         child=child,
@@ -459,53 +506,16 @@ def _cache_refs(cause: Cause, context: SignalContext, identity: Identity | None)
     return tuple(sorted((cache_ref(row, text(row.get("parameter"))) for row in rows), key=str))
 
 
-# How bad it is by what the waits cost, and how sure by what is known.
-
-
-def _how_sure(
-    cause: Cause, context: SignalContext, outcomes: list[ConditionResult], identity: Identity | None
-) -> Confidence:
-    def held(role: str) -> int:
-        return sum(1 for outcome in outcomes if outcome.condition.role == role and outcome.holds)
-
-    doubts = sum(1 for outcome in outcomes if outcome.condition.role == "supporting" and outcome.holds is False)
-    map_fits = identity is Identity.SAMPLED or all(
-        disagreement.child != context.hot_child for disagreement in context.map.disagreements
-    )
-    unknown = sum(1 for outcome in outcomes if outcome.holds is None and outcome.condition.role != "supporting")
-    apart = held("discriminating") + held("supporting")
-    sure = confidence(identity, apart, held("shape"), unknown, confirmed(cause, context.delta), map_fits)
-    return sure.at_most(Confidence.MEDIUM) if context.printed or doubts else sure
-
-
-def confidence(
-    identity: Identity | None, discriminating: int, shape: int, unknown: int, confirmed: bool | None, map_fits: bool
-) -> Confidence:
-    """How sure a finding is, from the number of discriminating and shape conditions that held and those unknown.
-
-    high: cache read from the instance or named by its waiters, a discriminating signal, and the shape or a confirmation.
-    medium: cache read, named or inferred, and one of them. low: otherwise, and always if the cache is a candidate.
-    A cause without a cache has no identity to know; it is high if none of its conditions is unknown. A
-    confirmation that failed costs one step.
-    """
-    backing = (discriminating > 0) + (shape > 0) + (confirmed is True)
-    if identity is None:
-        level = 2 if unknown == 0 else 1 if backing else 0
-    elif identity in (Identity.READ, Identity.SAMPLED) and map_fits and discriminating and (shape or confirmed):
-        level = 2
-    else:
-        level = 1 if identity is not Identity.CANDIDATE and backing else 0
-    return list(Confidence)[max(level - (confirmed is False), 0)]
+# How bad it is, by what the waits cost.
 
 
 def severity(
     context: SignalContext,
     surfaces: Iterable[Surface],
     cap: Severity,
-    confidence: Confidence,
     own: Impact | None = None,
 ) -> Severity:
-    """The cost of the waits on some surfaces, or its own part of them. By shares alone at most a warning."""
+    """The cost of the waits on some surfaces, or its own part of them. A warning where the cost is unknown."""
     surfaces = tuple(surfaces)
     gate = context.gate_of(surfaces)
     own_gate = severity_of(own)
@@ -519,7 +529,7 @@ def severity(
     ):
         gate = Severity.NOTICE  # the captured waits cost next to nothing; those not captured may cost anything
     if gate is None:
-        gate = Severity.NOTICE if confidence is Confidence.LOW else Severity.WARNING
+        gate = Severity.WARNING
     return gate.at_most(cap)
 
 

@@ -175,12 +175,27 @@ class Impact(Frozen):
     waiting_sessions: float | None
 
 
+class Reliability(Frozen):
+    """How often findings on the same kind of evidence were right, on generated instances with known truth."""
+
+    evidence: str = Field(description="the kind of evidence: cache, sign, rivals, sight")
+    counted: str = Field(
+        description="the kind that was counted: the same, or a coarser one where it was met too seldom"
+    )
+    right: int = Field(description="findings of exactly the cause that was at work")
+    true: int = Field(description="the same, and findings that were true as well; the rest was another cause")
+    of: int = Field(description="findings counted; 0 if there is no count")
+
+
 class Finding(Advice):
     """A cause that this Delta shows."""
 
     surface: Surface
     severity: Severity
     confidence: Confidence
+    reliability: Reliability | None = Field(
+        None, description="the frequency behind `confidence`; null in an old finding"
+    )
     status: Proof | None = Field(None, description="what the knowledge of the cause rests on; null in an old finding")
     impact: Impact | None = Field(
         None,

@@ -10,18 +10,19 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
 from rules.base import Bound, bound_of
-from rules.cause import AnyOf, Cause, Condition, catalogue, conditions
+from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
+from rules.confidence import confidence_of, reliability_of
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SignalContext
 from rules.judge import (
-    WHOLE_SURFACE,
     CauseVerdict,
     ConditionResult,
     Hypothesis,
     OpenCause,
+    confirmed,
     full_release_of,
     hypothesis,
     missing_in,
@@ -35,6 +36,7 @@ from rules.model import (
     Finding,
     Impact,
     Known,
+    Reliability,
     RuledOut,
     Severity,
     Surface,
@@ -72,9 +74,14 @@ class Rivals:
         self._hypotheses = [verdict for verdict in verdicts if isinstance(verdict, Hypothesis)]
         self._open = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
         self._standing = [each for each in self._hypotheses if self._unsettled(each) is None]
+        self._against = {each.cause: self._objection(each) for each in self._hypotheses}
 
     def decided(self, verdict: Hypothesis) -> CauseVerdict:
         """A finding, unless something is unsettled about it or another hypothesis explains the same waits better."""
+        objection = self._against[verdict.cause]
+        return self._labelled(verdict) if objection is None else objection
+
+    def _objection(self, verdict: Hypothesis) -> CauseVerdict | None:
         unsettled = self._unsettled(verdict)
         if unsettled is not None:
             return unsettled
@@ -82,7 +89,46 @@ class Rivals:
         if better is not None:
             return _explained_by(better.finding, verdict.finding)
         doubt = self._doubted(verdict)
-        return _lowered(verdict) if doubt is None else OpenCause(verdict.cause, doubt, len(verdict.finding.evidence))
+        return None if doubt is None else OpenCause(verdict.cause, doubt, len(verdict.finding.evidence))
+
+    def _labelled(self, verdict: Hypothesis) -> CauseVerdict:
+        """The finding as sure as findings of its kind are. Open where fewer than half of those were right."""
+        own, cause = verdict.finding, self.causes[verdict.cause]
+        reliability = reliability_of(verdict.evidence(self._beside(verdict)))
+        level, against = confidence_of(reliability), confirmed(cause, self.context.delta) is False
+        if level is None and own.severity is not Severity.INFO:
+            return OpenCause(cause.id, _only_possible(reliability), len(own.evidence))
+        sure = level or Confidence.LOW
+        if self.context.printed:
+            sure = sure.at_most(Confidence.MEDIUM)
+        if against:
+            sure = list(Confidence)[max(sure.rank - 1, 0)]
+        cost_known = self.context.gate_of((own.surface,)) is not None
+        return own.model_copy(
+            update={
+                "title": hedged(own.title, cause.hedge_after, sure, against),
+                "severity": own.severity
+                if cost_known or sure is not Confidence.LOW
+                else own.severity.at_most(Severity.NOTICE),
+                "confidence": sure,
+                "reliability": reliability,
+                "unknown": tuple(dict.fromkeys((*own.unknown, *map(_why, verdict.against)))),
+            }
+        )
+
+    def _beside(self, verdict: Hypothesis) -> Literal["alone", "special", "rival"]:
+        """Whether another finding may be of the same waits instead, or a special case of this one is found."""
+        found = [other for other in self._hypotheses if self._against[other.cause] is None and other is not verdict]
+        if verdict.finding.severity is Severity.INFO:
+            return "alone"
+        if any(
+            other.finding.severity is not Severity.INFO
+            and self._same_waits(other, verdict)
+            and not _kin(other.cause, verdict.cause)
+            for other in found
+        ):
+            return "rival"
+        return "special" if {other.cause for other in found} & set(KIN.get(verdict.cause, ())) else "alone"
 
     # A hypothesis with something missing or against it.
 
@@ -92,9 +138,7 @@ class Rivals:
             return None
         own, cause = verdict.finding, self.causes[verdict.cause]
         rivals = [other for other in self._hypotheses if self._compete(other, verdict)]
-        better = (
-            other for other in rivals if other.complete and (other.named or _direct(other, self.causes[other.cause]))
-        )
+        better = (other for other in rivals if other.complete and (other.named or other.sign == "direct"))
         if own.severity is Severity.INFO or any(better):
             return _closed(verdict, cause)
         if (unmeasured := _unmeasured_share(verdict, self.context)) is not None:
@@ -125,7 +169,7 @@ class Rivals:
         cause, rival = self.causes[verdict.cause], self.causes[other.cause]
         if other is verdict or other.finding.severity is Severity.INFO or rival.look_alike:
             return False
-        general = bool(cause.caches) and not rival.caches and not _direct(other, rival)
+        general = bool(cause.caches) and not rival.caches and other.sign != "direct"
         return not general and self._same_waits(other, verdict)
 
     def _same_waits(self, one: Hypothesis, other: Hypothesis) -> bool:
@@ -153,7 +197,7 @@ class Rivals:
         cause = self.causes[verdict.cause]
         if not cause.caches and verdict.finding.surface in ROW_CACHE_SURFACES:
             return False  # it could be said of any waits there
-        if _own_signs(verdict, cause, direct=not verdict.named):
+        if verdict.sign == "direct" or (verdict.named and verdict.sign == "ratio"):
             return True
         if not verdict.named or not verdict.signs:
             return verdict.named and bool(verdict.against) and self._diluted(verdict)
@@ -191,7 +235,7 @@ class Rivals:
         if other is verdict or cause.cap is Severity.INFO:
             return False
         if (rival.id, cause.id) in EXPLAINS:
-            sure = other.finding.confidence is not Confidence.LOW or not cause.caches
+            sure = other.complete or not cause.caches
             return sure and (rival.look_alike or other.finding.surface == verdict.finding.surface)
         if rival.look_alike:
             return not cause.look_alike and not _has_proof(verdict.finding, cause)
@@ -199,11 +243,11 @@ class Rivals:
             return False
         if (cause.id, rival.id) in EXPLAINS or _kin(rival.id, cause.id):
             return False
-        if _direct(verdict, cause):
+        if verdict.sign == "direct":
             return False
         if rival.caches and not cause.caches:
             return other.complete or (bool(other.signs) and all(map(_is_ratio_sign, other.against)))
-        return other.complete and bool(rival.caches) and _direct(other, rival)
+        return other.complete and bool(rival.caches) and other.sign == "direct"
 
     def _doubted(self, verdict: Hypothesis) -> Unknown | None:
         """Why a finding stays open: something would explain it, but for what was not captured or other work may dilute."""
@@ -281,40 +325,16 @@ def _is_ratio_sign(outcome: ConditionResult) -> bool:
     return outcome.condition.role == "discriminating"
 
 
-def _own_signs(verdict: Hypothesis, cause: Cause, *, direct: bool) -> bool:
-    """Whether a sign holds that is about the cause itself, and not of a whole latch, mutex or event. `direct`: and no ratio."""
-    return any(
-        condition.signal in verdict.signs
-        and condition.role == "discriminating"
-        and not (direct and condition.needs[:2] in SIGNALS[condition.signal].diluted)
-        and SIGNALS[condition.signal].of not in (*WHOLE_SURFACE, "v$system_event")
-        and not condition.signal.endswith(ONE_WAY)
-        for condition in conditions(cause)
-    )
-
-
-def _direct(verdict: Hypothesis, cause: Cause) -> bool:
-    return _own_signs(verdict, cause, direct=True)
-
-
-ONE_WAY = "_time_to_waits"
-"""The time of an activity contains its waits, so a small one refutes, but a large one shows little."""
-
-
 def _has_proof(verdict: Finding, cause: Cause) -> bool:
     """Whether a distinguishing or supporting sign of a cause was seen."""
     proof = {condition.signal for condition in conditions(cause) if condition.role in ("discriminating", "supporting")}
     return any(evidence.signal in proof for evidence in verdict.evidence)
 
 
-def _lowered(verdict: Hypothesis) -> Finding:
-    """The finding, less sure for what is missing and of low confidence if a ratio speaks against it."""
-    own = verdict.finding
-    if verdict.complete:
-        return own
-    unknown = tuple(dict.fromkeys((*own.unknown, *map(_why, verdict.against))))
-    sure = Confidence.LOW if verdict.against else own.confidence.at_most(Confidence.MEDIUM)
-    return own.model_copy(update={"confidence": sure, "unknown": unknown})
+def _only_possible(reliability: Reliability) -> Unknown:
+    """Why a hypothesis on such evidence is possible and not found."""
+    why = f"of {reliability.of} generated cases with such evidence it was right in {reliability.right}: possible, not found"
+    return Unknown("v$session", why, "run the confirming query of this cause")
 
 
 def _left_open(verdict: Hypothesis) -> OpenCause:

@@ -1,0 +1,79 @@
+"""How sure a finding is: how often findings on the same kind of evidence were right, measured on generated instances.
+
+`python -m bench truth --calibrate` counts them on the tuned half and writes `confidence.yaml`; a test holds the labels on the
+other half. The generated truth contains only causes of the catalogue, so "another cause" is always a rival: what is missing to
+the whole is its share.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from rules.model import Confidence, Reliability
+
+HOME = Path(__file__).parent / "confidence.yaml"
+FEWEST = 30
+"""A kind of evidence met less often takes the figures of a coarser one."""
+LEVELS = ((0.95, Confidence.HIGH), (0.80, Confidence.MEDIUM), (0.50, Confidence.LOW))
+"""From which share of right findings on. Below the last a cause is possible, not found."""
+ANY: Literal["any"] = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceKind:
+    """What a finding rests on, and what else was found."""
+
+    cache: Literal["named", "not named", "none", "any"]
+    """Whether sleeps or waiters name the cache of the cause; none for a cause without one."""
+    sign: Literal["direct", "ratio", "surface", "none", "any"]
+    """The best sign that holds: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
+    rival: Literal["alone", "special", "rival", "any"]
+    """Whether another finding is about the same waits; special: a special case of the cause is found too."""
+    sight: Literal["whole", "partial", "any"]
+    """Whether something was not captured, or a ratio speaks against it."""
+
+    def __str__(self) -> str:
+        return f"cache {self.cache}, sign {self.sign}, {self.rival}, sight {self.sight}"
+
+    @classmethod
+    def of(cls, words: str) -> "EvidenceKind":
+        """The kind that these words are of."""
+        cache, sign, rival, sight = (part.split(" ", 1)[-1] for part in words.split(", "))
+        return cls(cache, sign, rival, sight)  # type: ignore[arg-type]
+
+    def coarser(self) -> Iterator["EvidenceKind"]:
+        """Itself, then whatever the cache, then whatever the sign, then whatever was seen. A rival always counts."""
+        yield self
+        yield replace(self, cache=ANY)
+        yield replace(self, cache=ANY, sign=ANY)
+        yield replace(self, cache=ANY, sign=ANY, sight=ANY)
+
+
+@cache
+def measured() -> Mapping[str, tuple[int, int, int]]:
+    """Kind of evidence → how many findings were right, right or true as well, of how many."""
+    lines = yaml.safe_load(HOME.read_text(encoding="utf-8"))
+    return {line["evidence"]: (line["right"], line["also"], line["of"]) for line in lines}
+
+
+def reliability_of(kind: EvidenceKind) -> Reliability:
+    """How often such findings were right: of this kind, or of the next coarser one with enough cases."""
+    known = measured()
+    for wider in kind.coarser():
+        right, true, of = known.get(str(wider), (0, 0, 0))
+        if of >= FEWEST:
+            return Reliability(evidence=str(kind), counted=str(wider), right=right, true=true, of=of)
+    return Reliability(evidence=str(kind), counted=str(kind), right=0, true=0, of=0)
+
+
+def confidence_of(reliability: Reliability) -> Confidence | None:
+    """The label of a share. None where fewer than half were right or true as well; low where none was counted."""
+    if not reliability.of:
+        return Confidence.LOW
+    share, true = reliability.right / reliability.of, reliability.true / reliability.of
+    level = next((level for floor, level in LEVELS if share >= floor), None)
+    return Confidence.LOW if level is None and true >= LEVELS[-1][0] else level
