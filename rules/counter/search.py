@@ -1,0 +1,378 @@
+"""The nearest counter-fact of a verdict: the smallest change of one printed figure that flips it, proven by judging again.
+
+1. Each condition has figures behind it (`levers`). A signal is a ratio of sums, so three readings show where it meets its bound.
+2. The figure gets that value, what contains it moves with it (`figures`), and the cause is judged again among its rivals.
+3. The nearest value that flips the verdict, while half of the way does not, is the counter-fact.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, inf, isfinite
+
+from rules.base import meets
+from rules.cause import Cause, Condition, conditions
+from rules.context import SignalContext
+from rules.counter.figures import PrintedFigure, with_figure
+from rules.counter.levers import cost_figures, figures_of
+from rules.counter.words import counter_fact, follows
+from rules.judge import CauseVerdict, NearMiss, OpenCause, judge
+from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Unknown
+from rules.resolve import weighed
+from rules.signals import SIGNALS, Subject
+from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
+
+FIRST = 3
+"""So many of the ruled-out causes, and so many of the open ones, have a counter-fact: those shown first."""
+MOST_JUDGEMENTS = 40
+"""For one verdict. More would make the diagnosis slow."""
+FARTHEST = 1000.0
+"""A figure that must become a thousand times as large is no counter-fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A condition of a cause."""
+
+    condition: Condition
+    subject: Subject
+
+    @property
+    def bound(self) -> float:
+        return float(self.condition.needs.split()[1])
+
+    def reading(self, context: SignalContext) -> Known | Unknown:
+        return SIGNALS[self.condition.signal].read(context, self.subject)
+
+    def value(self, context: SignalContext) -> float | None:
+        reading = self.reading(context)
+        return reading.value if isinstance(reading, Known) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A value of a figure at which a condition, or the severity of the cost, is about to change."""
+
+    figure: PrintedFigure
+    now: float
+    value: float
+    asked: "Asked | None" = None
+    """The condition that is about to change. None for the cost."""
+
+    @property
+    def distance(self) -> tuple[float, float]:
+        """Relative, and absolute where the figure is zero now."""
+        change = abs(self.value - self.now)
+        return (change / self.now if self.now else inf), change
+
+    @property
+    def step(self) -> float:
+        """The smallest change that is printed."""
+        return self.figure.step
+
+    def at(self, value: float) -> "Candidate":
+        return replace(self, value=value)
+
+
+def counter_facts(
+    context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[CauseVerdict]
+) -> Mapping[str, CounterFact]:
+    """Cause → its counter-fact, for every finding and the first of the ruled-out and of the open causes."""
+    search = Search(context, causes)
+    return {_cause_of(verdict): search.nearest(verdict) for verdict in _chosen(verdicts)}
+
+
+def _cause_of(verdict: CauseVerdict) -> str:
+    return verdict.cause
+
+
+def nearness(verdict: RuledOut) -> float:
+    """How much of its need is met, 0 to 1. 1 if all of it was and another cause explains the waits."""
+    bound = verdict.bound
+    if verdict.value is None or bound is None:
+        return 1.0
+    part, whole = (verdict.value, bound.value) if bound.operator == ">=" else (bound.value, verdict.value)
+    return min(max(part / whole, 0.0), 1.0) if whole else 0.0
+
+
+ELSEWHERE = ("release", "mechanism")
+"""What rules out causes of other instances. It is no figure."""
+
+
+def _chosen(verdicts: Sequence[CauseVerdict]) -> Iterator[CauseVerdict]:
+    yield from (verdict for verdict in verdicts if isinstance(verdict, Finding))
+    out = [verdict for verdict in verdicts if isinstance(verdict, RuledOut) and verdict.signal not in ELSEWHERE]
+    yield from sorted(out, key=lambda verdict: -nearness(verdict))[:FIRST]
+    yield from [verdict for verdict in verdicts if isinstance(verdict, OpenCause)][:FIRST]
+
+
+def standing_of(verdict: CauseVerdict) -> Becomes:
+    """How a verdict stands."""
+    if isinstance(verdict, Finding):
+        return "costs nothing" if verdict.severity is Severity.INFO else "found"
+    return "ruled out" if isinstance(verdict, RuledOut) else "open"
+
+
+class Search:
+    """The counter-facts of one Delta. What was prepared for one verdict serves the others."""
+
+    def __init__(self, context: SignalContext, causes: Mapping[str, Cause]) -> None:
+        self._context, self._causes = context, causes
+        self._contexts: dict[tuple[PrintedFigure, float], SignalContext] = {}
+        self._left = MOST_JUDGEMENTS
+
+    def nearest(self, verdict: CauseVerdict) -> CounterFact:
+        """The counter-fact of a verdict; one without a figure if no single figure flips it."""
+        cause, self._left = self._causes[verdict.cause], MOST_JUDGEMENTS
+        now = standing_of(verdict)
+        found = self._first_that_flips(cause, now, self._candidates(cause, verdict))
+        if found is None and not isinstance(verdict, RuledOut):
+            found = self._by_trial(cause, now, verdict)
+        if found is None:
+            return CounterFact(sentence=_no_figure(verdict))
+        candidate, becomes = found
+        then = self._then(candidate)
+        return counter_fact(self._context, candidate.figure, candidate.value, becomes, then)
+
+    # Where a condition is about to change.
+
+    def _candidates(self, cause: Cause, verdict: CauseVerdict) -> list[Candidate]:
+        if isinstance(verdict, OpenCause) and verdict.reading.absent:
+            return []
+        about = cause
+        if isinstance(verdict, RuledOut) and verdict.explained_by is not None:
+            about = self._causes[verdict.explained_by]
+        held = isinstance(verdict, Finding) or about is not cause
+        found = [*self._of_conditions(about, held)]
+        if held or (isinstance(verdict, RuledOut) and verdict.signal == "impact"):
+            found += self._of_cost(cause)
+        return sorted(dict.fromkeys(found), key=lambda candidate: candidate.distance)
+
+    def _of_conditions(self, cause: Cause, held: bool) -> Iterator[Candidate]:
+        """The values at which a condition that holds fails, or one that fails holds."""
+        for asked in _asked(cause):
+            value = asked.value(self._context)
+            if value is None or meets(value, asked.condition.needs) is not held:
+                continue
+            for figure in figures_of(asked.condition.signal, self._context, asked.subject):
+                yield from self._outward(figure, self._solved(figure, asked.bound, asked.value), asked)
+
+    def _of_cost(self, cause: Cause) -> Iterator[Candidate]:
+        """The values at which the waits begin or cease to cost something."""
+        surfaces = [surface for surface in cause.surfaces if surface in self._context.surfaces]
+        for caches in dict.fromkeys((cause.caches, ())):
+            for bound, share in ((NOTICEABLE_SHARE, True), (IDLE_SESSIONS, False)):
+
+                def cost(context: SignalContext) -> float | None:
+                    impact = context.impact_by(context.hot_caches.waited_for(surfaces, caches))  # noqa: B023
+                    if impact is None:
+                        return None
+                    return impact.share_of_db_time if share else impact.waiting_sessions  # noqa: B023
+
+                for figure in cost_figures(self._context, surfaces):
+                    yield from self._outward(figure, self._solved(figure, bound, cost))
+
+    def _solved(
+        self, figure: PrintedFigure, bound: float, reading: Callable[[SignalContext], float | None]
+    ) -> float | None:
+        """The value of a figure at which a reading is the bound, if the reading is a ratio of sums."""
+        now, first = figure.value(self._context.delta), reading(self._context)
+        if now is None or first is None:
+            return None
+        step = max(figure.step, float(round(0.1 * now)))
+        least, most = figure.limits(self._context.delta)
+        if now + 2 * step > most:
+            step = -step
+        if now + 2 * step < least:
+            return None
+        second, third = reading(self._at(figure, now + step)), reading(self._at(figure, now + 2 * step))
+        if second is None or third is None:
+            return None
+        return _meeting(now, step, (first, second, third), bound)
+
+    def _outward(self, figure: PrintedFigure, value: float | None, asked: Asked | None = None) -> Iterator[Candidate]:
+        """The printed value at a bound, and the one beyond it: a comparison includes its bound."""
+        now, (least, most) = figure.value(self._context.delta), figure.limits(self._context.delta)
+        if value is None or now is None or not isfinite(value) or value > FARTHEST * max(now, 1.0):
+            return
+        step = figure.step
+        up, places = value > now, round(value / step, 6)
+        at = (ceil(places) if up else floor(places)) * step
+        beyond = at + (step if up else -step)
+        for place in (at, beyond):
+            if place != now and least <= place <= most:
+                yield Candidate(figure, now, place, asked)
+
+    # Judging again.
+
+    def _at(self, figure: PrintedFigure, value: float) -> SignalContext:
+        """The Delta with another figure, prepared. What does not depend on it is taken over."""
+        known = self._contexts.get((figure, value))
+        if known is None:
+            known = self._contexts[figure, value] = self._prepared(figure, value)
+        return known
+
+    def _prepared(self, figure: PrintedFigure, value: float) -> SignalContext:
+        base = self._context
+        same_map = figure.column != "gets"
+        delta = with_figure(base.delta, figure, value, base.map)
+        context = SignalContext(delta, base.map if same_map else None)
+        if same_map or delta.rows("x$kqrst"):
+            kept = [name for name, view in _KEPT.items() if delta.read(view) is base.delta.read(view)]
+            context.__dict__.update({name: getattr(base, name) for name in kept})
+        return context
+
+    def _standing(self, cause: Cause, candidate: Candidate) -> Becomes:
+        """The verdict on a cause at a value, among the causes that may explain the same waits."""
+        self._left -= 1
+        context = self._at(candidate.figure, candidate.value)
+        own = judge(cause, context)
+        if isinstance(own, RuledOut):
+            return "ruled out"
+        others: Iterable[str] = ()
+        if isinstance(own, Finding):
+            others = [name for name, other in self._causes.items() if other.look_alike or name in cause.gives_way_to]
+        judged = [judge(self._causes[name], context) for name in others if name != cause.id]
+        if any(isinstance(each, NearMiss) for each in (own, *judged)):
+            judged = [judge(other, context) for name, other in self._causes.items() if name != cause.id]
+        return standing_of(weighed(context, self._causes, [own, *judged])[0])
+
+    def _first_that_flips(
+        self, cause: Cause, now: Becomes, candidates: Sequence[Candidate]
+    ) -> tuple[Candidate, Becomes] | None:
+        for candidate in candidates:
+            if self._left <= 0:
+                return None
+            becomes = self._standing(cause, candidate)
+            if _flips(cause, now, becomes):
+                found = self._proven(cause, now, candidate, becomes)
+                if found is not None:
+                    return found
+        return None
+
+    def _proven(
+        self, cause: Cause, now: Becomes, candidate: Candidate, becomes: Becomes
+    ) -> tuple[Candidate, Becomes] | None:
+        """The candidate if half of the way flips nothing, else the nearest value that flips. None if it is no single bound."""
+        while (half := _half(candidate)).value != candidate.now and self._left > 0:
+            at_half = self._standing(cause, half)
+            if not _flips(cause, now, at_half):
+                return self._narrowed(cause, now, half, candidate, becomes)
+            candidate, becomes = half, at_half
+        return (candidate, becomes) if half.value == candidate.now else None
+
+    def _narrowed(
+        self, cause: Cause, now: Becomes, low: Candidate, high: Candidate, becomes: Becomes
+    ) -> tuple[Candidate, Becomes]:
+        """The smallest value that flips, between one that does not and one that does."""
+        exact = high.at(high.value + (high.step if high.value < high.now else -high.step))
+        if exact.value == low.value or (
+            high.asked is not None and not _flips(cause, now, self._standing(cause, exact))
+        ):
+            return high, becomes
+        while abs(high.value - low.value) > max(high.step, 0.002 * abs(high.value - high.now)) and self._left > 0:
+            middle = high.at(_rounded((low.value + high.value) / 2, high.step))
+            if middle.value in (low.value, high.value):
+                break
+            standing = self._standing(cause, middle)
+            if _flips(cause, now, standing):
+                high, becomes = middle, standing
+            else:
+                low = middle
+        return high, becomes
+
+    def _by_trial(self, cause: Cause, now: Becomes, verdict: Finding | OpenCause) -> tuple[Candidate, Becomes] | None:
+        """Where no bound gives a value: none of a figure, then twice as much and so on, each figure behind the cause in turn."""
+        if isinstance(verdict, OpenCause) and verdict.reading.absent:
+            return None
+        best: tuple[Candidate, Becomes] | None = None
+        for figure in self._figures(cause):
+            value = figure.value(self._context.delta) or 0.0
+            least, most = figure.limits(self._context.delta)
+            tried = [least] if isinstance(verdict, Finding) else []
+            for place in (*tried, *(value * factor for factor in (4.0, 32.0))):
+                candidate = Candidate(figure, value, _rounded(place, figure.step))
+                if not least <= place <= most or candidate.value == value or self._left <= 0:
+                    continue
+                if best is not None and candidate.distance >= best[0].distance:
+                    candidate = candidate.at(
+                        _rounded(value + (1 if place > value else -1) * best[0].distance[0] * value, candidate.step)
+                    )
+                becomes = self._standing(cause, candidate)
+                if _flips(cause, now, becomes) and (found := self._proven(cause, now, candidate, becomes)):
+                    best = min((each for each in (best, found) if each), key=lambda pair: pair[0].distance)
+        return best
+
+    def _figures(self, cause: Cause) -> list[PrintedFigure]:
+        each = [
+            figure
+            for asked in _asked(cause)
+            for figure in figures_of(asked.condition.signal, self._context, asked.subject)
+        ]
+        return list(dict.fromkeys((*each, *cost_figures(self._context, cause.surfaces))))
+
+    def _then(self, candidate: Candidate) -> str:
+        """What a condition would read then."""
+        asked = candidate.asked
+        if asked is None:
+            return ""
+        now, then = asked.value(self._context), asked.value(self._at(candidate.figure, candidate.value))
+        if now is None or then is None:
+            return ""
+        return follows(SIGNALS[asked.condition.signal], now, then, asked.condition.needs)
+
+
+_KEPT: Mapping[str, str] = {
+    "crowd": "v$session",
+    "look": "waiting_sessions",
+    "children": "v$latch_children",
+    "children_sleeps": "v$latch_children",
+    "child_by_address": "v$latch_children",
+    "rowcache": "v$rowcache",
+    "_rows_by_cache": "v$rowcache",
+    "mechanism": "v$event_name",
+}
+"""What a context prepares, by the view whose change makes it new."""
+
+
+def _asked(cause: Cause) -> Iterator[Asked]:
+    """The conditions of a cause that decide, alternatives included."""
+    for condition in conditions(cause):
+        if condition.role != "supporting":
+            location = condition.location or cause.location
+            yield Asked(
+                condition, Subject(cause.caches, location, condition.parameter, cause.surfaces, condition.needs)
+            )
+
+
+def _meeting(now: float, step: float, readings: tuple[float, float, float], bound: float) -> float | None:
+    """Where (a + c·d) / (1 + e·d) is the bound, by its values at 0, 1 and 2 steps from now."""
+    first, second, third = readings
+    if second == first:
+        return None
+    near, far = (second - first) / step, (third - first) / (2 * step)
+    e = (near - far) / (third - second) if third != second else 0.0
+    slope = near + second * e - bound * e
+    return now + (bound - first) / slope if slope else None
+
+
+def _rounded(value: float, step: float) -> float:
+    return round(value / step) * step
+
+
+def _half(candidate: Candidate) -> Candidate:
+    """Half of the way to the value, as it could be printed."""
+    way = (candidate.value - candidate.now) / 2 / candidate.step
+    return candidate.at(candidate.now + int(way) * candidate.step)
+
+
+def _flips(cause: Cause, now: Becomes, becomes: Becomes) -> bool:
+    """A finding that is not one any more, or not the same; a cause that was not found and is, above info if it can be."""
+    if now in ("found", "costs nothing"):
+        return becomes != now
+    return becomes == "found" or (cause.cap is Severity.INFO and becomes == "costs nothing")
+
+
+def _no_figure(verdict: CauseVerdict) -> str:
+    if isinstance(verdict, OpenCause) and verdict.reading.absent:
+        return f"No figure that was read would make it found: {verdict.reading.why}"
+    return f"No single figure would {'rule it out' if isinstance(verdict, Finding) else 'make it found'}"
