@@ -171,7 +171,7 @@ def _scaled(delta: Delta, view: str, column: str, factor: float) -> Delta:
 def _with_sessions(delta: Delta, figure: PrintedFigure, wanted: int) -> list[Row]:
     """The rows with as many sessions as wanted: the last ones leave, or the first ones come twice."""
     rows = list(delta.rows(figure.view))
-    own = [row for row in rows if figure.names(row)]
+    own = sorted((row for row in rows if figure.names(row)), key=str)
     leaving = {id(row) for row in own[wanted:]}
     more = [own[place % len(own)] for place in range(wanted - len(own))]
     kept = [row for row in rows if id(row) not in leaving] + more

@@ -152,7 +152,9 @@ def _waiters(context: SignalContext, event: str, column: str, own: Callable[[Val
     """The sampled waiters of an event with the most frequent own value of a column, then with the most frequent other one."""
     counted = Counter(row.get(column) for row in context.delta.rows("v$session") if row.get("event") == event)
     for mine in (True, False):
-        values = [value for value, _ in counted.most_common() if own(value) is mine]
+        values = sorted(
+            (value for value in counted if own(value) is mine), key=lambda value: (-counted[value], str(value))
+        )
         yield from (_cell("v$session", SESSIONS, **{"event": event, column: value}) for value in values[:1])
 
 
@@ -171,7 +173,7 @@ def _hanging(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure
         named = tuple((key, row[key]) for key in ("sid", "serial#") if key in row)
         yield PrintedFigure(WAITING_SESSIONS, named, "wait_time_micro")
     blockers = Counter(blocker_of(row) for row in rows if blocker_of(row) is not None)
-    for blocker, _ in blockers.most_common(2):
+    for blocker in sorted(blockers, key=lambda name: (-blockers[name], str(name)))[:2]:
         row = next(row for row in rows if blocker_of(row) == blocker)
         kind = "final_blocking" if row.get("final_blocking_session") is not None else "blocking"
         keys = ("event", f"{kind}_session", f"{kind}_instance")
@@ -190,7 +192,11 @@ def _host(*names: str) -> Figures:
 
 
 def _undo(context: SignalContext, *columns: str) -> Iterator[PrintedFigure]:
-    rows = sorted(context.delta.rows("v$undostat"), key=lambda row: str(row.get("begin_time")), reverse=True)
+    rows = sorted(
+        context.delta.rows("v$undostat"),
+        key=lambda row: (str(row.get("begin_time")), str(row.get("con_id"))),
+        reverse=True,
+    )
     for row in rows[:1]:
         named = tuple((key, row.get(key)) for key in ("con_id", "begin_time") if key in row)
         yield from (PrintedFigure("v$undostat", named, column) for column in columns)
@@ -213,7 +219,7 @@ def _memory(context: SignalContext) -> Iterator[PrintedFigure]:
 
 def _resizes(context: SignalContext) -> Iterator[PrintedFigure]:
     rows = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
-    rows.sort(key=lambda row: number(row.get("final_size")) or 0.0)
+    rows.sort(key=lambda row: (number(row.get("final_size")) or 0.0, str(row.get("start_time"))))
     for row in rows[:1]:
         keys = ("component", "start_time", "oper_type", "initial_size")
         yield PrintedFigure("v$sga_resize_ops", tuple((key, row.get(key)) for key in keys), "final_size")

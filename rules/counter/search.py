@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from math import ceil, floor, inf, isfinite
 
 from rules.base import meets
-from rules.cause import Cause, Condition, conditions
+from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
 from rules.counter.figures import PrintedFigure, with_figure
 from rules.counter.levers import cost_figures, figures_of
 from rules.counter.words import counter_fact, follows
 from rules.judge import CauseVerdict, NearMiss, OpenCause, judge
-from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Unknown
+from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Surface, Unknown
 from rules.resolve import weighed
 from rules.signals import SIGNALS, Subject
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
@@ -49,6 +49,31 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What the waits for some caches cost, and where they begin to cost something."""
+
+    surfaces: Sequence[Surface]
+    caches: tuple[str, ...]
+    shared: bool
+    """A share of DB time; else waiting sessions."""
+
+    @property
+    def bound(self) -> float:
+        return NOTICEABLE_SHARE if self.shared else IDLE_SESSIONS
+
+    def value(self, context: SignalContext) -> float | None:
+        impact = context.impact_by(context.hot_caches.waited_for(self.surfaces, self.caches))
+        if impact is None:
+            return None
+        return impact.share_of_db_time if self.shared else impact.waiting_sessions
+
+
+def _costs(cause: Cause, surfaces: Sequence[Surface]) -> list[Cost]:
+    """The cost of its own caches and of all, as a share and in sessions."""
+    return [Cost(surfaces, caches, shared) for caches in dict.fromkeys((cause.caches, ())) for shared in (True, False)]
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A value of a figure at which a condition, or the severity of the cost, is about to change."""
 
@@ -76,13 +101,17 @@ class Candidate:
 def counter_facts(
     context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[CauseVerdict]
 ) -> Mapping[str, CounterFact]:
-    """Cause → its counter-fact, for every finding and the first of the ruled-out and of the open causes."""
+    """Cause → its counter-fact, for every finding, and for the ruled-out and the open causes that were nearest to one."""
     search = Search(context, causes)
-    return {_cause_of(verdict): search.nearest(verdict) for verdict in _chosen(verdicts)}
+    findings = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
+    chosen: list[CauseVerdict] = [*findings, *search.nearest_out(verdicts), *_nearest_open(verdicts)]
+    return {verdict.cause: search.nearest(verdict) for verdict in chosen}
 
 
-def _cause_of(verdict: CauseVerdict) -> str:
-    return verdict.cause
+def _nearest_open(verdicts: Sequence[CauseVerdict]) -> list[OpenCause]:
+    """Those that lack events before those that lack a figure; then those with the most conditions that hold."""
+    open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
+    return sorted(open_causes, key=lambda verdict: (verdict.reading.absent, -verdict.held, verdict.cause))[:FIRST]
 
 
 def nearness(verdict: RuledOut) -> float:
@@ -98,18 +127,15 @@ ELSEWHERE = ("release", "mechanism")
 """What rules out causes of other instances. It is no figure."""
 
 
-def _chosen(verdicts: Sequence[CauseVerdict]) -> Iterator[CauseVerdict]:
-    yield from (verdict for verdict in verdicts if isinstance(verdict, Finding))
-    out = [verdict for verdict in verdicts if isinstance(verdict, RuledOut) and verdict.signal not in ELSEWHERE]
-    yield from sorted(out, key=lambda verdict: -nearness(verdict))[:FIRST]
-    yield from [verdict for verdict in verdicts if isinstance(verdict, OpenCause)][:FIRST]
-
-
 def standing_of(verdict: CauseVerdict) -> Becomes:
     """How a verdict stands."""
     if isinstance(verdict, Finding):
         return "costs nothing" if verdict.severity is Severity.INFO else "found"
     return "ruled out" if isinstance(verdict, RuledOut) else "open"
+
+
+Found = tuple[Candidate, Becomes]
+"""A value that flips a verdict, and the verdict there."""
 
 
 class Search:
@@ -118,13 +144,37 @@ class Search:
     def __init__(self, context: SignalContext, causes: Mapping[str, Cause]) -> None:
         self._context, self._causes = context, causes
         self._contexts: dict[tuple[PrintedFigure, float], SignalContext] = {}
+        self._read: dict[Asked, bool | None] = {}
         self._left = MOST_JUDGEMENTS
+
+    def nearest_out(self, verdicts: Sequence[CauseVerdict]) -> list[RuledOut]:
+        """The ruled-out causes that were nearest to a finding: those with the fewest conditions against them."""
+        out = [verdict for verdict in verdicts if isinstance(verdict, RuledOut) and verdict.signal not in ELSEWHERE]
+
+        def order(verdict: RuledOut) -> tuple[int, float, str]:
+            return len(self._unmet(self._causes[verdict.cause])), -nearness(verdict), verdict.cause
+
+        return sorted(out, key=order)[:FIRST]
+
+    def _unmet(self, cause: Cause) -> list[list[Asked]]:
+        """The conditions of a cause that do not hold, each with its alternatives."""
+        groups = [_asked(cause, entry) for entry in cause.when]
+        return [group for group in groups if group and not any(self._holds(asked) for asked in group)]
+
+    def _holds(self, asked: Asked) -> bool | None:
+        """Whether a condition holds here. None if its figure is unknown."""
+        if asked not in self._read:
+            value = asked.value(self._context)
+            self._read[asked] = None if value is None else meets(value, asked.condition.needs)
+        return self._read[asked]
 
     def nearest(self, verdict: CauseVerdict) -> CounterFact:
         """The counter-fact of a verdict; one without a figure if no single figure flips it."""
         cause, self._left = self._causes[verdict.cause], MOST_JUDGEMENTS
         now = standing_of(verdict)
-        found = self._first_that_flips(cause, now, self._candidates(cause, verdict))
+        found = self._first_that_flips(cause, now, self._by_conditions(cause, verdict))
+        if self._cost_counts(verdict) and (found is None or found[0].distance > self._least_by_cost(cause)):
+            found = _nearer(found, self._first_that_flips(cause, now, self._by_cost(cause)))
         if found is None and not isinstance(verdict, RuledOut):
             found = self._by_trial(cause, now, verdict)
         if found is None:
@@ -135,41 +185,65 @@ class Search:
 
     # Where a condition is about to change.
 
-    def _candidates(self, cause: Cause, verdict: CauseVerdict) -> list[Candidate]:
-        if isinstance(verdict, OpenCause) and verdict.reading.absent:
+    def _by_conditions(self, cause: Cause, verdict: CauseVerdict) -> list[Candidate]:
+        """The values at which a condition is about to change, the nearest first."""
+        if isinstance(verdict, Finding):
+            found = self._of_met(cause)
+        elif isinstance(verdict, RuledOut) and verdict.explained_by is not None:
+            found = self._of_met(self._causes[verdict.explained_by])
+        elif isinstance(verdict, OpenCause) and verdict.reading.absent:
             return []
-        about = cause
-        if isinstance(verdict, RuledOut) and verdict.explained_by is not None:
-            about = self._causes[verdict.explained_by]
-        held = isinstance(verdict, Finding) or about is not cause
-        found = [*self._of_conditions(about, held)]
-        if held or (isinstance(verdict, RuledOut) and verdict.signal == "impact"):
-            found += self._of_cost(cause)
-        return sorted(dict.fromkeys(found), key=lambda candidate: candidate.distance)
+        else:
+            found = self._of_unmet(cause)
+        return _in_order(found)
 
-    def _of_conditions(self, cause: Cause, held: bool) -> Iterator[Candidate]:
-        """The values at which a condition that holds fails, or one that fails holds."""
-        for asked in _asked(cause):
-            value = asked.value(self._context)
-            if value is None or meets(value, asked.condition.needs) is not held:
-                continue
-            for figure in figures_of(asked.condition.signal, self._context, asked.subject):
-                yield from self._outward(figure, self._solved(figure, asked.bound, asked.value), asked)
+    def _cost_counts(self, verdict: CauseVerdict) -> bool:
+        """Whether the verdict rests on what the waits cost."""
+        by_cost = isinstance(verdict, RuledOut) and (verdict.signal == "impact" or verdict.explained_by is not None)
+        return isinstance(verdict, Finding) or by_cost
 
-    def _of_cost(self, cause: Cause) -> Iterator[Candidate]:
-        """The values at which the waits begin or cease to cost something."""
+    def _of_unmet(self, cause: Cause) -> Iterator[Candidate]:
+        """The values at which the conditions against a cause hold. Of several, other work may dilute all but one."""
+        unmet = self._unmet(cause)
+        against = [group for group in unmet if not _diluted(group)] or unmet
+        figures = [
+            {figure for asked in group for figure in figures_of(asked.condition.signal, self._context, asked.subject)}
+            for group in against
+        ]
+        shared = set.intersection(*figures) if figures else set()
+        for group in against if shared else ():
+            for asked in group:
+                if self._holds(asked) is False:
+                    yield from (each for each in self._of(asked) if each.figure in shared)
+
+    def _of(self, asked: Asked) -> Iterator[Candidate]:
+        """The values at which a condition is about to change."""
+        for figure in figures_of(asked.condition.signal, self._context, asked.subject):
+            yield from self._outward(figure, self._solved(figure, asked.bound, asked.value), asked)
+
+    def _of_met(self, cause: Cause) -> Iterator[Candidate]:
+        """The values at which a condition that holds fails."""
+        for entry in cause.when:
+            for asked in _asked(cause, entry):
+                if self._holds(asked):
+                    yield from self._of(asked)
+
+    def _by_cost(self, cause: Cause) -> list[Candidate]:
+        """The values at which the waits begin or cease to cost something, the nearest first."""
         surfaces = [surface for surface in cause.surfaces if surface in self._context.surfaces]
-        for caches in dict.fromkeys((cause.caches, ())):
-            for bound, share in ((NOTICEABLE_SHARE, True), (IDLE_SESSIONS, False)):
+        figures = cost_figures(self._context, surfaces)
+        return _in_order(
+            candidate
+            for cost in _costs(cause, surfaces)
+            for figure in figures
+            for candidate in self._outward(figure, self._solved(figure, cost.bound, cost.value))
+        )
 
-                def cost(context: SignalContext) -> float | None:
-                    impact = context.impact_by(context.hot_caches.waited_for(surfaces, caches))  # noqa: B023
-                    if impact is None:
-                        return None
-                    return impact.share_of_db_time if share else impact.waiting_sessions  # noqa: B023
-
-                for figure in cost_figures(self._context, surfaces):
-                    yield from self._outward(figure, self._solved(figure, bound, cost))
+    def _least_by_cost(self, cause: Cause) -> tuple[float, float]:
+        """No change of a wait makes the cost pass its bound sooner than this, were it the only one."""
+        surfaces = [surface for surface in cause.surfaces if surface in self._context.surfaces]
+        known = [(cost.bound, value) for cost in _costs(cause, surfaces) if (value := cost.value(self._context))]
+        return min((abs(1 - bound / value) for bound, value in known), default=0.0), 0.0
 
     def _solved(
         self, figure: PrintedFigure, bound: float, reading: Callable[[SignalContext], float | None]
@@ -213,11 +287,12 @@ class Search:
 
     def _prepared(self, figure: PrintedFigure, value: float) -> SignalContext:
         base = self._context
-        same_map = figure.column != "gets"
         delta = with_figure(base.delta, figure, value, base.map)
-        context = SignalContext(delta, base.map if same_map else None)
-        if same_map or delta.rows("x$kqrst"):
-            kept = [name for name, view in _KEPT.items() if delta.read(view) is base.delta.read(view)]
+        moved = {view for view, reading in delta.readings.items() if base.delta.readings.get(view) is not reading}
+        # A map is of the gets of caches and children. Without x$kqrst they also decide which child guards what.
+        context = SignalContext(delta, base.map if figure.column != "gets" else None)
+        if figure.column != "gets" or delta.rows("x$kqrst"):
+            kept = (name for name, views in _KEPT.items() if moved.isdisjoint(views))
             context.__dict__.update({name: getattr(base, name) for name in kept})
         return context
 
@@ -236,9 +311,7 @@ class Search:
             judged = [judge(other, context) for name, other in self._causes.items() if name != cause.id]
         return standing_of(weighed(context, self._causes, [own, *judged])[0])
 
-    def _first_that_flips(
-        self, cause: Cause, now: Becomes, candidates: Sequence[Candidate]
-    ) -> tuple[Candidate, Becomes] | None:
+    def _first_that_flips(self, cause: Cause, now: Becomes, candidates: Sequence[Candidate]) -> Found | None:
         for candidate in candidates:
             if self._left <= 0:
                 return None
@@ -249,9 +322,7 @@ class Search:
                     return found
         return None
 
-    def _proven(
-        self, cause: Cause, now: Becomes, candidate: Candidate, becomes: Becomes
-    ) -> tuple[Candidate, Becomes] | None:
+    def _proven(self, cause: Cause, now: Becomes, candidate: Candidate, becomes: Becomes) -> Found | None:
         """The candidate if half of the way flips nothing, else the nearest value that flips. None if it is no single bound."""
         while (half := _half(candidate)).value != candidate.now and self._left > 0:
             at_half = self._standing(cause, half)
@@ -260,14 +331,12 @@ class Search:
             candidate, becomes = half, at_half
         return (candidate, becomes) if half.value == candidate.now else None
 
-    def _narrowed(
-        self, cause: Cause, now: Becomes, low: Candidate, high: Candidate, becomes: Becomes
-    ) -> tuple[Candidate, Becomes]:
+    def _narrowed(self, cause: Cause, now: Becomes, low: Candidate, high: Candidate, becomes: Becomes) -> Found:
         """The smallest value that flips, between one that does not and one that does."""
-        exact = high.at(high.value + (high.step if high.value < high.now else -high.step))
-        if exact.value == low.value or (
-            high.asked is not None and not _flips(cause, now, self._standing(cause, exact))
-        ):
+        if high.asked is not None:
+            return high, becomes  # the value just before it is on the other side of the bound
+        nearer = high.at(high.value + (high.step if high.value < high.now else -high.step))
+        if nearer.value == low.value or not _flips(cause, now, self._standing(cause, nearer)):
             return high, becomes
         while abs(high.value - low.value) > max(high.step, 0.002 * abs(high.value - high.now)) and self._left > 0:
             middle = high.at(_rounded((low.value + high.value) / 2, high.step))
@@ -280,12 +349,12 @@ class Search:
                 low = middle
         return high, becomes
 
-    def _by_trial(self, cause: Cause, now: Becomes, verdict: Finding | OpenCause) -> tuple[Candidate, Becomes] | None:
+    def _by_trial(self, cause: Cause, now: Becomes, verdict: Finding | OpenCause) -> Found | None:
         """Where no bound gives a value: none of a figure, then twice as much and so on, each figure behind the cause in turn."""
         if isinstance(verdict, OpenCause) and verdict.reading.absent:
             return None
-        best: tuple[Candidate, Becomes] | None = None
-        for figure in self._figures(cause):
+        best: Found | None = None
+        for figure in self._figures(cause, verdict):
             value = figure.value(self._context.delta) or 0.0
             least, most = figure.limits(self._context.delta)
             tried = [least] if isinstance(verdict, Finding) else []
@@ -302,13 +371,15 @@ class Search:
                     best = min((each for each in (best, found) if each), key=lambda pair: pair[0].distance)
         return best
 
-    def _figures(self, cause: Cause) -> list[PrintedFigure]:
-        each = [
-            figure
-            for asked in _asked(cause)
-            for figure in figures_of(asked.condition.signal, self._context, asked.subject)
-        ]
-        return list(dict.fromkeys((*each, *cost_figures(self._context, cause.surfaces))))
+    def _figures(self, cause: Cause, verdict: Finding | OpenCause) -> list[PrintedFigure]:
+        """The figures behind a finding; of an open cause those of which there were too few events."""
+        every = [asked for entry in cause.when for asked in _asked(cause, entry)]
+        behind = every if isinstance(verdict, Finding) else [asked for asked in every if self._holds(asked) is None]
+        found = {
+            figure for asked in behind for figure in figures_of(asked.condition.signal, self._context, asked.subject)
+        }
+        costs = cost_figures(self._context, cause.surfaces) if isinstance(verdict, Finding) else ()
+        return sorted({*found, *costs}, key=str)
 
     def _then(self, candidate: Candidate) -> str:
         """What a condition would read then."""
@@ -321,27 +392,40 @@ class Search:
         return follows(SIGNALS[asked.condition.signal], now, then, asked.condition.needs)
 
 
-_KEPT: Mapping[str, str] = {
-    "crowd": "v$session",
-    "look": "waiting_sessions",
-    "children": "v$latch_children",
-    "children_sleeps": "v$latch_children",
-    "child_by_address": "v$latch_children",
-    "rowcache": "v$rowcache",
-    "_rows_by_cache": "v$rowcache",
-    "mechanism": "v$event_name",
+_WAITS = ("v$system_event", "v$latch", "v$latch_children", "v$mutex_sleep", "v$session", "waiting_sessions")
+_KEPT: Mapping[str, tuple[str, ...]] = {
+    "children": ("v$latch_children",),
+    "children_sleeps": ("v$latch_children",),
+    "child_by_address": ("v$latch_children",),
+    "hot_child": ("v$latch_children",),
+    "mechanism": ("v$event_name",),
+    "rowcache": ("v$rowcache",),
+    "_rows_by_cache": ("v$rowcache",),
+    "latch_row": ("v$latch", "v$latch_children"),
+    "crowd": ("v$session",),
+    "waiters_by_cache": ("v$session",),
+    "look": ("waiting_sessions",),
+    "lost": (*_WAITS, "v$rowcache", "v$sys_time_model"),
+    "hot_caches": (*_WAITS, "v$rowcache", "v$sys_time_model"),
 }
-"""What a context prepares, by the view whose change makes it new."""
+"""What a context prepares, and the views whose change makes it new."""
 
 
-def _asked(cause: Cause) -> Iterator[Asked]:
-    """The conditions of a cause that decide, alternatives included."""
-    for condition in conditions(cause):
-        if condition.role != "supporting":
-            location = condition.location or cause.location
-            yield Asked(
-                condition, Subject(cause.caches, location, condition.parameter, cause.surfaces, condition.needs)
-            )
+def _asked(cause: Cause, entry: Condition | AnyOf) -> list[Asked]:
+    """A condition of a cause, or its alternatives. None if it only lowers confidence."""
+    return [
+        Asked(
+            each,
+            Subject(cause.caches, each.location or cause.location, each.parameter, cause.surfaces, each.needs),
+        )
+        for each in (entry.any_of if isinstance(entry, AnyOf) else (entry,))
+        if each.role != "supporting"
+    ]
+
+
+def _diluted(group: Sequence[Asked]) -> bool:
+    """Whether other work can make all alternatives of a condition fail, so that it need not hold."""
+    return all(asked.condition.needs[:2] in SIGNALS[asked.condition.signal].diluted for asked in group)
 
 
 def _meeting(now: float, step: float, readings: tuple[float, float, float], bound: float) -> float | None:
@@ -353,6 +437,15 @@ def _meeting(now: float, step: float, readings: tuple[float, float, float], boun
     e = (near - far) / (third - second) if third != second else 0.0
     slope = near + second * e - bound * e
     return now + (bound - first) / slope if slope else None
+
+
+def _nearer(one: Found | None, other: Found | None) -> Found | None:
+    return min((each for each in (one, other) if each is not None), key=lambda found: found[0].distance, default=None)
+
+
+def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Candidates, the nearest first."""
+    return sorted(dict.fromkeys(candidates), key=lambda candidate: (candidate.distance, str(candidate.figure)))
 
 
 def _rounded(value: float, step: float) -> float:
