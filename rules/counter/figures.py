@@ -75,6 +75,11 @@ COUNT_WITHIN: Mapping[str, str] = {
     "parse count (hard)": "parse count (total)",
     "parse count (failures)": "parse count (total)",
 }
+WITHIN: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "v$sys_time_model": ("stat_name", TIME_WITHIN),
+    "v$sysstat": ("name", COUNT_WITHIN),
+}
+"""View → the column that names its rows, and which of them contains which."""
 AT_MOST: Mapping[str, str] = {"getmisses": "gets", "dlm_conflicts": "dlm_requests"}
 """Columns of v$rowcache, and the column of the same row that they cannot exceed."""
 
@@ -91,11 +96,16 @@ def _limits(figure: PrintedFigure, delta: Delta) -> tuple[float, float]:
     if figure.view == "v$rowcache" and figure.column in AT_MOST.values():
         parts = [part for part, whole in AT_MOST.items() if whole == figure.column]
         return max(replace(figure, column=part).value(delta) or 0.0 for part in parts), inf
-    for view, key, within in (("v$sys_time_model", "stat_name", TIME_WITHIN), ("v$sysstat", "name", COUNT_WITHIN)):
-        if figure.view == view:
-            inner = (part for part, whole in within.items() if whole == name)
-            return max((delta.cell(view, key, part, "value") or 0.0 for part in inner), default=0.0), inf
+    if figure.view in WITHIN:
+        key, within = WITHIN[figure.view]
+        inner = (part for part, whole in within.items() if whole == name)
+        return max((delta.cell(figure.view, key, part, "value") or 0.0 for part in inner), default=0.0), inf
     return 0.0, inf
+
+
+def in_full(row: Row) -> str:
+    """A row in words. Rows have no order, and of equal figures always the same one must be taken."""
+    return str(sorted(row.items()))
 
 
 # The Delta with another figure: first the cell itself, then what contains it.
@@ -171,7 +181,7 @@ def _scaled(delta: Delta, view: str, column: str, factor: float) -> Delta:
 def _with_sessions(delta: Delta, figure: PrintedFigure, wanted: int) -> list[Row]:
     """The rows with as many sessions as wanted: the last ones leave, or the first ones come twice."""
     rows = list(delta.rows(figure.view))
-    own = sorted((row for row in rows if figure.names(row)), key=str)
+    own = sorted((row for row in rows if figure.names(row)), key=in_full)
     leaving = {id(row) for row in own[wanted:]}
     more = [own[place % len(own)] for place in range(wanted - len(own))]
     kept = [row for row in rows if id(row) not in leaving] + more
@@ -183,10 +193,6 @@ def _with_sessions(delta: Delta, figure: PrintedFigure, wanted: int) -> list[Row
 
 
 # What contains a figure, view by view.
-
-
-def _latch_children(move: _Move, delta: Delta) -> Delta:
-    return _add(delta, "v$latch", "name", ROW_CACHE_LATCH, move.figure.column, move.by)
 
 
 def _latch(move: _Move, delta: Delta) -> Delta:
@@ -237,11 +243,13 @@ def _system_event(move: _Move, delta: Delta) -> Delta:
     return _parts_fit(delta)
 
 
-def _sys_time_model(move: _Move, delta: Delta) -> Delta:
-    whole = TIME_WITHIN.get(str(move.name))
+def _containing(move: _Move, delta: Delta) -> Delta:
+    """The times and counts of which it is a part, one in the other."""
+    view, (key, within) = move.figure.view, WITHIN[move.figure.view]
+    whole = within.get(str(move.name))
     while whole is not None:
-        delta = _add(delta, "v$sys_time_model", "stat_name", whole, "value", move.by)
-        whole = TIME_WITHIN.get(whole)
+        delta = _add(delta, view, key, whole, "value", move.by)
+        whole = within.get(whole)
     return _parts_fit(delta)
 
 
@@ -254,22 +262,18 @@ def _parts_fit(delta: Delta) -> Delta:
     return delta
 
 
-def _sysstat(move: _Move, delta: Delta) -> Delta:
-    whole = COUNT_WITHIN.get(str(move.name))
-    return delta if whole is None else _add(delta, "v$sysstat", "name", whole, "value", move.by)
-
-
-def _osstat(move: _Move, delta: Delta) -> Delta:
-    """The processors have no more time than there is: what is busy is not idle."""
-    return _add(delta, "v$osstat", "stat_name", "IDLE_TIME", "total", -move.by) if move.name == "BUSY_TIME" else delta
-
-
 _FOLLOWING: Mapping[str, Callable[[_Move, Delta], Delta]] = {
-    "v$latch_children": _latch_children,
+    "v$latch_children": lambda move, delta: _add(
+        delta, "v$latch", "name", ROW_CACHE_LATCH, move.figure.column, move.by
+    ),
     "v$latch": _latch,
     "v$rowcache": _rowcache,
     "v$system_event": _system_event,
-    "v$sys_time_model": _sys_time_model,
-    "v$sysstat": _sysstat,
-    "v$osstat": _osstat,
+    "v$sys_time_model": _containing,
+    "v$sysstat": _containing,
+    # The processors have no more time than there is: what is busy is not idle.
+    "v$osstat": lambda move, delta: _add(
+        delta, "v$osstat", "stat_name", "IDLE_TIME", "total", -move.by if move.name == "BUSY_TIME" else 0.0
+    ),
 }
+"""View → what contains its figures and moves with them."""

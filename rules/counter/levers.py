@@ -14,7 +14,7 @@ from collectors.model import (
 )
 from rules.blockers import ROW_CACHE_BLOCKERS
 from rules.context import SignalContext
-from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure
+from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure, in_full
 from rules.formatting import function_of
 from rules.model import Surface
 from rules.signals import Subject
@@ -35,9 +35,11 @@ def figures_of(signal: str, context: SignalContext, subject: Subject) -> list[Pr
 
 
 def cost_figures(context: SignalContext, surfaces: Iterable[Surface]) -> list[PrintedFigure]:
-    """The figures behind the cost of the waits on some surfaces."""
-    found = [figure for surface in surfaces for figure in (*_surface_time(context, surface), *_open_waits(surface))]
-    return [figure for figure in dict.fromkeys((*found, *_db_time())) if figure.value(context.delta) is not None]
+    """The figures behind the cost of the waits on some surfaces: their times, the waits that have not ended, DB time."""
+    events = [SURFACE_EVENTS[surface] for surface in surfaces if surface in SURFACE_EVENTS]
+    open_waits = [_cell(WAITING_SESSIONS, SESSIONS, event=event) for event in events]
+    found = (*_times_lost(context, surfaces), *open_waits, *_db_time())
+    return [figure for figure in dict.fromkeys(found) if figure.value(context.delta) is not None]
 
 
 # The cells of one view.
@@ -67,7 +69,7 @@ def _event_time(context: SignalContext, event: str) -> PrintedFigure:
 
 def _largest_event(context: SignalContext, events: Iterable[str]) -> Figures:
     figures = [_event_time(context, event) for event in events]
-    return sorted(figures, key=lambda figure: -(figure.value(context.delta) or 0.0))[:1]
+    return sorted(figures, key=lambda figure: (-(figure.value(context.delta) or 0.0), str(figure)))[:1]
 
 
 def _latch(column: str, name: str = ROW_CACHE_LATCH) -> PrintedFigure:
@@ -88,11 +90,6 @@ def _surface_time(context: SignalContext, surface: Surface) -> Iterator[PrintedF
         yield from _mutex(context, "wait_time")
 
 
-def _open_waits(surface: Surface) -> Figures:
-    event = SURFACE_EVENTS.get(surface)
-    return () if event is None else (_cell(WAITING_SESSIONS, SESSIONS, event=event),)
-
-
 def _times_lost(context: SignalContext, surfaces: Iterable[Surface]) -> Iterator[PrintedFigure]:
     for surface in surfaces:
         yield from _surface_time(context, surface)
@@ -100,11 +97,11 @@ def _times_lost(context: SignalContext, surfaces: Iterable[Surface]) -> Iterator
 
 def _largest(rows: Iterable[Row], column: str, own: Callable[[Row], bool]) -> Iterator[Row]:
     """The row of the largest own figure, then that of the largest other one."""
-    known = sorted(
-        (row for row in rows if number(row.get(column)) is not None), key=lambda row: -(number(row[column]) or 0)
-    )
+    known = [(cell, row) for row in rows if (cell := number(row.get(column))) is not None]
     for mine in (True, False):
-        yield from [row for row in known if own(row) is mine][:1]
+        most = max((cell for cell, row in known if own(row) is mine), default=None)
+        equal = [row for cell, row in known if cell == most and own(row) is mine]
+        yield from sorted(equal, key=in_full)[:1] if len(equal) > 1 else equal
 
 
 def _caches(
@@ -287,11 +284,6 @@ def _lookups_per(statistic: str) -> Lever:
     return lambda context, subject: (*_lookups(context, subject.caches), _statistic(statistic))
 
 
-def _each_cache(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure]:
-    for cache in subject.caches:
-        yield from _lookups(context, (cache,))
-
-
 _LEVERS: Mapping[str, Lever] = {
     "average_finished_lock_wait": _average(ROW_CACHE_LOCK_EVENT),
     "average_latch_wait": _average(SURFACE_EVENTS["latch"]),
@@ -307,7 +299,9 @@ _LEVERS: Mapping[str, Lever] = {
     "cursor_mutex_waits_to_row_cache_waits": _to_row_cache("cursor: mutex X"),
     "entries_used": _of_rowcache("usage"),
     "evenness_of_holders": lambda context, subject: _misses(context, ROW_CACHE_LATCH, PARENT_GET),
-    "evenness_of_lookups": _each_cache,
+    "evenness_of_lookups": lambda context, subject: (
+        figure for cache in subject.caches for figure in _lookups(context, (cache,))
+    ),
     "exclusive_share_of_lock_waiters": lambda context, subject: _waiters(
         context, ROW_CACHE_LOCK_EVENT, "p3", lambda value: value == 5
     ),

@@ -16,7 +16,7 @@ from rules.counter.figures import PrintedFigure, with_figure
 from rules.counter.levers import cost_figures, figures_of
 from rules.counter.words import counter_fact, follows
 from rules.judge import CauseVerdict, NearMiss, OpenCause, judge
-from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Surface, Unknown
+from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Surface
 from rules.resolve import weighed
 from rules.signals import SIGNALS, Subject
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
@@ -40,11 +40,13 @@ class Asked:
     def bound(self) -> float:
         return float(self.condition.needs.split()[1])
 
-    def reading(self, context: SignalContext) -> Known | Unknown:
-        return SIGNALS[self.condition.signal].read(context, self.subject)
+    @property
+    def may_be_diluted(self) -> bool:
+        """Whether other work can make it fail, so that it need not hold."""
+        return self.condition.needs[:2] in SIGNALS[self.condition.signal].diluted
 
     def value(self, context: SignalContext) -> float | None:
-        reading = self.reading(context)
+        reading = SIGNALS[self.condition.signal].read(context, self.subject)
         return reading.value if isinstance(reading, Known) else None
 
 
@@ -174,7 +176,8 @@ class Search:
         now = standing_of(verdict)
         found = self._first_that_flips(cause, now, self._by_conditions(cause, verdict))
         if self._cost_counts(verdict) and (found is None or found[0].distance > self._least_by_cost(cause)):
-            found = _nearer(found, self._first_that_flips(cause, now, self._by_cost(cause)))
+            by_cost = self._first_that_flips(cause, now, self._by_cost(cause))
+            found = min((each for each in (found, by_cost) if each), key=lambda pair: pair[0].distance, default=None)
         if found is None and not isinstance(verdict, RuledOut):
             found = self._by_trial(cause, now, verdict)
         if found is None:
@@ -205,7 +208,7 @@ class Search:
     def _of_unmet(self, cause: Cause) -> Iterator[Candidate]:
         """The values at which the conditions against a cause hold. Of several, other work may dilute all but one."""
         unmet = self._unmet(cause)
-        against = [group for group in unmet if not _diluted(group)] or unmet
+        against = [group for group in unmet if not all(asked.may_be_diluted for asked in group)] or unmet
         figures = [
             {figure for asked in group for figure in figures_of(asked.condition.signal, self._context, asked.subject)}
             for group in against
@@ -423,11 +426,6 @@ def _asked(cause: Cause, entry: Condition | AnyOf) -> list[Asked]:
     ]
 
 
-def _diluted(group: Sequence[Asked]) -> bool:
-    """Whether other work can make all alternatives of a condition fail, so that it need not hold."""
-    return all(asked.condition.needs[:2] in SIGNALS[asked.condition.signal].diluted for asked in group)
-
-
 def _meeting(now: float, step: float, readings: tuple[float, float, float], bound: float) -> float | None:
     """Where (a + c·d) / (1 + e·d) is the bound, by its values at 0, 1 and 2 steps from now."""
     first, second, third = readings
@@ -437,10 +435,6 @@ def _meeting(now: float, step: float, readings: tuple[float, float, float], boun
     e = (near - far) / (third - second) if third != second else 0.0
     slope = near + second * e - bound * e
     return now + (bound - first) / slope if slope else None
-
-
-def _nearer(one: Found | None, other: Found | None) -> Found | None:
-    return min((each for each in (one, other) if each is not None), key=lambda found: found[0].distance, default=None)
 
 
 def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Mapping
 
-from collectors.model import Basis, ColumnKind, Row, Value
+from collectors.model import Basis, ColumnKind, Row
 from collectors.registry import collectors
-from rules.context import SignalContext
-from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure
+from rules.base import meets
+from rules.context import SignalContext, section_of
+from rules.counter.figures import SESSIONS, PrintedFigure
 from rules.formatting import count, measured, number, over
 from rules.model import Becomes, CounterFact
 from rules.signals import Signal
-from rules.waits import WAITING_SESSIONS
+from rules.waits import WAITING_SESSIONS, cache_namer
 
 BECOMES: Mapping[Becomes, str] = {
     "ruled out": "Ruled out",
     "open": "Open",
     "found": "Found",
-    "costs nothing": "It would cost nothing",
+    "costs nothing": "Found at no cost",
 }
 
 
@@ -26,7 +27,8 @@ def counter_fact(
     now = figure.value(context.delta)
     assert now is not None
     unit, name = unit_of(figure), spelled(figure, context)
-    bound = "at most" if flips_at < now else "at least"
+    place = section_of(figure.view) if context.printed else figure.view
+    bound = f"{'at most' if flips_at < now else 'at least'} {amount(flips_at, unit)}"
     return CounterFact(
         figure=name,
         view=figure.view,
@@ -36,24 +38,20 @@ def counter_fact(
         flips_at=flips_at,
         unit=unit,
         becomes=becomes,
-        sentence=(
-            f"{BECOMES[becomes]} if {name} ({figure.view}) had been {bound} {amount(flips_at, unit)} "
-            f"{_when(figure, context)} instead of {amount(now, unit)}{then}"
-        ),
+        sentence=f"{BECOMES[becomes]} if {name} ({place}) had been {bound} {_when(figure, context)}, "
+        f"not {amount(now, unit)}{then}",
     )
 
 
 def follows(signal: Signal, now: float, then: float, needs: str) -> str:
-    """What a condition would read then, and its bound. Nothing where that is the figure itself."""
+    """On which side of its bound a condition would be. Nothing where that is the figure itself."""
     bound = float(needs.split()[1])
     if signal.unit in ("entries", "sessions", "sleeps", "value"):
         return ""
-    reads, was, least = (measured(value, signal.unit, bound) for value in (then, now, bound))
-    if reads == was:
-        return f": {signal.called} would pass its bound of {least}"
-    unit = "" if signal.unit == "ratio" else f" {signal.unit}"
-    shorter = was.removesuffix(unit) if unit and was.endswith(unit) else was
-    return f": {signal.called} would be {reads}, not {shorter}, and the bound is {least.removesuffix(unit) if unit else least}"
+    least, was = (measured(value, signal.unit, bound).replace(".0 %", " %") for value in (bound, now))
+    sides = ("at least", "below") if needs.startswith(">=") else ("at most", "above")
+    side = sides[not meets(then, needs)]
+    return f": {signal.called} would be {side} {least.removesuffix(f' {signal.unit}')}, not {was}"
 
 
 def unit_of(figure: PrintedFigure) -> str:
@@ -92,11 +90,14 @@ def _when(figure: PrintedFigure, context: SignalContext) -> str:
 
 COUNTED: Mapping[str, str] = {
     "usage": "entries",
-    "getmisses": "misses",
+    "getmisses": "get misses",
     "dlm_requests": "cluster requests",
     "dlm_conflicts": "cluster conflicts",
     "spin_gets": "gets by spinning",
     "wait_time": "time slept",
+    "time_waited_micro": "time waited",
+    "time_waited_micro_fg": "time waited",
+    "total_waits": "waits",
 }
 
 
@@ -116,22 +117,15 @@ def spelled(figure: PrintedFigure, context: SignalContext) -> str:
     return f"{counted} of {' '.join(str(value) for value in row.values() if value is not None)}"
 
 
-def _rowcache(row: Row, counted: str) -> str:
-    part = f" ({str(row['type']).lower()} {row.get('subordinate#')})" if row.get("type") == "SUBORDINATE" else ""
-    return f"{counted} of {row.get('parameter')}{part}"
-
-
-def _event(row: Row, counted: str) -> str:
-    timed = counted in [column.replace("_", " ") for column in EVENT_TIMES]
-    return f"{'time waited' if timed else 'waits'} for {row.get('event')}"
-
-
 _SPELLED: Mapping[str, Callable[[Row, str], str]] = {
     "v$latch": lambda row, counted: f"{counted} of the latch {row.get('name')}",
     "v$latch_misses": lambda row, counted: f"sleeps with a holder at {row.get('location')}",
     "v$mutex_sleep": lambda row, counted: f"{counted} at {row.get('location')}",
-    "v$rowcache": _rowcache,
-    "v$system_event": _event,
+    "v$rowcache": lambda row, counted: (
+        f"{counted} of {row.get('parameter')}"
+        + (f" (subordinate {row.get('subordinate#')})" if row.get("type") == "SUBORDINATE" else "")
+    ),
+    "v$system_event": lambda row, counted: f"{counted} for {row.get('event')}",
     "v$sys_time_model": lambda row, counted: str(row.get("stat_name")),
     "v$sysstat": lambda row, counted: str(row.get("name")),
     "v$osstat": lambda row, counted: str(row.get("stat_name")),
@@ -146,15 +140,10 @@ _SPELLED: Mapping[str, Callable[[Row, str], str]] = {
 def _waiters(row: Row, context: SignalContext) -> str:
     event = f"sampled waiters for {row.get('event')}"
     if "p1" in row:
-        names = {each.get("cache#"): each.get("parameter") for each in context.delta.rows("v$rowcache")}
-        return f"{event} that name {names.get(row['p1']) or _cache_id(row['p1'])}"
+        return f"{event} that name {cache_namer(context.delta, context.map, context.child_by_address)(row)}"
     if "p3" in row:
         return f"{event} that want it {'exclusively' if row['p3'] == 5 else 'shared'}"
     return f"{event} {'without a statement' if row.get('sql_id') is None else 'of statement ' + str(row['sql_id'])}"
-
-
-def _cache_id(value: Value) -> str:
-    return f"cache id {value}"
 
 
 def _waiting(row: Row, column: str) -> str:
