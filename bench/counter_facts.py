@@ -1,4 +1,4 @@
-"""Counter-facts of generated findings: each flips the verdict when it is put into the Delta, and half of its distance does not.
+"""Counter-facts of generated findings: each flips the verdict when it is put back, and half of its distance does not.
 
 Every counter-fact goes back into the Delta of its instance, and `rules.engine.examine` judges that Delta from the start.
 """
@@ -16,10 +16,14 @@ from rich.table import Table
 
 from collectors.delta import between
 from collectors.model import Delta
+from rules.cause import catalogue
+from rules.context import SignalContext
 from rules.counter.figures import PrintedFigure, with_figure
-from rules.counter.search import standing_of
-from rules.engine import examine
-from rules.model import Becomes, CounterFact, Diagnosis, Finding, RuledOut, Undetermined
+from rules.counter.search import counter_facts, standing_of
+from rules.engine import Examination, examine
+from rules.judge import judge
+from rules.model import Becomes, CounterFact, Finding, RuledOut, Undetermined
+from rules.resolve import weighed
 from tests.truth.generate import case
 from tests.truth.plan import seeds
 
@@ -31,22 +35,25 @@ SPREAD = 37
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One counter-fact, tried. `flips` and `half_stays` are None if there is no figure."""
+    """One counter-fact, tried. What was tried is None if there is no figure."""
 
     seed: int
     cause: str
     stands: Becomes
     fact: CounterFact
-    flips: bool | None
-    half_stays: bool | None
+    flips: bool | None = None
+    half_stays: bool | None = None
+    """Half of the distance flips nothing. None as well if no figure is printed between the two."""
+    nearer_stays: bool | None = None
+    """The last figure before it flips nothing."""
 
 
-def standing(diagnosis: Diagnosis, cause: str) -> Becomes:
-    """How the verdict on a cause stands in a diagnosis."""
-    found = next((finding for finding in diagnosis.findings if finding.cause == cause), None)
+def standing(examined: Examination, cause: str) -> Becomes:
+    """How the verdict on a cause stands."""
+    found = next((finding for finding in examined.verdict.findings if finding.cause == cause), None)
     if found is not None:
         return standing_of(found)
-    return "ruled out" if any(verdict.cause == cause for verdict in diagnosis.ruled_out) else "open"
+    return "open" if cause in examined.open_causes() else "ruled out"
 
 
 def checked(seed: int) -> list[Checked]:
@@ -61,29 +68,30 @@ def checked(seed: int) -> list[Checked]:
         *diagnosis.ruled_out,
         *diagnosis.undetermined,
     ]
-    return [
-        tried(seed, delta, diagnosis, verdict.cause, verdict.counter_fact)
-        for verdict in verdicts
-        if verdict.counter_fact is not None
-    ]
+    return [tried(seed, delta, verdict.cause, verdict.counter_fact) for verdict in verdicts if verdict.counter_fact]
 
 
-def tried(seed: int, delta: Delta, diagnosis: Diagnosis, cause: str, fact: CounterFact) -> Checked:
-    """A counter-fact put back into its Delta, whole and half of the way."""
-    stands = standing(diagnosis, cause)
+def tried(seed: int, delta: Delta, cause: str, fact: CounterFact) -> Checked:
+    """A counter-fact put back into its Delta: whole, half of the way, and one printed figure less."""
+    stands = standing(examine(delta), cause)
     if fact.view is None or fact.column is None or fact.value is None or fact.flips_at is None:
-        return Checked(seed, cause, stands, fact, None, None)
-    figure = PrintedFigure(fact.view, tuple(fact.row.items()), fact.column)
-    whole, half = (
-        standing(examine(with_figure(delta, figure, value)).diagnosis, cause)
-        for value in (fact.flips_at, fact.value + _printed(figure, (fact.flips_at - fact.value) / 2))
+        return Checked(seed, cause, stands, fact)
+    figure, way = PrintedFigure(fact.view, tuple(fact.row.items()), fact.column), fact.flips_at - fact.value
+
+    def at(value: float) -> Becomes:
+        return standing(examine(with_figure(delta, figure, value)), cause)
+
+    half = int(way / 2 / figure.step) * figure.step
+    nearer = way - figure.step if way > 0 else way + figure.step
+    return Checked(
+        seed,
+        cause,
+        stands,
+        fact,
+        flips=at(fact.flips_at) == fact.becomes != stands,
+        half_stays=at(fact.value + half) == stands if half else None,
+        nearer_stays=at(fact.value + nearer) == stands,
     )
-    return Checked(seed, cause, stands, fact, whole == fact.becomes and whole != stands, half == stands)
-
-
-def _printed(figure: PrintedFigure, way: float) -> float:
-    """Half of the way, as the figure could be printed."""
-    return int(way / figure.step) * figure.step
 
 
 def of(chosen: Iterable[int]) -> Iterable[list[Checked]]:
@@ -112,42 +120,49 @@ def figures(arguments: Sequence[str] = ()) -> Group:
         results += [each for one in of(chosen[place : place + 8]) for each in one]
         if sum(each.stands == "found" for each in results) >= asked.findings:
             break
-    tables = [_held(results), _cost(chosen[: 4 if asked.findings < 10 else 60])]
+    tables = [_held(results), _cost(chosen[: asked.findings])]
     return Group(*tables, *([_failures(results)] if asked.failures else []))
 
 
 def _held(results: Sequence[Checked]) -> Table:
-    table = Table("verdict", "n", "with a figure", "flips", "half does not", "without a figure", title="Counter-facts")
+    heads = ("verdict", "n", "without a figure", "flips", "half does not", "one figure less does not")
+    table = Table(*heads, title="Counter-facts")
     for stands in ("found", "costs nothing", "ruled out", "open"):
         own = [each for each in results if each.stands == stands]
-        told = [each for each in own if each.flips is not None]
-        without = f"{100 * (len(own) - len(told)) / len(own):.1f} %" if own else "–"
-        flipped, stays = (str(sum(map(bool, each))) for each in ([e.flips for e in told], [e.half_stays for e in told]))
-        table.add_row(stands, str(len(own)), str(len(told)), flipped, stays, without)
+        tries = ([e.flips for e in own], [e.half_stays for e in own], [e.nearer_stays for e in own])
+        known = [[held for held in each if held is not None] for each in tries]
+        without = f"{100 * (len(own) - len(known[0])) / len(own):.1f} %" if own else "–"
+        table.add_row(stands, str(len(own)), without, *(f"{sum(each)} of {len(each)}" for each in known))
     return table
 
 
 def _cost(chosen: Sequence[int]) -> Table:
-    """Processor time of the whole diagnosis, the counter-facts included."""
-    spent = []
+    """Processor time of whole diagnoses, and what the counter-facts take of it."""
+    checked(chosen[0])  # what is made once is there
+    whole, facts = [], []
     for seed in chosen:
         generated = case(seed)
         delta = between(generated.begin, generated.end)
         if isinstance(delta, Delta):
             begin = time.process_time()
             examine(delta).diagnosis  # noqa: B018
-            spent.append(1000 * (time.process_time() - begin))
-    cuts = quantiles(spent, n=100, method="inclusive")
-    table = Table("instances", "p50", "p90", "p99", "most", title="Processor time of a diagnosis, ms")
-    table.add_row(str(len(spent)), *(f"{each:.1f}" for each in (cuts[49], cuts[89], cuts[98], max(spent))))
+            whole.append(1000 * (time.process_time() - begin))
+            context, causes = SignalContext(delta), {n: c for n, c in catalogue().items() if not c.handbook}
+            verdicts = weighed(context, causes, [judge(cause, context) for cause in causes.values()])
+            begin = time.process_time()
+            counter_facts(context, causes, verdicts)
+            facts.append(1000 * (time.process_time() - begin))
+    table = Table("processor time, ms", "instances", "p50", "p90", "p99", "most")
+    for name, spent in (("a diagnosis", whole), ("of it counter-facts", facts)):
+        cuts = quantiles(spent, n=100, method="inclusive")
+        table.add_row(name, str(len(spent)), *(f"{each:.1f}" for each in (cuts[49], cuts[89], cuts[98], max(spent))))
     return table
 
 
 def _failures(results: Sequence[Checked]) -> Table:
-    table = Table("seed", "cause", "stands", "flips", "half stays", "counter-fact")
+    table = Table("seed", "cause", "stands", "flips", "half", "one less", "counter-fact")
     for each in results:
-        if each.flips is False or each.half_stays is False or (each.flips is None and each.stands == "found"):
-            table.add_row(
-                str(each.seed), each.cause, each.stands, str(each.flips), str(each.half_stays), each.fact.sentence
-            )
+        held = (each.flips, each.half_stays, each.nearer_stays)
+        if False in held or (each.flips is None and each.stands == "found"):
+            table.add_row(str(each.seed), each.cause, each.stands, *map(str, held), each.fact.sentence)
     return table

@@ -255,16 +255,16 @@ class Search:
         now, first = figure.value(self._context.delta), reading(self._context)
         if now is None or first is None:
             return None
-        step = max(figure.step, float(round(0.1 * now)))
         least, most = figure.limits(self._context.delta)
-        if now + 2 * step > most:
-            step = -step
-        if now + 2 * step < least:
-            return None
-        second, third = reading(self._at(figure, now + step)), reading(self._at(figure, now + 2 * step))
-        if second is None or third is None:
-            return None
-        return _meeting(now, step, (first, second, third), bound)
+        step = max(figure.step, float(round(0.1 * now)))
+        for by in (step, -step):  # the least or the largest of several may move one way only
+            if not least <= now + 2 * by <= most:
+                continue
+            second = reading(self._at(figure, now + by))
+            third = None if second in (None, first) else reading(self._at(figure, now + 2 * by))
+            if second is not None and third is not None:
+                return _meeting(now, by, (first, second, third), bound)
+        return None
 
     def _outward(self, figure: PrintedFigure, value: float | None, asked: Asked | None = None) -> Iterator[Candidate]:
         """The printed value at a bound, and the one beyond it: a comparison includes its bound."""
@@ -336,8 +336,6 @@ class Search:
 
     def _narrowed(self, cause: Cause, now: Becomes, low: Candidate, high: Candidate, becomes: Becomes) -> Found:
         """The smallest value that flips, between one that does not and one that does."""
-        if high.asked is not None:
-            return high, becomes  # the value just before it is on the other side of the bound
         nearer = high.at(high.value + (high.step if high.value < high.now else -high.step))
         if nearer.value == low.value or not _flips(cause, now, self._standing(cause, nearer)):
             return high, becomes

@@ -28,7 +28,7 @@ def counter_fact(
     assert now is not None
     unit, name = unit_of(figure), spelled(figure, context)
     place = section_of(figure.view) if context.printed else figure.view
-    bound = f"{'at most' if flips_at < now else 'at least'} {amount(flips_at, unit)}"
+    then_words, now_words = amounts(flips_at, now, unit)
     return CounterFact(
         figure=name,
         view=figure.view,
@@ -38,8 +38,8 @@ def counter_fact(
         flips_at=flips_at,
         unit=unit,
         becomes=becomes,
-        sentence=f"{BECOMES[becomes]} if {name} ({place}) had been {bound} {_when(figure, context)}, "
-        f"not {amount(now, unit)}{then}",
+        sentence=f"{BECOMES[becomes]} if {name} ({place}) had been {'at most' if flips_at < now else 'at least'} "
+        f"{then_words} {_when(figure, context)}, not {now_words}{then}",
     )
 
 
@@ -65,15 +65,16 @@ def unit_of(figure: PrintedFigure) -> str:
     return "" if unit == "mixed" else unit
 
 
-def amount(value: float, unit: str) -> str:
-    """A figure for people: times in seconds, memory in MiB."""
-    if unit in ("us", "cs"):
-        return f"{value / (1e6 if unit == 'us' else 100):,.3f} s"
-    if unit == "bytes":
-        return f"{value / 2**20:,.1f} MiB"
+def amounts(one: float, other: float, unit: str) -> tuple[str, str]:
+    """Two figures for people: times in seconds, memory in MiB, with enough digits to tell them apart."""
+    if unit in ("us", "cs", "bytes"):
+        word, size = ("MiB", 2.0**20) if unit == "bytes" else ("s", 1e6 if unit == "us" else 100.0)
+        digits = 3 if unit == "us" else 2
+        first, second = (f"{each / size:,.{digits}f} {word}" for each in (one, other))
+        return (first, second) if first != second else (f"{one / size:,.6f} {word}", f"{other / size:,.6f} {word}")
     if unit in ("count", "sessions", "entries"):
-        return count(value)
-    return f"{number(value)} {unit}".strip()
+        return count(one), count(other)
+    return f"{number(one)} {unit}".strip(), f"{number(other)} {unit}".strip()
 
 
 def _when(figure: PrintedFigure, context: SignalContext) -> str:
