@@ -18,7 +18,7 @@ from collectors.model import (
     number,
 )
 from rules.cache_map import PARENT_LATCH_GETS, SUBORDINATE_LATCH_GETS, CacheMap, cache_map, identifier
-from rules.context import inside_pdb
+from rules.context import ROW_CACHE_EVENTS, inside_pdb
 from rules.signals.instance import PARSING_WAITS
 from rules.waits import LATCH_EVENT, WAITING_SESSIONS
 
@@ -99,7 +99,11 @@ def _limits(figure: PrintedFigure, delta: Delta) -> tuple[float, float]:
     if figure.view in WITHIN:
         key, within = WITHIN[figure.view]
         inner = (part for part, whole in within.items() if whole == name)
-        return max((delta.cell(figure.view, key, part, "value") or 0.0 for part in inner), default=0.0), inf
+        least = [delta.cell(figure.view, key, part, "value") or 0.0 for part in inner]
+        if name == "DB time":  # it includes the waits
+            own = [row for row in delta.rows("v$system_event") if row.get("event") in ROW_CACHE_EVENTS]
+            least.append(sum(number(row.get(EVENT_TIMES["time_waited_micro_fg" not in row])) or 0.0 for row in own))
+        return max(least, default=0.0), inf
     return 0.0, inf
 
 
@@ -139,6 +143,7 @@ class _Move:
 
     @property
     def by(self) -> float:
+        """The change, in Oracle's unit."""
         return self.value - self.now
 
     @property

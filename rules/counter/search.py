@@ -7,7 +7,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, inf, isfinite
+from math import ceil, floor, inf, isclose, isfinite
 
 from rules.base import meets
 from rules.cause import AnyOf, Cause, Condition
@@ -15,7 +15,7 @@ from rules.context import SignalContext
 from rules.counter.figures import PrintedFigure, with_figure
 from rules.counter.levers import cost_figures, figures_of
 from rules.counter.words import counter_fact, follows
-from rules.judge import CauseVerdict, NearMiss, OpenCause, judge
+from rules.judge import NAMING, CauseVerdict, NearMiss, OpenCause, judge
 from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Surface
 from rules.resolve import weighed
 from rules.signals import SIGNALS, Subject
@@ -25,6 +25,8 @@ FIRST = 3
 """So many of the ruled-out causes, and so many of the open ones, have a counter-fact: those shown first."""
 MOST_JUDGEMENTS = 40
 """For one verdict. More would make the diagnosis slow."""
+NEARBY = 0.001
+"""A signal is read again where a figure differs by this share, before another child or cache becomes the largest."""
 FARTHEST = 1000.0
 """A figure that must become a thousand times as large is no counter-fact."""
 
@@ -38,7 +40,13 @@ class Asked:
 
     @property
     def bound(self) -> float:
+        """The number that it needs, in the signal's unit."""
         return float(self.condition.needs.split()[1])
+
+    @property
+    def bends(self) -> bool:
+        """Whether it leaves out other children or caches that are hot, which depends on the figure itself."""
+        return self.condition.signal in NAMING
 
     @property
     def may_be_diluted(self) -> bool:
@@ -46,6 +54,7 @@ class Asked:
         return self.condition.needs[:2] in SIGNALS[self.condition.signal].diluted
 
     def value(self, context: SignalContext) -> float | None:
+        """The number of its signal. None if it is unknown."""
         reading = SIGNALS[self.condition.signal].read(context, self.subject)
         return reading.value if isinstance(reading, Known) else None
 
@@ -61,9 +70,11 @@ class Cost:
 
     @property
     def bound(self) -> float:
+        """Below it they cost nothing: as a ratio, or in sessions."""
         return NOTICEABLE_SHARE if self.shared else IDLE_SESSIONS
 
     def value(self, context: SignalContext) -> float | None:
+        """The cost as a ratio, or in sessions. None if it is unknown."""
         impact = context.impact_by(context.hot_caches.waited_for(self.surfaces, self.caches))
         if impact is None:
             return None
@@ -97,6 +108,7 @@ class Candidate:
         return self.figure.step
 
     def at(self, value: float) -> "Candidate":
+        """The same figure at another value, in Oracle's unit."""
         return replace(self, value=value)
 
 
@@ -174,11 +186,14 @@ class Search:
         """The counter-fact of a verdict; one without a figure if no single figure flips it."""
         cause, self._left = self._causes[verdict.cause], MOST_JUDGEMENTS
         now = standing_of(verdict)
-        found = self._first_that_flips(cause, now, self._by_conditions(cause, verdict))
+        candidates = self._by_conditions(cause, verdict)
+        found = self._first_that_flips(cause, now, candidates)
         if self._cost_counts(verdict) and (found is None or found[0].distance > self._least_by_cost(cause)):
             by_cost = self._first_that_flips(cause, now, self._by_cost(cause))
             found = min((each for each in (found, by_cost) if each), key=lambda pair: pair[0].distance, default=None)
-        if found is None and not isinstance(verdict, RuledOut):
+        if found is not None:
+            found = self._perhaps_nearer(cause, now, found, candidates)
+        elif not isinstance(verdict, RuledOut):
             found = self._by_trial(cause, now, verdict)
         if found is None:
             return CounterFact(sentence=_no_figure(verdict))
@@ -256,7 +271,7 @@ class Search:
         if now is None or first is None:
             return None
         least, most = figure.limits(self._context.delta)
-        step = max(figure.step, float(round(0.1 * now)))
+        step = max(figure.step, float(round(NEARBY * now)))
         for by in (step, -step):  # the least or the largest of several may move one way only
             if not least <= now + 2 * by <= most:
                 continue
@@ -272,7 +287,9 @@ class Search:
         if value is None or now is None or not isfinite(value) or value > FARTHEST * max(now, 1.0):
             return
         step = figure.step
-        up, places = value > now, round(value / step, 6)
+        up, places = value > now, value / step
+        if isclose(places, round(places), rel_tol=1e-9):
+            places = float(round(places))
         at = (ceil(places) if up else floor(places)) * step
         beyond = at + (step if up else -step)
         for place in (at, beyond):
@@ -349,6 +366,18 @@ class Search:
             else:
                 low = middle
         return high, becomes
+
+    def _perhaps_nearer(self, cause: Cause, now: Becomes, found: Found, candidates: Sequence[Candidate]) -> Found:
+        """The nearest of some candidates that were farther, where a child or cache may cease to be hot on the way to them."""
+        for figure in dict.fromkeys(each.figure for each in candidates if each.asked and each.asked.bends):
+            (distance, _), own = found[0].distance, next(each for each in candidates if each.figure == figure)
+            if figure == found[0].figure or own.distance <= found[0].distance or self._left <= 0:
+                continue
+            way = distance * own.now - figure.step
+            nearer = own.at(_rounded(own.now + (way if own.value > own.now else -way), figure.step))
+            if way > 0 and _flips(cause, now, becomes := self._standing(cause, nearer)):
+                found = self._proven(cause, now, nearer, becomes) or found
+        return found
 
     def _by_trial(self, cause: Cause, now: Becomes, verdict: Finding | OpenCause) -> Found | None:
         """Where no bound gives a value: none of a figure, then twice as much and so on, each figure behind the cause in turn."""

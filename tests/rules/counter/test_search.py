@@ -43,7 +43,7 @@ def stands_at(delta: Delta, fact: CounterFact, cause: str, value: float) -> Beco
         (SICK, "undo-online-storm", "modifications of dc_rollback_segments", 24, 14, "ruled out"),
         # 0.1 sessions on each of 16 processors for 30 s.
         (SICK, "hard-parse-storm", "hard parse elapsed time", 20e6, 48e6, "found"),
-        # 2 % of a DB time that falls with the wait: 98 s beside 2 s.
+        # 2 % of 100 s of DB time.
         (RICH, "result-cache-force", "time slept of the latch Result Cache: RC Latch", 3e6, 2e6 - 1, "ruled out"),
         # 300 of 300 + 75 blocks are 80 %.
         (RICH, "undo-retention-runaway", "expiredblks", 100, 75, "found"),
