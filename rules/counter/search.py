@@ -25,7 +25,7 @@ FIRST = 3
 """So many of the ruled-out causes, and so many of the open ones, have a counter-fact: those shown first."""
 MOST_JUDGEMENTS = 40
 """For one verdict. More would make the diagnosis slow."""
-NEARBY = 0.001
+NEARBY = 0.01
 """A signal is read again where a figure differs by this share, before another child or cache becomes the largest."""
 FARTHEST = 1000.0
 """A figure that must become a thousand times as large is no counter-fact."""
@@ -353,9 +353,14 @@ class Search:
 
     def _narrowed(self, cause: Cause, now: Becomes, low: Candidate, high: Candidate, becomes: Becomes) -> Found:
         """The smallest value that flips, between one that does not and one that does."""
-        nearer = high.at(high.value + (high.step if high.value < high.now else -high.step))
-        if nearer.value == low.value or not _flips(cause, now, self._standing(cause, nearer)):
-            return high, becomes
+        back = high.step
+        while abs(high.value - low.value) > back and self._left > 0:
+            nearer = high.at(high.value + (back if high.value < high.now else -back))
+            standing = self._standing(cause, nearer)
+            if not _flips(cause, now, standing):
+                low = nearer
+                break
+            high, becomes, back = nearer, standing, 16 * back
         while abs(high.value - low.value) > max(high.step, 0.002 * abs(high.value - high.now)) and self._left > 0:
             middle = high.at(_rounded((low.value + high.value) / 2, high.step))
             if middle.value in (low.value, high.value):
