@@ -46,10 +46,10 @@ class PrintedFigure:
 
     def value(self, delta: Delta) -> float | None:
         """The figure in Oracle's unit. None if it was not captured."""
-        rows = [row for row in delta.rows(self.view) if self.names(row)]
+        rows = filter(self.names, delta.rows(self.view))
         if self.column == SESSIONS:
-            return float(len(rows)) if rows else None
-        return _as_number(rows[0].get(self.column)) if rows else None
+            return float(sum(1 for _ in rows)) or None
+        return _as_number(next(rows, {}).get(self.column))
 
     def limits(self, delta: Delta) -> tuple[float, float]:
         """The least and the most that it can be while what it is part of, and what is part of it, stay as they are."""
@@ -110,6 +110,11 @@ def _limits(figure: PrintedFigure, delta: Delta) -> tuple[float, float]:
 def in_full(row: Row) -> str:
     """A row in words. Rows have no order, and of equal figures always the same one must be taken."""
     return str(sorted(row.items()))
+
+
+def _by_look(row: Row) -> tuple[str, ...]:
+    """The order in which sessions leave or come twice. Thousands may have been met, so not every column counts."""
+    return tuple(str(row.get(name)) for name in ("sample", "sid", "serial#", "sql_id", "module", "wait_time_micro"))
 
 
 # The Delta with another figure: first the cell itself, then what contains it.
@@ -186,7 +191,7 @@ def _scaled(delta: Delta, view: str, column: str, factor: float) -> Delta:
 def _with_sessions(delta: Delta, figure: PrintedFigure, wanted: int) -> list[Row]:
     """The rows with as many sessions as wanted: the last ones leave, or the first ones come twice."""
     rows = list(delta.rows(figure.view))
-    own = sorted((row for row in rows if figure.names(row)), key=in_full)
+    own = sorted((row for row in rows if figure.names(row)), key=_by_look)
     leaving = {id(row) for row in own[wanted:]}
     more = [own[place % len(own)] for place in range(wanted - len(own))]
     kept = [row for row in rows if id(row) not in leaving] + more

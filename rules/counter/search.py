@@ -5,20 +5,24 @@
 3. The nearest value that flips the verdict, while half of the way does not, is the counter-fact.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import ceil, floor, inf, isclose, isfinite
 
 from rules.base import meets
+from rules.blockers import blockers_of
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
 from rules.counter.figures import PrintedFigure, with_figure
 from rules.counter.levers import cost_figures, figures_of
 from rules.counter.words import counter_fact, follows
 from rules.judge import NAMING, CauseVerdict, NearMiss, OpenCause, judge
+from rules.memoize import hand_over
 from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Surface
 from rules.resolve import weighed
 from rules.signals import SIGNALS, Subject
+from rules.wait_chain.forest import chains_of
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 
 FIRST = 3
@@ -53,10 +57,10 @@ class Asked:
         """Whether other work can make it fail, so that it need not hold."""
         return self.condition.needs[:2] in SIGNALS[self.condition.signal].diluted
 
-    def value(self, context: SignalContext) -> float | None:
-        """The number of its signal. None if it is unknown."""
+    def reading(self, context: SignalContext) -> Known | None:
+        """Its signal. None if it is unknown."""
         reading = SIGNALS[self.condition.signal].read(context, self.subject)
-        return reading.value if isinstance(reading, Known) else None
+        return reading if isinstance(reading, Known) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,11 @@ class Cost:
         """Below it they cost nothing: as a ratio, or in sessions."""
         return NOTICEABLE_SHARE if self.shared else IDLE_SESSIONS
 
-    def value(self, context: SignalContext) -> float | None:
+    def reading(self, context: SignalContext) -> Known | None:
         """The cost as a ratio, or in sessions. None if it is unknown."""
         impact = context.impact_by(context.hot_caches.waited_for(self.surfaces, self.caches))
-        if impact is None:
-            return None
-        return impact.share_of_db_time if self.shared else impact.waiting_sessions
+        cost = None if impact is None else impact.share_of_db_time if self.shared else impact.waiting_sessions
+        return None if cost is None else Known(cost)
 
 
 def _costs(cause: Cause, surfaces: Sequence[Surface]) -> list[Cost]:
@@ -158,28 +161,32 @@ class Search:
     def __init__(self, context: SignalContext, causes: Mapping[str, Cause]) -> None:
         self._context, self._causes = context, causes
         self._contexts: dict[tuple[PrintedFigure, float], SignalContext] = {}
+        self._clustered = any(row.get("parallel") == "YES" for row in context.delta.rows("v$instance"))
         self._read: dict[Asked, bool | None] = {}
         self._left = MOST_JUDGEMENTS
 
     def nearest_out(self, verdicts: Sequence[CauseVerdict]) -> list[RuledOut]:
-        """The ruled-out causes that were nearest to a finding: those with the fewest conditions against them."""
+        """The ruled-out causes that were nearest to a finding: those with a single condition against them first."""
         out = [verdict for verdict in verdicts if isinstance(verdict, RuledOut) and verdict.signal not in ELSEWHERE]
 
         def order(verdict: RuledOut) -> tuple[int, float, str]:
-            return len(self._unmet(self._causes[verdict.cause])), -nearness(verdict), verdict.cause
+            unmet = self._unmet(self._causes[verdict.cause])
+            return sum(1 for _ in islice(unmet, 2)), -nearness(verdict), verdict.cause
 
         return sorted(out, key=order)[:FIRST]
 
-    def _unmet(self, cause: Cause) -> list[list[Asked]]:
+    def _unmet(self, cause: Cause) -> Iterator[list[Asked]]:
         """The conditions of a cause that do not hold, each with its alternatives."""
-        groups = [_asked(cause, entry) for entry in cause.when]
-        return [group for group in groups if group and not any(self._holds(asked) for asked in group)]
+        for entry in cause.when:
+            group = _asked(cause, entry)
+            if group and not any(self._holds(asked) for asked in group):
+                yield group
 
     def _holds(self, asked: Asked) -> bool | None:
         """Whether a condition holds here. None if its figure is unknown."""
         if asked not in self._read:
-            value = asked.value(self._context)
-            self._read[asked] = None if value is None else meets(value, asked.condition.needs)
+            reading = asked.reading(self._context)
+            self._read[asked] = None if reading is None else meets(reading.value, asked.condition.needs)
         return self._read[asked]
 
     def nearest(self, verdict: CauseVerdict) -> CounterFact:
@@ -222,22 +229,25 @@ class Search:
 
     def _of_unmet(self, cause: Cause) -> Iterator[Candidate]:
         """The values at which the conditions against a cause hold. Of several, other work may dilute all but one."""
-        unmet = self._unmet(cause)
+        unmet = list(self._unmet(cause))
         against = [group for group in unmet if not all(asked.may_be_diluted for asked in group)] or unmet
         figures = [
             {figure for asked in group for figure in figures_of(asked.condition.signal, self._context, asked.subject)}
             for group in against
         ]
         shared = set.intersection(*figures) if figures else set()
+        if cause.cap is not Severity.INFO and self._context.gate_of(cause.surfaces) is Severity.INFO:
+            shared &= set(cost_figures(self._context, cause.surfaces))  # the cost must change as well
         for group in against if shared else ():
             for asked in group:
                 if self._holds(asked) is False:
-                    yield from (each for each in self._of(asked) if each.figure in shared)
+                    yield from self._of(asked, shared)
 
-    def _of(self, asked: Asked) -> Iterator[Candidate]:
-        """The values at which a condition is about to change."""
+    def _of(self, asked: Asked, among: Set[PrintedFigure] | None = None) -> Iterator[Candidate]:
+        """The values of its figures, or of some of them, at which a condition is about to change."""
         for figure in figures_of(asked.condition.signal, self._context, asked.subject):
-            yield from self._outward(figure, self._solved(figure, asked.bound, asked.value), asked)
+            if among is None or figure in among:
+                yield from self._outward(figure, self._solved(figure, asked), asked)
 
     def _of_met(self, cause: Cause) -> Iterator[Candidate]:
         """The values at which a condition that holds fails."""
@@ -254,20 +264,18 @@ class Search:
             candidate
             for cost in _costs(cause, surfaces)
             for figure in figures
-            for candidate in self._outward(figure, self._solved(figure, cost.bound, cost.value))
+            for candidate in self._outward(figure, self._solved(figure, cost))
         )
 
     def _least_by_cost(self, cause: Cause) -> tuple[float, float]:
         """No change of a wait makes the cost pass its bound sooner than this, were it the only one."""
         surfaces = [surface for surface in cause.surfaces if surface in self._context.surfaces]
-        known = [(cost.bound, value) for cost in _costs(cause, surfaces) if (value := cost.value(self._context))]
-        return min((abs(1 - bound / value) for bound, value in known), default=0.0), 0.0
+        known = [(cost.bound, read.value) for cost in _costs(cause, surfaces) if (read := cost.reading(self._context))]
+        return min((abs(1 - bound / value) for bound, value in known if value), default=0.0), 0.0
 
-    def _solved(
-        self, figure: PrintedFigure, bound: float, reading: Callable[[SignalContext], float | None]
-    ) -> float | None:
-        """The value of a figure at which a reading is the bound, if the reading is a ratio of sums."""
-        now, first = figure.value(self._context.delta), reading(self._context)
+    def _solved(self, figure: PrintedFigure, of: Asked | Cost) -> float | None:
+        """The value of a figure at which a reading is at its bound, if the reading is a ratio of sums."""
+        now, first = figure.value(self._context.delta), of.reading(self._context)
         if now is None or first is None:
             return None
         least, most = figure.limits(self._context.delta)
@@ -275,10 +283,14 @@ class Search:
         for by in (step, -step):  # the least or the largest of several may move one way only
             if not least <= now + 2 * by <= most:
                 continue
-            second = reading(self._at(figure, now + by))
-            third = None if second in (None, first) else reading(self._at(figure, now + 2 * by))
-            if second is not None and third is not None:
-                return _meeting(now, by, (first, second, third), bound)
+            second = of.reading(self._at(figure, now + by))
+            if second is None or second.value == first.value:
+                continue
+            if _in_parts(first) and _in_parts(second):
+                return _meeting_of_parts(now, by, first, second, of.bound)
+            third = of.reading(self._at(figure, now + 2 * by))
+            if third is not None:
+                return _meeting(now, by, (first.value, second.value, third.value), of.bound)
         return None
 
     def _outward(self, figure: PrintedFigure, value: float | None, asked: Asked | None = None) -> Iterator[Candidate]:
@@ -314,6 +326,9 @@ class Search:
         if figure.column != "gets" or delta.rows("x$kqrst"):
             kept = (name for name, views in _KEPT.items() if moved.isdisjoint(views))
             context.__dict__.update({name: getattr(base, name) for name in kept})
+        if not self._clustered:  # elsewhere a verdict does not depend on who holds; only the words of a remedy do
+            hand_over(blockers_of, base, context)
+            hand_over(chains_of, base, context)
         return context
 
     def _standing(self, cause: Cause, candidate: Candidate) -> Becomes:
@@ -421,10 +436,10 @@ class Search:
         asked = candidate.asked
         if asked is None:
             return ""
-        now, then = asked.value(self._context), asked.value(self._at(candidate.figure, candidate.value))
+        now, then = asked.reading(self._context), asked.reading(self._at(candidate.figure, candidate.value))
         if now is None or then is None:
             return ""
-        return follows(SIGNALS[asked.condition.signal], now, then, asked.condition.needs)
+        return follows(SIGNALS[asked.condition.signal], now.value, then.value, asked.condition.needs)
 
 
 _WAITS = ("v$system_event", "v$latch", "v$latch_children", "v$mutex_sleep", "v$session", "waiting_sessions")
@@ -456,6 +471,20 @@ def _asked(cause: Cause, entry: Condition | AnyOf) -> list[Asked]:
         for each in (entry.any_of if isinstance(entry, AnyOf) else (entry,))
         if each.role != "supporting"
     ]
+
+
+def _in_parts(reading: Known) -> bool:
+    """Whether a reading is told as a part and its whole."""
+    return (
+        reading.part is not None and bool(reading.whole) and isclose(reading.value * (reading.whole or 0), reading.part)
+    )
+
+
+def _meeting_of_parts(now: float, step: float, first: Known, second: Known, bound: float) -> float | None:
+    """Where a part is the bound times its whole, by both now and a step from now."""
+    part, whole = first.part or 0.0, first.whole or 0.0
+    slope = ((second.part or 0.0) - part - bound * ((second.whole or 0.0) - whole)) / step
+    return now + (bound * whole - part) / slope if slope else None
 
 
 def _meeting(now: float, step: float, readings: tuple[float, float, float], bound: float) -> float | None:
