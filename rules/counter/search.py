@@ -388,14 +388,20 @@ class Search:
         return high, becomes
 
     def _perhaps_nearer(self, cause: Cause, now: Becomes, found: Found, candidates: Sequence[Candidate]) -> Found:
-        """The nearest of some candidates that were farther, where a child or cache may cease to be hot on the way to them."""
-        for figure in dict.fromkeys(each.figure for each in candidates if each.asked and each.asked.bends):
-            (distance, _), own = found[0].distance, next(each for each in candidates if each.figure == figure)
-            if figure == found[0].figure or own.distance <= found[0].distance or self._left <= 0:
+        """The nearest where a child or cache may cease to be hot on the way, at a value that no bound shows."""
+        bending = [
+            asked for entry in cause.when for asked in _asked(cause, entry) if asked.bends and self._holds(asked)
+        ]
+        for figure in dict.fromkeys(
+            figure for asked in bending for figure in figures_of(asked.condition.signal, self._context, asked.subject)
+        ):
+            value, distance = figure.value(self._context.delta) or 0.0, found[0].distance[0]
+            up = any(each.figure == figure and each.value > value for each in candidates)
+            way = distance * value - figure.step
+            if figure == found[0].figure or not 0 < way <= value * (FARTHEST if up else 1) or self._left <= 0:
                 continue
-            way = distance * own.now - figure.step
-            nearer = own.at(_rounded(own.now + (way if own.value > own.now else -way), figure.step))
-            if way > 0 and _flips(cause, now, becomes := self._standing(cause, nearer)):
+            nearer = Candidate(figure, value, _rounded(value + (way if up else -way), figure.step))
+            if _flips(cause, now, becomes := self._standing(cause, nearer)):
                 found = self._proven(cause, now, nearer, becomes) or found
         return found
 
