@@ -480,7 +480,7 @@ def _asked(cause: Cause, entry: Condition | AnyOf) -> list[Asked]:
 
 
 def _in_parts(reading: Known) -> bool:
-    """Whether a reading is told as a part and its whole."""
+    """Whether a reading has its part and its whole."""
     return (
         reading.part is not None and bool(reading.whole) and isclose(reading.value * (reading.whole or 0), reading.part)
     )
