@@ -101,9 +101,9 @@ def of(chosen: Iterable[int]) -> Iterable[list[Checked]]:
 
 
 def spread() -> list[int]:
-    """The seeds that nobody tunes with, in an order in which any few of them are of every kind."""
-    held_back = [seed for seed in seeds() if seed % 2 == 1]
-    return [held_back[place * SPREAD % len(held_back)] for place in range(len(held_back))]
+    """The seeds of one half, in an order in which any few of them are of every kind."""
+    odd = [seed for seed in seeds() if seed % 2 == 1]
+    return [odd[place * SPREAD % len(odd)] for place in range(len(odd))]
 
 
 def figures(arguments: Sequence[str] = ()) -> Group:
