@@ -28,6 +28,7 @@ from service.metrics.exposition import render
 from tests.collectors.scripted import poll_at
 from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case
+from tests.rules.concluded import without_counter_facts
 from tests.rules.contexts import SICK, context_of, with_rows
 from tests.rules.contexts import delta_of as delta_of_rows
 from tests.rules.contexts import delta_of as staged_delta
@@ -75,12 +76,6 @@ def hushed(delta: Delta) -> Delta:
         for view, reading in delta.readings.items()
     }
     return replace(delta, readings={**readings, SAMPLED: not_sampled()}, at_begin={}, confirmations={})
-
-
-def without_counter_facts(diagnosis: Diagnosis) -> Diagnosis:
-    """A diagnosis without what only the complete one has beside its findings."""
-    findings = tuple(finding.model_copy(update={"counter_fact": None}) for finding in diagnosis.findings)
-    return diagnosis.model_copy(update={"findings": findings})
 
 
 def agreed(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> Diagnosis | None:
