@@ -49,8 +49,8 @@ class Asked:
 
     @property
     def bends(self) -> bool:
-        """Whether it leaves out other children or caches that are hot, which depends on the figure itself."""
-        return self.condition.signal in NAMING
+        """Whether the figure itself decides what it is compared with: which others are hot, which is the least."""
+        return self.condition.signal in (*NAMING, "evenness_of_lookups", "evenness_of_holders")
 
     @property
     def may_be_diluted(self) -> bool:
@@ -395,14 +395,16 @@ class Search:
         for figure in dict.fromkeys(
             figure for asked in bending for figure in figures_of(asked.condition.signal, self._context, asked.subject)
         ):
-            value, distance = figure.value(self._context.delta) or 0.0, found[0].distance[0]
-            up = any(each.figure == figure and each.value > value for each in candidates)
-            way = distance * value - figure.step
-            if figure == found[0].figure or not 0 < way <= value * (FARTHEST if up else 1) or self._left <= 0:
-                continue
-            nearer = Candidate(figure, value, _rounded(value + (way if up else -way), figure.step))
-            if _flips(cause, now, becomes := self._standing(cause, nearer)):
-                found = self._proven(cause, now, nearer, becomes) or found
+            value = figure.value(self._context.delta) or 0.0
+            for sign in sorted(
+                {-1, *(1 if each.value > value else -1 for each in candidates if each.figure == figure)}
+            ):
+                way = found[0].distance[0] * value - figure.step
+                if figure == found[0].figure or not 0 < way <= value * (FARTHEST if sign > 0 else 1) or self._left <= 0:
+                    continue
+                nearer = Candidate(figure, value, _rounded(value + sign * way, figure.step))
+                if _flips(cause, now, becomes := self._standing(cause, nearer)):
+                    found = self._proven(cause, now, nearer, becomes) or found
         return found
 
     def _by_trial(self, cause: Cause, now: Becomes, verdict: Finding | OpenCause) -> Found | None:
