@@ -475,9 +475,13 @@ class SignalContext:
         """The caches that stand out on each surface."""
         known = self.children_sleeps is not None
         sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if known else {}
-        met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
-        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)
+        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, self.waiters_by_cache, lost)
+
+    @cached_property
+    def waiters_by_cache(self) -> Mapping[Surface, Mapping[str, float]]:
+        """The sampled waiters on each surface, by cache. Empty without samples."""
+        return {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
 
     @cached_property
     def latch(self) -> LatchStatistics:

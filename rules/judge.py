@@ -106,6 +106,9 @@ class Hypothesis:
         return EvidenceKind(cache, self.sign, rival, "whole" if self.whole else "partial")
 
 
+Verdict = Hypothesis | OpenCause | RuledOut
+"""The verdict on a cause by itself."""
+
 # The entry: one cause, from its release to its verdict.
 
 LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
@@ -119,7 +122,7 @@ LOOK_SIGNAL = "longest_wait_seconds"
 """From it a cause without a cache of its own finds the cache that hanging sessions wait for."""
 
 
-def judge(cause: Cause, context: SignalContext) -> Hypothesis | OpenCause | RuledOut:
+def judge(cause: Cause, context: SignalContext) -> Verdict:
     other = elsewhere(cause, context)
     if other is not None:
         return other

@@ -187,6 +187,37 @@ class Reliability(Frozen):
     of: int = Field(description="findings counted; 0 if there is no count")
 
 
+_COUNTER_FACT = "what would change this verdict; null where it was not looked for"
+Becomes = Literal["ruled out", "open", "found", "costs nothing"]
+"""How a verdict stands. `costs nothing`: found, at severity info."""
+
+
+class CounterFact(Frozen):
+    """The smallest change of one printed figure that would flip a verdict. Without such a figure, only the sentence is there.
+
+    Distances of different figures are compared as the change divided by the value now.
+    """
+
+    figure: str | None = Field(
+        None, description="what it is, such as `sleeps of child 8`; null if no single figure does"
+    )
+    view: str | None = Field(None, description="where it is printed")
+    row: Mapping[str, int | float | str | datetime | None] = Field({}, description="the columns that name its row")
+    column: str | None = Field(None, description="its column; `sessions` if it is the number of such rows")
+    value: float | None = Field(None, description="the figure now")
+    flips_at: float | None = Field(None, description="the nearest value at which the verdict is another one")
+    unit: str = Field("", description="unit of both, as Oracle has it")
+    becomes: Becomes | None = Field(None, description="the verdict at that value")
+    sentence: str = Field(description="the same in words")
+
+    @property
+    def distance(self) -> float | None:
+        """The change divided by the value now. None without a figure, or if it is zero now."""
+        if self.value is None or self.flips_at is None or not self.value:
+            return None
+        return abs(self.flips_at - self.value) / self.value
+
+
 class Finding(Advice):
     """A cause that this Delta shows."""
 
@@ -215,6 +246,7 @@ class Finding(Advice):
     confirm: Confirmation | None
     false_positives: str
     references: tuple[Reference, ...]
+    counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
     def sign(self, signal: str) -> Evidence | None:
         """The condition on a signal, where it held."""
@@ -233,6 +265,7 @@ class RuledOut(Frozen):
     bound: Bound | None = Field(None, description="`needs` as operator and number; null if it is neither")
     because: str = ""
     explained_by: str | None = Field(None, description="the cause that explains these waits instead; null without one")
+    counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
 
 class Undetermined(Frozen):
@@ -242,6 +275,7 @@ class Undetermined(Frozen):
     missing: str
     why: str = ""
     way_out: str
+    counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
 
 class DiagnosisBasis(Frozen):

@@ -22,6 +22,7 @@ from rules.judge import (
     ConditionResult,
     Hypothesis,
     OpenCause,
+    Verdict,
     confirmed,
     full_release_of,
     hypothesis,
@@ -50,8 +51,6 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
 # The entry: every cause against its rivals.
-
-Verdict = Hypothesis | OpenCause | RuledOut
 
 
 def weighed(context: SignalContext, causes: Mapping[str, Cause], verdicts: Sequence[Verdict]) -> list[CauseVerdict]:

@@ -8,6 +8,7 @@ from textwrap import wrap
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
 from rules.context import SignalContext
+from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, Step
@@ -65,8 +66,6 @@ DO_NOT = "Do not"
 """The first words of the sentence that says what not to do. In a list they label its line."""
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
-NEAREST = 3
-ELSEWHERE = ("release", "mechanism")
 """Reasons that rule a cause out without a number: it belongs to other releases, or to a surface this instance lacks."""
 OF_A_FINDING = ("cause", "confirming query", "remedy", "references")
 """Steps that repeat for the first finding what every output says of each finding."""
@@ -230,17 +229,8 @@ def against(verdict: RuledOut) -> str:
 
 
 def nearest(out: Sequence[RuledOut]) -> Sequence[RuledOut]:
-    """The ruled-out causes that were nearest to a finding."""
-    return sorted(out, key=lambda verdict: -_nearness(verdict))[:NEAREST]
-
-
-def _nearness(verdict: RuledOut) -> float:
-    """How much of its need is met, 0 to 1. 1 if all of it was and another cause explains the waits."""
-    bound = verdict.bound
-    if verdict.value is None or bound is None:
-        return 1.0
-    part, whole = (verdict.value, bound.value) if bound.operator == ">=" else (bound.value, verdict.value)
-    return min(max(part / whole, 0.0), 1.0) if whole else 0.0
+    """The ruled-out causes that were nearest to a finding: those with a counter-fact; in an older diagnosis, by their number."""
+    return sorted(out, key=lambda verdict: (verdict.counter_fact is None, -nearness(verdict)))[:FIRST]
 
 
 def not_judged(diagnosis: Diagnosis) -> dict[tuple[str, str], list[str]]:

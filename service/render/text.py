@@ -11,7 +11,7 @@ from rules.explain.headline import speaks_against
 from rules.explain.walk import LARGEST_WAIT
 from rules.formatting import compared, sentence
 from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
+from rules.model import CANNOT_TELL, Diagnosis, Finding, RuledOut, Severity, Step, Undetermined
 from rules.remedy import Texts, where
 from rules.trends import same_interval
 from service.escape import visible
@@ -54,6 +54,7 @@ QUIET_WORDS, TROUBLE_WORDS = 120, 700
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
 AS_PRINTED = "as printed"
+CHANGES = "What would change it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,9 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             f"`latchscope causes show {finding.cause}` shows how."
         )
         yield Part(list(_brief_finding(diagnosed, finding)), short, needed=not place)
+    for finding in troubles[:1]:
+        if finding.counter_fact:
+            yield Part(wrapped(f"{CHANGES}: {finding.counter_fact.sentence}."))
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
     if not troubles and not nothing_judged(diagnosis):
         yield from _open(diagnosis)
@@ -477,6 +481,7 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     yield ""
     for verdict in ruled_out(diagnosis):
         yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}")
+        yield from _changes(verdict)
     if others := elsewhere(diagnosis):
         yield from wrapped(f"Not on this instance: {', '.join(others)} (other releases, or nothing of theirs here)")
     for hint in diagnosis.candidates:
@@ -486,6 +491,8 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     else:
         for (why, way_out), causes in not_judged(diagnosis).items():
             yield from wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
+        for open_cause in diagnosis.undetermined:
+            yield from _changes(open_cause, f" for {open_cause.cause}")
     for note in diagnosis.notes:
         if note not in shared:
             yield from wrapped(f"Note: {note}")
@@ -506,8 +513,15 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Find
         yield from wrapped(f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}", "  ")
     for why in finding.unknown:
         yield from wrapped(f"? not known: {why}", "  ")
+    yield from _changes(finding)
     for reference in cited(finding):
         yield from wrapped(f"Reference: {reference}", "  ")
+
+
+def _changes(verdict: Finding | RuledOut | Undetermined, of: str = "") -> Iterator[str]:
+    """What would change a verdict. Nothing where it was not looked for."""
+    if verdict.counter_fact:
+        yield from wrapped(f"{CHANGES}{of}: {verdict.counter_fact.sentence}.", "  ")
 
 
 def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = "") -> Iterator[str]:
@@ -551,6 +565,8 @@ def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequ
         ("Why", finding.explanation),
         *(("Not known", why) for why in finding.unknown),
     ]
+    if finding.counter_fact:
+        entries.append((CHANGES, finding.counter_fact.sentence))
     entries += (("Reference", reference) for reference in cited(finding))
     yield from (f"- **{name}**: {inline(words)}" for name, words in entries)
     yield "\n| signal | value | needs | because |\n|---|---|---|---|"
@@ -573,3 +589,8 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
         yield "\n### Cannot tell\n\n| cause | why | way out |\n|---|---|---|"
         for (why, way_out), causes in not_judged(diagnosis).items():
             yield row((", ".join(causes), why, way_out))
+    verdicts: list[RuledOut | Undetermined] = [*ruled_out(diagnosis), *diagnosis.undetermined]
+    facts = [(verdict.cause, verdict.counter_fact) for verdict in verdicts if verdict.counter_fact]
+    if facts:
+        yield f"\n### {CHANGES}\n"
+        yield from (f"- **{cause}**: {inline(fact.sentence)}" for cause, fact in facts)

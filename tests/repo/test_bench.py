@@ -38,6 +38,10 @@ OPEN = "open loop|polls/s of|gap p50, p99 s|cores|cpu ms a poll|SQL|/metrics s|q
 SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "capacity": (Shape("closed loop|cpu ms per poll, by step", 1, (1,)), Shape(OPEN, 1, tuple(range(1, 11)))),
     "cells": (Shape("engine|databases|rules|processor ms|clock ms: median · longest|listed", ENGINES, (1,)),),
+    "counter_facts": (
+        Shape("verdict|n|without a figure|flips|half does not|one figure less does not", 4, (1, 2, 3, 4, 5)),
+        Shape("processor time, ms|instances|p50|p90|p99|most", 2, (1, 2, 3, 4, 5)),
+    ),
     "fleet": (Shape("what|here, ms|server, ms|clock, ms", 7, (1, 2, 3)),),
     "history": (Shape("figure|sqlite|postgresql|goal", 9, (1, 2)),),
     "leases": (Shape("figure|measured|goal", 5, (1,)),),

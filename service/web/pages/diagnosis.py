@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from rules.cause import catalogue
 from rules.context import DeltaSource
+from rules.counter.search import ELSEWHERE
 from rules.formatting import compared, function_of, number
 from rules.model import (
     Candidate,
@@ -24,7 +25,7 @@ from rules.model import (
 )
 from rules.waits import NOTICEABLE_SHARE
 from service.intake.inputs import Bars
-from service.render.parts import ELSEWHERE, nothing_judged, same_waits
+from service.render.parts import nothing_judged, same_waits
 from service.render.summary import period
 from service.web.charts import sparklines, svg
 from service.web.pages import words
@@ -45,6 +46,8 @@ class CheckedCause:
     needs: str = ""
     why: str = ""
     way_out: str = ""
+    changes: str = ""
+    """What would change the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,28 @@ def _named(cause: str) -> str:
 
 def _ruled_out(verdict: RuledOut) -> CheckedCause:
     value, needs = compared(verdict)
-    return CheckedCause(verdict.cause, _named(verdict.cause), signal=verdict.signal, value=value, needs=in_words(needs))
+    return CheckedCause(
+        verdict.cause,
+        _named(verdict.cause),
+        signal=verdict.signal,
+        value=value,
+        needs=in_words(needs),
+        changes=_changes(verdict),
+    )
+
+
+def _changes(verdict: Finding | RuledOut | Undetermined | None) -> str:
+    """What would change a verdict, as a sentence. Empty where it was not looked for."""
+    return f"{verdict.counter_fact.sentence}." if verdict and verdict.counter_fact else ""
 
 
 def _undetermined(verdict: Undetermined) -> CheckedCause:
     return CheckedCause(
-        verdict.cause, _named(verdict.cause), why=verdict.why or verdict.missing, way_out=verdict.way_out
+        verdict.cause,
+        _named(verdict.cause),
+        why=verdict.why or verdict.missing,
+        way_out=verdict.way_out,
+        changes=_changes(verdict),
     )
 
 
@@ -276,6 +295,8 @@ class ChainStep:
     usual: str
     kind: str
     """`cause` for the last one, `unsure` if it is likely but not proven. Both are possible."""
+    changes: str = ""
+    """What would change the verdict on the cause, at its link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +363,7 @@ def diagnosis_view(
         diagnosis=diagnosis,
         card=card,
         finding=finding,
-        steps=_steps(diagnosis.chain, card.state, finding.name if finding else ""),
+        steps=_steps(diagnosis.chain, card.state, finding),
         over=_over(diagnosis, printed),
         funnel=funnel_view(diagnosis) if fine else None,
         rooms=room_views(diagnosis) if fine else (),
@@ -355,12 +376,15 @@ def diagnosis_view(
     )
 
 
-def _steps(links: Sequence[ChainLink], state: str, cause: str = "") -> Sequence[ChainStep]:
-    """The links of a Diagnosis, as many as fit. The last has the short name of the cause."""
+def _steps(links: Sequence[ChainLink], state: str, finding: Finding | None = None) -> Sequence[ChainStep]:
+    """The links of a Diagnosis, as many as fit. The last has the short name of the cause, and what would change the verdict."""
     shown = [link for link in links if len(links) <= FULL or link.kind != "sign"]
     steps = [_step(link, state) for link in shown]
     return [
-        replace(step, name=words.uncapped(cause)) if cause and step.link.kind == "cause" else step for step in steps
+        replace(step, name=words.uncapped(finding.name), changes=_changes(finding))
+        if finding and step.link.kind == "cause"
+        else step
+        for step in steps
     ]
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -188,6 +189,17 @@ def test_html_figures_name_report_sections_and_match_the_text(week: InputResults
     assert not re.search(r"\(v\$\w+\)", text)
     assert "(v$rowcache)" in as_html(diagnose_all([str(incident)])), "a capture has views"
     assert "at least 30" in text and "76.0 %" in text and "e-05" not in text and "</span> ratio" not in text
+
+
+def test_html_says_what_would_change_a_verdict_where_it_shows_how_we_know(incident: Path) -> None:
+    results = diagnose_all([str(incident)])
+    diagnosis, text = results.diagnosed[0].diagnosis, html.unescape(as_html(results))
+    (finding,) = diagnosis.findings
+    assert finding.counter_fact is not None
+    assert f"<dt>What would change it</dt><dd>{finding.counter_fact.sentence}.</dd>" in text
+    facts = [one.counter_fact for one in diagnosis.ruled_out] + [one.counter_fact for one in diagnosis.undetermined]
+    others = [fact.sentence for fact in facts if fact]
+    assert others and all(f'<span class="sub quiet">{sentence}.</span>' in text for sentence in others)
 
 
 def test_html_says_shared_notes_and_what_could_not_be_judged_once(week: InputResults) -> None:
