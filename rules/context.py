@@ -30,6 +30,7 @@ from rules.waits import (
     SURFACE_EVENTS,
     HotCaches,
     LostTime,
+    MetWaiting,
     SampledWaiters,
     WaitingLook,
     cache_namer,
@@ -564,7 +565,12 @@ class SignalContext:
     @cached_property
     def lost(self) -> LostTime:
         """Time lost in waits, computed once."""
-        return lost_time(self.delta, self.look, self.latch_row, self.surfaces, met_waiting(self.delta))
+        return lost_time(self.delta, self.look, self.latch_row, self.surfaces, self.met)
+
+    @cached_property
+    def met(self) -> Mapping[str, MetWaiting]:
+        """What the samples met, by event."""
+        return met_waiting(self.delta)
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
         """Seconds foreground sessions waited in some events together. None if one of them was not captured."""

@@ -122,7 +122,8 @@ LOOK_SIGNAL = "longest_wait_seconds"
 """From it a cause without a cache of its own finds the cache that hanging sessions wait for."""
 
 
-def judge(cause: Cause, context: SignalContext) -> Verdict:
+def judge(cause: Cause, context: SignalContext, *, in_words: bool = True) -> Verdict:
+    """The verdict on a cause by itself. Without words a finding has neither remedy nor query: enough to see whether it stands."""
     other = elsewhere(cause, context)
     if other is not None:
         return other
@@ -142,7 +143,7 @@ def judge(cause: Cause, context: SignalContext) -> Verdict:
         blocking = missing[0].reading if isinstance(missing[0].reading, Unknown) else None
     if blocking is not None:
         return _open(cause, blocking, outcomes, context)
-    return hypothesis(cause, context, outcomes, against, missing)
+    return hypothesis(cause, context, outcomes, against, missing, in_words=in_words)
 
 
 def hypothesis(
@@ -151,6 +152,8 @@ def hypothesis(
     outcomes: list[ConditionResult],
     against: Sequence[ConditionResult] = (),
     missing: Sequence[ConditionResult] = (),
+    *,
+    in_words: bool = True,
 ) -> Hypothesis:
     """A cause that something speaks for, and what speaks against it or is missing."""
     held = [outcome for outcome in outcomes if outcome.holds]
@@ -159,7 +162,7 @@ def hypothesis(
         outcome.holds is None if outcome.condition.role != "supporting" else outcome.holds is False
         for outcome in outcomes
     )
-    found = finding(cause, context, outcomes)
+    found = finding(cause, context, outcomes, in_words=in_words)
     whole = not (against or missing or open_or_doubtful or context.printed or not _map_fits(context, found))
     return Hypothesis(
         found,
@@ -402,7 +405,7 @@ def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], 
 # Step 5: the Finding, from the cache it is about to the remedy.
 
 
-def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
+def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult], *, in_words: bool = True) -> Finding:
     """The Finding of a cause, from the outcomes of its conditions. How sure it is follows from its rivals: `rules.resolve`."""
     identity, surfaces = _identity(context, outcomes), _surfaces(cause, context, outcomes)
     impact = context.at_least(context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches)), surfaces)
@@ -412,7 +415,8 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
     cache = guarded.name if guarded else _cache(cause, context, identity)
-    values, steps = _slot_values(cause, context, cache), _remedy(cause, context)
+    values = _slot_values(cause, context, cache) if in_words else {}
+    steps = _remedy(cause, context) if in_words else ()
     return Finding(
         cause=cause.id,
         name=cause.name,
@@ -436,7 +440,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         unknown=tuple(
             dict.fromkeys(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown))
         ),
-        confirm=confirmation_of(cause, context.delta),
+        confirm=confirmation_of(cause, context.delta) if in_words else None,
         remedy=paragraph(steps),
         risk=risks(steps),
         remedy_steps=steps,

@@ -335,7 +335,7 @@ def met_waiting(delta: Delta) -> Mapping[str, MetWaiting]:
     longest: dict[str, dict[Value, float]] = {event: {} for event in met}
     for row in rows:
         event = row.get("event")
-        if event not in met or OWN_PROCESS.search(text(row.get("program")) or ""):
+        if event not in met or _of_a_background_process(text(row.get("program"))):
             continue
         met[str(event)][row.get("sample")] += 1
         waited, sid = number(row.get("wait_time_micro")), row.get("sid")
@@ -347,6 +347,11 @@ def met_waiting(delta: Delta) -> Mapping[str, MetWaiting]:
         for event, counted in met.items()
         if counted
     }
+
+
+@cache
+def _of_a_background_process(program: str | None) -> bool:
+    return program is not None and OWN_PROCESS.search(program) is not None
 
 
 def _average(sizes: Sequence[int], lasting: float) -> MetWaiting:

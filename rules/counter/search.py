@@ -28,6 +28,7 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 FIRST = 3
 """So many of the ruled-out causes, and so many of the open ones, have a counter-fact: those shown first."""
 MOST_JUDGEMENTS = 40
+MOST_BESIDE = 12
 """For one verdict. More would make the diagnosis slow."""
 NEARBY = 0.01
 """A signal is read again where a figure differs by this share, before another child or cache becomes the largest."""
@@ -195,7 +196,8 @@ class Search:
 
     def nearest(self, verdict: CauseVerdict) -> CounterFact:
         """The counter-fact of a verdict; one without a figure if no single figure flips it."""
-        cause, self._left = self._causes[verdict.cause], MOST_JUDGEMENTS
+        cause = self._causes[verdict.cause]
+        self._left = MOST_JUDGEMENTS if isinstance(verdict, Finding) else MOST_BESIDE
         now = standing_of(verdict)
         candidates = self._by_conditions(cause, verdict)
         found = self._first_that_flips(cause, now, candidates)
@@ -339,11 +341,13 @@ class Search:
         """The verdict on a cause at a value, among the causes that may explain the same waits."""
         self._left -= 1
         context = self._at(candidate.figure, candidate.value)
-        own = judge(cause, context)
+        own = judge(cause, context, in_words=False)
         if isinstance(own, RuledOut):
             return "ruled out"
         others = [other for other in self._causes.values() if other.id != cause.id and self._may_compete(other, cause)]
-        return standing_of(weighed(context, self._causes, [own, *(judge(other, context) for other in others)])[0])
+        return standing_of(
+            weighed(context, self._causes, [own, *(judge(other, context, in_words=False) for other in others)])[0]
+        )
 
     def _may_compete(self, other: Cause, cause: Cause) -> bool:
         """Whether another cause may be weighed against this one: it is not ruled out here, exonerates, or shares a cache."""
@@ -465,6 +469,7 @@ _KEPT: Mapping[str, tuple[str, ...]] = {
     "latch_row": ("v$latch", "v$latch_children"),
     "crowd": ("v$session",),
     "waiters_by_cache": ("v$session",),
+    "met": ("v$session",),
     "look": ("waiting_sessions",),
     "lost": (*_WAITS, "v$rowcache", "v$sys_time_model"),
     "hot_caches": (*_WAITS, "v$rowcache", "v$sys_time_model"),
