@@ -27,9 +27,9 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 
 FIRST = 3
 """So many of the ruled-out causes, and so many of the open ones, have a counter-fact: those shown first."""
-MOST_JUDGEMENTS = 40
-MOST_BESIDE = 12
-"""For one verdict. More would make the diagnosis slow."""
+MOST_JUDGEMENTS, MOST_BESIDE, MOST_IN_ALL = 40, 12, 90
+"""For a finding, for a cause that is none, and for one diagnosis. More would make it slow."""
+GIVEN_UP = "No single figure that would change it was found; the search ended after its most tries."
 NEARBY = 0.01
 """A signal is read again where a figure differs by this share, before another child or cache becomes the largest."""
 FARTHEST = 1000.0
@@ -168,7 +168,7 @@ class Search:
         self._contexts: dict[tuple[PrintedFigure, float], SignalContext] = {}
         self._clustered = any(row.get("parallel") == "YES" for row in context.delta.rows("v$instance"))
         self._read: dict[Asked, bool | None] = {}
-        self._left = MOST_JUDGEMENTS
+        self._left, self._done = MOST_JUDGEMENTS, 0
 
     def nearest_out(self, verdicts: Sequence[CauseVerdict]) -> list[RuledOut]:
         """The ruled-out causes that were nearest to a finding: those with a single condition against them first."""
@@ -197,7 +197,7 @@ class Search:
     def nearest(self, verdict: CauseVerdict) -> CounterFact:
         """The counter-fact of a verdict; one without a figure if no single figure flips it."""
         cause = self._causes[verdict.cause]
-        self._left = MOST_JUDGEMENTS if isinstance(verdict, Finding) else MOST_BESIDE
+        self._left = min(MOST_JUDGEMENTS if isinstance(verdict, Finding) else MOST_BESIDE, MOST_IN_ALL - self._done)
         now = standing_of(verdict)
         candidates = self._by_conditions(cause, verdict)
         found = self._first_that_flips(cause, now, candidates)
@@ -209,7 +209,7 @@ class Search:
         elif not isinstance(verdict, RuledOut):
             found = self._by_trial(cause, now, verdict)
         if found is None:
-            return CounterFact(sentence=_no_figure(verdict))
+            return CounterFact(sentence=_no_figure(verdict) if self._left > 0 else GIVEN_UP)
         candidate, becomes = found
         then = self._then(candidate)
         return counter_fact(self._context, candidate.figure, candidate.value, becomes, then)
@@ -340,6 +340,7 @@ class Search:
     def _standing(self, cause: Cause, candidate: Candidate) -> Becomes:
         """The verdict on a cause at a value, among the causes that may explain the same waits."""
         self._left -= 1
+        self._done += 1
         context = self._at(candidate.figure, candidate.value)
         own = judge(cause, context, in_words=False)
         if isinstance(own, RuledOut):
