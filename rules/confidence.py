@@ -31,8 +31,8 @@ class EvidenceKind:
     """Whether sleeps or waiters name the cache of the cause; none for a cause without one."""
     sign: Literal["direct", "ratio", "surface", "none", "any"]
     """The best sign that holds: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
-    rival: Literal["alone", "special", "rival", "any"]
-    """Whether another finding is about the same waits; special: a special case of the cause is found too."""
+    rival: Literal["alone", "open", "special", "rival", "any"]
+    """Whether another finding is about the same waits. special: a special case of the cause is found too; open: it may be."""
     sight: Literal["whole", "partial", "any"]
     """Whether something was not captured, or a ratio speaks against it."""
 
@@ -46,11 +46,13 @@ class EvidenceKind:
         return cls(cache, sign, rival, sight)  # type: ignore[arg-type]
 
     def coarser(self) -> Iterator["EvidenceKind"]:
-        """Itself, then whatever the cache, then whatever the sign, then whatever was seen. A rival always counts."""
+        """Itself, then whatever the cache, then whatever the sign, then whatever was seen. What else was found always counts."""
         yield self
         yield replace(self, cache=ANY)
         yield replace(self, cache=ANY, sign=ANY)
         yield replace(self, cache=ANY, sign=ANY, sight=ANY)
+        if self.rival == "open":
+            yield EvidenceKind(ANY, ANY, "special", ANY)
 
 
 @cache
@@ -74,6 +76,14 @@ def confidence_of(reliability: Reliability) -> Confidence | None:
     """The label of a share. None where fewer than half were right or true as well; low where none was counted."""
     if not reliability.of:
         return Confidence.LOW
-    share, true = reliability.right / reliability.of, reliability.true / reliability.of
+    kind, true = EvidenceKind.of(reliability.evidence), reliability.true / reliability.of
+    if kind.rival == "open":  # true all the same if the special case is
+        return _label(true, most=Confidence.MEDIUM)
+    # Generated instances have no cause that the catalogue lacks. Only the cache tells such a one apart.
+    most = Confidence.MEDIUM if kind.cache == "not named" else Confidence.HIGH
+    return _label(reliability.right / reliability.of, most) or _label(true, most=Confidence.LOW)
+
+
+def _label(share: float, most: Confidence) -> Confidence | None:
     level = next((level for floor, level in LEVELS if share >= floor), None)
-    return Confidence.LOW if level is None and true >= LEVELS[-1][0] else level
+    return None if level is None else level.at_most(most)

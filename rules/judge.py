@@ -98,7 +98,7 @@ class Hypothesis:
     def complete(self) -> bool:
         return not (self.against or self.missing)
 
-    def evidence(self, rival: Literal["alone", "special", "rival"]) -> EvidenceKind:
+    def evidence(self, rival: Literal["alone", "open", "special", "rival"]) -> EvidenceKind:
         """What it rests on, beside what else was found."""
         cache: Literal["named", "not named", "none"] = (
             "none" if self.finding.identity is None else "named" if self.named else "not named"

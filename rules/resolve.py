@@ -115,8 +115,8 @@ class Rivals:
             }
         )
 
-    def _beside(self, verdict: Hypothesis) -> Literal["alone", "special", "rival"]:
-        """Whether another finding may be of the same waits instead, or a special case of this one is found."""
+    def _beside(self, verdict: Hypothesis) -> Literal["alone", "open", "special", "rival"]:
+        """Whether another finding may be of the same waits instead, or a special case of this one is found or open."""
         found = [other for other in self._hypotheses if self._against[other.cause] is None and other is not verdict]
         if verdict.finding.severity is Severity.INFO:
             return "alone"
@@ -127,7 +127,11 @@ class Rivals:
             for other in found
         ):
             return "rival"
-        return "special" if {other.cause for other in found} & set(KIN.get(verdict.cause, ())) else "alone"
+        kin = set(KIN.get(verdict.cause, ()))
+        if kin & {other.cause for other in found}:
+            return "special"
+        undecided = {name for name, objection in self._against.items() if isinstance(objection, OpenCause)}
+        return "open" if kin & (undecided | {each.cause for each in self._open}) else "alone"
 
     # A hypothesis with something missing or against it.
 

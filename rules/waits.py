@@ -317,7 +317,7 @@ class MetWaiting:
     doubt: float
     """and how far the true average may be from it, in 19 of 20 cases."""
     lasting: float
-    """Seconds within the interval that the waits met had lasted, the longest of each session: lost for certain."""
+    """Seconds of the interval that the waits met had lasted, the longest of each session: lost for certain."""
 
     @property
     def least(self) -> float:
@@ -331,6 +331,9 @@ def met_waiting(delta: Delta) -> Mapping[str, MetWaiting]:
     samples = {row.get("sample") for row in rows}
     if len(samples) < MINIMUM_SAMPLES or delta.basis.kind != "interval" or not seconds:
         return {}
+    ordered = sorted(samples, key=lambda sample: number(sample) or 0.0)
+    # A wait may have begun before the interval. Samples are a second apart, or evenly spread over less.
+    since_begin = {sample: place * min(1.0, seconds / len(ordered)) for place, sample in enumerate(ordered, 1)}
     met: dict[str, Counter[Value]] = {event: Counter() for event in SURFACE_EVENTS.values()}
     longest: dict[str, dict[Value, float]] = {event: {} for event in met}
     for row in rows:
@@ -341,7 +344,7 @@ def met_waiting(delta: Delta) -> Mapping[str, MetWaiting]:
         waited, sid = number(row.get("wait_time_micro")), row.get("sid")
         if waited is not None:
             known = longest[str(event)].get(sid, 0.0)
-            longest[str(event)][sid] = max(known, min(waited / 1e6, seconds))
+            longest[str(event)][sid] = max(known, min(waited / 1e6, since_begin[row.get("sample")]))
     return {
         event: _average([counted[sample] for sample in samples], sum(longest[event].values()))
         for event, counted in met.items()
