@@ -33,8 +33,8 @@ class EvidenceKind:
     """The best sign that holds: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
     rival: Literal["alone", "open", "special", "rival", "any"]
     """Whether another finding is about the same waits. special: a special case of the cause is found too; open: it may be."""
-    sight: Literal["whole", "partial", "any"]
-    """Whether something was not captured, or a ratio speaks against it."""
+    sight: Literal["whole", "partial", "against", "any"]
+    """Whether something is not known; against: a ratio to other work speaks against it."""
 
     def __str__(self) -> str:
         return f"cache {self.cache}, sign {self.sign}, {self.rival}, sight {self.sight}"
@@ -79,8 +79,8 @@ def confidence_of(reliability: Reliability) -> Confidence | None:
     kind, true = EvidenceKind.of(reliability.evidence), reliability.true / reliability.of
     if kind.rival == "open":  # true all the same if the special case is
         return _label(true, most=Confidence.MEDIUM)
-    # Generated instances have no cause that the catalogue lacks. Only the cache tells such a one apart.
-    most = Confidence.MEDIUM if kind.cache == "not named" else Confidence.HIGH
+    # Generated instances have no cause that the catalogue lacks. Only the cache and the conditions tell such a one apart.
+    most = Confidence.MEDIUM if kind.cache == "not named" or kind.sight == "against" else Confidence.HIGH
     return _label(reliability.right / reliability.of, most) or _label(true, most=Confidence.LOW)
 
 

@@ -83,8 +83,8 @@ class Hypothesis:
     """Its distinguishing signals and shapes that hold."""
     sign: Literal["direct", "ratio", "surface", "none"]
     """The best of them: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
-    whole: bool
-    """Whether everything was seen, and nothing speaks against it: no ratio, no supporting condition, not the map."""
+    sight: "Sight"
+    """Whether everything was seen; against: a ratio or a supporting condition speaks against it."""
     against: tuple[ConditionResult, ...] = ()
     """Ratios to the whole instance that fail. Other work dilutes them, so they do not rule it out."""
     missing: tuple[ConditionResult, ...] = ()
@@ -103,7 +103,7 @@ class Hypothesis:
         cache: Literal["named", "not named", "none"] = (
             "none" if self.finding.identity is None else "named" if self.named else "not named"
         )
-        return EvidenceKind(cache, self.sign, rival, "whole" if self.whole else "partial")
+        return EvidenceKind(cache, self.sign, rival, self.sight)
 
 
 Verdict = Hypothesis | OpenCause | RuledOut
@@ -158,18 +158,16 @@ def hypothesis(
     """A cause that something speaks for, and what speaks against it or is missing."""
     held = [outcome for outcome in outcomes if outcome.holds]
     signs = [outcome for outcome in held if _is_sign(outcome)]
-    open_or_doubtful = any(
-        outcome.holds is None if outcome.condition.role != "supporting" else outcome.holds is False
-        for outcome in outcomes
-    )
     found = finding(cause, context, outcomes, in_words=in_words)
-    whole = not (against or missing or open_or_doubtful or context.printed or not _map_fits(context, found))
+    unknown = any(outcome.holds is None for outcome in outcomes if outcome.condition.role != "supporting")
+    sight: Sight = "partial" if missing or unknown or context.printed or not _map_fits(context, found) else "whole"
+    doubted = any(outcome.holds is False for outcome in outcomes)
     return Hypothesis(
         found,
         any(outcome.condition.signal in NAMING for outcome in held),
         frozenset(outcome.condition.signal for outcome in signs),
         max((_sign_of(outcome) for outcome in signs), key=WEIGHT.index, default="none"),
-        whole,
+        "against" if doubted else sight,
         tuple(against),
         tuple(missing),
     )
@@ -179,6 +177,7 @@ def _is_sign(outcome: ConditionResult) -> bool:
     return outcome.condition.role in ("discriminating", "shape")
 
 
+Sight = Literal["whole", "partial", "against"]
 SignKind = Literal["none", "surface", "ratio", "direct"]
 WEIGHT: tuple[SignKind, ...] = ("none", "surface", "ratio", "direct")
 ONE_WAY = "_time_to_waits"
