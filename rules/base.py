@@ -100,6 +100,10 @@ class Confidence(StrEnum):
     def at_most(self, cap: "Confidence") -> "Confidence":
         return self if self.rank <= cap.rank else cap
 
+    def lower(self) -> "Confidence":
+        """One step less; low stays low."""
+        return list(Confidence)[max(self.rank - 1, 0)]
+
 
 Proof = Literal["experimental", "tested", "proven"]
 """What an entry of the knowledge base is founded on: one source, published figures, or a whole published incident."""

@@ -98,10 +98,8 @@ class Rivals:
         if level is None and own.severity is not Severity.INFO:
             return OpenCause(cause.id, _only_possible(reliability), len(own.evidence))
         sure = level or Confidence.LOW
-        if self.context.printed:
-            sure = sure.at_most(Confidence.MEDIUM)
-        if against:
-            sure = list(Confidence)[max(sure.rank - 1, 0)]
+        if self.context.printed or against:  # what was counted is views, and a report prints a part of them
+            sure = sure.lower()
         cost_known = self.context.gate_of((own.surface,)) is not None
         return own.model_copy(
             update={
@@ -363,8 +361,10 @@ def _unmeasured_share(verdict: Hypothesis, context: SignalContext) -> Unknown | 
     Waiting sessions may be a notable share of DB time, or none on a busy instance. A report needs no more than it has.
     """
     impact, polled = verdict.finding.impact, context.delta.source == "views" and context.delta.basis.kind == "interval"
-    if not polled or impact is None or impact.waiting_sessions is None or impact.share_of_db_time is not None:
+    if not polled or (impact is not None and impact.share_of_db_time is not None):
         return None
+    if impact is None or impact.waiting_sessions is None:
+        return context.why_unknown("v$system_event", "time_waited_micro")
     if context.inside_pdb or impact.waiting_sessions >= MANY_WAITING:  # then waiting sessions grade the waits
         return None
     return context.why_unknown("v$sys_time_model", "value")
