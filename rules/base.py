@@ -100,9 +100,9 @@ class Confidence(StrEnum):
     def at_most(self, cap: "Confidence") -> "Confidence":
         return self if self.rank <= cap.rank else cap
 
-    def lower(self) -> "Confidence":
-        """One step less; low stays low."""
-        return list(Confidence)[max(self.rank - 1, 0)]
+    def moved(self, steps: int) -> "Confidence":
+        """So many steps more sure, or less; it stays between low and high."""
+        return list(Confidence)[min(max(self.rank + steps, 0), 2)]
 
 
 Proof = Literal["experimental", "tested", "proven"]

@@ -82,10 +82,6 @@ class Cause(Frozen):
     caches: tuple[str, ...] = ()
     location: str | None = None
     look_alike: bool = Field(False, description="explains row cache sleeps without the row cache being the cause")
-    gives_way_to: tuple[str, ...] = Field(
-        (), description="more special causes; if one of them is found too, this one is not shown"
-    )
-    special_cases: tuple[str, ...] = Field((), description="causes that say the same and why; shown above it")
     cap: Severity = Field(Severity.CRITICAL, description="highest severity this cause may take")
     explanation: str
     when: tuple[Condition | AnyOf, ...] = ()

@@ -27,8 +27,8 @@ ANY: Literal["any"] = "any"
 class EvidenceKind:
     """What a finding rests on, and what else was found."""
 
-    cache: Literal["named", "not named", "none", "any"]
-    """Whether sleeps or waiters name the cache of the cause; none for a cause without one."""
+    cache: Literal["named", "inferred", "not named", "none", "any"]
+    """Whether sleeps or waiters name the cause's cache, by the map or one inferred from the gets; none: it has no cache."""
     sign: Literal["direct", "ratio", "surface", "none", "any"]
     """The best sign that holds: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
     rival: Literal["alone", "open", "special", "rival", "any"]
@@ -77,10 +77,13 @@ def confidence_of(reliability: Reliability) -> Confidence | None:
     if not reliability.of:
         return Confidence.LOW
     kind, true = EvidenceKind.of(reliability.evidence), reliability.true / reliability.of
+    if kind.sign == "none" and kind.cache != "none":  # only the cache speaks for it, as for any cause of that cache
+        return _label(true, most=Confidence.LOW)
     if kind.rival == "open":  # true all the same if the special case is
         return _label(true, most=Confidence.MEDIUM)
     # Generated instances have no cause that the catalogue lacks. Only the cache and the conditions tell such a one apart.
-    most = Confidence.MEDIUM if kind.cache == "not named" or kind.sight == "against" else Confidence.HIGH
+    doubtful = kind.cache in ("not named", "inferred") or kind.sight == "against"
+    most = Confidence.MEDIUM if doubtful else Confidence.HIGH
     return _label(reliability.right / reliability.of, most) or _label(true, most=Confidence.LOW)
 
 

@@ -84,7 +84,7 @@ class Hypothesis:
     sign: Literal["direct", "ratio", "surface", "none"]
     """The best of them: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
     sight: "Sight"
-    """Whether everything was seen; against: a ratio or a supporting condition speaks against it."""
+    """Whether everything was seen; against: a ratio, a supporting condition or the map speaks against it."""
     against: tuple[ConditionResult, ...] = ()
     """Ratios to the whole instance that fail. Other work dilutes them, so they do not rule it out."""
     missing: tuple[ConditionResult, ...] = ()
@@ -100,9 +100,9 @@ class Hypothesis:
 
     def evidence(self, rival: Literal["alone", "open", "special", "rival"]) -> EvidenceKind:
         """What it rests on, beside what else was found."""
-        cache: Literal["named", "not named", "none"] = (
-            "none" if self.finding.identity is None else "named" if self.named else "not named"
-        )
+        cache: Literal["named", "inferred", "not named", "none"] = "named" if self.named else "not named"
+        if self.finding.identity == "inferred" or self.finding.cache is None:
+            cache = "inferred" if self.finding.cache else "none"
         return EvidenceKind(cache, self.sign, rival, self.sight)
 
 
@@ -160,8 +160,8 @@ def hypothesis(
     signs = [outcome for outcome in held if _is_sign(outcome)]
     found = finding(cause, context, outcomes, in_words=in_words)
     unknown = any(outcome.holds is None for outcome in outcomes if outcome.condition.role != "supporting")
-    sight: Sight = "partial" if missing or unknown or context.printed or not _map_fits(context, found) else "whole"
-    doubted = any(outcome.holds is False for outcome in outcomes)
+    sight: Sight = "partial" if missing or unknown or context.printed else "whole"
+    doubted = any(outcome.holds is False for outcome in outcomes) or not _map_fits(context, found)
     return Hypothesis(
         found,
         any(outcome.condition.signal in NAMING for outcome in held),

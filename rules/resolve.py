@@ -94,12 +94,12 @@ class Rivals:
         """The finding as sure as findings of its kind are. Open where fewer than half of those were right."""
         own, cause = verdict.finding, self.causes[verdict.cause]
         reliability = reliability_of(verdict.evidence(self._beside(verdict)))
-        level, against = confidence_of(reliability), confirmed(cause, self.context.delta) is False
+        level, agrees = confidence_of(reliability), confirmed(cause, self.context.delta)
         if level is None and own.severity is not Severity.INFO:
             return OpenCause(cause.id, _only_possible(reliability), len(own.evidence))
-        sure = level or Confidence.LOW
-        if self.context.printed or against:  # what was counted is views, and a report prints a part of them
-            sure = sure.lower()
+        # The confirming query asks for the cause itself. What was counted is views, of which a report prints a part.
+        steps = {True: int(verdict.named), False: -1, None: 0}[agrees] - self.context.printed
+        sure, against = (level or Confidence.LOW).moved(steps), agrees is False
         cost_known = self.context.gate_of((own.surface,)) is not None
         return own.model_copy(
             update={
@@ -114,7 +114,10 @@ class Rivals:
         )
 
     def _beside(self, verdict: Hypothesis) -> Literal["alone", "open", "special", "rival"]:
-        """Whether another finding may be of the same waits instead, or a special case of this one is found or open."""
+        """Whether another finding may be of the same waits instead, or a special case of this one is found or open.
+
+        A look-alike is no rival: what stands beside it has proof of its own.
+        """
         found = [other for other in self._hypotheses if self._against[other.cause] is None and other is not verdict]
         if verdict.finding.severity is Severity.INFO:
             return "alone"
@@ -122,6 +125,7 @@ class Rivals:
             other.finding.severity is not Severity.INFO
             and self._same_waits(other, verdict)
             and not _kin(other.cause, verdict.cause)
+            and not (self.causes[other.cause].look_alike or self.causes[verdict.cause].look_alike)
             for other in found
         ):
             return "rival"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from collectors.model import Changes, Delta, Row, Value, unread
-from rules.cause import catalogue
 from rules.model import Finding, RuledOut, Severity
+from rules.resolve import EXPLAINS
 from tests.rules.case_files import Told
 from tests.rules.concluded import Concluded
 
@@ -140,7 +140,7 @@ def _stands_in(general: Finding, base: Concluded) -> bool:
     """
     gave_way = any(out.cause == general.cause and "explains these waits" in out.because for out in base.ruled_out)
     return gave_way and any(
-        special.cause in catalogue()[general.cause].gives_way_to
+        (special.cause, general.cause) in EXPLAINS
         and special.surface == general.surface
         and special.severity.rank >= general.severity.rank
         for special in base.findings

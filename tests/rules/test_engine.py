@@ -103,7 +103,7 @@ def test_cause_without_known_identity_shape_or_proof_is_undetermined() -> None:
     assert isinstance(judged(cause_of(CONDITION, proof), blind), Undetermined)
     assert isinstance(judged(cause_of(CONDITION, proof, SHAPE), blind), Undetermined)
     written = delta_of(refused=["v$sys_time_model"], basis=TOTALS)
-    assert found(cause_of(CONDITION, proof, SHAPE), written).confidence == "medium"
+    assert found(cause_of(CONDITION, proof, SHAPE), written).confidence == "high"
 
 
 ALTERNATIVES = {"any_of": [{**PARSING, "needs": ">= 0.9"}, {"signal": "load_per_cpu", "needs": ">= 1", "because": "b"}]}
@@ -201,7 +201,7 @@ def test_failed_confirmation_lowers_confidence() -> None:
         ).confidence
         for value in (None, 14_838.0, 12.0)
     }
-    assert levels == {None: "medium", 14_838.0: "high", 12.0: "low"}
+    assert levels == {None: "high", 14_838.0: "high", 12.0: "medium"}
 
 
 def test_doubtful_map_lowers_confidence_and_is_noted() -> None:

@@ -11,6 +11,7 @@ from rules.engine import diagnose
 from rules.hang_model import ChainAction, WaitChain
 from rules.judge import CauseVerdict
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
+from rules.resolve import EXPLAINS, KIN
 from rules.wait_chain.forest import Forest
 from tests.rules.case_files import delta_of_case, verdict_of
 from tests.rules.contexts import delta_of
@@ -132,20 +133,25 @@ def test_discriminating_waiters_make_no_candidate_when_nobody_looked() -> None:
     assert isinstance(verdict(cause_of(PROOF, agreeing), session=OTHERS), RuledOut)
 
 
-def test_general_cause_gives_way_to_a_special_one_that_is_found() -> None:
-    special = cause_of(PROOF).model_copy(update={"id": "special"})
-    general = cause_of(PROOF, gives_way_to=["special"])
+VOLUME = {"signal": "row_cache_share_of_db_time", "needs": ">= 0.001", "because": "b"}
+
+
+def test_cause_without_a_cache_yields_to_one_that_names_it() -> None:
+    special = cause_of(SLEEPS, PROOF).model_copy(update={"id": "special"})
+    general = cause_of(VOLUME, caches=(), surfaces=("latch",))
     got = verdict(general, special)
     assert isinstance(got, RuledOut)
     assert "(special)" in got.because
-    quiet = special.model_copy(update={"when": cause_of({**PROOF, "needs": "<= 0.1"}).when})
+    quiet = special.model_copy(update={"when": cause_of(SLEEPS, {**PROOF, "needs": "<= 0.1"}).when})
     assert isinstance(verdict(general, quiet), Finding)
 
 
-@pytest.mark.parametrize("cause", catalogue().values())
-def test_gives_way_to_names_only_existing_causes_and_never_mutually(cause: Cause) -> None:
-    assert set(cause.gives_way_to) <= set(catalogue()) - {cause.id}
-    assert all(cause.id not in catalogue()[one].gives_way_to for one in cause.gives_way_to)
+def test_relations_name_judged_causes_and_none_runs_both_ways() -> None:
+    pairs = [*EXPLAINS, *((special, general) for general, specials in KIN.items() for special in specials)]
+    assert {name for pair in pairs for name in pair} <= {
+        cause.id for cause in catalogue().values() if not cause.handbook
+    }
+    assert not {(general, special) for special, general in pairs} & set(pairs)
 
 
 def test_handbook_entries_are_offered_by_surface_with_or_without_cache() -> None:

@@ -67,7 +67,7 @@ def test_sleeps_that_wrap_fall_or_are_negative_are_left_out_and_noted(before: in
     assert [one.cause for one in judged(sick(60), sick(90)).findings] == ["undo-segments"]
     got = judged(with_sleeps(sick(60), before), with_sleeps(sick(90), after))
     assert any(what in note for note in got.notes)
-    assert all(one.identity in (None, "candidate") and one.confidence == "low" for one in got.findings)
+    assert all(one.identity in (None, "candidate") and one.confidence != "high" for one in got.findings)
 
 
 def test_impact_ignores_a_corrupt_wait_time_of_the_event() -> None:

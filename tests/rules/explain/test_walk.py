@@ -113,12 +113,12 @@ def test_incident_totals_of_unknown_age_give_no_rate(incident: Capture) -> None:
     assert not re.search(r"per second|/s\b|on average|% of DB time", words)
 
 
-def test_incident_without_x_kqrst_explains_its_low_confidence_candidate(incident: Capture) -> None:
+def test_incident_without_x_kqrst_explains_its_candidate(incident: Capture) -> None:
     got = judged(without(incident, "x$kqrst"))
     (finding,) = got.findings
-    assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("low", "candidate", None, ())
+    assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("medium", "candidate", None, ())
     assert finding.cache == "dc_rollback_segments"
-    assert "Perhaps too many undo segments on dc_rollback_segments (low confidence)" in got.headline
+    assert "Too many undo segments, perhaps dc_rollback_segments" in got.headline
     assert finding.unknown == (
         "the cache of child 1 is unknown: x$kqrst was not read, and there are no child gets to infer it from",
         "v$rowcache has no usage here",
@@ -126,7 +126,7 @@ def test_incident_without_x_kqrst_explains_its_low_confidence_candidate(incident
     told = steps_of(got)
     assert told["cache"].startswith("Cannot tell which cache child 1 guards: x$kqrst was not read")
     assert told["confirmation"].startswith("dc_rollback_segments, the busiest cache, had 310,995,555 gets")
-    assert "Low confidence." in told["cause"]
+    assert "Medium confidence." in told["cause"]
 
 
 def test_incident_without_v_rowcache_names_the_grant_but_not_the_cache(incident: Capture) -> None:
