@@ -90,3 +90,15 @@ def confidence_of(reliability: Reliability) -> Confidence | None:
 def _label(share: float, most: Confidence) -> Confidence | None:
     level = next((level for floor, level in LEVELS if share >= floor), None)
     return None if level is None else level.at_most(most)
+
+
+def counted_in_words(reliability: Reliability) -> str:
+    """How often such findings were right, and how often it was another cause: for the end of a sentence."""
+    if not reliability.of:
+        return "nobody has counted how often such a finding is right"
+    more = reliability.true - reliability.right
+    also = f", true beside another that says why in {more:,}" if more else ""
+    other = reliability.of - reliability.true
+    return (
+        f"right in {reliability.right:,} of {reliability.of:,} such cases, generated{also}; another cause in {other:,}"
+    )

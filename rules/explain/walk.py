@@ -14,6 +14,7 @@ from collectors.model import RESULT_CACHE_LATCH
 from rules.baseline import UsualRange
 from rules.blockers import ROW_CACHE_BLOCKERS as BLOCKERS_VIEW
 from rules.blockers import blockers_of
+from rules.confidence import counted_in_words
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.explain.blockers import blocker_steps, entry_of, in_one_sentence
 from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
@@ -221,12 +222,13 @@ UNKNOWN_CAUSE = unknown_link(
 
 def _cause_steps(top: Finding, context: SignalContext) -> list[Step | None]:
     sure = {"high": "High", "medium": "Medium", "low": "Low"}[top.confidence]
+    how_often = f": {counted_in_words(top.reliability)}" if top.reliability else ""
     unknown = f" Not known: {'; '.join(top.unknown)}." if top.unknown else ""
     by_cost = "" if context.gate_of((top.surface,)) is None else " by what the waits cost"
     cause = Step(
         step="cause",
         statement=f"{top.name} ({top.cause}), severity {top.severity}{by_cost}. {top.explanation} "
-        f"{sure} confidence.{unknown}",
+        f"{sure} confidence{how_often}.{unknown}",
         figures=tuple(
             Figure(name=evidence.signal, value=evidence.value, unit=evidence.unit, of=SIGNALS[evidence.signal].of)
             for evidence in top.evidence

@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
+from rules.confidence import counted_in_words
 from rules.context import SignalContext
 from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
@@ -77,7 +78,8 @@ def how_sure(finding: Finding, *, whole: bool = True) -> str:
     """Severity, confidence, and what the entry of the cause is founded on; in one word if not `whole`."""
     founded = f", cause {finding.status}" if finding.status else ""
     founded += f" ({FOUNDED_ON[finding.status]})" if whole and finding.status else ""
-    return f"severity {finding.severity}, confidence {finding.confidence}{founded}"
+    counted = f" ({counted_in_words(finding.reliability)})" if whole and finding.reliability else ""
+    return f"severity {finding.severity}, confidence {finding.confidence}{counted}{founded}"
 
 
 def why_low(finding: Finding) -> str | None:

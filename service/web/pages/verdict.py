@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rules.base import FOUNDED_ON, Easing
+from rules.confidence import counted_in_words
 from rules.explain.headline import speaks_against
 from rules.formatting import sentence
 from rules.miss_locations import merely_fits
@@ -34,7 +35,7 @@ from service.web.schemas import DatabaseOut
 
 SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
 HIGH_NEEDS_NAME = "For high confidence, the instance's own map or waiting sessions must name the cache."
-HIGH_NEEDS_APART = "For high confidence, a figure must set this cause apart from others."
+HIGH_NEEDS_APART = "For high confidence, a sign of its own must set this cause apart from others."
 HIGH_NEEDS_RUN = "For high confidence, run the confirming query."
 
 
@@ -56,6 +57,7 @@ def sureness(finding: Finding) -> str:
     )
     sentences = [
         f"{SURE[finding.confidence]} confidence in the cause: {signs}{unknown}{place}{also}.",
+        f"{sentence(counted_in_words(finding.reliability))}." if finding.reliability else "",
         _for_high(finding),
     ]
     if finding.status:
