@@ -92,13 +92,17 @@ def _label(share: float, most: Confidence) -> Confidence | None:
     return None if level is None else level.at_most(most)
 
 
-def counted_in_words(reliability: Reliability) -> str:
-    """How often such findings were right, and how often it was another cause: for the end of a sentence."""
+def right_in(reliability: Reliability) -> str:
+    """How often such findings were right, in the fewest words."""
     if not reliability.of:
-        return "nobody has counted how often such a finding is right"
+        return "how often such a finding is right was not counted"
+    return f"right in {reliability.right:,} of {reliability.of:,} such cases, generated"
+
+
+def counted_in_words(reliability: Reliability) -> str:
+    """The same, and how often it was another cause."""
+    if not reliability.of:
+        return right_in(reliability)
     more = reliability.true - reliability.right
     also = f", true beside another that says why in {more:,}" if more else ""
-    other = reliability.of - reliability.true
-    return (
-        f"right in {reliability.right:,} of {reliability.of:,} such cases, generated{also}; another cause in {other:,}"
-    )
+    return f"{right_in(reliability)}{also}; another cause in {reliability.of - reliability.true:,}"

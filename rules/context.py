@@ -22,6 +22,7 @@ from collectors.release import Mechanism, at_least, mechanism_of
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map, identifier
 from rules.formatting import count, part_of, percent
 from rules.memoize import remembered
+from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
 from rules.waits import (
     IDLE_SESSIONS,
@@ -30,7 +31,6 @@ from rules.waits import (
     SURFACE_EVENTS,
     HotCaches,
     LostTime,
-    MetWaiting,
     SampledWaiters,
     WaitingLook,
     cache_namer,
@@ -39,7 +39,6 @@ from rules.waits import (
     hanging,
     look_of,
     lost_time,
-    met_waiting,
     severity_of,
     severity_of_hang,
 )
@@ -570,7 +569,7 @@ class SignalContext:
     @cached_property
     def met(self) -> Mapping[str, MetWaiting]:
         """What the samples met, by event."""
-        return met_waiting(self.delta)
+        return met_waiting(self.delta, SURFACE_EVENTS.values())
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
         """Seconds foreground sessions waited in some events together. None if one of them was not captured."""
@@ -763,7 +762,7 @@ def _unlisted(delta: Delta) -> Missing | None:
 
 
 FEWEST_CUT = 2
-"""One row that lacks may be lost. Whoever leaves out rows of zeros leaves out several (our bound)."""
+"""One row that lacks may be lost. A capture without rows of zeros lacks several (our bound)."""
 ADDS_UP = 0.99
 """The children have at least this share of what the whole latch counted. The two views are read one after the other."""
 

@@ -116,7 +116,7 @@ class Rivals:
     def _beside(self, verdict: Hypothesis) -> Literal["alone", "open", "special", "rival"]:
         """Whether another finding may be of the same waits instead, or a special case of this one is found or open.
 
-        A look-alike is no rival: what stands beside it has proof of its own.
+        A look-alike is no rival: a finding that it does not explain has proof of its own.
         """
         found = [other for other in self._hypotheses if self._against[other.cause] is None and other is not verdict]
         if verdict.finding.severity is Severity.INFO:
@@ -274,6 +274,7 @@ class Rivals:
 EXPLAINS: Mapping[tuple[str, str], str] = {
     ("cluster-conflicts", "ddl-invalidation"): "another instance invalidates the entries, as DDL does here",
     ("cluster-conflicts", "segment-churn"): "another instance changes the segments",
+    ("sequence-nocache", "sequence-conflicts"): "instances take a sequence without a cache from each other as well",
     ("cluster-lock-process", "row-cache-lock-hang"): "the process that carries the locks of the cluster is what hangs",
     ("logon-cursor-mutex", "logon-storm"): "the logons wait for the cursor of their own SQL first",
     ("grants-while-logging-on", "logon-storm"): "a change of the users is what those who log on wait for",
@@ -298,7 +299,6 @@ KIN: Mapping[str, tuple[str, ...]] = {
     "undo-segments": ("undo-retention-runaway", "undo-segment-floor"),
     "histogram-hard-parse": ("dynamic-sampling", "many-partitions"),
     "logon-storm": ("profile-lookups",),
-    "sequence-conflicts": ("sequence-nocache",),
 }
 """General → special causes that are true together with it and say why. They are shown above it."""
 

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
-from rules.confidence import counted_in_words
+from rules.confidence import right_in
 from rules.context import SignalContext
 from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
@@ -78,7 +78,7 @@ def how_sure(finding: Finding, *, whole: bool = True) -> str:
     """Severity, confidence, and what the entry of the cause is founded on; in one word if not `whole`."""
     founded = f", cause {finding.status}" if finding.status else ""
     founded += f" ({FOUNDED_ON[finding.status]})" if whole and finding.status else ""
-    counted = f" ({counted_in_words(finding.reliability)})" if whole and finding.reliability else ""
+    counted = f" ({right_in(finding.reliability)})" if whole and finding.reliability else ""
     return f"severity {finding.severity}, confidence {finding.confidence}{counted}{founded}"
 
 
