@@ -93,16 +93,15 @@ def _label(share: float, most: Confidence) -> Confidence | None:
 
 
 def right_in(reliability: Reliability) -> str:
-    """How often such findings were right, in the fewest words."""
+    """How often such findings were right, in the fewest words. Beside a special case: how often they were true."""
     if not reliability.of:
         return "how often such a finding is right was not counted"
+    if EvidenceKind.of(reliability.evidence).rival in ("open", "special"):
+        return f"true in {reliability.true:,} of {reliability.of:,} such cases, generated"
     return f"right in {reliability.right:,} of {reliability.of:,} such cases, generated"
 
 
 def counted_in_words(reliability: Reliability) -> str:
     """The same, and how often it was another cause."""
-    if not reliability.of:
-        return right_in(reliability)
-    more = reliability.true - reliability.right
-    also = f", true beside another that says why in {more:,}" if more else ""
-    return f"{right_in(reliability)}{also}; another cause in {reliability.of - reliability.true:,}"
+    other = reliability.of - reliability.true
+    return f"{right_in(reliability)}; another cause in {other:,}" if reliability.of else right_in(reliability)
