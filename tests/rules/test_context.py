@@ -23,6 +23,7 @@ from rules.context import (
     busier,
     collision_correction,
     contradictions,
+    cut_notes,
     db_time_is_sound,
     gaps_of,
     has_fast_way,
@@ -545,3 +546,24 @@ def test_fast_way_came_with_the_release_that_has_mutexes() -> None:
         True,
     ]
     assert [has_fast_way(None, mechanism) for mechanism in ("latch", "mutex", None)] == [False, True, True]
+
+
+def test_capture_without_its_rows_of_zeros_is_read_and_says_so() -> None:
+    busy = [row for row in SICK["v$rowcache"] if row.get("gets")]
+    assert len(busy) >= 3
+    map_rows = [*SICK["x$kqrst"], *({"child#": 40 + n, "cache#": 40 + n, "type": "PARENT"} for n in range(3))]
+    cut = delta_of({**SICK, "x$kqrst": map_rows, "v$rowcache": busy})
+    assert "v$rowcache" not in gaps_of(cut)
+    assert any(note.startswith("v$rowcache has no row of") and "idle" in note for note in cut_notes(cut))
+    zeros = [*busy[:-1], {**busy[-1], "gets": 0, "fastgets": 0, "getmisses": 0}]
+    lost = delta_of({**SICK, "x$kqrst": map_rows, "v$rowcache": zeros})
+    assert "v$rowcache" in gaps_of(lost), "who keeps rows of zeros lost the others"
+
+
+def test_child_that_lacks_is_idle_where_the_others_have_all_of_the_latch() -> None:
+    sums = {name: sum(row[name] for row in SICK["v$latch_children"]) for name in ("gets", "sleeps")}  # type: ignore[misc]
+    map_rows = [*SICK["x$kqrst"], {"child#": 44, "cache#": 44, "type": "PARENT"}]
+    whole = {**SICK, "x$kqrst": map_rows, "v$latch": [{"name": "row cache objects", **sums}]}
+    assert "v$latch_children" not in gaps_of(delta_of(whole))
+    more = {**sums, "sleeps": 2 * sums["sleeps"]}
+    assert "v$latch_children" in gaps_of(delta_of({**whole, "v$latch": [{"name": "row cache objects", **more}]}))

@@ -12,7 +12,7 @@ from hypothesis import given
 from collectors.capture import delta_of, load
 from collectors.delta import between
 from collectors.demo.scenarios import scenarios
-from collectors.model import RESULT_CACHE_LATCH, Basis, Changes, Delta, Row, Snapshot, Value, number
+from collectors.model import RESULT_CACHE_LATCH, Basis, Changes, Delta, Missing, Row, Snapshot, Value, number
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from rules.baseline import UsualRange
@@ -372,3 +372,19 @@ def test_harmless_cause_does_not_carry_the_cost_of_other_waits() -> None:
         (found,) = got.findings
         assert (found.severity, found.impact) == (Severity.INFO, None)
         assert got.impact is not None and (got.impact.share_of_db_time or 0.0) > 0.02
+
+
+STORM = "undo-segments: thousands of undo segments under a parallel load"
+
+
+def test_what_is_missing_lowers_and_leaves_open_only_what_nothing_tells_apart() -> None:
+    whole = delta_of_case(STORM)
+    assert "undo-segments" in {one.cause for one in diagnose(whole).findings}
+    without_a_sign = diagnose(refusing(whole, "v$latch_misses"))
+    assert "undo-segments" in {one.cause for one in without_a_sign.findings}, "the entries tell it from the others"
+    without_any = diagnose(refusing(whole, "v$latch_misses", "v$rowcache"))
+    assert "undo-segments" in {one.cause for one in without_any.undetermined}, "nothing is left that tells it apart"
+
+
+def refusing(delta: Delta, *views: str) -> Delta:
+    return delta.without({view: Missing(view, "refused", f"{view}: ORA-00942", "grant it") for view in views})

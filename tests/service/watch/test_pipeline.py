@@ -19,6 +19,7 @@ from rules.model import Confidence, Severity
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Episode
 from service.watch.pipeline import difference, run_poll
+from tests.rules.concluded import without_counter_facts
 from tests.service.stage import BEGAN, Stage
 
 STORM = 45.0
