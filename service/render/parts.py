@@ -135,9 +135,9 @@ def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
     """The cost of the waits that a finding is about."""
     if finding.severity is Severity.INFO and finding.impact is None:
         return "costs nothing itself"
-    impact = (
-        SignalContext(diagnosed.change).impact_of((finding.surface,)) if isinstance(diagnosed.change, Delta) else None
-    )
+    impact = finding.impact
+    if impact is None and isinstance(diagnosed.change, Delta):
+        impact = SignalContext(diagnosed.change).impact_of((finding.surface,))
     if impact is not None and impact.share_of_db_time is not None:
         return f"costs {percent(impact.share_of_db_time)} of DB time"
     if impact is not None and impact.waiting_sessions is not None:

@@ -147,13 +147,17 @@ def incident_of(path: Path) -> DiagnosedInput:
     return diagnose_data(path.read_bytes(), path.name).diagnosed[0]
 
 
-def test_cost_is_that_of_the_surface_or_unknown(incident: Path) -> None:
+def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incident: Path) -> None:
     totals = incident_of(incident)
     assert cost(totals, totals.diagnosis.findings[0]) == "cost unknown"
     storm = incident_of(PROBES / "P00_undo_storm.json")
     (finding,) = storm.diagnosis.findings
     assert cost(storm, finding) == "costs 46.7 % of DB time"
-    other = finding.model_copy(update={"surface": "lock"})
+    two = incident_of(PROBES / "P01_two_troubles.json")
+    assert [cost(two, each) for each in two.diagnosis.findings] == [
+        f"costs {part} % of DB time" for part in (28.1, 23.9)
+    ]
+    other = finding.model_copy(update={"surface": "lock", "impact": None})
     assert cost(storm, other) != cost(storm, finding)
     assert cost_beside(storm, finding, [finding]) == "costs the same 46.7 % of DB time"
     assert cost_beside(storm, finding, [other]) == cost(storm, finding)
