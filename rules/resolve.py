@@ -382,7 +382,7 @@ def _why(outcome: ConditionResult) -> str:
 
 
 def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
-    first = other.evidence[0]
+    first, reason = other.evidence[0], EXPLAINS.get((other.cause, verdict.cause))
     return RuledOut(
         cause=verdict.cause,
         signal=first.signal,
@@ -390,7 +390,7 @@ def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
         value=first.value,
         unit=first.unit,
         needs=f"not {first.needs}",
-        because=f"{other.title} explains these waits ({other.cause})",
+        because=f"{other.title} explains these waits ({other.cause}){f': {reason}' if reason else ''}",
         explained_by=other.cause,
     )
 
