@@ -21,19 +21,23 @@ FEWEST = 30
 LEVELS = ((0.95, Confidence.HIGH), (0.80, Confidence.MEDIUM), (0.50, Confidence.LOW))
 """From which share of right findings on. Below the last a cause is possible, not found."""
 ANY: Literal["any"] = "any"
+CacheKind = Literal["named", "inferred", "not named", "none"]
+SignKind = Literal["none", "surface", "ratio", "direct"]
+RivalKind = Literal["alone", "open", "special", "rival"]
+SightKind = Literal["whole", "partial", "against"]
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceKind:
     """What a finding rests on, and what else was found."""
 
-    cache: Literal["named", "inferred", "not named", "none", "any"]
+    cache: CacheKind | Literal["any"]
     """Whether sleeps or waiters name the cause's cache, by the map or one inferred from the gets; none: it has no cache."""
-    sign: Literal["direct", "ratio", "surface", "none", "any"]
+    sign: SignKind | Literal["any"]
     """The best sign that holds: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
-    rival: Literal["alone", "open", "special", "rival", "any"]
+    rival: RivalKind | Literal["any"]
     """Whether another finding is about the same waits. special: a special case of the cause is found too; open: it may be."""
-    sight: Literal["whole", "partial", "against", "any"]
+    sight: SightKind | Literal["any"]
     """Whether something is not known; against: a ratio to other work speaks against it."""
 
     def __str__(self) -> str:

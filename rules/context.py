@@ -1,6 +1,6 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -740,10 +740,8 @@ def _numberless(delta: Delta, view: str) -> bool:
 
 def _childless(delta: Delta) -> Missing | None:
     """Whether every child that x$kqrst names has a row in v$latch_children, unless that was captured in part on purpose."""
-    view = "v$latch_children"
-    read = set(delta.column(view, "child#"))
-    lacking = set(delta.column("x$kqrst", "child#")) - read
-    if not read or not lacking or _without_zeros(delta, view, len(lacking)) or _adds_up(delta):
+    view, lacking = "v$latch_children", _children_that_lack(delta)
+    if not delta.rows(view) or not lacking or _without_zeros(delta, view, len(lacking)) or _adds_up(delta):
         return None
     why = f"{view} has no row of child {min(lacking, key=str)}, which x$kqrst names"
     return Missing(view, "unread", why, f"capture every row of {view}")
@@ -751,14 +749,20 @@ def _childless(delta: Delta) -> Missing | None:
 
 def _unlisted(delta: Delta) -> Missing | None:
     """Whether every cache that x$kqrst names has a row in v$rowcache, unless that was captured in part on purpose."""
-    view = "v$rowcache"
-    read = {identifier(row) for row in delta.rows(view)}
-    lacking = {identifier(row) for row in delta.rows("x$kqrst")} - read
-    if not read or not lacking or _without_zeros(delta, view, len(lacking)):
+    view, lacking = "v$rowcache", _caches_that_lack(delta)
+    if not delta.rows(view) or not lacking or _without_zeros(delta, view, len(lacking)):
         return None
     cache, kind, _ = min(lacking, key=str)
     why = f"{view} has no row of cache# {cache} ({kind.lower()}), which x$kqrst names"
     return Missing(view, "unread", why, f"capture every row of {view}")
+
+
+def _children_that_lack(delta: Delta) -> Set[Value]:
+    return set(delta.column("x$kqrst", "child#")) - set(delta.column("v$latch_children", "child#"))
+
+
+def _caches_that_lack(delta: Delta) -> Set[tuple[int, str, int | None]]:
+    return {identifier(row) for row in delta.rows("x$kqrst")} - {identifier(row) for row in delta.rows("v$rowcache")}
 
 
 FEWEST_CUT = 2
@@ -785,10 +789,7 @@ def _adds_up(delta: Delta) -> bool:
 
 def cut_notes(delta: Delta) -> tuple[str, ...]:
     """That rows which x$kqrst names were left out of a view, and what they count as. Empty for a view that is not read."""
-    map_rows = delta.rows("x$kqrst")
-    children = {row.get("child#") for row in map_rows} - set(delta.column("v$latch_children", "child#"))
-    caches = {identifier(row) for row in map_rows} - {identifier(row) for row in delta.rows("v$rowcache")}
-    lacking = {"v$latch_children": len(children), "v$rowcache": len(caches)}
+    lacking = {"v$latch_children": len(_children_that_lack(delta)), "v$rowcache": len(_caches_that_lack(delta))}
     return tuple(
         f"{view} has no row of {many} {'caches' if view == 'v$rowcache' else 'child latches'} that x$kqrst names; "
         "the capture left out rows of zeros, so they count as idle"

@@ -18,7 +18,7 @@ from rules.base import UsualBetween, bound_of, meets
 from rules.blockers import holder_of
 from rules.cache_map import cache_ref
 from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot, slots
-from rules.confidence import EvidenceKind
+from rules.confidence import CacheKind, EvidenceKind, RivalKind, SightKind, SignKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import against_bound, sentence
 from rules.model import (
@@ -81,9 +81,9 @@ class Hypothesis:
     """Whether sleeps or waiters name its cache."""
     signs: frozenset[str]
     """Its distinguishing signals and shapes that hold."""
-    sign: Literal["direct", "ratio", "surface", "none"]
+    sign: SignKind
     """The best of them: of the cause itself, as a ratio to other work, or of the whole latch, mutex or event."""
-    sight: "Sight"
+    sight: SightKind
     """Whether everything was seen; against: a ratio, a supporting condition or the map speaks against it."""
     against: tuple[ConditionResult, ...] = ()
     """Ratios to the whole instance that fail. Other work dilutes them, so they do not rule it out."""
@@ -98,9 +98,9 @@ class Hypothesis:
     def complete(self) -> bool:
         return not (self.against or self.missing)
 
-    def evidence(self, rival: Literal["alone", "open", "special", "rival"]) -> EvidenceKind:
+    def evidence(self, rival: RivalKind) -> EvidenceKind:
         """What it rests on, beside what else was found."""
-        cache: Literal["named", "inferred", "not named", "none"] = "named" if self.named else "not named"
+        cache: CacheKind = "named" if self.named else "not named"
         if self.finding.identity == "inferred" or self.finding.cache is None:
             cache = "inferred" if self.finding.cache else "none"
         return EvidenceKind(cache, self.sign, rival, self.sight)
@@ -160,7 +160,7 @@ def hypothesis(
     signs = [outcome for outcome in held if _is_sign(outcome)]
     found = finding(cause, context, outcomes, in_words=in_words)
     unknown = any(outcome.holds is None for outcome in outcomes if outcome.condition.role != "supporting")
-    sight: Sight = "partial" if missing or unknown or context.printed else "whole"
+    sight: SightKind = "partial" if missing or unknown or context.printed else "whole"
     doubted = any(outcome.holds is False for outcome in outcomes) or not _map_fits(context, found)
     return Hypothesis(
         found,
@@ -177,8 +177,6 @@ def _is_sign(outcome: ConditionResult) -> bool:
     return outcome.condition.role in ("discriminating", "shape")
 
 
-Sight = Literal["whole", "partial", "against"]
-SignKind = Literal["none", "surface", "ratio", "direct"]
 WEIGHT: tuple[SignKind, ...] = ("none", "surface", "ratio", "direct")
 ONE_WAY = "_time_to_waits"
 """The time of an activity contains its waits, so a small one refutes, but a large one shows little."""
@@ -347,11 +345,7 @@ def _not_captured(outcome: ConditionResult, context: SignalContext) -> Unknown |
 
 def missing_in(outcome: ConditionResult, context: SignalContext) -> bool:
     """Whether an outcome was not captured and might speak against the cause."""
-    reading = outcome.reading
-    if not isinstance(reading, Unknown) or not reading.absent or _written(context):
-        return False
-    nobody_looked = reading.missing in LOOKS and not context.delta.rows(reading.missing)
-    return outcome.condition.role != "supporting" and not nobody_looked
+    return outcome.condition.role != "supporting" and _gap(outcome, context) is not None
 
 
 def too_little(outcomes: Sequence[ConditionResult], missing: Sequence[ConditionResult] = ()) -> Unknown | None:
@@ -372,17 +366,22 @@ def too_little(outcomes: Sequence[ConditionResult], missing: Sequence[ConditionR
 
 
 def _absent(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
-    """The reading of an outcome that was not captured and might speak against the cause.
+    """The reading of an outcome that was not captured, if it is no ratio that may stay unknown where the cache is named."""
+    reading = _gap(outcome, context)
+    return reading if reading is not None and (reading.blocks or not _diluted(outcome)) else None
+
+
+def _gap(outcome: ConditionResult, context: SignalContext) -> Unknown | None:
+    """The reading of an outcome that was not captured.
 
     Reports and totals of unknown age are judged by what they have. A look at who waits runs only on demand. Without a look the
     cause stays a candidate, but a gap in a look that ran may speak against it.
     """
     reading = outcome.reading
-    if not isinstance(reading, Unknown) or _written(context):
+    if not isinstance(reading, Unknown) or not reading.absent or _written(context):
         return None
-    if reading.missing in LOOKS and not context.delta.rows(reading.missing):
-        return None  # nobody looked
-    return reading if reading.absent and (reading.blocks or not _diluted(outcome)) else None
+    nobody_looked = reading.missing in LOOKS and not context.delta.rows(reading.missing)
+    return None if nobody_looked else reading
 
 
 def _written(context: SignalContext) -> bool:

@@ -10,12 +10,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
 from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
-from rules.confidence import confidence_of, reliability_of
+from rules.confidence import RivalKind, confidence_of, reliability_of
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SignalContext
 from rules.judge import (
     CauseVerdict,
@@ -72,7 +72,8 @@ class Rivals:
         self.context, self.causes = context, causes
         self._hypotheses = [verdict for verdict in verdicts if isinstance(verdict, Hypothesis)]
         self._open = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
-        self._standing = [each for each in self._hypotheses if self._unsettled(each) is None]
+        self._incomplete = {each.cause: self._unsettled(each) for each in self._hypotheses}
+        self._standing = [each for each in self._hypotheses if self._incomplete[each.cause] is None]
         self._against = {each.cause: self._objection(each) for each in self._hypotheses}
 
     def decided(self, verdict: Hypothesis) -> CauseVerdict:
@@ -81,7 +82,7 @@ class Rivals:
         return self._labelled(verdict) if objection is None else objection
 
     def _objection(self, verdict: Hypothesis) -> CauseVerdict | None:
-        unsettled = self._unsettled(verdict)
+        unsettled = self._incomplete[verdict.cause]
         if unsettled is not None:
             return unsettled
         better = next((other for other in self._standing if self.explains(other, verdict)), None)
@@ -100,20 +101,19 @@ class Rivals:
         # The confirming query asks for the cause itself. What was counted is views, of which a report prints a part.
         steps = {True: int(verdict.named), False: -1, None: 0}[agrees] - self.context.printed
         sure, against = (level or Confidence.LOW).moved(steps), agrees is False
-        cost_known = self.context.gate_of((own.surface,)) is not None
+        unknown_cost = self.context.gate_of((own.surface,)) is None
+        unsure = unknown_cost and sure is Confidence.LOW
         return own.model_copy(
             update={
                 "title": hedged(own.title, cause.hedge_after, sure, against),
-                "severity": own.severity
-                if cost_known or sure is not Confidence.LOW
-                else own.severity.at_most(Severity.NOTICE),
+                "severity": own.severity.at_most(Severity.NOTICE) if unsure else own.severity,
                 "confidence": sure,
                 "reliability": reliability,
                 "unknown": tuple(dict.fromkeys((*own.unknown, *map(_why, verdict.against)))),
             }
         )
 
-    def _beside(self, verdict: Hypothesis) -> Literal["alone", "open", "special", "rival"]:
+    def _beside(self, verdict: Hypothesis) -> RivalKind:
         """Whether another finding may be of the same waits instead, or a special case of this one is found or open.
 
         A look-alike is no rival: a finding that it does not explain has proof of its own.
@@ -208,7 +208,7 @@ class Rivals:
             return verdict.named and bool(verdict.against) and self._diluted(verdict)
         if not verdict.missing or self._placed(verdict, cause):
             return True
-        told_apart = all(outcome.condition.role != "discriminating" for outcome in verdict.missing)
+        told_apart = not any(map(_distinguishes, verdict.missing))
         return told_apart and not rivals and not any(self._shares_cache(each, verdict) for each in self._open)
 
     def _placed(self, verdict: Hypothesis, cause: Cause) -> bool:
@@ -251,7 +251,7 @@ class Rivals:
         if verdict.sign == "direct":
             return False
         if rival.caches and not cause.caches:
-            return other.complete or (bool(other.signs) and all(map(_is_ratio_sign, other.against)))
+            return other.complete or (bool(other.signs) and all(map(_distinguishes, other.against)))
         return other.complete and bool(rival.caches) and other.sign == "direct"
 
     def _doubted(self, verdict: Hypothesis) -> Unknown | None:
@@ -326,7 +326,7 @@ def _strength(verdict: Hypothesis) -> tuple[bool, int]:
     return verdict.named, len(verdict.signs)
 
 
-def _is_ratio_sign(outcome: ConditionResult) -> bool:
+def _distinguishes(outcome: ConditionResult) -> bool:
     return outcome.condition.role == "discriminating"
 
 
@@ -344,19 +344,21 @@ def _only_possible(reliability: Reliability) -> Unknown:
 
 def _left_open(verdict: Hypothesis) -> OpenCause:
     """A hypothesis that is not ahead of its rivals, with what would decide it."""
-    for outcome in verdict.missing:
-        if isinstance(outcome.reading, Unknown):
-            return OpenCause(verdict.cause, outcome.reading, len(verdict.finding.evidence), near=True)
+    if (gap := _open_by_gap(verdict)) is not None:
+        return gap
     look = "see which statements the waiters run, and whether they are of this kind"
     return OpenCause(verdict.cause, Unknown("v$session", _why(verdict.against[0]), look))
 
 
 def _closed(verdict: Hypothesis, cause: Cause) -> CauseVerdict:
     """What speaks against an incomplete hypothesis. A missing figure does not; it leaves it open."""
-    for outcome in (*verdict.missing, *verdict.against):
-        if isinstance(outcome.reading, Unknown):
-            return OpenCause(cause.id, outcome.reading, len(verdict.finding.evidence), near=True)
-    return ruled_out(cause, verdict.against[0])
+    return _open_by_gap(verdict) or ruled_out(cause, verdict.against[0])
+
+
+def _open_by_gap(verdict: Hypothesis) -> OpenCause | None:
+    """A hypothesis that what was not captured leaves open. None if everything was."""
+    gap = next((outcome.reading for outcome in verdict.missing if isinstance(outcome.reading, Unknown)), None)
+    return None if gap is None else OpenCause(verdict.cause, gap, len(verdict.finding.evidence), near=True)
 
 
 def _unmeasured_share(verdict: Hypothesis, context: SignalContext) -> Unknown | None:
@@ -375,8 +377,7 @@ def _unmeasured_share(verdict: Hypothesis, context: SignalContext) -> Unknown | 
 
 
 def _why(outcome: ConditionResult) -> str:
-    if isinstance(outcome.reading, Unknown):
-        return outcome.reading.why
+    assert isinstance(outcome.reading, Known)
     condition, value = outcome.condition, outcome.reading.value
     return f"{condition.signal} is {value:.3g} where {condition.needs} would speak for it, and other work moves it too"
 
