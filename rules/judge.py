@@ -159,7 +159,7 @@ def hypothesis(
     held = [outcome for outcome in outcomes if outcome.holds]
     signs = [outcome for outcome in held if _is_sign(outcome)]
     found = finding(cause, context, outcomes, in_words=in_words)
-    unknown = any(outcome.holds is None for outcome in outcomes if outcome.condition.role != "supporting")
+    unknown = any(_half_known(outcome) for outcome in outcomes if outcome.condition.role != "supporting")
     sight: SightKind = "partial" if missing or unknown or context.printed else "whole"
     doubted = any(outcome.holds is False for outcome in outcomes) or not _map_fits(context, found)
     return Hypothesis(
@@ -171,6 +171,10 @@ def hypothesis(
         tuple(against),
         tuple(missing),
     )
+
+
+def _half_known(outcome: ConditionResult) -> bool:
+    return outcome.holds is None or (isinstance(outcome.reading, Known) and outcome.reading.few)
 
 
 def _is_sign(outcome: ConditionResult) -> bool:

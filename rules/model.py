@@ -93,6 +93,8 @@ class Known:
     """For a share or a rate: the count,"""
     whole: float | None = field(default=None, compare=False)
     """and the base."""
+    few: bool = field(default=False, compare=False)
+    """Whether so few events say the same that chance may have had a part: it counts, and lowers confidence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,9 +201,12 @@ class Rivals:
         """
         cause = self.causes[verdict.cause]
         if not cause.caches and verdict.finding.surface in ROW_CACHE_SURFACES:
-            return False  # it could be said of any waits there
-        if verdict.sign == "direct" or (verdict.named and verdict.sign == "ratio"):
+            # Without a sign of its own, such as where the holders are, it could be said of any waits there.
+            return verdict.sign == "surface" and not verdict.against
+        if verdict.sign == "direct":
             return True
+        if verdict.named and verdict.sign == "ratio":
+            return all(map(_nearly, verdict.against))
         if not verdict.named or not verdict.signs:
             return verdict.named and bool(verdict.against) and self._diluted(verdict)
         if not verdict.missing or self._placed(verdict, cause):
@@ -240,7 +243,7 @@ class Rivals:
         if other is verdict or cause.cap is Severity.INFO:
             return False
         if (rival.id, cause.id) in EXPLAINS:
-            sure = other.complete or not cause.caches
+            sure = other.complete or not (cause.caches or other.against)
             return sure and (rival.look_alike or other.finding.surface == verdict.finding.surface)
         if rival.look_alike:
             return not cause.look_alike and not _has_proof(verdict.finding, cause)
@@ -274,7 +277,7 @@ class Rivals:
 EXPLAINS: Mapping[tuple[str, str], str] = {
     ("cluster-conflicts", "ddl-invalidation"): "another instance invalidates the entries, as DDL does here",
     ("cluster-conflicts", "segment-churn"): "another instance changes the segments",
-    ("sequence-nocache", "sequence-conflicts"): "instances take a sequence without a cache from each other as well",
+    ("sequence-conflicts", "sequence-nocache"): "it says that the instances take the sequence from each other",
     ("cluster-lock-process", "row-cache-lock-hang"): "the process that carries the locks of the cluster is what hangs",
     ("logon-cursor-mutex", "logon-storm"): "the logons wait for the cursor of their own SQL first",
     ("grants-while-logging-on", "logon-storm"): "a change of the users is what those who log on wait for",
@@ -313,10 +316,21 @@ DILUTED_AT_MOST = 3.0
 """A ratio of look-ups this many times below its bound is diluted; a smaller one is another cause's (our bound)."""
 
 
+OTHER_LOOKUPS = (
+    "gets_per_parse",
+    "lookups_per_commit",
+    "lookups_per_execution",
+    "lookups_per_logon",
+    "modification_ratio",
+    "share_of_lookups",
+)
+"""Ratios that other work with the same cache makes smaller."""
+
+
 def _nearly(outcome: ConditionResult) -> bool:
     """Whether a ratio of look-ups misses its bound by no more than other work may dilute it."""
     bound = bound_of(outcome.condition.needs)
-    if "lookups" not in outcome.condition.signal or bound is None or not isinstance(outcome.reading, Known):
+    if outcome.condition.signal not in OTHER_LOOKUPS or bound is None or not isinstance(outcome.reading, Known):
         return False
     return outcome.reading.value * DILUTED_AT_MOST >= bound.value
 

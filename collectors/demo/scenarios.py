@@ -343,7 +343,7 @@ NUMBERING = replace(
     ORDINARY,
     gets={**ORDINARY.gets, "dc_sequences": 410},
     modifications={"dc_sequences": 409},
-    cluster_locks={"dc_sequences": (820, 190), "dc_objects": (40, 0.2), "dc_segments": (25, 0.1)},
+    cluster_locks={"dc_sequences": (820, 21), "dc_objects": (40, 0.2), "dc_segments": (25, 0.1)},
     children={8: Child(sleeps=0.4), 12: Child(miss_ratio=0.002, sleeps=0.9), 5: Child(sleeps=0.1)},
     events={**ORDINARY.events, "row cache lock": (395, 5.4), "enq: SQ - contention": (3.0, 0.02)},
     seconds={**ORDINARY.seconds, "DB time": 16.5, "DB CPU": 5.1, "sequence load elapsed time": 5.6},

@@ -136,6 +136,18 @@ def cluster_conflict_ratio(context: SignalContext, subject: Subject) -> SignalVa
     return share(cache_sum(context, subject, "dlm_conflicts"), requests)
 
 
+@signal(unit="ratio", of="v$rowcache", called="look-ups for each one in the next busiest cache")
+def lookups_to_next_cache(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cause's caches per look-up in the busiest other cache. Near 1 they are requested together."""
+    own, total = cache_sum(context, subject, LOOKUPS), all_lookups(context)
+    if isinstance(own, Unknown) or isinstance(total, Unknown):
+        return own if isinstance(own, Unknown) else total
+    others = [name for name in context.by_name(LOOKUPS) if name not in subject.caches]
+    if not others or not (most := context.by_name(LOOKUPS)[others[0]]):
+        return Known(own.value, f"{count(own.value)} look-ups, and none in another cache")
+    return Known(own.value / most, f"{count(own.value)} look-ups, {count(most)} in {others[0]}", own.value, most)
+
+
 @signal(unit="ratio", of="v$rowcache")
 def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in the least used of the cause's caches per look-up in the most used. Near 1 they are requested together."""

@@ -308,15 +308,16 @@ def _rate(context: SignalContext, statistic: str) -> SignalValue:
     return Known(done / seconds, f"{count(done)} in {seconds:,.1f} s", done, seconds)
 
 
-def lookups_per(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
-    """Look-ups in the subject's caches, gets and fastgets together, per unit of a statistic of v$sysstat."""
-    lookups, done = cache_sum(context, subject, LOOKUPS), context.work(statistic)
+def lookups_per(context: SignalContext, subject: Subject, statistic: str, column: str = LOOKUPS) -> SignalValue:
+    """Look-ups in the subject's caches, gets and fastgets together or gets alone, per unit of a statistic of v$sysstat."""
+    lookups, done = cache_sum(context, subject, column), context.work(statistic)
     if isinstance(lookups, Unknown):
         return lookups
     if not done:
         return context.why_unknown("v$sysstat", statistic)
+    called = "look-ups" if column == LOOKUPS else column
     return Known(
-        lookups.value / done, f"{count(lookups.value)} look-ups, {count(done)} {statistic}", lookups.value, done
+        lookups.value / done, f"{count(lookups.value)} {called}, {count(done)} {statistic}", lookups.value, done
     )
 
 
@@ -586,10 +587,10 @@ def undo_segments_per_transaction(context: SignalContext, subject: Subject) -> S
 # Signals of parsing and logging on: what each parse asks of the dictionary, who waits before running a statement.
 
 
-@signal(unit="look-ups per parse", of="v$rowcache, v$sysstat", diluted=(">=",))
-def lookups_per_parse(context: SignalContext, subject: Subject) -> SignalValue:
-    """Look-ups in the cause's caches per parse call, soft or hard."""
-    return lookups_per(context, subject, "parse count (total)")
+@signal(unit="gets per parse", of="v$rowcache, v$sysstat", diluted=(">=",))
+def gets_per_parse(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cause's caches that take the latch or mutex (gets, no fastgets), per parse call, soft or hard."""
+    return lookups_per(context, subject, "parse count (total)", "gets")
 
 
 @signal(unit="ratio", of="v$sysstat", diluted=(">=",))

@@ -71,7 +71,7 @@ DEGRADED = (
     Degraded(Sight(refused=("v$osstat",))),
     Degraded(Sight(refused=("v$event_name",))),
     Degraded(Sight(refused=("v$sgastat",))),
-    Degraded(Sight(refused=("v$parameter", "v$system_parameter"), called="no settings")),
+    Degraded(Sight(refused=("v$parameter",), called="no settings")),
     Degraded(Sight(refused=("v$latch",)), LATCHED),
     Degraded(Sight(refused=("v$latch_children",)), LATCHED),
     Degraded(Sight(refused=("v$latch_misses",)), LATCHED),

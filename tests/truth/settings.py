@@ -19,8 +19,7 @@ def setting_views(outcome: Outcome) -> dict[str, Pair]:
         "v$event_name": _event_names(outcome),
         "v$latchname": _latch_names(outcome),
         "x$kqrst": _child_map(outcome),
-        "v$parameter": _parameters(outcome, system=False),
-        "v$system_parameter": _parameters(outcome, system=True),
+        "v$parameter": _parameters(outcome),
         "v$sgastat": _memory(outcome),
         "v$sga_resize_ops": _resizes(outcome),
         "v$undostat": _undo(outcome),
@@ -78,8 +77,8 @@ def _child_map(outcome: Outcome) -> list[Row]:
     ]
 
 
-def _parameters(outcome: Outcome, *, system: bool) -> list[Row]:
-    """Settings in force. v$parameter shows the root's, v$system_parameter those of containers too."""
+def _parameters(outcome: Outcome) -> list[Row]:
+    """Settings in force, with those of containers: captures hold the rows of v$system_parameter under this name."""
     it = outcome.instance
     shown = {
         "undo_management": "AUTO",
@@ -107,12 +106,9 @@ def _parameters(outcome: Outcome, *, system: bool) -> list[Row]:
         {"name": name, "value": value, "isdefault": "FALSE" if name in changed else "TRUE", **container}
         for name, value in (shown | it.parameters).items()
     ]
-    if system:
-        rows += [
-            {"name": name, "value": value, "isdefault": "FALSE", "con_id": 3}
-            for name, value in it.pdb_parameters.items()
-        ]
-    return rows
+    return rows + [
+        {"name": name, "value": value, "isdefault": "FALSE", "con_id": 3} for name, value in it.pdb_parameters.items()
+    ]
 
 
 def _memory(outcome: Outcome) -> list[Row]:

@@ -22,10 +22,10 @@ def why(reading: SignalValue) -> str:
     return reading.why
 
 
-def test_lookups_per_parse_counts_parents_and_subordinates() -> None:
-    assert read("lookups_per_parse", "v$sysstat", *PARSES) == Known(20.0, "1,000 look-ups, 50 parse count (total)")
-    assert isinstance(read("lookups_per_parse", "v$sysstat", PARSES[1]), Unknown)
-    assert "ORA-00942" in why(read("lookups_per_parse", "v$sysstat", *PARSES, refused=["v$rowcache"]))
+def test_gets_per_parse_counts_parents_and_subordinates() -> None:
+    assert read("gets_per_parse", "v$sysstat", *PARSES) == Known(20.0, "1,000 gets, 50 parse count (total)")
+    assert isinstance(read("gets_per_parse", "v$sysstat", PARSES[1]), Unknown)
+    assert "ORA-00942" in why(read("gets_per_parse", "v$sysstat", *PARSES, refused=["v$rowcache"]))
 
 
 def test_failed_share_of_parses_is_unknown_unless_failures_are_counted() -> None:

@@ -125,9 +125,7 @@ def test_rates_are_unknown_for_totals_of_unknown_age(name: str) -> None:
     assert "give no rate" in why(read(name, context={"basis": TOTALS}))
 
 
-@pytest.mark.parametrize(
-    "name", ["lookups_per_logon", "lookups_per_commit", "lookups_per_parse", "hard_share_of_parses"]
-)
+@pytest.mark.parametrize("name", ["lookups_per_logon", "lookups_per_commit", "gets_per_parse", "hard_share_of_parses"])
 def test_ratios_per_work_are_unknown_when_no_work_was_done(name: str) -> None:
     idle = [{**row, "value": 0} for row in RICH["v$sysstat"]]
     assert isinstance(read(name, sysstat=idle), Unknown)

@@ -208,7 +208,6 @@ def read_work(name: str, rows: Sequence[Row], *caches: str, release: str = "19.0
 
 
 LOOKUPS_ASKED = [
-    ("dc_users", "lookups_per_parse", 14.426),
     ("dc_users", "lookups_per_execution", 2.8852),
     ("dc_users", "share_of_lookups", 14_426 / ALL_LOOKUPS),
     ("dc_segments", "getmiss_ratio", 2_087 / 11_682),
@@ -237,6 +236,7 @@ def test_work_cannot_be_told_where_fastgets_are_missing(caches: str, name: str, 
 
 
 def test_pressure_is_that_of_gets_alone() -> None:
+    assert known(read_work("gets_per_parse", FAST, "dc_users")) == pytest.approx(0.953)
     context = SignalContext(delta_of({"v$rowcache": from_zero(FAST)}, {"v$rowcache": FAST}, "19.0.0.0.0"))
     assert dict(context.by_name("gets")) == {
         "dc_histogram_defs": 60_851, "dc_segments": 4_374, "dc_tablespaces": 1_232, "dc_users": 953,

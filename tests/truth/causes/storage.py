@@ -81,7 +81,14 @@ def sequence_of_a_cluster(it: Instance, stake: float) -> None:
     it.neighbour("sequence-conflicts", "enq: SQ - contention", stake * it.dice.between(0.05, 0.6), 6e-3, "sequence")
 
 
-@stages("cluster-conflicts", "cluster", caches=["dc_objects", "dc_segments"], releases=LATCHED, cluster=True)
+@stages(
+    "cluster-conflicts",
+    "cluster",
+    caches=["dc_objects", "dc_segments"],
+    releases=LATCHED,
+    general=["ddl-invalidation", "segment-churn"],
+    cluster=True,
+)
 def entries_of_a_cluster(it: Instance, stake: float) -> None:
     """Instances invalidate each other's entries. A session that needs one waits for the cluster lock."""
     name = it.dice.pick(("dc_objects", "dc_segments"))

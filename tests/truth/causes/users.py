@@ -9,7 +9,14 @@ from tests.truth.releases import LATCHED
 USERS = "dc_users"
 
 
-@stages("vpd-policy-check", "users", caches=[USERS], releases=("11.2.0.3",), also=["roles-per-parse"])
+@stages(
+    "vpd-policy-check",
+    "users",
+    caches=[USERS],
+    releases=("11.2.0.3",),
+    also=["roles-per-parse"],
+    general=["upgrade-parse-volume"],
+)
 def policies_checked(it: Instance, stake: float) -> None:
     """Each soft parse of a protected table asks for every role once more."""
     it.drive("soft parse", it.work.rates["execution"] * it.dice.between(0.4, 1.0))  # soft parses dominate (KB-08)
@@ -18,7 +25,7 @@ def policies_checked(it: Instance, stake: float) -> None:
         it.look_up(USERS, it.extra[USERS, None] * it.dice.between(0.1, 0.4), subordinate)
 
 
-@stages("roles-per-parse", "users", caches=[USERS])
+@stages("roles-per-parse", "users", caches=[USERS], general=["upgrade-parse-volume"])
 def many_roles(it: Instance, stake: float) -> None:
     """Sessions with many roles parse softly, and every parse checks them."""
     _roles(it, "roles-per-parse", stake, it.dice.between(15, 60), it.dice.scale(3e-6, 1.2e-5))
@@ -66,7 +73,7 @@ def profiles(it: Instance, stake: float) -> None:
     it.drive("logon", look_ups / it.dice.between(40, 150))
 
 
-@stages("dc-users-mutex-bug", "users", caches=[USERS], releases=("12.2", "19"))
+@stages("dc-users-mutex-bug", "users", caches=[USERS], releases=("19",))
 def slow_under_the_mutex(it: Instance, stake: float) -> None:
     """Ordinary look-ups, each of which holds the mutex too long (fixed with 19.8)."""
     if it.full:
