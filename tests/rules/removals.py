@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from collectors.model import Changes, Delta, Row, Value, unread
-from rules.model import Finding, RuledOut, Severity
+from rules.model import Confidence, Finding, RuledOut, Severity
 from rules.resolve import EXPLAINS
 from tests.rules.case_files import Told
 from tests.rules.concluded import Concluded
@@ -126,11 +126,23 @@ def violations(base: Concluded, got: Concluded, removal: Removal) -> list[str]:
     if not removal.whole_look:
         wrong += [f"{one.cause} is ruled out by {one.signal}" for one in got.ruled_out if one.cause not in out]
         wrong += [
-            f"{one.cause} appears" for one in got.findings if one.cause not in found and not _stands_in(one, base)
+            f"{one.cause} appears"
+            for one in got.findings
+            if one.cause not in found and not _stands_in(one, base) and not _lacks_what_refuted(one, out)
         ]
     if not removal.waiters and base.severity is not Severity.INFO and got.severity is Severity.INFO:
         wrong.append(f"{base.severity} falls to Fine")
     return wrong
+
+
+def _lacks_what_refuted(one: Finding, out: Mapping[str, RuledOut]) -> bool:
+    """Whether what ruled a cause out by a code location is gone, and the finding says so and is less than sure.
+
+    What was not captured lowers how sure a finding with a sign of its own is; it is no veto.
+    """
+    refuted = out.get(one.cause)
+    by_place = refuted is not None and refuted.signal == "share_of_holders"
+    return by_place and bool(one.unknown) and one.confidence is not Confidence.HIGH
 
 
 def _stands_in(general: Finding, base: Concluded) -> bool:
