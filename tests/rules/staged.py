@@ -432,7 +432,7 @@ def _cursor_mutex(_: Numbers, p: Assumed) -> Parts:
         "rows": {
             "v$system_event": [event("cursor: mutex X", cursor * p["db_time_s"], p["cursor_wait_ms"]), mutex],
             "v$mutex_sleep": [{"location": "[19] kqrpre", **slept}],
-            "v$sys_time_model": times(p["db_time_s"]),
+            "v$sys_time_model": times(p["db_time_s"], connection=p["connection_share"]),
             "v$sysstat": [{"name": "logons cumulative", "value": round(p["logons"])}],
             "v$osstat": [{"stat_name": "BUSY_TIME", "total": 48_000}, {"stat_name": "IDLE_TIME", "total": 0}],
         },
