@@ -1,35 +1,65 @@
-"""The published cases (tests/rules/published.py) as a part of the measurement: reported, and no reason for a bound."""
+"""The published cases (tests/rules/published.py, staged.py) as a part of the measurement: reported, and no reason for a bound."""
 
 import json
+from collections import Counter
+from itertools import islice
 
 from rich.table import Table
 
 from bench._truth_scores import above_info
-from bench._truth_tables import table
+from bench._truth_tables import share, table
 from rules.engine import diagnose
 from rules.formatting import percent
 from rules.model import Diagnosis
 from tests.paths import DATA
-from tests.rules.published import delta_of, later_delta
+from tests.rules.published import delta_of
+from tests.rules.staged import VERDICTS, incidents, judged, staged, variants
 from tests.rules.test_published_cases import ANSWERS, Answer
 
-LATER = {"N3": "10.2", "N4": "19"}
-"""The later cases with figures of views, and their release; the others are words."""
+VARIANTS = """\
+Variants: each assumed figure a third and three times as large, alone and in combinations.
+Held: the same verdict as with the assumed figures."""
 
 
 def published() -> Table:
     """What their figures support, what the diagnosis says, and whether it is the same."""
     cases = {one["id"]: one for one in json.loads((DATA / "cases.json").read_text(encoding="utf-8"))}
-    later = {one["id"]: one for one in json.loads((DATA / "cases-3.json").read_text(encoding="utf-8"))}
     columns = ("case", "its role, its cache", "its figures support", "said", "cost", "same")
     made = table("Published cases", *columns, words=columns[:4])
     for name, answer in ANSWERS.items():
         got = diagnose(delta_of(cases[name], answer.release))
         role = f"{cases[name]['row_cache_role']}, {cases[name]['cache'] or '–'}"
         made.add_row(name, role, _supported(answer), _said(got, answer.cause), _cost(got), _same(answer, got))
-    for name, release in LATER.items():
-        got = diagnose(later_delta(later[name], release))
-        made.add_row(name, "later case", "its right answer is a text", _said(got, None), _cost(got), "–")
+    return made
+
+
+def published_incidents(most: int | None = None) -> Table:
+    """The verdict on each staged incident, and in how many variants of what its page leaves out it stays the same.
+
+    `most`: only so many variants of each.
+    """
+    caption = "\n".join([*(f"{name}: {meaning}" for name, meaning in VERDICTS.items()), VARIANTS])
+    columns = ("case", "release", "right are", "verdict", "said", "cost", "variants held", *VERDICTS)
+    made = table("Published incidents, staged whole", *columns, caption=caption, words=columns[:5])
+    base: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    held = 0
+    for name, case in incidents().items():
+        delta = staged(name)
+        got = diagnose(delta)
+        verdict = judged(name, got)
+        counts = Counter(judged(name, diagnose(staged(name, one))) for one in islice(variants(name), most))
+        right = ", ".join(case["causes"]) or "no cause"
+        stays = share(counts[verdict], counts.total())
+        rest = (str(counts[one]) for one in VERDICTS)
+        made.add_row(
+            name, case.get("version_full", delta.release), right, verdict, _said(got, None), _cost(got), stays, *rest
+        )
+        base[verdict] += 1
+        every += counts
+        held += counts[verdict]
+    sums = ", ".join(f"{base[one]} {one}" for one in VERDICTS)
+    made.add_row("all", "", "", sums, "", "", share(held, every.total()), *(str(every[one]) for one in VERDICTS))
     return made
 
 

@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from bench import _truth_tables as tables
 from bench._truth_calibration import calibrate
 from bench._truth_perturbed import perturbed
-from bench._truth_published import published
+from bench._truth_published import published, published_incidents
 from bench._truth_scores import NOTHING, Score, diagnosed, scores
 from tests.truth.generate import case
 from tests.truth.plan import seeds, setting_of
@@ -29,7 +29,12 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
     parser = argparse.ArgumentParser(prog="python -m bench truth", description=__doc__)
     parser.add_argument("--only", metavar="CAUSE", help="seeds in which this cause is staged")
     parser.add_argument("--show", metavar="SEED", type=int, help="the truth of one seed beside its diagnosis")
-    parser.add_argument("--first", metavar="COUNT", type=int, help="only so many of the seeds, from all over the plan")
+    parser.add_argument(
+        "--first",
+        metavar="COUNT",
+        type=int,
+        help="only so many of the seeds, from all over the plan, and of the variants of a published incident",
+    )
     parser.add_argument("--perturbed", action="store_true", help="how often small changes flip the verdict, instead")
     parser.add_argument(
         "--calibrate", action="store_true", help="count how often findings are right, and write the labels"
@@ -61,6 +66,7 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
         tables.causes(found),
         tables.speed(found),
         published(),
+        published_incidents(asked.first),
     )
 
 

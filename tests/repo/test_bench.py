@@ -63,7 +63,10 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape("cause|n|right|kin|honest|silent|wrong|why", 1, tuple(range(1, 7))),
         Shape("cause|n|right, even|right, back|cache|why not (even seeds)|untrue (even seeds)", 3, (1, 2, 3, 4)),
         Shape("instances|n|p50|p99|max|largest", 1, (1, 2, 3, 4)),
-        Shape("case|its role, its cache|its figures support|said|cost|same", 37, (0,)),
+        Shape("case|its role, its cache|its figures support|said|cost|same", 35, (0,)),
+        Shape(
+            "case|release|right are|verdict|said|cost|variants held|right|honest|wrong|missed", 22, tuple(range(6, 11))
+        ),
     ),
 }
 
