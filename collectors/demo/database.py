@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from collectors.demo import load
+from collectors.demo.library_cache import library_cache_sessions, library_cache_waiters
 from collectors.demo.load import (
     Cache,
     Scenario,
@@ -16,8 +17,6 @@ from collectors.demo.load import (
     latch,
     latch_children,
     latch_misses,
-    library_cache_sessions,
-    library_cache_waiters,
     mutex_sleep,
     session,
     share,
