@@ -20,17 +20,20 @@ COUNTERS: tuple[str, ...] = (
     "v$sysstat",
     "v$system_event",
 )
+SESSIONS = ("waiting_sessions", "library_cache_sessions")
 LEVELS = ("v$sga_resize_ops", "v$sgastat", "v$undostat")
 MEMBERS: Mapping[str, tuple[str, ...]] = {
     "counters": COUNTERS,
     "counters_and_levels": (*COUNTERS, *LEVELS),
-    "waits": ("v$latch_children", "waiting_sessions"),
+    "sessions": SESSIONS,
+    "waits": ("v$latch_children", *SESSIONS),
 }
-"""Group → its views: what every poll reads without binds; the same with what is due once a minute; what needs a bind, with
-the look at sessions."""
+"""Group → its views: what every poll reads without binds; the same with what is due once a minute; the looks at sessions; the
+same with what needs a bind, which a database with mutexes is not asked."""
 TEXTS = {
     *("name", "parent_name", "location", "mutex_type", "stat_name", "type", "parameter", "component", "start_time"),
     *("oper_type", "pool", "event", "begin_time", "addr", "p1raw", "sql_id", "module", "program", "username"),
+    *("action", "machine"),
 }
 """Columns that hold text; all others of these views hold numbers."""
 WIDTH = 110

@@ -8,6 +8,7 @@ from typing import Literal
 from collectors.model import Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.hang_model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
+from rules.library_cache import target_of
 from rules.memoize import remembered
 from rules.wait_chain.forest import chains_of
 from rules.wait_chain.graph import process as process
@@ -160,8 +161,6 @@ LIBRARY_CACHE = "library_cache_waiters"
 MODES = {3: "share", 5: "exclusive"}
 READABLE = re.compile(rb"[ -~]{4,}")
 """This many printable characters in a row within a key are probably a name."""
-TYPE_SHIFT, TYPE_MASK = 16, 0xFFFF
-"""P3 of a library cache wait has the type of the object in the bits above the mode."""
 
 
 @remembered
@@ -244,12 +243,11 @@ def _at_the_end(chains: Sequence[WaitChain], held: Sequence[Blocker]) -> Iterato
 def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
     """Who waited in the library cache at the look, most sessions first."""
     for row in sorted(rows, key=lambda row: (-(number(row.get("sessions")) or 0.0), str(row))):
-        packed = _whole(row, "p3") or 0
         yield LibraryCacheWait(
             event=text(row.get("event")) or "library cache",
             sessions=_whole(row, "sessions") or 0,
             longest_seconds=(number(row.get("wait_time_micro")) or 0.0) / 1e6,
-            type=packed >> TYPE_SHIFT & TYPE_MASK or None,
+            type=target_of(row.get("p3")).namespace,
             instance=_whole(row, "blocking_instance"),
             sid=_whole(row, "blocking_session"),
             final_instance=_whole(row, "final_blocking_instance"),

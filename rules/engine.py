@@ -20,6 +20,7 @@ from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.judge import CauseVerdict, OpenCause, Verdict, elsewhere, judge
+from rules.library_cache import library_cache_waiters
 from rules.model import (
     Candidate,
     CounterFact,
@@ -192,6 +193,7 @@ class Judgement:
             who=groups(context),
             waiting=waiting_groups(context),
             blockers=blockers_of(context),
+            library_cache=library_cache_waiters(context),
         )
 
 

@@ -111,7 +111,7 @@ Verdict = Hypothesis | OpenCause | RuledOut
 
 # The entry: one cause, from its release to its verdict.
 
-LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers")
+LOOKS = ("v$session", "waiting_sessions", "row_cache_blockers", "library_cache_sessions")
 """Looks at who waits and who holds, which run only on demand."""
 KQRST = "x$kqrst"
 WHOLE_SURFACE = ("v$latch_misses", "v$mutex_sleep")

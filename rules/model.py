@@ -19,7 +19,7 @@ from rules.base import Proof as Proof
 from rules.base import Severity as Severity
 from rules.base import State as State
 from rules.base import worst as worst
-from rules.hang_model import Blockers, WaitingGroup
+from rules.hang_model import Blockers, LibraryCacheWaiters, WaitingGroup
 from rules.remedy import Advice, Confirmation, PredictedEffect
 
 # The words for a chain in a Diagnosis: how the wait leads to the cause, link by link, each with one number.
@@ -381,6 +381,10 @@ class Diagnosis(Frozen):
         (), description="sessions whose wait has not ended at the poll; empty if there was none, or no sample"
     )
     blockers: Blockers | None = Field(None, description="who holds what sessions hang on; null where nobody hangs")
+    library_cache: LibraryCacheWaiters | None = Field(
+        None,
+        description="who waits for library cache lock or pin at the poll, and for what; null if they were not read",
+    )
     prediction: PredictedEffect | None = Field(
         None, description="what the remedy of the first finding that names one would make of its child latch"
     )

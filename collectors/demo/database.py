@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from collectors.demo import load
+from collectors.demo.library_cache import library_cache_sessions, library_cache_waiters
 from collectors.demo.load import (
     Cache,
     Scenario,
@@ -16,7 +17,6 @@ from collectors.demo.load import (
     latch,
     latch_children,
     latch_misses,
-    library_cache_waiters,
     mutex_sleep,
     session,
     share,
@@ -221,6 +221,7 @@ VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "chain_sessions": chain_sessions,
     "v$transaction": transactions,
     "library_cache_waiters": library_cache_waiters,
+    "library_cache_sessions": library_cache_sessions,
     "sys_context": _sys_context,
     "v$sys_time_model": _sys_time_model,
     "v$sysstat": _sysstat,

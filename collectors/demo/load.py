@@ -497,25 +497,6 @@ def elsewhere(now: ScenarioState, instance: object, sid: object) -> list[Row]:
     ]
 
 
-def library_cache_waiters(now: ScenarioState) -> list[Row]:
-    """Who waits in the library cache for the holders of the current hangs."""
-    stuck = hanging(now)
-    return [
-        {
-            "event": "library cache lock",
-            "p3": 4 << 16 | 2,
-            "blocking_instance": hang.holder.instance or now.scenario.instance,
-            "blocking_session": hang.holder.sid,
-            "final_blocking_instance": hang.holder.instance or now.scenario.instance,
-            "final_blocking_session": hang.holder.sid,
-            "sessions": hang.in_library_cache,
-            "wait_time_micro": max(round(waited * 1e6) for other, _, waited in stuck if other is hang),
-        }
-        for hang in now.scenario.hangs
-        if hang.in_library_cache and any(other is hang for other, _, _ in stuck)
-    ]
-
-
 def sid_of(session: int) -> int:
     """The sid of a session that hangs. It differs from those of the scripted waiters."""
     return 600 + session

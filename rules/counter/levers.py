@@ -16,11 +16,11 @@ from rules.blockers import ROW_CACHE_BLOCKERS
 from rules.context import SignalContext
 from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure, in_full
 from rules.formatting import function_of
+from rules.library_cache import LIBRARY_CACHE_LOCK
 from rules.model import Surface
 from rules.signals import Subject
 from rules.signals.instance import PARSING_WAITS
 from rules.signals.latch import PARENT_GET
-from rules.signals.sessions import LIBRARY_CACHE_LOCK
 from rules.waits import SURFACE_EVENTS, WAITING_SESSIONS, blocker_of
 
 Figures = Iterable[PrintedFigure]

@@ -16,6 +16,7 @@ from rules.hang_model import (
     MissingFact,
     WaitChain,
 )
+from rules.library_cache import ACCOUNT_STATUS, NAMESPACES
 from rules.model import Figure, Step
 from rules.waits import StillWaiting, within_cache
 
@@ -201,7 +202,6 @@ def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence
 
 # The session behind a hang in words: who, what, since when, what not to kill; and who waits in the library cache too.
 
-ACCOUNT_STATUS = 79
 LEFT_ALONE = "Kill no background process, and no waiting session: that frees nothing, and pools open new ones at once."
 APART = (
     "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: the "
@@ -246,7 +246,8 @@ def _library_cache_group(group: LibraryCacheWait) -> str:
     sid, instance = (group.sid, group.instance) if group.final_sid is None else (group.final_sid, group.final_instance)
     whom = "a session that Oracle does not name" if sid is None else f"session {sid}"
     whom += "" if sid is None or instance is None else f" on instance {instance}"
-    what = f" (type {group.type})" if group.type and group.type != ACCOUNT_STATUS else ""
+    name = None if group.type is None else NAMESPACES.get(group.type)
+    what = "" if group.type is None else f" ({name})" if name else f" (type {group.type})"
     what = (
         f" of an account (type {ACCOUNT_STATUS}: logons after failed passwords)" * (group.type == ACCOUNT_STATUS)
         or what

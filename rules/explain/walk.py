@@ -18,6 +18,7 @@ from rules.confidence import counted_in_words
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.explain.blockers import blocker_steps, entry_of, in_one_sentence
 from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
+from rules.explain.library_cache import library_cache_steps
 from rules.explain.notes import groups
 from rules.explain.report import as_printed
 from rules.explain.stops import Stop, stops, unknown_link
@@ -62,7 +63,7 @@ def walk(
     hang = Stop(hang_step(context), _hang_link(context, in_trouble))
     causes = _cause_steps(findings[0], context) if findings else []
 
-    beside = (as_printed(context), _who(context), _largest_wait(context))
+    beside = (as_printed(context), _who(context), *library_cache_steps(context), _largest_wait(context))
     steps = [*(stop.step for stop in (hang, *blockers, *first)), *beside, *causes]
     for trouble in others(context, findings):
         steps += [stop.step for stop in stops(focused(context, trouble), trouble.surface, None, usual)]

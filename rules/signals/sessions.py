@@ -10,6 +10,7 @@ from math import inf
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, Row, number
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown, no_share
 from rules.formatting import PER_WAITED, part_of
+from rules.library_cache import LIBRARY_CACHE_LOCK
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
@@ -99,8 +100,6 @@ def sequence_load_time_to_waits(context: SignalContext, subject: Subject) -> Sig
 
 
 # Signals of trouble in the library cache, or beside a DDL, that looks like row cache trouble.
-
-LIBRARY_CACHE_LOCK = "library cache lock"
 
 
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", called="library cache lock waits, share of DB time")

@@ -203,7 +203,7 @@ COLLECTOR_SUCCESS = _collector(
 COLLECTOR_DURATION = _collector(
     "latchscope_collector_duration_seconds",
     help="Time a statement took in the last poll, by its view.",
-    note="`counters`, `counters_and_levels` and `waits` are groups of views that one statement reads",
+    note="`counters`, `counters_and_levels`, `sessions` and `waits` are groups of views that one statement reads",
 )
 COLLECTOR_ROWS = _collector("latchscope_collector_rows", help="Rows the view gave in the last poll.")
 COLLECTOR_ROUND_TRIPS = _collector(

@@ -8,6 +8,7 @@ from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
+from rules.explain.library_cache import LIBRARY_CACHE_WAITS
 from rules.explain.walk import LARGEST_WAIT
 from rules.formatting import compared, sentence
 from rules.miss_locations import merely_fits
@@ -90,6 +91,9 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     for step in hang_steps(diagnosis):
         if step.step == BLOCKER:
             yield Part(_blockers(diagnosis, step), needed=True)
+    for step in diagnosis.steps:
+        if step.step == LIBRARY_CACHE_WAITS:
+            yield Part(_step(diagnosis, step), needed=True)
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
         short = wrapped(
@@ -104,7 +108,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     if not troubles and not nothing_judged(diagnosis):
         yield from _open(diagnosis)
     for step in (*hang_steps(diagnosis), *chain(diagnosis)):
-        if step.step not in (BLOCKER, AS_PRINTED) and (not quiet or step.step == LARGEST_WAIT):
+        if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS) and (not quiet or step.step == LARGEST_WAIT):
             yield Part(_step(diagnosis, step))
     for finding in diagnosis.findings:
         if finding.severity is Severity.INFO:

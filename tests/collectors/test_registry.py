@@ -96,6 +96,7 @@ ROWS: Mapping[str, list[dict[str, Value]]] = {
         for child in (1, 2)
     ],
     "waiting_sessions": [],
+    "library_cache_sessions": [],
 }
 
 
@@ -113,7 +114,7 @@ def test_answer_parts_into_the_rows_of_each_view() -> None:
 def test_views_of_knows_our_statements_by_their_text() -> None:
     text = groups()["waits"].text("19.0.0.0.0")
     assert isinstance(text, GroupText) and group_text_of(text.sql) is text
-    assert views_of(text.sql) == {"v$latch_children", "waiting_sessions"}
+    assert views_of(text.sql) == {"v$latch_children", "waiting_sessions", "library_cache_sessions"}
     assert views_of(text_for(collectors()["v$latch"].statements, "19") or "") == {"v$latch"}
     assert views_of("select 1 from dual") == frozenset() and group_text_of("select 1 from dual") is None
 

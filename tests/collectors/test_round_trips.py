@@ -52,8 +52,8 @@ def wired(name: str) -> Iterator[Wired]:
     [
         ("undo-storm", True, 8, 3, 4),
         ("users-mutex", True, 8, 3, 4),
-        ("undo-storm", False, 19, 11, 15),
-        ("users-mutex", False, 18, 10, 14),
+        ("undo-storm", False, 20, 12, 16),
+        ("users-mutex", False, 19, 11, 15),
     ],
 )
 def test_later_polls_ask_only_what_changes(

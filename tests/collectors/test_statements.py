@@ -126,6 +126,7 @@ READ_FROM = {
     "waiting_sessions": "v$session",
     "row_cache_blockers": "v$rowcache_parent",
     "library_cache_waiters": "v$session",
+    "library_cache_sessions": "v$session",
     "chain_sessions": "v$session",
     "running_jobs": "dba_scheduler_running_jobs",
 }
@@ -149,6 +150,7 @@ def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None
         "x$kqrst",
         "waiting_sessions",
         "library_cache_waiters",
+        "library_cache_sessions",
         "chain_sessions",
     }
     wanted = {READ_FROM.get(view, view) for view in wanted}

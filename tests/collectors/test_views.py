@@ -88,6 +88,7 @@ def test_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -
     read_from = {
         "waiting_sessions": "v$session",
         "library_cache_waiters": "v$session",
+        "library_cache_sessions": "v$session",
         "row_cache_blockers": "v$rowcache_parent",
         "chain_sessions": "v$session",
         "running_jobs": "dba_scheduler_running_jobs",

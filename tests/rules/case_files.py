@@ -22,7 +22,7 @@ from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.model import Confidence, Diagnosis, Severity
 from tests.rules.case_rows import followed, merged, naming, ordinary
-from tests.rules.case_waiters import StillWaiting, Waiters, looked, sampled
+from tests.rules.case_waiters import InLibraryCache, StillWaiting, Waiters, in_library_cache, looked, sampled
 from tests.rules.contexts import no_grant
 
 
@@ -55,6 +55,8 @@ class Case(Frozen):
     """Waiting sessions in ten looks. Empty: the looks found none. Not stated: there were no looks."""
     still_waiting: tuple[StillWaiting, ...] = ()
     """Sessions that still wait at the end of the interval."""
+    in_library_cache: tuple[InLibraryCache, ...] = ()
+    """Sessions that wait for library cache lock or pin at that moment."""
     refused: tuple[str, ...] = ()
     container: str | None = None
     """The polled container, CDB$ROOT or the name of a PDB. Not stated: no container database."""
@@ -154,6 +156,8 @@ def delta_of(told: Told) -> Delta:
         place = {"con_id": 1 if case.container == "CDB$ROOT" else 3, "con_name": case.container}
         readings["sys_context"] = Changes("sys_context", ({"db_unique_name": "ERP", **place},))
     readings["waiting_sessions"] = looked(case.still_waiting, usual)
+    if case.in_library_cache:
+        readings["library_cache_sessions"] = in_library_cache(case.in_library_cache)
     delta = followed(replace(usual, readings=readings, release=case.version or usual.release), case.rows)
     refused: dict[str, Missing] = {view: no_grant(view) for view in case.refused}
     basis = delta.basis if case.basis == "interval" else Basis("totals", None, delta.basis.end, None)

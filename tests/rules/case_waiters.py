@@ -42,6 +42,41 @@ class StillWaiting(Frozen):
     background: bool = False
 
 
+class InLibraryCache(Frozen):
+    """Sessions that wait in the library cache at the poll, all for one handle."""
+
+    event: Literal["library cache lock", "library cache pin"] = "library cache lock"
+    namespace: int
+    mode: Literal["share", "exclusive"] = "share"
+    sessions: int = Field(gt=0)
+    seconds: float = Field(1.0, gt=0)
+    username: str | None = None
+    machine: str | None = None
+    sql_id: str | None = None
+
+
+def in_library_cache(waiting: Sequence[InLibraryCache]) -> Changes:
+    """The look of the poll at the library cache, with a row for each session."""
+    rows: list[Row] = [
+        {
+            "sid": 2000 + 300 * group + number,
+            "serial#": 7,
+            "event": one.event,
+            "p1raw": address(group),
+            "p3": one.namespace << 16 | {"share": 2, "exclusive": 3}[one.mode],
+            "type": "USER",
+            "username": one.username,
+            "machine": one.machine,
+            "sql_id": one.sql_id,
+            "wait_time_micro": round(one.seconds * 1e6),
+            "met": sum(each.sessions for each in waiting),
+        }
+        for group, one in enumerate(waiting)
+        for number in range(one.sessions)
+    ]
+    return Changes("library_cache_sessions", tuple(rows))
+
+
 def looked(waiting: Sequence[StillWaiting], usual: Delta) -> Changes:
     """The look of the poll, with a row for each session."""
     rows: list[Row] = [

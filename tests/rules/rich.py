@@ -34,6 +34,19 @@ def _rowcache() -> Iterable[Row]:
 RICH: Mapping[str, Sequence[Row]] = {
     **SICK,
     "waiting_sessions": [],
+    "library_cache_sessions": [
+        {"sid": place, "event": "library cache lock", "type": "USER", "p1raw": handle, "p3": p3}
+        for place, (handle, p3) in enumerate(
+            [("00000001A", 8_323_074)] * 12
+            + [("00000001B", 79 << 16 | 3)] * 4
+            + [("00000001C", 0x2A7900010003)] * 3
+            + [("00000001D", 2)]
+        )
+    ]
+    + [
+        {"sid": 30, "event": "library cache pin", "type": "USER", "p1raw": "00000001A", "p3": 8_323_074},
+        {"sid": 31, "event": "library cache lock", "type": "BACKGROUND", "p1raw": "00000001A", "p3": 8_323_074},
+    ],
     "row_cache_blockers": [
         {"cache#": 3, "sid": 9, "type": "BACKGROUND", "program": "oracle@db1 (LCK0)", "waiters": 3},
         {"cache#": 3, "sid": 8, "type": "USER", "program": "JDBC Thin Client", "waiters": 1},

@@ -34,6 +34,9 @@ from rules.explain.blockers import (
     why_no_command,
 )
 from rules.explain.headline import number_of
+from rules.explain.library_cache import MOST_GROUPS, noticeable
+from rules.explain.library_cache import heading as library_cache_heading
+from rules.explain.library_cache import in_words as library_cache_words
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.model import Figure
@@ -131,6 +134,8 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "on_platform": on_platform,
     "where": where,
     "chain_heading": heading,
+    "library_cache_heading": library_cache_heading,
+    "library_cache_words": library_cache_words,
     "to_find": to_find,
     "why_no_command": why_no_command,
     "length_of": words.length,
@@ -153,10 +158,12 @@ templates.env.filters |= {
     "queries": queries,
     "shown_chains": shown_first,
     "not_shown": not_shown,
+    "noticeable": noticeable,
 }
 templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
+    "MOST_LIBRARY_CACHE_GROUPS": MOST_GROUPS,
     "OF_A_FINDING": OF_A_FINDING,
     "PLATFORMS": PLATFORMS,
     "OF_MISSES": OF_MISSES,

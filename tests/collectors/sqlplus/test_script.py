@@ -53,6 +53,7 @@ def test_statements_without_confirmations_read_the_views_of_collectors_only() ->
         "sys_context",
         "waiting_sessions",
         "row_cache_blockers",
+        "library_cache_sessions",
         "library_cache_waiters",
         "chain_sessions",
         "v$parameter",

@@ -182,6 +182,7 @@ def test_old_release_fails_only_views_whose_columns_it_lacks() -> None:
     assert {view: one.kind for view, one in missing.items()} == dict.fromkeys(
         (
             "chain_sessions",
+            "library_cache_sessions",
             "library_cache_waiters",
             "row_cache_blockers",
             "v$latch_misses",

@@ -63,7 +63,8 @@ def test_chain_is_no_circle(holder: str | None, behind: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [(79, "logons after failed passwords"), (4, "(type 4)"), (None, "lock for")]
+    ("kind", "words"),
+    [(79, "logons after failed passwords"), (4, "(INDEX)"), (200, "(type 200)"), (0, "(SQL AREA)"), (None, "lock for")],
 )
 def test_type_of_the_object_is_told_and_that_of_an_account_by_name(kind: int | None, words: str) -> None:
     assert words in beside(wait(type=kind, final_sid=77))

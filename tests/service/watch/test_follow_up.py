@@ -249,7 +249,7 @@ def test_holder_on_the_same_instance_asks_no_other_one() -> None:
 def test_waiters_in_the_library_cache_are_told_beside_those_of_the_row_cache() -> None:
     got = Site(BlockerLook(Audit()), scenario=hanging()).poll(8)
     (told,) = [step.statement for step in got.steps if step.step == "library cache"]
-    assert "5 sessions waited for library cache lock (type 4)" in told and "behind session 312 on instance 1" in told
+    assert "5 sessions waited for library cache lock (INDEX)" in told and "behind session 312 on instance 1" in told
     assert "both waits should end with it" in told
 
 

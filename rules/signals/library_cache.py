@@ -1,0 +1,102 @@
+"""Signals of the sessions that wait for library cache lock at the poll, by what they wait for. See `rules.library_cache`."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from collectors.model import Missing, Row, text
+from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.formatting import part_of
+from rules.library_cache import (
+    ACCOUNT_STATUS,
+    LAST_LOGON,
+    LIBRARY_CACHE_LOCK,
+    LIBRARY_CACHE_SESSIONS,
+    OBJECTS,
+    foreground,
+    target_of,
+)
+from rules.signals import Subject, certain, signal
+from rules.signals.mutex import AGREEING
+from rules.waits import MINIMUM_WAITERS
+
+
+def _waiters(context: SignalContext) -> Sequence[Row] | Unknown:
+    reading = context.delta.read(LIBRARY_CACHE_SESSIONS)
+    if isinstance(reading, Missing):
+        return context.why_unknown(LIBRARY_CACHE_SESSIONS)
+    return [row for row in foreground(reading.rows) if row.get("event") == LIBRARY_CACHE_LOCK]
+
+
+def _share(context: SignalContext, subject: Subject, alike: Sequence[bool | None]) -> SignalValue:
+    """The share of True; None is unknown. With few waiters all of them must be alike."""
+    met, own, unknown = len(alike), alike.count(True), alike.count(None)
+    if met < MINIMUM_WAITERS and not (met >= AGREEING and own in (0, met) and not unknown):
+        why = f"too few waiters: {met} seen waiting for {LIBRARY_CACHE_LOCK}, at least {MINIMUM_WAITERS} are needed"
+        return Unknown(LIBRARY_CACHE_SESSIONS, why, context.busier)
+    if unknown and not certain(own / met, (own + unknown) / met, subject.needs):
+        return context.why_unknown(LIBRARY_CACHE_SESSIONS, "p1raw and p3 of some sessions")
+    return Known(own / met, f"{part_of(own, met)} waiters", own, met)
+
+
+def _in_namespaces(context: SignalContext, subject: Subject, namespaces: Sequence[int]) -> SignalValue:
+    rows = _waiters(context)
+    if isinstance(rows, Unknown):
+        return rows
+    found = [target_of(row.get("p3")).namespace for row in rows]
+    return _share(context, subject, [None if each is None else each in namespaces for each in found])
+
+
+@signal(unit="sessions", of=LIBRARY_CACHE_SESSIONS, called="sessions that wait for library cache lock")
+def library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Sessions that wait for `library cache lock` at the poll, 200 at most."""
+    rows = _waiters(context)
+    return rows if isinstance(rows, Unknown) else Known(float(len(rows)))
+
+
+@signal(
+    unit="ratio",
+    of=LIBRARY_CACHE_SESSIONS,
+    called="library cache lock waiters that wait for the status of an account",
+    share_of="waiters for library cache lock",
+)
+def account_status_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiters for `library cache lock` at the poll that want the status of an account (namespace 79)."""
+    return _in_namespaces(context, subject, (ACCOUNT_STATUS,))
+
+
+@signal(
+    unit="ratio",
+    of=LIBRARY_CACHE_SESSIONS,
+    called="library cache lock waiters that wait for the time of a last logon",
+    share_of="waiters for library cache lock",
+)
+def last_logon_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiters for `library cache lock` at the poll that want the time of a last logon (namespace 127, 12.1+)."""
+    return _in_namespaces(context, subject, (LAST_LOGON,))
+
+
+@signal(
+    unit="ratio",
+    of=LIBRARY_CACHE_SESSIONS,
+    called="library cache lock waiters that wait for a table, PL/SQL or another object",
+    share_of="waiters for library cache lock",
+)
+def object_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiters for `library cache lock` at the poll that want a table, PL/SQL, trigger, index or cluster."""
+    return _in_namespaces(context, subject, OBJECTS)
+
+
+@signal(
+    unit="ratio",
+    of=LIBRARY_CACHE_SESSIONS,
+    called="library cache lock waiters that wait for one and the same handle",
+    share_of="waiters for library cache lock",
+)
+def one_handle_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiters for `library cache lock` at the poll that want the same handle: one account, one object."""
+    rows = _waiters(context)
+    if isinstance(rows, Unknown):
+        return rows
+    handles = [text(row.get("p1raw")) for row in rows]
+    most = Counter(sorted(handle for handle in handles if handle)).most_common(1)
+    return _share(context, subject, [None if each is None else each == most[0][0] for each in handles])
