@@ -17,6 +17,7 @@ from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SignalContext
+from rules.formatting import compared
 from rules.judge import (
     CauseVerdict,
     ConditionResult,
@@ -383,15 +384,18 @@ def _why(outcome: ConditionResult) -> str:
 
 
 def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
-    first, reason = other.evidence[0], EXPLAINS.get((other.cause, verdict.cause))
+    """Ruled out by a cause that says more, with the figure that shows that cause best."""
+    shown = next((each for each in other.evidence if each.role == "discriminating"), other.evidence[0])
+    reason, (value, needs) = EXPLAINS.get((other.cause, verdict.cause)), compared(shown)
     return RuledOut(
         cause=verdict.cause,
-        signal=first.signal,
-        name=first.name,
-        value=first.value,
-        unit=first.unit,
-        needs=f"not {first.needs}",
-        because=f"{other.title} explains these waits ({other.cause}){f': {reason}' if reason else ''}",
+        signal=shown.signal,
+        name=shown.name,
+        value=shown.value,
+        unit=shown.unit,
+        needs=f"waits that {other.cause} does not explain",
+        because=f"{other.title} explains these waits ({other.cause}), shown by {shown.name} of {value}, where it needs {needs}"
+        f"{f': {reason}' if reason else ''}",
         explained_by=other.cause,
     )
 
