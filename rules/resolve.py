@@ -48,7 +48,7 @@ from rules.model import (
     worst,
 )
 from rules.signals import SIGNALS
-from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
+from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, finished_seconds, severity_of, untimed
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
 # The entry: every cause against its rivals.
@@ -612,14 +612,31 @@ def overall_gate(context: SignalContext) -> Severity | None:
 
 def cost_is_open(context: SignalContext) -> bool:
     """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none that was timed."""
-    if context.printed:
-        return untimed(context.delta)
+    if context.printed and untimed(context.delta):
+        return True
     if context.delta.basis.kind == "totals":
+        return False
+    if latch_free_cost(context) is not None:
+        return True
+    if context.printed:
         return False
     if row_cache_gate(context) is None:
         return anything_read(context)
     named = any(row.get("name") == RESULT_CACHE_LATCH for row in context.delta.rows("v$latchname"))
     return named and context.gate_of(["result-cache"]) is None
+
+
+def latch_free_cost(context: SignalContext) -> Impact | None:
+    """What `latch free` costs, if that is notable and the result cache latch may be a part of it. Else None.
+
+    The event counts every latch without one of its own. A report lists every latch with activity.
+    """
+    listed = context.printed and not isinstance(context.delta.read("v$latch"), Missing)
+    waited = finished_seconds(context.delta, "latch free")
+    if waited is None or listed or context.surface_wait_seconds("result-cache") is not None:
+        return None
+    impact = context.impact_by(waited)
+    return None if severity_of(impact) in (None, Severity.INFO) else impact
 
 
 def totals_without_waits(context: SignalContext) -> bool:
