@@ -1,6 +1,6 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -24,23 +24,27 @@ from rules.formatting import count, part_of, percent
 from rules.memoize import remembered
 from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
+from rules.samples import Cells, Samples
 from rules.waits import (
     IDLE_SESSIONS,
     LATCH_EVENT,
     ROW_CACHE_SURFACES,
     SURFACE_EVENTS,
+    FinishedWaits,
     HotCaches,
     LostTime,
     SampledWaiters,
+    Waiter,
     WaitingLook,
     cache_namer,
     crowd_of,
-    finished_seconds,
+    finished_waits,
     hanging,
     look_of,
     lost_time,
     severity_of,
     severity_of_hang,
+    waiter_maker,
 )
 
 # The age of a view that is not read in every poll, told beside each figure that comes from it.
@@ -262,11 +266,13 @@ def _other_elapsed(delta: Delta) -> str | None:
 # Latch figures on a release with mutexes: waits that should not exist, counters without meaning.
 
 
-def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | None:
-    """The cost of latch waits where mutexes guard the row cache. None if they cost nothing, as they should."""
+def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None, waited: float | None) -> Impact | None:
+    """The cost of latch waits where mutexes guard the row cache. None if they cost nothing, as they should.
+
+    `waited`: seconds of those that ended.
+    """
     if mechanism != "mutex":
         return None
-    waited = finished_seconds(delta, LATCH_EVENT)
     micro = delta.cell("v$sys_time_model", "stat_name", "DB time", "value")
     share = ratio(waited, None if micro is None or inside_pdb(delta) else micro / 1e6)
     cost = Impact(share_of_db_time=share, waiting_sessions=ratio(waited, delta.basis.seconds))
@@ -285,9 +291,9 @@ def _sleeps(rows: tuple[Row, ...] | list[Row]) -> float:
     return sum(number(row.get("sleeps")) or 0.0 for row in rows)
 
 
-def misplaced_notes(delta: Delta, mechanism: Mechanism | None) -> tuple[str, ...]:
+def misplaced_notes(delta: Delta, mechanism: Mechanism | None, waited: float | None) -> tuple[str, ...]:
     """The note on such figures, given once."""
-    cost = misplaced_latch_wait(delta, mechanism)
+    cost = misplaced_latch_wait(delta, mechanism, waited)
     if cost is not None:
         share, sessions = cost.share_of_db_time, cost.waiting_sessions or 0.0
         takes = f"keeps {sessions:.2f} sessions waiting" if share is None else f"takes {percent(share)} of DB time"
@@ -446,9 +452,19 @@ class SignalContext:
         return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
 
     @cached_property
+    def samples(self) -> Samples:
+        """What was met in v$session."""
+        return Samples.of(self.delta.rows("v$session"))
+
+    @cached_property
     def crowd(self) -> SampledWaiters | None:
         """The sampled waiters. None without samples."""
-        return crowd_of(self.delta, self.map, self.child_by_address)
+        return crowd_of(self.samples, self.waiter_of)
+
+    @cached_property
+    def waiter_of(self) -> Callable[[Cells], Waiter | None]:
+        """The waiter that sampled cells describe; see `waiter_maker`."""
+        return waiter_maker(cache_namer(self.delta, self.map, self.child_by_address))
 
     @cached_property
     def look(self) -> WaitingLook | None:
@@ -562,14 +578,23 @@ class SignalContext:
         return self.delta.cell("v$sysstat", "name", statistic, "value")
 
     @cached_property
+    def finished(self) -> FinishedWaits | None:
+        """The waits that ended."""
+        return finished_waits(self.delta, self.samples)
+
+    def finished_seconds(self, event: str) -> float | None:
+        """Seconds of the waits of foreground sessions that ended. None if they were not captured."""
+        return None if self.finished is None else self.finished.get(event, 0.0)
+
+    @cached_property
     def lost(self) -> LostTime:
         """Time lost in waits, computed once."""
-        return lost_time(self.delta, self.look, self.latch_row, self.surfaces, self.met)
+        return lost_time(self.delta, self.look, self.latch_row, self.surfaces, self.met, self.finished)
 
     @cached_property
     def met(self) -> Mapping[str, MetWaiting]:
         """What the samples met, by event."""
-        return met_waiting(self.delta, SURFACE_EVENTS.values())
+        return met_waiting(self.samples, self.delta.basis, SURFACE_EVENTS.values())
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
         """Seconds foreground sessions waited in some events together. None if one of them was not captured."""
@@ -586,7 +611,8 @@ class SignalContext:
     @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
         """The surfaces on which this instance can have trouble."""
-        both = self.mechanism is None or misplaced_latch_wait(self.delta, self.mechanism) is not None
+        waited = self.finished_seconds(LATCH_EVENT)
+        both = self.mechanism is None or misplaced_latch_wait(self.delta, self.mechanism, waited) is not None
         guarding: tuple[Surface, ...] = ("latch", "mutex") if both or self.mechanism is None else (self.mechanism,)
         return (*guarding, "lock", "result-cache")
 

@@ -48,7 +48,7 @@ from rules.model import (
     worst,
 )
 from rules.signals import SIGNALS
-from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, finished_seconds, severity_of, untimed
+from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
 # The entry: every cause against its rivals.
@@ -632,7 +632,7 @@ def latch_free_cost(context: SignalContext) -> Impact | None:
     The event counts every latch without one of its own. A report lists every latch with activity.
     """
     listed = context.printed and not isinstance(context.delta.read("v$latch"), Missing)
-    waited = finished_seconds(context.delta, "latch free")
+    waited = context.finished_seconds("latch free")
     if waited is None or listed or context.surface_wait_seconds("result-cache") is not None:
         return None
     impact = context.impact_by(waited)

@@ -10,7 +10,7 @@ from rules.formatting import count
 from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
-from rules.waits import SYSTEM_EVENTS, SampledWaiters, finished_seconds
+from rules.waits import LATCH_EVENT, SYSTEM_EVENTS, SampledWaiters
 
 # Who waits: sampled waiters by what they have in common, and as totals by statement and by module.
 
@@ -114,7 +114,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
     # A view with repeated rows is missing for that reason, so its note is among the refusals.
     odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
-    misplaced = misplaced_notes(context.delta, context.mechanism)
+    misplaced = misplaced_notes(context.delta, context.mechanism, context.finished_seconds(LATCH_EVENT))
     # An average over hours hides short storms. The reader of a report says so itself.
     seconds = 0.0 if context.printed else context.delta.basis.seconds or 0.0
     window = (long_window(seconds),) if seconds > LONG_WINDOW else ()
@@ -136,7 +136,7 @@ def sampled_instead(context: SignalContext) -> tuple[str, ...]:
     sentences = []
     for surface, seconds in context.lost.believed.items():
         event = SURFACE_EVENTS[surface]
-        met, ended = context.lost.met[event], finished_seconds(context.delta, event)
+        met, ended = context.lost.met[event], context.finished_seconds(event)
         counted = "was not captured" if ended is None else f"has {ended:,.1f} s of waits that ended"
         why = "so the samples are all there is" if ended is None else "and a wait that goes on is not in it"
         sentences.append(

@@ -445,20 +445,21 @@ def nineteen(waited: int | None = None, sleeps: int = 0, db_time: int | None = 1
 )
 def test_wait_is_doubted_where_it_costs_something(waited: int | None, db_time: int | None, doubted: bool) -> None:
     delta = nineteen(waited, db_time=db_time)
-    assert (misplaced_latch_wait(delta, "mutex") is not None) is doubted
-    assert misplaced_latch_wait(delta, "latch") is None
-    assert misplaced_latch_wait(delta, None) is None
+    seconds = SignalContext(delta).finished_seconds("latch: row cache objects")
+    assert (misplaced_latch_wait(delta, "mutex", seconds) is not None) is doubted
+    assert misplaced_latch_wait(delta, "latch", seconds) is None
+    assert misplaced_latch_wait(delta, None, seconds) is None
 
 
 def test_sleeps_are_ignored_aloud_and_once() -> None:
-    (ignored,) = misplaced_notes(nineteen(sleeps=7_000), "mutex")
+    (ignored,) = misplaced_notes(nineteen(sleeps=7_000), "mutex", 0.0)
     assert ignored.startswith("7,000 sleeps on the latch row cache objects are ignored")
-    (doubted,) = misplaced_notes(nineteen(4_700_000, sleeps=7_000), "mutex")
+    (doubted,) = misplaced_notes(nineteen(4_700_000, sleeps=7_000), "mutex", 4.7)
     assert doubted.startswith("latch: row cache objects takes 47.0 % of DB time, which should not be")
-    (timeless,) = misplaced_notes(nineteen(4_700_000, db_time=None), "mutex")
+    (timeless,) = misplaced_notes(nineteen(4_700_000, db_time=None), "mutex", 4.7)
     assert timeless.startswith("latch: row cache objects keeps 0.16 sessions waiting, which should not be")
-    assert misplaced_notes(nineteen(), "mutex") == ()
-    assert misplaced_notes(nineteen(4_700_000, sleeps=7_000), "latch") == ()
+    assert misplaced_notes(nineteen(), "mutex", None) == ()
+    assert misplaced_notes(nineteen(4_700_000, sleeps=7_000), "latch", 4.7) == ()
     assert misplaced_sleeps(nineteen(sleeps=7_000), "latch") == 0
 
 

@@ -23,7 +23,7 @@ from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.explain.notes import MOST_GROUPS, groups
 from rules.model import Diagnosis, Impact, Severity
-from rules.waits import RESULT_CACHE, SampledWaiters, finished_seconds, severity_of, standing_out
+from rules.waits import RESULT_CACHE, SampledWaiters, severity_of, standing_out
 from tests.rules.contexts import SICK, context_of, delta_of, with_rows
 from tests.rules.rich import LATCH_WAIT
 
@@ -491,11 +491,11 @@ def test_what_is_not_known_has_no_severity() -> None:
     ],
 )
 def test_finished_seconds_are_those_of_foreground_sessions(row: Row, seconds: float | None) -> None:
-    assert finished_seconds(delta_of({"v$system_event": [row]}), LOCK) == seconds
+    assert context_of({"v$system_event": [row]}).finished_seconds(LOCK) == seconds
 
 
 def test_finished_seconds_are_not_known_without_the_view() -> None:
-    assert finished_seconds(delta_of(refused=["v$system_event"]), LOCK) is None
+    assert context_of(refused=["v$system_event"]).finished_seconds(LOCK) is None
 
 
 def test_waits_that_are_counted_without_their_time_are_no_proof_of_health() -> None:
