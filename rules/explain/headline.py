@@ -107,7 +107,8 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
     counter = _counter(context, event)
     if context.look.met > len(context.look.sessions):
         many = (
-            f"{count(context.look.met)} sessions wait for the row cache, and of the {count(len(context.look.sessions))}"
+            f"{count(context.look.met)} sessions wait for the row cache or a latch, and of the "
+            f"{count(len(context.look.sessions))}"
         )
         return f"{many} longest waits {count(len(alike))} are for {where}, {longest}; {counter}"
     waiting = [waiter for waiter in context.look.of(surfaces) if (waiter.event, waiter.cache) == named]

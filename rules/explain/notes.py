@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 
-from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number
+from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number, spoken
 from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, cut_notes, misplaced_notes, pdb_note
 from rules.formatting import count
 from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
-from rules.waits import LATCH_EVENT, SYSTEM_EVENTS, SampledWaiters
+from rules.waits import LATCH_EVENT, ROW_CACHE_SURFACES, SYSTEM_EVENTS, SampledWaiters, hanging
 
 # Who waits: sampled waiters by what they have in common, and as totals by statement and by module.
 
@@ -126,6 +126,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
         *doubts,
         *implausible(context),
         *long_waits(context),
+        *background_waits(context),
         *odd,
         *refused,
     )
@@ -159,6 +160,20 @@ def implausible(context: SignalContext) -> tuple[str, ...]:
                 "do not rely on either number"
             )
     return tuple(sorted(sentences))
+
+
+def background_waits(context: SignalContext) -> Iterator[str]:
+    """Sentences about background processes that hang while no session does: the cost and the headline leave them out."""
+    sessions = context.look.sessions if context.look else ()
+    stuck = hanging(waiter for waiter in sessions if waiter.surface in ROW_CACHE_SURFACES)
+    if not stuck or not all(waiter.background for waiter in stuck):
+        return
+    longest = stuck[0]
+    many = "1 background process has" if len(stuck) == 1 else f"{len(stuck)} background processes have"
+    yield (
+        f"{many} waited for the row cache for up to {spoken(longest.seconds)} (session {longest.sid} for {longest.event} on "
+        f"{longest.cache}): DB time and the cost leave that out, and no session hangs behind it yet"
+    )
 
 
 TOO_LONG_MS = 20.0

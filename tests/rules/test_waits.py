@@ -177,6 +177,19 @@ def test_hang_on_a_mutex_without_a_cause_is_an_incident_all_the_same() -> None:
     assert got.headline.startswith("12 sessions have waited for dc_objects for up to 90 seconds")
 
 
+def test_background_process_that_hangs_alone_is_a_note_and_no_cost() -> None:
+    look = waiters(2, 71, type="BACKGROUND")
+    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=9, look=look))
+    assert got.severity is Severity.INFO
+    (note,) = (note for note in got.notes if "background" in note)
+    assert note.startswith(
+        "2 background processes have waited for the row cache for up to 71 seconds (session 100 for "
+    )
+    beside = [*look, *({**row, "sid": 300} for row in waiters(1, 71))]
+    loud = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=9, look=beside))
+    assert not [note for note in loud.notes if "background" in note], "the step that says who hangs counts them"
+
+
 def test_hang_behind_one_session_names_it_and_the_waits_of_background_processes() -> None:
     look = [
         *waiters(38, 671, final_blocking_session=312, final_blocking_instance=2),

@@ -219,7 +219,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
         (hung(671, p1=None), "1 session has waited for row cache lock for up to 11 minutes; "),
         (
             hung(8000, met=300),
-            "300 sessions wait for the row cache, and of the 1 longest waits 1 are for dc_rollback_segments, ",
+            "300 sessions wait for the row cache or a latch, and of the 1 longest waits 1 are for dc_rollback_segments, ",
         ),
     ],
 )
