@@ -46,7 +46,7 @@ class Samples:
     rows: Sequence[Row]
     """Every row with an event, each once."""
     looks: Set[Value]
-    """The samples, those that met nobody as well."""
+    """The samples, those that found no session as well."""
     alike: Counter[Cells]
     """The cells of TELLING → rows."""
     per_sample: Counter[Cells]

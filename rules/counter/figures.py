@@ -18,7 +18,8 @@ from collectors.model import (
     number,
 )
 from rules.cache_map import PARENT_LATCH_GETS, SUBORDINATE_LATCH_GETS, CacheMap, cache_map, identifier
-from rules.context import ROW_CACHE_EVENTS, SignalContext, inside_pdb
+from rules.context import SignalContext, inside_pdb
+from rules.contradictions import ROW_CACHE_EVENTS
 from rules.memoize import remembered
 from rules.signals.instance import PARSING_WAITS
 from rules.waits import LATCH_EVENT, WAITING_SESSIONS

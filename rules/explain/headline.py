@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
-from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, contradictions
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
+from rules.contradictions import contradictions
 from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.formatting import number as spelled
 from rules.hang_model import WaitingGroup

@@ -6,7 +6,7 @@ from heapq import nsmallest
 
 from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number, spoken
 from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, cut_notes, misplaced_notes, pdb_note
-from rules.formatting import count
+from rules.formatting import count, over
 from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
@@ -127,6 +127,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
         *implausible(context),
         *long_waits(context),
         *background_waits(context),
+        *swap_used_up(context),
         *odd,
         *refused,
     )
@@ -173,6 +174,26 @@ def background_waits(context: SignalContext) -> Iterator[str]:
     yield (
         f"{many} waited for the row cache for up to {spoken(longest.seconds)} (session {longest.sid} for {longest.event} on "
         f"{longest.cache}): DB time and the cost leave that out, and no session hangs behind it yet"
+    )
+
+
+SWAP_LEFT = 0.001
+"""Free swap space as a share of memory from which on downward it is nearly used up (our bound)."""
+
+
+def swap_used_up(context: SignalContext) -> Iterator[str]:
+    """That the host has hardly any swap space left. None left is the same as no swap space at all, unless pages went out.
+
+    Reports of Linux print the figure from 12.1 on. VM_IN_BYTES and VM_OUT_BYTES alone prove nothing: some hosts count files.
+    """
+    free, memory = context.level("SWAP_FREE_BYTES"), context.level("PHYSICAL_MEMORY_BYTES")
+    went = context.host("VM_OUT_BYTES")
+    if free is None or not memory or free > SWAP_LEFT * memory or not (free or went):
+        return
+    out = f", and {went / 2**20:,.1f} MiB were paged out {over(context.delta.basis)}" if went else ""
+    yield (
+        f"the host has {free / 2**20:,.0f} MiB of swap space left at the end, beside {memory / 2**30:,.0f} GiB of memory{out}: "
+        "it is short of memory, and a session that waits for its pages keeps what it holds (starved-host)"
     )
 
 

@@ -14,10 +14,10 @@ from rules.context import (
     Unknown,
     aged,
     another,
-    contradictions,
     no_share,
     share,
 )
+from rules.contradictions import contradictions
 from rules.formatting import count, part_of, percent
 from rules.signals import EITHER_WAY, Subject, already_enough, certain, signal
 from rules.signals.caches import MINIMUM_MODIFICATIONS, all_lookups, cache_sum
