@@ -209,10 +209,21 @@ class Search:
         elif not isinstance(verdict, RuledOut):
             found = self._by_trial(cause, now, verdict)
         if found is None:
-            return CounterFact(sentence=_no_figure(verdict) if self._left > 0 else GIVEN_UP)
+            return CounterFact(sentence=self._no_figure(verdict) if self._left > 0 else GIVEN_UP)
         candidate, becomes = found
         then = self._then(candidate)
         return counter_fact(self._context, candidate.figure, candidate.value, becomes, then)
+
+    def _no_figure(self, verdict: CauseVerdict) -> str:
+        """That no single figure changes a verdict. Where several conditions would have to change, how many."""
+        if isinstance(verdict, OpenCause) and verdict.reading.absent:
+            return f"No figure that was read would make it found: {verdict.reading.why}"
+        if isinstance(verdict, Finding):
+            return "No single figure would rule it out"
+        against = sum(1 for _ in self._unmet(self._causes[verdict.cause])) if isinstance(verdict, RuledOut) else 0
+        return (
+            f"No single figure would make it found{f': {against} of its conditions do not hold' if against > 1 else ''}"
+        )
 
     # Where a condition is about to change.
 
@@ -540,9 +551,3 @@ def _flips(cause: Cause, now: Becomes, becomes: Becomes) -> bool:
     if now in ("found", "costs nothing"):
         return becomes != now
     return becomes == "found" or (cause.cap is Severity.INFO and becomes == "costs nothing")
-
-
-def _no_figure(verdict: CauseVerdict) -> str:
-    if isinstance(verdict, OpenCause) and verdict.reading.absent:
-        return f"No figure that was read would make it found: {verdict.reading.why}"
-    return f"No single figure would {'rule it out' if isinstance(verdict, Finding) else 'make it found'}"
