@@ -143,6 +143,7 @@ class Samples:
                 found[cells[place]] += times
         return found
 
+    @remembered
     def lack(self, event: str, column: str) -> bool:
         """Whether a column was not captured of a session that waited in an event."""
         return any(column not in row for row in self.rows if row.get("event") == event)
