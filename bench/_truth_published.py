@@ -83,5 +83,5 @@ def _same(answer: Answer, got: Diagnosis) -> str:
     named = [finding.cause for finding in above_info(got)]
     loud = answer.conclude == "found" or got.severity == "notice"
     open_for = next((one.missing for one in got.undetermined if one.cause == answer.cause), None)
-    right = got.severity == answer.severity and named == ([answer.cause] if loud else [])
+    right = got.severity == answer.severity and named == ([answer.cause] if loud and answer.cause else [])
     return "yes" if right and answer.missing in (None, open_for) else "no"

@@ -1,14 +1,12 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from collectors.model import (
     ROW_CACHE_LATCH,
-    ROW_CACHE_LOCK_EVENT,
-    ROW_CACHE_MUTEX_EVENT,
     SCRIPT,
     Delta,
     Missing,
@@ -20,27 +18,32 @@ from collectors.model import (
 )
 from collectors.release import Mechanism, at_least, mechanism_of
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map, identifier
+from rules.contradictions import db_time_is_sound
 from rules.formatting import count, part_of, percent
 from rules.memoize import remembered
 from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
+from rules.samples import Cells, Samples
 from rules.waits import (
     IDLE_SESSIONS,
     LATCH_EVENT,
     ROW_CACHE_SURFACES,
     SURFACE_EVENTS,
+    FinishedWaits,
     HotCaches,
     LostTime,
     SampledWaiters,
+    Waiter,
     WaitingLook,
     cache_namer,
     crowd_of,
-    finished_seconds,
+    finished_waits,
     hanging,
     look_of,
     lost_time,
     severity_of,
     severity_of_hang,
+    waiter_maker,
 )
 
 # The age of a view that is not read in every poll, told beside each figure that comes from it.
@@ -194,79 +197,16 @@ def share(part: SignalValue, whole: SignalValue) -> SignalValue:
     return Known(part.value / whole.value, part_of(part.value, whole.value), part.value, whole.value)
 
 
-# Figures that cannot be right, reported before any judgement: they contradict each other or the clock.
-
-CLOCK_SLACK = 120.0
-"""Begin and end may differ from the elapsed time by this many seconds. Reports print both to the minute."""
-MOVED_CLOCK = 3600.0
-"""A clock that was moved an hour forward or back between begin and end, as twice a year."""
-OWN_PROCESSES = 10.0
-"""Background processes that may wait too, if their waits are not counted separately. DB time excludes them."""
-TOLERANCE = 2.0
-"""Times DB time. It lags behind the waits of open calls, and the two are read at different moments."""
-ROW_CACHE_EVENTS = ("latch: row cache objects", ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
-
-
-def contradictions(delta: Delta) -> tuple[str, ...]:
-    """The contradictions, each as words to follow a colon. Empty if the figures agree."""
-    return tuple(filter(None, (_fallen_db_time(delta), _more_waits_than_time(delta), _other_elapsed(delta))))
-
-
-def db_time_is_sound(delta: Delta) -> bool:
-    """Whether shares of DB time make sense."""
-    return _fallen_db_time(delta) is None and _more_waits_than_time(delta) is None
-
-
-def _fallen_db_time(delta: Delta) -> str | None:
-    for oddity in delta.oddities:
-        if oddity.view == "v$sys_time_model" and "DB time" in oddity.key and oddity.what in ("fell", "negative"):
-            was = number(oddity.before)
-            fell = "" if was is None else f" from {was / 1e6:,.1f} s"
-            return f"DB time fell{fell} to {(number(oddity.after) or 0.0) / 1e6:,.1f} s, and it can only grow"
-    return None
-
-
-def _more_waits_than_time(delta: Delta) -> str | None:
-    """Short waits of sessions are part of DB time. A long one counts whole when it ends, including time before the interval."""
-    db_micro, seconds = delta.cell("v$sys_time_model", "stat_name", "DB time", "value"), delta.basis.seconds
-    if db_micro is None or not seconds or delta.basis.kind != "interval":
-        return None
-    rows = [
-        row for row in delta.rows("v$system_event") if row.get("event") in ROW_CACHE_EVENTS and _short(row, seconds)
-    ]
-    apart = all("time_waited_micro_fg" in row for row in rows)
-    waited = sum(number(row.get("time_waited_micro_fg" if apart else "time_waited_micro")) or 0.0 for row in rows) / 1e6
-    possible = TOLERANCE * db_micro / 1e6 + (1.0 if apart else OWN_PROCESSES) * seconds
-    if waited <= possible:
-        return None
-    return f"sessions waited {count(waited)} s for the row cache in {count(db_micro / 1e6)} s of DB time, which includes waits"
-
-
-def _short(row: Row, seconds: float) -> bool:
-    """Whether the waits of an event are so short that nearly all of each falls into the interval."""
-    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
-    return bool(waits) and micro is not None and micro / 1e6 / (waits or 1.0) < seconds / 10
-
-
-def _other_elapsed(delta: Delta) -> str | None:
-    begin, end, seconds = delta.basis.begin, delta.basis.end, delta.basis.seconds
-    if begin is None or end is None or seconds is None or delta.source != "report":
-        return None
-    apart = (end - begin).total_seconds()
-    off = abs(apart - seconds)
-    if off <= max(CLOCK_SLACK, 0.01 * seconds) or abs(off - MOVED_CLOCK) <= CLOCK_SLACK:
-        return None
-    return f"begin and end are {apart / 60:,.1f} min apart, and elapsed are {seconds / 60:,.1f} min"
-
-
 # Latch figures on a release with mutexes: waits that should not exist, counters without meaning.
 
 
-def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None) -> Impact | None:
-    """The cost of latch waits where mutexes guard the row cache. None if they cost nothing, as they should."""
+def misplaced_latch_wait(delta: Delta, mechanism: Mechanism | None, waited: float | None) -> Impact | None:
+    """The cost of latch waits where mutexes guard the row cache. None if they cost nothing, as they should.
+
+    `waited`: seconds of those that ended.
+    """
     if mechanism != "mutex":
         return None
-    waited = finished_seconds(delta, LATCH_EVENT)
     micro = delta.cell("v$sys_time_model", "stat_name", "DB time", "value")
     share = ratio(waited, None if micro is None or inside_pdb(delta) else micro / 1e6)
     cost = Impact(share_of_db_time=share, waiting_sessions=ratio(waited, delta.basis.seconds))
@@ -285,9 +225,9 @@ def _sleeps(rows: tuple[Row, ...] | list[Row]) -> float:
     return sum(number(row.get("sleeps")) or 0.0 for row in rows)
 
 
-def misplaced_notes(delta: Delta, mechanism: Mechanism | None) -> tuple[str, ...]:
+def misplaced_notes(delta: Delta, mechanism: Mechanism | None, waited: float | None) -> tuple[str, ...]:
     """The note on such figures, given once."""
-    cost = misplaced_latch_wait(delta, mechanism)
+    cost = misplaced_latch_wait(delta, mechanism, waited)
     if cost is not None:
         share, sessions = cost.share_of_db_time, cost.waiting_sessions or 0.0
         takes = f"keeps {sessions:.2f} sessions waiting" if share is None else f"takes {percent(share)} of DB time"
@@ -446,9 +386,19 @@ class SignalContext:
         return next((child for slept, child in sleeps if slept == most > 0 and isinstance(child, int)), None)
 
     @cached_property
+    def samples(self) -> Samples:
+        """What was met in v$session."""
+        return Samples.of(self.delta.rows("v$session"))
+
+    @cached_property
     def crowd(self) -> SampledWaiters | None:
         """The sampled waiters. None without samples."""
-        return crowd_of(self.delta, self.map, self.child_by_address)
+        return crowd_of(self.samples, self.waiter_of)
+
+    @cached_property
+    def waiter_of(self) -> Callable[[Cells], Waiter | None]:
+        """The waiter that sampled cells describe; see `waiter_maker`."""
+        return waiter_maker(cache_namer(self.delta, self.map, self.child_by_address))
 
     @cached_property
     def look(self) -> WaitingLook | None:
@@ -562,14 +512,23 @@ class SignalContext:
         return self.delta.cell("v$sysstat", "name", statistic, "value")
 
     @cached_property
+    def finished(self) -> FinishedWaits | None:
+        """The waits that ended."""
+        return finished_waits(self.delta, self.samples)
+
+    def finished_seconds(self, event: str) -> float | None:
+        """Seconds of the waits of foreground sessions that ended. None if they were not captured."""
+        return None if self.finished is None else self.finished.get(event, 0.0)
+
+    @cached_property
     def lost(self) -> LostTime:
         """Time lost in waits, computed once."""
-        return lost_time(self.delta, self.look, self.latch_row, self.surfaces, self.met)
+        return lost_time(self.delta, self.look, self.latch_row, self.surfaces, self.met, self.finished)
 
     @cached_property
     def met(self) -> Mapping[str, MetWaiting]:
         """What the samples met, by event."""
-        return met_waiting(self.delta, SURFACE_EVENTS.values())
+        return met_waiting(self.samples, self.delta.basis, SURFACE_EVENTS.values())
 
     def waited_seconds(self, events: Iterable[str]) -> float | None:
         """Seconds foreground sessions waited in some events together. None if one of them was not captured."""
@@ -586,7 +545,8 @@ class SignalContext:
     @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
         """The surfaces on which this instance can have trouble."""
-        both = self.mechanism is None or misplaced_latch_wait(self.delta, self.mechanism) is not None
+        waited = self.finished_seconds(LATCH_EVENT)
+        both = self.mechanism is None or misplaced_latch_wait(self.delta, self.mechanism, waited) is not None
         guarding: tuple[Surface, ...] = ("latch", "mutex") if both or self.mechanism is None else (self.mechanism,)
         return (*guarding, "lock", "result-cache")
 

@@ -17,6 +17,7 @@ from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SignalContext
+from rules.formatting import compared
 from rules.judge import (
     CauseVerdict,
     ConditionResult,
@@ -399,15 +400,18 @@ def _why(outcome: ConditionResult) -> str:
 
 
 def _explained_by(other: Finding, verdict: Finding) -> RuledOut:
-    first, reason = other.evidence[0], EXPLAINS.get((other.cause, verdict.cause))
+    """Ruled out by a cause that says more, with the figure that shows that cause best."""
+    shown = next((each for each in other.evidence if each.role == "discriminating"), other.evidence[0])
+    reason, (value, needs) = EXPLAINS.get((other.cause, verdict.cause)), compared(shown)
     return RuledOut(
         cause=verdict.cause,
-        signal=first.signal,
-        name=first.name,
-        value=first.value,
-        unit=first.unit,
-        needs=f"not {first.needs}",
-        because=f"{other.title} explains these waits ({other.cause}){f': {reason}' if reason else ''}",
+        signal=shown.signal,
+        name=shown.name,
+        value=shown.value,
+        unit=shown.unit,
+        needs=f"waits that {other.cause} does not explain",
+        because=f"{other.title} explains these waits ({other.cause}), shown by {shown.name} of {value}, where it needs {needs}"
+        f"{f': {reason}' if reason else ''}",
         explained_by=other.cause,
     )
 
@@ -624,14 +628,31 @@ def overall_gate(context: SignalContext) -> Severity | None:
 
 def cost_is_open(context: SignalContext) -> bool:
     """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none that was timed."""
-    if context.printed:
-        return untimed(context.delta)
+    if context.printed and untimed(context.delta):
+        return True
     if context.delta.basis.kind == "totals":
+        return False
+    if latch_free_cost(context) is not None:
+        return True
+    if context.printed:
         return False
     if row_cache_gate(context) is None:
         return anything_read(context)
     named = any(row.get("name") == RESULT_CACHE_LATCH for row in context.delta.rows("v$latchname"))
     return named and context.gate_of(["result-cache"]) is None
+
+
+def latch_free_cost(context: SignalContext) -> Impact | None:
+    """What `latch free` costs, if that is notable and the result cache latch may be a part of it. Else None.
+
+    The event counts every latch without one of its own. A report lists every latch with activity.
+    """
+    listed = context.printed and not isinstance(context.delta.read("v$latch"), Missing)
+    waited = context.finished_seconds("latch free")
+    if waited is None or listed or context.surface_wait_seconds("result-cache") is not None:
+        return None
+    impact = context.impact_by(waited)
+    return None if severity_of(impact) in (None, Severity.INFO) else impact
 
 
 def totals_without_waits(context: SignalContext) -> bool:

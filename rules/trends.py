@@ -95,6 +95,8 @@ def instance(delta: Delta) -> str:
 
 GAP_SECONDS = 60.0
 """A longer gap between two intervals may hide an event that neither shows."""
+UNUSUAL = "an unusual rate of sleeps"
+"""What an interval shows whose sleeps cost nothing."""
 TOLD = 2
 """Turns with their names. The others are counted."""
 
@@ -117,17 +119,18 @@ def course(given: Sequence[SeriesInput], bad: int | None, why: str) -> str:
 
 def _start(given: Sequence[SeriesInput], bad: int) -> str:
     """From when on it is there. Only a judged interval before it shows that it was not there earlier."""
-    name, change, _ = given[bad]
+    name, change, diagnosis = given[bad]
+    what = UNUSUAL if diagnosis.severity is Severity.INFO else "the problem"
     if change.basis.begin is None:
-        return f"the problem is in {name}, whose time is unknown"
+        return f"{what} is in {name}, whose time is unknown"
     if not _one_owner(given):
-        return f"the earliest that shows the problem is {name}"
+        return f"the earliest that shows {what} is {name}"
     judged = next((entry for entry in reversed(given[:bad]) if _well(entry)), None)
     if judged is None:
-        return f"the problem is in {name}, the first interval" + (" that could be judged" if bad else "")
+        return f"{what} is in {name}, the first interval" + (" that could be judged" if bad else "")
     if judged is not given[bad - 1] or apart(judged[1], change) > GAP_SECONDS:
-        return f"the problem begins between {judged[0]} and {name}"
-    return f"the problem begins with {name}"
+        return f"{what} begins between {judged[0]} and {name}"
+    return f"{what} begins with {name}"
 
 
 def _turns(given: Sequence[SeriesInput], bad: int) -> str:
@@ -443,5 +446,6 @@ def _sentence(points: Sequence[SeriesPoint], trends: Sequence[Trend], where: str
     costs = max(shares, default=0.0) >= NOTICEABLE_SHARE
     judged = [trend for trend in trends if costs or trend.figure != "share_of_db_time"]
     moving = [trend.sentence.rstrip(".") for trend in judged if trend.direction in ("rising", "falling")]
-    summary = f"{many}{cost}; {where}" if where else f"{many} without a row cache problem{cost}"
+    fine = all(point.severity is Severity.INFO for point in points)
+    summary = "; ".join(filter(None, (f"{many}{' without a row cache problem' * fine}{cost}", where)))
     return sentence("; ".join([summary, *moving]) + ".")

@@ -19,7 +19,6 @@ from collectors.model import (
     Delta,
     Missing,
     Row,
-    Value,
     number,
     text,
 )
@@ -27,6 +26,7 @@ from rules.cache_map import CacheMap
 from rules.memoize import remembered
 from rules.met_waiting import MetWaiting
 from rules.model import Impact, Severity, Surface
+from rules.samples import BEHIND, PLACE, WHO, Cells, Samples
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
 #
@@ -48,8 +48,11 @@ FinishedWaits = Mapping[str, float | None]
 """Event → seconds of foreground sessions, None if unknown. An event that is absent had no waits."""
 
 
-def finished_waits(delta: Delta) -> FinishedWaits | None:
-    """The waits that ended, by event. None without v$system_event."""
+def finished_waits(delta: Delta, samples: Samples) -> FinishedWaits | None:
+    """The waits that ended, by event: only foreground sessions count in DB time, and a row without the split counts whole.
+
+    None without v$system_event. `samples`: what was met in v$session.
+    """
     if isinstance(delta.read(SYSTEM_EVENTS), Missing):
         return None
     micro: dict[str, list[float | None]] = {}
@@ -58,7 +61,7 @@ def finished_waits(delta: Delta) -> FinishedWaits | None:
     timeless = untimed(delta)
     known = {event: None if timeless else _seconds(times) for event, times in micro.items()}
     if delta.source == "views":
-        known.update(dict.fromkeys(_not_captured(delta, micro.keys())))
+        known.update(dict.fromkeys(_not_captured(delta, samples, micro.keys())))
     return known
 
 
@@ -76,15 +79,6 @@ def untimed(delta: Delta) -> bool:
     return sum(number(row.get("total_waits")) or 0.0 for row in rows) >= PROVING_WAITS
 
 
-def finished_seconds(delta: Delta, event: str) -> float | None:
-    """Seconds of finished waits of foreground sessions for an event. Only foreground sessions count in DB time.
-
-    A row without the split counts whole. An event without waits gives zero. None if the time was not captured.
-    """
-    waits = finished_waits(delta)
-    return None if waits is None else waits.get(event, 0.0)
-
-
 def _seconds(times: list[float | None]) -> float | None:
     known = [time for time in times if time is not None]
     return sum(known) / 1e6 if len(known) == len(times) else None
@@ -96,7 +90,7 @@ def _session_micro(row: Row) -> float | None:
     return number(row.get("time_waited_micro")) if own is None else own
 
 
-def _not_captured(delta: Delta, captured: Set[str]) -> Set[str]:
+def _not_captured(delta: Delta, samples: Samples, captured: Set[str]) -> Set[str]:
     """Events without a row that must have one: it disappeared, or other views show their waits."""
     gone = {
         str(oddity.key[0])
@@ -104,9 +98,14 @@ def _not_captured(delta: Delta, captured: Set[str]) -> Set[str]:
         if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key
     }
     lacking = {LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT} - captured
-    met = [row["event"] for row in delta.rows("v$session") if row.get("event") in lacking and _short(row)]
-    waited = {event for event in lacking if met.count(event) >= PROVING_WAITERS or _slept_for(delta, event)}
+    waited = {event for event in lacking if _waited_for(samples, event) or _slept_for(delta, event)}
     return gone - captured | waited
+
+
+def _waited_for(samples: Samples, event: str) -> bool:
+    """Whether samples met so many waits that have ended since that there must have been some."""
+    enough = samples.met(event) >= PROVING_WAITERS
+    return enough and samples.shorter(event, ENDED_MICRO) >= PROVING_WAITERS
 
 
 def _slept_for(delta: Delta, event: str) -> bool:
@@ -121,11 +120,6 @@ def _many_sleeps(rows: Sequence[Row]) -> bool:
     return sum(number(row.get("sleeps")) or 0.0 for row in rows) >= PROVING_SLEEPS
 
 
-def _short(row: Row) -> bool:
-    waited = number(row.get("wait_time_micro"))
-    return waited is not None and waited < ENDED_MICRO
-
-
 # Who waits and for which cache: the sampled sessions of an interval, grouped by what they have in common.
 #
 # A row cache mutex or lock names its cache in P1. A latch names the address of its child in P1RAW, which leads through
@@ -138,11 +132,6 @@ RESULT_CACHE = "result cache"
 """The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
 EXCLUSIVE = 5
 NOT_LISTED = "not listed in v$rowcache"
-PLACE = ("event", "p1", "p1raw", "p2", "p3")
-WHO = ("sql_id", "module", "program", "con_id")
-BEHIND = ("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session")
-TELLING = (*PLACE, *WHO, *BEHIND)
-"""Columns of v$session that tell waiters apart. Samples and sessions do not."""
 
 
 class Waiter(NamedTuple):
@@ -196,21 +185,26 @@ class SampledWaiters:
         return nsmallest(most, self.alike.items(), key=lambda item: (-item[1], item[0]))
 
 
-def crowd_of(delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]) -> SampledWaiters | None:
-    """The sampled waiters for the row cache. None without a look. `children`: child numbers by latch address."""
-    rows = delta.rows("v$session")
-    looks = {row.get("sample") for row in rows}
-    if not looks:
+def crowd_of(samples: Samples, waiter_of: Callable[[Cells], Waiter | None]) -> SampledWaiters | None:
+    """The sampled waiters for the row cache. None without a look. `waiter_of`: see `waiter_maker`."""
+    if not samples.looks:
         return None
-    each = Counter(row.get("sample") for row in rows if row.get("event") in (*BY_CACHE_ID, LATCH_EVENT))
-    return SampledWaiters(len(looks), _alike(rows, cache_namer(delta, caches, children)), max(each.values(), default=0))
+    waiters: Counter[Waiter] = Counter()
+    for cells, times in samples.alike.items():
+        waiter = waiter_of(cells)
+        if waiter is not None:
+            waiters[waiter] += times
+    return SampledWaiters(len(samples.looks), waiters, samples.most_at_once((*BY_CACHE_ID, LATCH_EVENT)))
 
 
-def _alike(rows: Sequence[Row], cache_of: Callable[[Row], str | None]) -> Mapping[Waiter, int]:
-    """The waiters of some rows. A burst has thousands of rows, but few places and blockers: each is worked out once."""
+def waiter_maker(cache_of: Callable[[Row], str | None]) -> Callable[[Cells], Waiter | None]:
+    """From the cells of TELLING to the Waiter, None for other waits. There are few places and blockers: each is worked out once.
+
+    `cache_of`: see `cache_namer`.
+    """
 
     @cache
-    def place_of(cells: tuple[Value, ...]) -> tuple[str, str, bool] | None:
+    def place_of(cells: Cells) -> tuple[str, str, bool] | None:
         row = dict(zip(PLACE, cells, strict=True))
         event, waited_for = text(row["event"]), cache_of(row)
         if waited_for is None:
@@ -218,20 +212,20 @@ def _alike(rows: Sequence[Row], cache_of: Callable[[Row], str | None]) -> Mappin
         return event or "", waited_for, event == ROW_CACHE_LOCK_EVENT and number(row["p3"]) == EXCLUSIVE
 
     @cache
-    def behind(cells: tuple[Value, ...]) -> str:
+    def behind(cells: Cells) -> str:
         return blocker_of(dict(zip(BEHIND, cells, strict=True))) or ""
 
-    waiters: Counter[Waiter] = Counter()
-    who, last = len(PLACE), len(PLACE) + len(WHO)
-    for cells, times in Counter(tuple(map(row.get, TELLING)) for row in rows).items():
+    @cache
+    def waiter_of(cells: Cells) -> Waiter | None:
         place = place_of(cells[:who])
         if place is None:
-            continue
+            return None
         event, waited_for, exclusive = place
         sql_id, module, program, container = ("" if cell is None else str(cell) for cell in cells[who:last])
-        blocker = behind(cells[last:])
-        waiters[Waiter(event, waited_for, sql_id, module, program, container, blocker, exclusive)] += times
-    return waiters
+        return Waiter(event, waited_for, sql_id, module, program, container, behind(cells[last:]), exclusive)
+
+    who, last = len(PLACE), len(PLACE) + len(WHO)
+    return waiter_of
 
 
 def blocker_of(row: Row) -> str | None:
@@ -658,7 +652,7 @@ class LostTime:
                 continue
             if counted is None and met.least > 0:
                 found[surface] = max(met.average * self.seconds, met.lasting)
-            elif counted is not None and met.lasting > counted:
+            elif counted is not None and met.outlasts(counted):
                 found[surface] = max(met.lasting, met.least * self.seconds)
         return found
 
@@ -757,6 +751,7 @@ def lost_time(
     latch: Row,
     surfaces: tuple[Surface, ...],
     met: Mapping[str, MetWaiting],
+    finished: FinishedWaits | None,
 ) -> LostTime:
     """The lost time in a Delta and the look at its end. `latch`: the row of the row cache latch, or its children's sums.
 
@@ -773,7 +768,7 @@ def lost_time(
     if untimed(delta):
         slept = dict.fromkeys(slept)
     printed, seconds = delta.source == "report", delta.basis.seconds or 0.0
-    return LostTime(finished_waits(delta), slept, background, look, surfaces, printed, met, seconds)
+    return LostTime(finished, slept, background, look, surfaces, printed, met, seconds)
 
 
 def _slept_seconds(micro: Sequence[float | None]) -> float | None:

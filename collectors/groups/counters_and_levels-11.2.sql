@@ -39,7 +39,8 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
              null, null, null, null
         from (
               select /* latchscope v$osstat */ stat_name,
-                     case when stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES')
+                     case when stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES',
+                                             'SWAP_FREE_BYTES')
                           then value end as level_now,
                      case when stat_name in ('BUSY_TIME', 'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME',
                                              'VM_IN_BYTES', 'VM_OUT_BYTES')
@@ -47,7 +48,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                 from v$osstat
                where stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES', 'BUSY_TIME',
                                    'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME', 'VM_IN_BYTES',
-                                   'VM_OUT_BYTES'))
+                                   'VM_OUT_BYTES', 'SWAP_FREE_BYTES'))
       union all
       select 'v$rowcache', type, parameter, null, cache#, subordinate#, count, usage, fixed, gets, getmisses, scans,
              scanmisses, scancompletes, modifications, flushes, dlm_requests, dlm_conflicts, dlm_releases

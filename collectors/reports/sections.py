@@ -280,7 +280,7 @@ def _waited(row: ReportRow) -> int | None:
 # v$osstat from Operating System Statistics: times and paging are printed as changes, the rest as levels.
 
 OSSTAT_TITLE = "Operating System Statistics"
-LEVELS = ("NUM_CPUS", "NUM_CPU_CORES", "LOAD", "PHYSICAL_MEMORY_BYTES")
+LEVELS = ("NUM_CPUS", "NUM_CPU_CORES", "LOAD", "PHYSICAL_MEMORY_BYTES", "SWAP_FREE_BYTES")
 
 
 @section("v$osstat")

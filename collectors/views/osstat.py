@@ -11,7 +11,7 @@ OSSTAT = Collector(
             "level_now",
             ColumnKind.GAUGE,
             "mixed",
-            "value of a statistic that is a level: NUM_CPUS, LOAD, bytes of memory",
+            "value of a statistic that is a level: NUM_CPUS, LOAD, bytes of memory and of free swap space",
         ),
         Column(
             "total", ColumnKind.COUNTER, "mixed", "value of one that accumulates: centiseconds of time, bytes paged"
@@ -21,7 +21,8 @@ OSSTAT = Collector(
     statements={
         "11.2": """
             select /* latchscope v$osstat */ stat_name,
-                   case when stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES')
+                   case when stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES',
+                                           'SWAP_FREE_BYTES')
                         then value end as level_now,
                    case when stat_name in ('BUSY_TIME', 'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME',
                                            'VM_IN_BYTES', 'VM_OUT_BYTES')
@@ -29,7 +30,7 @@ OSSTAT = Collector(
               from v$osstat
              where stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES', 'BUSY_TIME',
                                  'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME', 'VM_IN_BYTES',
-                                 'VM_OUT_BYTES')""",
+                                 'VM_OUT_BYTES', 'SWAP_FREE_BYTES')""",
     },
     without="whether the host is starved of processor or memory, which would explain slow latches",
     granted_on="sys.v_$osstat",

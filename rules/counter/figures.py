@@ -4,7 +4,7 @@ What contains the figure moves with it by the same amount: the sleeps of a child
 DB time. A part never exceeds its whole. Nothing else moves.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -18,7 +18,9 @@ from collectors.model import (
     number,
 )
 from rules.cache_map import PARENT_LATCH_GETS, SUBORDINATE_LATCH_GETS, CacheMap, cache_map, identifier
-from rules.context import ROW_CACHE_EVENTS, inside_pdb
+from rules.context import SignalContext, inside_pdb
+from rules.contradictions import ROW_CACHE_EVENTS
+from rules.memoize import remembered
 from rules.signals.instance import PARSING_WAITS
 from rules.waits import LATCH_EVENT, WAITING_SESSIONS
 
@@ -40,20 +42,45 @@ class PrintedFigure:
         """The smallest change that is printed."""
         return 0.01 if self.column == "level_now" else 1.0
 
+    def rows(self, delta: Delta) -> Sequence[Row]:
+        """The row (for SESSIONS: all rows) that holds the figure."""
+        rows: Sequence[Row] = delta.rows(self.view)
+        for name, value in self.row:  # one column after the other: a look may have met thousands
+            rows = [row for row in rows if row.get(name) == value]
+        return rows
+
     def names(self, row: Row) -> bool:
         """Whether a row is the one (for SESSIONS: one of those) that holds the figure."""
         return all(row.get(name) == value for name, value in self.row)
 
     def value(self, delta: Delta) -> float | None:
         """The figure in Oracle's unit. None if it was not captured."""
-        rows = filter(self.names, delta.rows(self.view))
+        rows = self.rows(delta)
         if self.column == SESSIONS:
-            return float(sum(1 for _ in rows)) or None
-        return _as_number(next(rows, {}).get(self.column))
+            return float(len(rows)) or None
+        return _as_number(rows[0].get(self.column)) if rows else None
 
     def limits(self, delta: Delta) -> tuple[float, float]:
         """The least and the most that it can be while what it is part of, and what is part of it, stay as they are."""
         return _limits(self, delta)
+
+
+@remembered
+def value_of(context: SignalContext, figure: PrintedFigure) -> float | None:
+    """The figure in Oracle's unit. None if it was not captured."""
+    return figure.value(context.delta)
+
+
+@remembered
+def in_order(context: SignalContext, figure: PrintedFigure) -> list[Row]:
+    """The sessions of a figure, in the order in which they leave or come twice."""
+    return _by_look(figure.rows(context.delta))
+
+
+@remembered
+def limits_of(context: SignalContext, figure: PrintedFigure) -> tuple[float, float]:
+    """What `PrintedFigure.limits` gives for the Delta of a context."""
+    return figure.limits(context.delta)
 
 
 def _as_number(value: Value) -> float | None:
@@ -112,24 +139,37 @@ def in_full(row: Row) -> str:
     return str(sorted(row.items()))
 
 
-def _by_look(row: Row) -> tuple[str, ...]:
-    """The order in which sessions leave or come twice. Thousands may have been met, so not every column counts."""
-    return tuple(str(row.get(name)) for name in ("sample", "sid", "serial#", "sql_id", "module", "wait_time_micro"))
+LOOK = ("sample", "sid", "serial#", "sql_id", "module", "wait_time_micro")
+
+
+def _by_look(rows: Sequence[Row]) -> list[Row]:
+    """The order in which sessions leave or come again. Thousands may have been met, so not every column counts."""
+    keys = [f"{row.get('sample')}\0{row.get('sid')}\0{row.get('serial#')}" for row in rows]
+    if len(set(keys)) < len(keys):
+        keys = ["\0".join([str(row.get(name)) for name in LOOK]) for row in rows]
+    return [rows[place] for place in sorted(range(len(rows)), key=keys.__getitem__)]
 
 
 # The Delta with another figure: first the cell itself, then what contains it.
 
 
-def with_figure(delta: Delta, figure: PrintedFigure, value: float, caches: CacheMap | None = None) -> Delta:
-    """The Delta as it would be with this value. `caches` is its map, if the caller has it already.
+def with_figure(
+    delta: Delta,
+    figure: PrintedFigure,
+    value: float,
+    caches: CacheMap | None = None,
+    sessions: list[Row] | None = None,
+) -> Delta:
+    """The Delta as it would be with this value. A figure that was not captured changes nothing.
 
-    A figure that was not captured changes nothing.
+    `caches` is its map, and `sessions` are the rows of the figure as `in_order` has them, if the caller has them already.
     """
+    if figure.column == SESSIONS:
+        own = _by_look(figure.rows(delta)) if sessions is None else sessions
+        return _with_rows(delta, figure.view, _with_sessions(delta, figure, own, round(value))) if own else delta
     now = figure.value(delta)
     if now is None:
         return delta
-    if figure.column == SESSIONS:
-        return _with_rows(delta, figure.view, _with_sessions(delta, figure, round(value)))
     changed = _set(delta, figure.view, figure.names, figure.column, value)
     follow = _FOLLOWING.get(figure.view)
     if follow is None:
@@ -188,16 +228,17 @@ def _scaled(delta: Delta, view: str, column: str, factor: float) -> Delta:
     return _with_rows(delta, view, changed)
 
 
-def _with_sessions(delta: Delta, figure: PrintedFigure, wanted: int) -> list[Row]:
-    """The rows with as many sessions as wanted: the last ones leave, or the first ones come twice."""
-    rows = list(delta.rows(figure.view))
-    own = sorted((row for row in rows if figure.names(row)), key=_by_look)
+def _with_sessions(delta: Delta, figure: PrintedFigure, own: list[Row], wanted: int) -> list[Row]:
+    """The rows with as many sessions as wanted: the last of its own leave, or the first come again."""
+    rows = delta.rows(figure.view)
+    again, rest = divmod(wanted, len(own))
     leaving = {id(row) for row in own[wanted:]}
-    more = [own[place % len(own)] for place in range(wanted - len(own))]
-    kept = [row for row in rows if id(row) not in leaving] + more
+    kept = [row for row in rows if id(row) not in leaving] if leaving else [*rows, *own * (again - 1), *own[:rest]]
     if figure.view == WAITING_SESSIONS:
         by = wanted - len(own)
         return [row if (met := number(row.get("met"))) is None else {**row, "met": met + by} for row in kept]
+    if not leaving:
+        return kept
     looks = {row.get("sample") for row in kept}
     return kept + [{"sample": look} for look in dict.fromkeys(row.get("sample") for row in rows) if look not in looks]
 

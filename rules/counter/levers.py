@@ -14,7 +14,7 @@ from collectors.model import (
 )
 from rules.blockers import ROW_CACHE_BLOCKERS
 from rules.context import SignalContext
-from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure, in_full
+from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure, in_full, value_of
 from rules.formatting import function_of
 from rules.library_cache import LIBRARY_CACHE_LOCK
 from rules.model import Surface
@@ -31,7 +31,7 @@ def figures_of(signal: str, context: SignalContext, subject: Subject) -> list[Pr
     """The figures behind a signal that this Delta has, the most direct first. None for what is no figure, as a release."""
     lever = _LEVERS.get(signal)
     found = () if lever is None else lever(context, subject)
-    return [figure for figure in dict.fromkeys(found) if figure.value(context.delta) is not None]
+    return [figure for figure in dict.fromkeys(found) if value_of(context, figure) is not None]
 
 
 def cost_figures(context: SignalContext, surfaces: Iterable[Surface]) -> list[PrintedFigure]:
@@ -39,7 +39,7 @@ def cost_figures(context: SignalContext, surfaces: Iterable[Surface]) -> list[Pr
     events = [SURFACE_EVENTS[surface] for surface in surfaces if surface in SURFACE_EVENTS]
     open_waits = [_cell(WAITING_SESSIONS, SESSIONS, event=event) for event in events]
     found = (*_times_lost(context, surfaces), *open_waits, *_db_time())
-    return [figure for figure in dict.fromkeys(found) if figure.value(context.delta) is not None]
+    return [figure for figure in dict.fromkeys(found) if value_of(context, figure) is not None]
 
 
 # The cells of one view.
@@ -64,12 +64,12 @@ def _db_time() -> Figures:
 def _event_time(context: SignalContext, event: str) -> PrintedFigure:
     """The time of foreground sessions where the view tells them apart, else of all."""
     apart = _cell("v$system_event", EVENT_TIMES[0], event=event)
-    return apart if apart.value(context.delta) is not None else _cell("v$system_event", EVENT_TIMES[1], event=event)
+    return apart if value_of(context, apart) is not None else _cell("v$system_event", EVENT_TIMES[1], event=event)
 
 
 def _largest_event(context: SignalContext, events: Iterable[str]) -> Figures:
     figures = [_event_time(context, event) for event in events]
-    return sorted(figures, key=lambda figure: (-(figure.value(context.delta) or 0.0), str(figure)))[:1]
+    return sorted(figures, key=lambda figure: (-(value_of(context, figure) or 0.0), str(figure)))[:1]
 
 
 def _latch(column: str, name: str = ROW_CACHE_LATCH) -> PrintedFigure:
@@ -82,7 +82,7 @@ def _surface_time(context: SignalContext, surface: Surface) -> Iterator[PrintedF
         yield _latch("wait_time", RESULT_CACHE_LATCH)
         return
     figure = _event_time(context, SURFACE_EVENTS[surface])
-    if figure.value(context.delta):
+    if value_of(context, figure):
         yield figure
     elif surface == "latch":
         yield _latch("wait_time")
@@ -117,7 +117,7 @@ def _caches(
 def _lookups(context: SignalContext, caches: Iterable[str], *, others: bool = False) -> Iterator[PrintedFigure]:
     for column in ("gets", "fastgets"):
         found = _caches(context, column, caches, others=others)
-        yield from (figure for figure in found if column == "gets" or figure.value(context.delta))
+        yield from (figure for figure in found if column == "gets" or value_of(context, figure))
 
 
 def _children(context: SignalContext, own: Callable[[Row], bool]) -> Iterator[PrintedFigure]:
@@ -147,7 +147,7 @@ def _mutex(context: SignalContext, column: str, location: str | None = None) -> 
 
 def _waiters(context: SignalContext, event: str, column: str, own: Callable[[Value], bool]) -> Iterator[PrintedFigure]:
     """The sampled waiters of an event with the most frequent own value of a column, then with the most frequent other one."""
-    counted = Counter(row.get(column) for row in context.delta.rows("v$session") if row.get("event") == event)
+    counted = context.samples.by_cell(event, column)
     for mine in (True, False):
         values = sorted(
             (value for value in counted if own(value) is mine), key=lambda value: (-counted[value], str(value))

@@ -14,7 +14,7 @@ from rules.base import meets
 from rules.blockers import blockers_of
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
-from rules.counter.figures import PrintedFigure, with_figure
+from rules.counter.figures import SESSIONS, PrintedFigure, in_order, limits_of, value_of, with_figure
 from rules.counter.levers import cost_figures, figures_of
 from rules.counter.words import counter_fact, follows
 from rules.judge import NAMING, CauseVerdict, OpenCause, Verdict, judge
@@ -209,10 +209,21 @@ class Search:
         elif not isinstance(verdict, RuledOut):
             found = self._by_trial(cause, now, verdict)
         if found is None:
-            return CounterFact(sentence=_no_figure(verdict) if self._left > 0 else GIVEN_UP)
+            return CounterFact(sentence=self._no_figure(verdict) if self._left > 0 else GIVEN_UP)
         candidate, becomes = found
         then = self._then(candidate)
         return counter_fact(self._context, candidate.figure, candidate.value, becomes, then)
+
+    def _no_figure(self, verdict: CauseVerdict) -> str:
+        """That no single figure changes a verdict. Where several conditions would have to change, how many."""
+        if isinstance(verdict, OpenCause) and verdict.reading.absent:
+            return f"No figure that was read would make it found: {verdict.reading.why}"
+        if isinstance(verdict, Finding):
+            return "No single figure would rule it out"
+        against = sum(1 for _ in self._unmet(self._causes[verdict.cause])) if isinstance(verdict, RuledOut) else 0
+        return (
+            f"No single figure would make it found{f': {against} of its conditions do not hold' if against > 1 else ''}"
+        )
 
     # Where a condition is about to change.
 
@@ -281,10 +292,10 @@ class Search:
 
     def _solved(self, figure: PrintedFigure, of: Asked | Cost) -> float | None:
         """The value of a figure at which a reading is at its bound, if the reading is a ratio of sums."""
-        now, first = figure.value(self._context.delta), of.reading(self._context)
+        now, first = value_of(self._context, figure), of.reading(self._context)
         if now is None or first is None:
             return None
-        least, most = figure.limits(self._context.delta)
+        least, most = limits_of(self._context, figure)
         step = max(figure.step, float(round(NEARBY * now)))
         for by in (step, -step):  # the least or the largest of several may move one way only
             if not least <= now + 2 * by <= most:
@@ -301,7 +312,7 @@ class Search:
 
     def _outward(self, figure: PrintedFigure, value: float | None, asked: Asked | None = None) -> Iterator[Candidate]:
         """The printed value at a bound, and the one beyond it: a comparison includes its bound."""
-        now, (least, most) = figure.value(self._context.delta), figure.limits(self._context.delta)
+        now, (least, most) = value_of(self._context, figure), limits_of(self._context, figure)
         if value is None or now is None or not isfinite(value) or value > FARTHEST * max(now, 1.0):
             return
         step = figure.step
@@ -325,13 +336,16 @@ class Search:
 
     def _prepared(self, figure: PrintedFigure, value: float) -> SignalContext:
         base = self._context
-        delta = with_figure(base.delta, figure, value, base.map)
+        own = in_order(base, figure) if figure.column == SESSIONS else None
+        delta = with_figure(base.delta, figure, value, base.map, own)
         moved = {view for view, reading in delta.readings.items() if base.delta.readings.get(view) is not reading}
         # A map is of the gets of caches and children. Without x$kqrst they also decide which child guards what.
         context = SignalContext(delta, base.map if figure.column != "gets" else None)
         if figure.column != "gets" or delta.rows("x$kqrst"):
             kept = (name for name, views in _KEPT.items() if moved.isdisjoint(views))
             context.__dict__.update({name: getattr(base, name) for name in kept})
+        if figure.view == "v$session" and own:
+            context.__dict__["samples"] = base.samples.resized(own, round(value))
         if not self._clustered:  # elsewhere a verdict does not depend on who holds; only the words of a remedy do
             hand_over(blockers_of, base, context)
             hand_over(chains_of, base, context)
@@ -403,7 +417,7 @@ class Search:
         for figure in dict.fromkeys(
             figure for asked in bending for figure in figures_of(asked.condition.signal, self._context, asked.subject)
         ):
-            value = figure.value(self._context.delta) or 0.0
+            value = value_of(self._context, figure) or 0.0
             for sign in sorted(
                 {-1, *(1 if each.value > value else -1 for each in candidates if each.figure == figure)}
             ):
@@ -421,8 +435,8 @@ class Search:
             return None
         best: Found | None = None
         for figure in self._figures(cause, verdict):
-            value = figure.value(self._context.delta) or 0.0
-            least, most = figure.limits(self._context.delta)
+            value = value_of(self._context, figure) or 0.0
+            least, most = limits_of(self._context, figure)
             tried = [least] if isinstance(verdict, Finding) else []
             for place in (*tried, *(value * factor for factor in (4.0, 32.0))):
                 candidate = Candidate(figure, value, _rounded(place, figure.step))
@@ -468,6 +482,8 @@ _KEPT: Mapping[str, tuple[str, ...]] = {
     "rowcache": ("v$rowcache",),
     "_rows_by_cache": ("v$rowcache",),
     "latch_row": ("v$latch", "v$latch_children"),
+    "samples": ("v$session",),
+    "waiter_of": ("v$rowcache", "v$latch_children", "v$latchname"),
     "crowd": ("v$session",),
     "waiters_by_cache": ("v$session",),
     "met": ("v$session",),
@@ -535,9 +551,3 @@ def _flips(cause: Cause, now: Becomes, becomes: Becomes) -> bool:
     if now in ("found", "costs nothing"):
         return becomes != now
     return becomes == "found" or (cause.cap is Severity.INFO and becomes == "costs nothing")
-
-
-def _no_figure(verdict: CauseVerdict) -> str:
-    if isinstance(verdict, OpenCause) and verdict.reading.absent:
-        return f"No figure that was read would make it found: {verdict.reading.why}"
-    return f"No single figure would {'rule it out' if isinstance(verdict, Finding) else 'make it found'}"

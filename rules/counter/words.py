@@ -6,7 +6,7 @@ from collectors.model import Basis, ColumnKind, Row
 from collectors.registry import collectors
 from rules.base import meets
 from rules.context import SignalContext, section_of
-from rules.counter.figures import SESSIONS, PrintedFigure
+from rules.counter.figures import SESSIONS, PrintedFigure, value_of
 from rules.formatting import count, measured, number, over
 from rules.model import Becomes, CounterFact
 from rules.signals import Signal
@@ -24,7 +24,7 @@ def counter_fact(
     context: SignalContext, figure: PrintedFigure, flips_at: float, becomes: Becomes, then: str
 ) -> CounterFact:
     """The counter-fact of a figure. `then` says what follows from it, and may be empty."""
-    now = figure.value(context.delta)
+    now = value_of(context, figure)
     assert now is not None
     unit, name = unit_of(figure), spelled(figure, context)
     place = section_of(figure.view) if context.printed else figure.view

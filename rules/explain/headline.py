@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
-from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, contradictions
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
+from rules.contradictions import contradictions
 from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.formatting import number as spelled
 from rules.hang_model import WaitingGroup
@@ -18,6 +19,7 @@ from rules.resolve import (
     anything_read,
     cost_is_open,
     crowd_at_once,
+    latch_free_cost,
     row_cache_gate,
     totals_without_waits,
     troubles,
@@ -106,7 +108,8 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
     counter = _counter(context, event)
     if context.look.met > len(context.look.sessions):
         many = (
-            f"{count(context.look.met)} sessions wait for the row cache, and of the {count(len(context.look.sessions))}"
+            f"{count(context.look.met)} sessions wait for the row cache or a latch, and of the "
+            f"{count(len(context.look.sessions))}"
         )
         return f"{many} longest waits {count(len(alike))} are for {where}, {longest}; {counter}"
     waiting = [waiter for waiter in context.look.of(surfaces) if (waiter.event, waiter.cache) == named]
@@ -194,6 +197,7 @@ def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]
         trouble
         for trouble in troubles(context, findings)
         if (severity_of(trouble) or Severity.INFO).rank >= Severity.WARNING.rank
+        or (first is None and trouble.surface == "result-cache")
     ]
     if first is None:
         spoken_of = next((trouble for trouble in dear if trouble.surface in ROW_CACHE_SURFACES), None)
@@ -274,7 +278,9 @@ def _headline(
     if not findings and not anything_read(context):
         why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"
         return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
-    if findings and not unexplained:
+    harmless = all(finding.severity is Severity.INFO for finding in findings)
+    dear_elsewhere = harmless and (bool(others(context, findings)) or latch_free_cost(context) is not None)
+    if findings and not unexplained and not dear_elsewhere:
         top = findings[0]
         stuck = hang_sentence(context, (top.surface,)) if top.severity is not Severity.INFO else None
         cost = _cost(context, usual, top.surface)
@@ -427,7 +433,19 @@ def _untold_cost(context: SignalContext) -> str:
         return "Cannot tell: DB time was not captured; " + _known_cost(context, ROW_CACHE_SURFACES)
     others = [surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces and surface not in untold]
     known = _known_cost(context, others) if others else ""
-    return "; ".join(filter(None, (f"Cannot tell: the time of {missing} was not captured", known)))
+    return "; ".join(
+        filter(None, (f"Cannot tell: the time of {missing} was not captured{_in_latch_free(context)}", known))
+    )
+
+
+def _in_latch_free(context: SignalContext) -> str:
+    """What the event costs that counts waits for the result cache latch among others, where only that was captured."""
+    impact = latch_free_cost(context)
+    if impact is None:
+        return ""
+    if impact.share_of_db_time is None:
+        return f", and latch free, which counts it among others, keeps {impact.waiting_sessions or 0.0:.2f} sessions waiting"
+    return f", and latch free, which counts it among others, takes {percent(impact.share_of_db_time)} of DB time"
 
 
 def _known_cost(context: SignalContext, surfaces: Sequence[Surface]) -> str:

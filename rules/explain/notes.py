@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 
-from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number
+from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number, spoken
 from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, cut_notes, misplaced_notes, pdb_note
-from rules.formatting import count
+from rules.formatting import count, over
 from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
-from rules.waits import SYSTEM_EVENTS, SampledWaiters, finished_seconds
+from rules.waits import LATCH_EVENT, ROW_CACHE_SURFACES, SYSTEM_EVENTS, SampledWaiters, hanging
 
 # Who waits: sampled waiters by what they have in common, and as totals by statement and by module.
 
@@ -114,7 +114,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
     # A view with repeated rows is missing for that reason, so its note is among the refusals.
     odd = sorted(str(oddity) for oddity in context.delta.oddities if oddity.what != "repeated")
-    misplaced = misplaced_notes(context.delta, context.mechanism)
+    misplaced = misplaced_notes(context.delta, context.mechanism, context.finished_seconds(LATCH_EVENT))
     # An average over hours hides short storms. The reader of a report says so itself.
     seconds = 0.0 if context.printed else context.delta.basis.seconds or 0.0
     window = (long_window(seconds),) if seconds > LONG_WINDOW else ()
@@ -126,6 +126,8 @@ def notes(context: SignalContext) -> tuple[str, ...]:
         *doubts,
         *implausible(context),
         *long_waits(context),
+        *background_waits(context),
+        *swap_used_up(context),
         *odd,
         *refused,
     )
@@ -136,7 +138,7 @@ def sampled_instead(context: SignalContext) -> tuple[str, ...]:
     sentences = []
     for surface, seconds in context.lost.believed.items():
         event = SURFACE_EVENTS[surface]
-        met, ended = context.lost.met[event], finished_seconds(context.delta, event)
+        met, ended = context.lost.met[event], context.finished_seconds(event)
         counted = "was not captured" if ended is None else f"has {ended:,.1f} s of waits that ended"
         why = "so the samples are all there is" if ended is None else "and a wait that goes on is not in it"
         sentences.append(
@@ -159,6 +161,40 @@ def implausible(context: SignalContext) -> tuple[str, ...]:
                 "do not rely on either number"
             )
     return tuple(sorted(sentences))
+
+
+def background_waits(context: SignalContext) -> Iterator[str]:
+    """Sentences about background processes that hang while no session does: the cost and the headline leave them out."""
+    sessions = context.look.sessions if context.look else ()
+    stuck = hanging(waiter for waiter in sessions if waiter.surface in ROW_CACHE_SURFACES)
+    if not stuck or not all(waiter.background for waiter in stuck):
+        return
+    longest = stuck[0]
+    many = "1 background process has" if len(stuck) == 1 else f"{len(stuck)} background processes have"
+    yield (
+        f"{many} waited for the row cache for up to {spoken(longest.seconds)} (session {longest.sid} for {longest.event} on "
+        f"{longest.cache}): DB time and the cost leave that out, and no session hangs behind it yet"
+    )
+
+
+SWAP_LEFT = 0.001
+"""Free swap space as a share of memory from which on downward it is nearly used up (our bound)."""
+
+
+def swap_used_up(context: SignalContext) -> Iterator[str]:
+    """That the host has hardly any swap space left. None left is the same as no swap space at all, unless pages went out.
+
+    Reports of Linux print the figure from 12.1 on. VM_IN_BYTES and VM_OUT_BYTES alone prove nothing: some hosts count files.
+    """
+    free, memory = context.level("SWAP_FREE_BYTES"), context.level("PHYSICAL_MEMORY_BYTES")
+    went = context.host("VM_OUT_BYTES")
+    if free is None or not memory or free > SWAP_LEFT * memory or not (free or went):
+        return
+    out = f", and {went / 2**20:,.1f} MiB were paged out {over(context.delta.basis)}" if went else ""
+    yield (
+        f"the host has {free / 2**20:,.0f} MiB of swap space left at the end, beside {memory / 2**30:,.0f} GiB of memory{out}: "
+        "it is short of memory, and a session that waits for its pages keeps what it holds (starved-host)"
+    )
 
 
 TOO_LONG_MS = 20.0

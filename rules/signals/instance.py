@@ -14,10 +14,10 @@ from rules.context import (
     Unknown,
     aged,
     another,
-    contradictions,
     no_share,
     share,
 )
+from rules.contradictions import contradictions
 from rules.formatting import count, part_of, percent
 from rules.signals import EITHER_WAY, Subject, already_enough, certain, signal
 from rules.signals.caches import MINIMUM_MODIFICATIONS, all_lookups, cache_sum
@@ -605,14 +605,15 @@ def failed_share_of_parses(context: SignalContext, subject: Subject) -> SignalVa
 @signal(unit="ratio", of="v$session", surface="lock")
 def lock_waiters_without_statement(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that run no statement yet, as during a logon."""
-    rows = [row for row in context.delta.rows("v$session") if row.get("event") == ROW_CACHE_LOCK_EVENT]
-    if isinstance(context.delta.read("v$session"), Missing) or any("sql_id" not in row for row in rows):
+    samples = context.samples
+    if isinstance(context.delta.read("v$session"), Missing) or samples.lack(ROW_CACHE_LOCK_EVENT, "sql_id"):
         return context.why_unknown("v$session", "sql_id")
-    if len(rows) < MINIMUM_WAITERS:
-        why = f"too few waiters: {len(rows)} seen waiting for row cache lock, at least {MINIMUM_WAITERS} are needed"
+    met = samples.met(ROW_CACHE_LOCK_EVENT)
+    if met < MINIMUM_WAITERS:
+        why = f"too few waiters: {met} seen waiting for row cache lock, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
-    without = sum(1 for row in rows if not row.get("sql_id"))
-    return Known(without / len(rows), f"{part_of(without, len(rows))} waiters", without, len(rows))
+    without = sum(times for sql_id, times in samples.by_cell(ROW_CACHE_LOCK_EVENT, "sql_id").items() if not sql_id)
+    return Known(without / met, f"{part_of(without, met)} waiters", without, met)
 
 
 @signal(unit="release update", of="v$instance")

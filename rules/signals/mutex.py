@@ -84,8 +84,7 @@ def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) ->
     caches = _waiters_by_cache(context, ROW_CACHE_LOCK_EVENT)
     if isinstance(caches, Unknown):
         return caches
-    rows = context.delta.rows("v$session")
-    if any("p3" not in row for row in rows if row.get("event") == ROW_CACHE_LOCK_EVENT):
+    if context.samples.lack(ROW_CACHE_LOCK_EVENT, "p3"):
         return context.why_unknown("v$session", "p3")
     alike = context.crowd.alike if context.crowd else {}
     met, exclusive = caches.total(), sum(times for waiter, times in alike.items() if waiter.exclusive)

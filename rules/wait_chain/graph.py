@@ -251,7 +251,9 @@ class ChainGraph:
             self._attach(group)
         self.groups = [group for group in self.groups if group.count]
         self._holders_alone()
-        self.reached = self._reached()
+        self.reached = self._with_circles(
+            sorted((key for row in waiting if (key := looks.here(row)) in nodes), key=str)
+        )
         self.behind: dict[SessionKey, list[tuple[SessionKey, Edge]]] = defaultdict(list)
         """Session → those that others wait for and that wait directly behind it."""
         for key in sorted(self.reached, key=str):
@@ -491,6 +493,17 @@ class ChainGraph:
     def _reached(self) -> set[SessionKey]:
         """Sessions that others wait behind, directly or not."""
         return self.reach(*{edge.ahead for group in self.groups for edge in group.edges})
+
+    def _with_circles(self, waiting: Iterable[SessionKey]) -> set[SessionKey]:
+        """Those, and the waiting sessions of circles that nobody outside waits behind."""
+        reached = self._reached()
+        for key in waiting:
+            if key in reached:
+                continue
+            after = self.reach(*(edge.ahead for edge in self.ahead.get(key, ())))
+            if key in after:
+                reached |= after
+        return reached
 
     def members(self, end: SessionKey) -> set[SessionKey]:
         """The session, and all that others wait for and that wait behind it."""

@@ -139,8 +139,8 @@ def look_alike() -> Cause:
 def test_look_alike_rules_out_a_cause_without_proof_of_its_own() -> None:
     verdict = judged(cause_of(CONDITION), others=[look_alike()])
     assert isinstance(verdict, RuledOut)
-    assert (verdict.signal, verdict.needs) == ("parse_share_of_db_time", "not >= 0.4")
-    assert "(look-alike)" in verdict.because
+    assert (verdict.signal, verdict.needs) == ("parse_share_of_db_time", "waits that look-alike does not explain")
+    assert "(look-alike), shown by " in verdict.because and verdict.because.endswith(", where it needs >= 40.0 %")
 
 
 def test_cause_with_proof_of_its_own_is_found_beside_a_look_alike() -> None:

@@ -1,19 +1,18 @@
 """What samples met, as time: believed where the finished waits cannot be all, or nobody counted them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from collectors.model import ROW_CACHE_LOCK_EVENT, Row
+from collectors.model import ROW_CACHE_LOCK_EVENT, Delta, Row
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.met_waiting import met_waiting
+from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Severity
+from rules.samples import Samples
 from tests.rules.contexts import TOTALS, delta_of
 from tests.rules.rich import RICH
-
-EVENTS = (ROW_CACHE_LOCK_EVENT,)
 
 
 def samples(many: int, sessions: int, waited: float, program: str = "JDBC") -> list[Row]:
@@ -46,9 +45,13 @@ def staged(rows: Sequence[Row], *, finished: float | None = 0.0, **more: Any) ->
     return delta_of({name: rows for name, rows in views.items() if name not in refused}, refused=refused, **more)
 
 
+def met_of(delta: Delta) -> Mapping[str, MetWaiting]:
+    return met_waiting(Samples.of(delta.rows("v$session")), delta.basis, (ROW_CACHE_LOCK_EVENT,))
+
+
 def test_sessions_in_every_sample_are_time_though_no_wait_ended() -> None:
     hanging = staged(samples(25, sessions=20, waited=600))
-    met = met_waiting(hanging, EVENTS)[ROW_CACHE_LOCK_EVENT]
+    met = met_of(hanging)[ROW_CACHE_LOCK_EVENT]
     assert (met.samples, met.average, met.lasting) == (25, 20.0, 500.0), "20 sessions, and 25 s of the 30"
     assert met.doubt == pytest.approx(2 * (20 / 25) ** 0.5)
     got = diagnose(hanging)
@@ -73,7 +76,7 @@ def test_where_no_view_counts_waits_the_samples_are_all_there_is() -> None:
 
 
 def test_few_samples_background_processes_and_totals_prove_no_average() -> None:
-    assert met_waiting(staged(samples(9, sessions=20, waited=600)), EVENTS) == {}
-    assert met_waiting(staged(samples(25, 20, 600, program="oracle@db1 (SMON)")), EVENTS) == {}
-    assert met_waiting(staged(samples(25, 20, 600, program="oracle@db1 (P003)")), EVENTS) != {}
-    assert met_waiting(staged(samples(25, sessions=20, waited=600), basis=TOTALS), EVENTS) == {}
+    assert met_of(staged(samples(9, sessions=20, waited=600))) == {}
+    assert met_of(staged(samples(25, 20, 600, program="oracle@db1 (SMON)"))) == {}
+    assert met_of(staged(samples(25, 20, 600, program="oracle@db1 (P003)"))) != {}
+    assert met_of(staged(samples(25, sessions=20, waited=600), basis=TOTALS)) == {}

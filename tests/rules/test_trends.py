@@ -65,6 +65,9 @@ def test_first_bad_is_a_rate_outlier_even_without_a_severity() -> None:
     got = series([*calm, at(60, quiet(900))])
     assert (got.first_bad, got.points[-1].severity) == ("at 60", Severity.INFO)
     assert got.why_bad == "30 sleeps per second, where the earlier intervals have 1.07"
+    assert got.sentence.startswith("6 intervals without a row cache problem")
+    assert "; an unusual rate of sleeps begins between at 40 and at 60, 30 sleeps per second" in got.sentence
+    assert "the problem" not in got.sentence
     assert series(calm).first_bad is None
     assert series(calm).sentence.startswith("5 intervals without a row cache problem")
     few = series([*calm[:2], at(60, quiet(900))])

@@ -23,7 +23,7 @@ from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.explain.notes import MOST_GROUPS, groups
 from rules.model import Diagnosis, Impact, Severity
-from rules.waits import RESULT_CACHE, SampledWaiters, finished_seconds, severity_of, standing_out
+from rules.waits import RESULT_CACHE, SampledWaiters, severity_of, standing_out
 from tests.rules.contexts import SICK, context_of, delta_of, with_rows
 from tests.rules.rich import LATCH_WAIT
 
@@ -175,6 +175,19 @@ def test_hang_on_a_mutex_without_a_cause_is_an_incident_all_the_same() -> None:
     got = judged(*(replace(one, readings={**one.readings, "v$event_name": names}) for one in polls))
     assert (got.severity, got.findings) == (Severity.CRITICAL, ())
     assert got.headline.startswith("12 sessions have waited for dc_objects for up to 90 seconds")
+
+
+def test_background_process_that_hangs_alone_is_a_note_and_no_cost() -> None:
+    look = waiters(2, 71, type="BACKGROUND")
+    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=9, look=look))
+    assert got.severity is Severity.INFO
+    (note,) = (note for note in got.notes if "background" in note)
+    assert note.startswith(
+        "2 background processes have waited for the row cache for up to 71 seconds (session 100 for "
+    )
+    beside = [*look, *({**row, "sid": 300} for row in waiters(1, 71))]
+    loud = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=9, look=beside))
+    assert not [note for note in loud.notes if "background" in note], "the step that says who hangs counts them"
 
 
 def test_hang_behind_one_session_names_it_and_the_waits_of_background_processes() -> None:
@@ -491,11 +504,11 @@ def test_what_is_not_known_has_no_severity() -> None:
     ],
 )
 def test_finished_seconds_are_those_of_foreground_sessions(row: Row, seconds: float | None) -> None:
-    assert finished_seconds(delta_of({"v$system_event": [row]}), LOCK) == seconds
+    assert context_of({"v$system_event": [row]}).finished_seconds(LOCK) == seconds
 
 
 def test_finished_seconds_are_not_known_without_the_view() -> None:
-    assert finished_seconds(delta_of(refused=["v$system_event"]), LOCK) is None
+    assert context_of(refused=["v$system_event"]).finished_seconds(LOCK) is None
 
 
 def test_waits_that_are_counted_without_their_time_are_no_proof_of_health() -> None:

@@ -221,7 +221,7 @@ def test_host_figures_are_read_back(name: str) -> None:
     for stat, (begin, end) in TOLD[name].host.items():
         if f"'{stat}'" not in asked("v$osstat"):
             continue
-        level = stat in ("NUM_CPUS", "NUM_CPU_CORES", "LOAD", "PHYSICAL_MEMORY_BYTES")
+        level = stat in ("NUM_CPUS", "NUM_CPU_CORES", "LOAD", "PHYSICAL_MEMORY_BYTES", "SWAP_FREE_BYTES")
         value = number(found[stat].get("level_now" if level else "total"))
         assert value in ((begin, end) if stat == "LOAD" else (begin,)), stat
         assert found[stat].get("total" if level else "level_now") is None

@@ -96,9 +96,15 @@ def test_open_cause_without_its_figure_says_what_is_missing() -> None:
     assert fact.sentence == "No figure that was read would make it found: v$parameter was not read"
 
 
-def test_two_conditions_against_a_cause_leave_no_single_figure() -> None:
-    facts = [verdict.counter_fact for verdict in diagnose(delta_of(RICH)).ruled_out if verdict.counter_fact]
-    assert "No single figure would make it found" in [fact.sentence for fact in facts if fact.figure is None]
+def test_several_conditions_against_a_cause_leave_no_single_figure_and_are_counted() -> None:
+    diagnosis = diagnose(delta_of())
+    told = {v.cause: v.counter_fact.sentence for v in diagnosis.ruled_out if v.counter_fact}
+    assert told["cluster-conflicts"] == "No single figure would make it found: 3 of its conditions do not hold"
+    assert told["benign-internal"] == "No single figure would make it found", (
+        "one fails, and what meets it breaks another"
+    )
+    by_another = [v for v in diagnose(delta_of(RICH)).ruled_out if v.explained_by and v.counter_fact]
+    assert [v.counter_fact and v.counter_fact.sentence for v in by_another] == ["No single figure would make it found"]
 
 
 def test_every_finding_has_one_and_three_of_the_others() -> None:

@@ -26,7 +26,7 @@ from rules.explain.headline import (
     record_of,
     waiting_groups,
 )
-from rules.model import Diagnosis
+from rules.model import Diagnosis, Severity
 from rules.remedy import Confirmation
 from tests.paths import ROOT
 from tests.rules.case_files import delta_of_case
@@ -65,6 +65,29 @@ def test_headline_gives_the_result_cache_its_own_cost() -> None:
         "The single latch of the result cache; result cache waits cost 30.0 % of DB time over an interval of 30.0 s; "
         "beside it dc_rollback_segments (latch: row cache objects) costs 2.0 %: cause open"
     )
+
+
+def test_headline_never_begins_with_a_harmless_cause_where_the_result_cache_costs_a_lot() -> None:
+    still: dict[str, Sequence[Row]] = {
+        "latch_children": [{**row, "sleeps": 0} for row in RICH["v$latch_children"]],
+        "system_event": [],
+        "session": [],
+        "latch": [{"name": RESULT_CACHE_LATCH, "gets": 50_000, "misses": 90, "sleeps": 50, "wait_time": 19_000_000}],
+    }
+    assert headline("undo-segments", **still) == (
+        "The result cache latch costs 19.0 %: cause open; nothing to do about the row cache; "
+        "row cache waits cost 0 % of DB time over an interval of 30.0 s"
+    )
+
+
+@pytest.mark.parametrize(("seconds", "severity"), [(0.4, Severity.INFO), (5.0, Severity.NOTICE)])
+def test_waits_for_any_latch_are_open_only_where_they_cost_something(seconds: float, severity: Severity) -> None:
+    free: Row = {"event": "latch free", "total_waits": 900, "time_waited_micro": seconds * 1e6}
+    seen = {name: rows for name, rows in SICK.items() if name not in ("v$latch", "v$latch_children", "v$latch_misses")}
+    assert diagnose(delta_of({**seen, "v$system_event": [free]})).severity is severity
+    rows = [{"name": RESULT_CACHE_LATCH, "gets": 9, "misses": 0, "sleeps": 0, "wait_time": 0}]
+    told = diagnose(delta_of({**seen, "v$system_event": [free], "v$latch": rows}))
+    assert told.severity is Severity.INFO, "another latch is waited for"
 
 
 def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None:
@@ -196,7 +219,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
         (hung(671, p1=None), "1 session has waited for row cache lock for up to 11 minutes; "),
         (
             hung(8000, met=300),
-            "300 sessions wait for the row cache, and of the 1 longest waits 1 are for dc_rollback_segments, ",
+            "300 sessions wait for the row cache or a latch, and of the 1 longest waits 1 are for dc_rollback_segments, ",
         ),
     ],
 )

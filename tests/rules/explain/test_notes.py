@@ -6,7 +6,7 @@ import pytest
 
 from collectors.capture import delta_of as capture_delta
 from collectors.capture import load
-from collectors.model import Basis, Changes, Delta, Oddity
+from collectors.model import Basis, Changes, Delta, Oddity, Row
 from rules.context import REMEMBER, DeltaSource, SignalContext
 from rules.engine import diagnose
 from rules.explain.notes import implausible, notes
@@ -15,6 +15,33 @@ from tests.paths import PROBES
 from tests.rules.contexts import INTERVAL, SICK, context_of, delta_of, with_rows
 from tests.rules.test_demo_verdicts import SICK_AT
 from tests.rules.test_demo_verdicts import diagnosed as demo
+
+
+@pytest.mark.parametrize(
+    ("free", "out", "said"),
+    [
+        (
+            76_849_152,
+            16_945_152,
+            "73 MiB of swap space left at the end, beside 126 GiB of memory, and 16.2 MiB were paged",
+        ),
+        (76_849_152, None, "73 MiB of swap space left at the end, beside 126 GiB of memory: it is short of memory"),
+        (0, 16_945_152, "0 MiB of swap space left"),
+        (0, 0, ""),
+        (0, None, ""),
+        (None, 16_945_152, ""),
+        (2_147_479_552, 16_945_152, ""),
+    ],
+)
+def test_swap_space_that_is_nearly_used_up_is_told(free: int | None, out: int | None, said: str) -> None:
+    host: list[Row] = [
+        {"stat_name": "PHYSICAL_MEMORY_BYTES", "level_now": 135_023_947_776},
+        {"stat_name": "SWAP_FREE_BYTES", "level_now": free},
+        {"stat_name": "VM_OUT_BYTES", "total": out},
+        {"stat_name": "VM_IN_BYTES", "total": 9e12},
+    ]
+    told = [note for note in notes(context_of(with_rows("v$osstat", *host))) if "swap" in note]
+    assert len(told) == bool(said) and all(said in note for note in told)
 
 
 def test_notes_keep_their_order() -> None:

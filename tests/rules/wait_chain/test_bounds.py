@@ -109,6 +109,26 @@ def test_circle_is_drawn_as_one_and_has_no_command() -> None:
     assert all(f"session {sid},{sid} on instance 1" in shown([chain]) for sid in (1, 2, 3))
 
 
+def test_circle_that_nobody_outside_waits_behind_is_drawn_as_well() -> None:
+    ((chain,), _) = wait_chains(looks([waiter(1, 2), waiter(2, 3), waiter(3, 1)]))
+    assert chain.cycle and chain.end is None and chain.action is None and chain.waiting == 3
+    assert heading(chain) == "3 sessions wait for each other in a circle"
+    assert [each.sid for each in chain.waiters] == [1, 3, 2], "each below the one it waits behind"
+    assert "kill session" not in shown([chain]) and "ORA-00060" in why_no_command(chain)
+
+
+def test_two_circles_and_a_chain_are_three_trees() -> None:
+    waiting = [waiter(1, 2), waiter(2, 1), waiter(5, 6), waiter(6, 5), *(waiter(sid, 9) for sid in range(20, 25))]
+    (chains, _) = wait_chains(looks(waiting, [session(9, None)]))
+    assert [(chain.cycle, chain.waiting) for chain in chains] == [(False, 5), (True, 2), (True, 2)]
+
+
+def test_lone_circle_of_thousands_is_cut_and_said() -> None:
+    ((chain,), _) = wait_chains(looks([waiter(sid, sid % MANY + 1) for sid in range(1, MANY + 1)]))
+    assert chain.cycle and chain.waiting == MANY
+    assert f"{chain.left_out:,} more sessions are not listed" in shown([chain])
+
+
 def test_circle_of_thousands_is_cut_and_said() -> None:
     circle = [session(sid, sid % MANY + 1) for sid in range(1, MANY + 1)]
     ((chain,), _) = wait_chains(looks([waiter(20_000, 1)], circle))

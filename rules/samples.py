@@ -1,0 +1,149 @@
+"""The rows of v$session that samples of an interval met, counted in one pass, however many questions there are.
+
+A burst meets thousands of sessions that differ in little. Where only some rows change, the counts follow from those.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cache, cached_property
+from operator import itemgetter
+
+from collectors.model import Row, Value, number
+from rules.memoize import hand_over, remembered
+
+PLACE = ("event", "p1", "p1raw", "p2", "p3")
+WHO = ("sql_id", "module", "program", "con_id")
+BEHIND = ("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session")
+TELLING = (*PLACE, *WHO, *BEHIND)
+"""Columns of v$session that tell waiters apart. Samples and sessions do not."""
+PER_SAMPLE = ("event", "program", "sample")
+OWN_PROCESS = re.compile(r"\((?!P[0-9A-Z]{3}\))[A-Z][0-9A-Z]{3}\)\s*$")
+"""The end of the program of a background process, such as (SMON). Parallel servers work for a session."""
+
+Cells = tuple[Value, ...]
+
+
+def counted(rows: Sequence[Row], columns: Sequence[str]) -> Counter[Cells]:
+    """How many rows have the same cells in some columns; None where a row lacks one."""
+    try:
+        return Counter(map(itemgetter(*columns), rows))
+    except KeyError:
+        return Counter(tuple(map(row.get, columns)) for row in rows)
+
+
+@cache
+def of_a_background_process(program: Value) -> bool:
+    """Whether a session is that of a background process, by its program."""
+    return program is not None and OWN_PROCESS.search(str(program)) is not None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Sampled sessions, by what they have in common."""
+
+    rows: Sequence[Row]
+    """Every row with an event, each once."""
+    looks: Set[Value]
+    """The samples, those that found no session as well."""
+    alike: Counter[Cells]
+    """The cells of TELLING → rows."""
+    per_sample: Counter[Cells]
+    """The cells of PER_SAMPLE → rows."""
+    among: "Samples | None" = None
+    """Samples that have all of these rows."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> "Samples":
+        """The counts of some rows."""
+        met = [row for row in rows if row.get("event") is not None]
+        looks = {row.get("sample") for row in rows}
+        return cls(met, looks, counted(met, TELLING), counted(met, PER_SAMPLE))
+
+    def resized(self, own: Sequence[Row], wanted: int) -> "Samples":
+        """With another number of some rows: the last ones leave, or the first ones come again."""
+        again, rest = divmod(wanted, len(own))
+        alike, per_sample = self.alike.copy(), self.per_sample.copy()
+        for counts, columns in ((alike, TELLING), (per_sample, PER_SAMPLE)):
+            if not again:
+                counts.subtract(counted(own[wanted:], columns))
+                continue
+            counts.update(counted(own[:rest], columns))
+            for kind, times in counted(own, columns).items() if again > 1 else ():
+                counts[kind] += (again - 1) * times
+        left = {id(row) for row in own[wanted:]}
+        rows = [row for row in self.rows if id(row) not in left] if left else self.rows
+        made = Samples(rows, self.looks, +alike, +per_sample, self)
+        if not left:
+            hand_over(Samples._longest, self, made)
+        return made
+
+    def lasting(self, event: str, seconds: float) -> float:
+        """Seconds that the longest wait of each session in an event had lasted within an interval of so many.
+
+        Background processes are left out.
+        """
+        return sum(self._longest(seconds).get(event, {}).values())
+
+    def outlast(self, than: float, event: str, seconds: float) -> bool:
+        """Whether those waits had lasted for longer than so many seconds. Fewer rows never last longer than all."""
+        if self.among is not None and not self.among.outlast(than, event, seconds):
+            return False
+        return self.lasting(event, seconds) > than
+
+    @remembered
+    def _longest(self, seconds: float) -> Mapping[Value, Mapping[Value, float]]:
+        """Event → session → seconds of its longest wait."""
+        ordered = sorted(self.looks, key=lambda sample: number(sample) or 0.0)
+        # A wait may have begun before the interval. Samples are a second apart, or evenly spread over less.
+        since_begin = {sample: place * min(1.0, seconds / len(ordered)) for place, sample in enumerate(ordered, 1)}
+        longest: defaultdict[Value, dict[Value, float]] = defaultdict(dict)
+        for row in self.rows:
+            micro = row.get("wait_time_micro")
+            if not isinstance(micro, int | float) or of_a_background_process(row.get("program")):
+                continue
+            own, sid = longest[row.get("event")], row.get("sid")
+            lasted, most = micro / 1e6, since_begin[row.get("sample")]
+            if lasted > most:
+                lasted = most
+            if lasted > own.setdefault(sid, 0.0):
+                own[sid] = lasted
+        return longest
+
+    @cached_property
+    def _by_event(self) -> Counter[Value]:
+        met: Counter[Value] = Counter()
+        for (event, *_), times in self.per_sample.items():
+            met[event] += times
+        return met
+
+    def met(self, event: str) -> int:
+        """How many sessions waited in an event."""
+        return self._by_event[event]
+
+    def shorter(self, event: str, micro: float) -> int:
+        """Rows in an event that had waited for less than so many microseconds, each counted once."""
+        waits = (number(row.get("wait_time_micro")) for row in self.rows if row.get("event") == event)
+        return sum(1 for wait in waits if wait is not None and wait < micro)
+
+    def most_at_once(self, events: Iterable[str]) -> int:
+        """Most sessions that one sample met in some events together."""
+        wanted, met = set(events), Counter[Value]()
+        for (event, _, sample), times in self.per_sample.items():
+            if event in wanted:
+                met[sample] += times
+        return max(met.values(), default=0)
+
+    def by_cell(self, event: str, column: str) -> Counter[Value]:
+        """The rows in an event by their cell of a column of TELLING."""
+        first, place, found = TELLING.index("event"), TELLING.index(column), Counter[Value]()
+        for cells, times in self.alike.items():
+            if cells[first] == event:
+                found[cells[place]] += times
+        return found
+
+    @remembered
+    def lack(self, event: str, column: str) -> bool:
+        """Whether a column was not captured of a session that waited in an event."""
+        return any(column not in row for row in self.rows if row.get("event") == event)
