@@ -290,7 +290,6 @@ _LEVERS: Mapping[str, Lever] = {
     "average_library_cache_lock_wait": _average(LIBRARY_CACHE_LOCK),
     "average_lock_wait": _average(ROW_CACHE_LOCK_EVENT),
     "average_mutex_sleep": lambda context, subject: (*_mutex(context, "wait_time"), *_mutex(context, "sleeps")),
-    "average_mutex_wait": _average(ROW_CACHE_MUTEX_EVENT),
     "average_result_cache_sleep": _of_latch("wait_time", "sleeps", name=RESULT_CACHE_LATCH),
     "average_sleep": _of_latch("wait_time", "sleeps"),
     "cluster_conflict_ratio": _of_rowcache("dlm_conflicts", "dlm_requests"),

@@ -136,13 +136,16 @@ def row_cache_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVa
 
 @signal(unit="ms", of="v$mutex_sleep", surface="mutex")
 def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex."""
+    """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex.
+
+    A wait is made of many sleeps, and lasts long in a long queue whatever a holder does. So only a sleep tells of the host.
+    """
     sleeps, waited = _total(context, "sleeps"), _total(context, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
         return sleeps if isinstance(sleeps, Unknown) else waited
-    enough = enough_sleeps(context, sleeps.value, "v$mutex_sleep")
-    if isinstance(enough, Unknown):
-        return enough
+    if sleeps.value < MINIMUM_WAITERS:
+        why = f"too few events: {count(sleeps.value)} sleeps, at least {MINIMUM_WAITERS} are needed"
+        return Unknown("v$mutex_sleep", why, context.busier)
     return Known(
         waited.value / 1000 / sleeps.value,
         f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps",
@@ -190,13 +193,6 @@ def _or(waited: SignalValue, slept: SignalValue) -> SignalValue:
 def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for row cache lock. Seconds mean that a holder keeps the entry during long work of its own."""
     return _average_wait(context, ROW_CACHE_LOCK_EVENT)
-
-
-@signal(unit="ms", of="v$system_event", surface="mutex")
-def average_mutex_wait(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average wait for a row cache mutex, perhaps with many sleeps. Tens of milliseconds mean that holders do not run."""
-    waited = _average_wait(context, ROW_CACHE_MUTEX_EVENT)
-    return _or(waited, average_mutex_sleep(context, subject))
 
 
 @signal(unit="ms", of="v$system_event", surface="latch")

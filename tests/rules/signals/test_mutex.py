@@ -87,8 +87,8 @@ def test_mutex_signals_of_a_view_without_rows_count_zero_sleeps() -> None:
     assert "too few events: 0 sleeps" in why(read("average_mutex_sleep", mutex_sleep=[]))
 
 
-@pytest.mark.parametrize(("sleeps", "known"), [(99, False), (100, True)])
-def test_average_mutex_sleep_needs_a_hundred_sleeps(sleeps: int, known: bool) -> None:
+@pytest.mark.parametrize(("sleeps", "known"), [(9, False), (10, True)])
+def test_average_mutex_sleep_needs_ten_sleeps(sleeps: int, known: bool) -> None:
     rows: list[Row] = [{"location": "[19] kqrpre", "sleeps": sleeps, "wait_time": 200_000}]
     assert isinstance(read("average_mutex_sleep", mutex_sleep=rows), Known) is known
 
