@@ -5,7 +5,6 @@ import pytest
 from rules.cause import catalogue
 
 LIMITS = """
-failed-logons | 10.2.0.4.0 11.1.0.7.0 | 11.2.0.1.0 11.2.0.4.0 19.21.0.0.0
 failed-logon-delay | 11.2.0.1.0 12.1.0.2.0 19.21.0.0.0 | 11.1.0.7.0
 undo-online-storm | 10.2.0.4.0 11.2.0.4.0 12.1.0.2.0 19.21.0.0.0 | 10.1.0.5.0
 undo-retention-runaway | 10.2.0.4.0 11.2.0.4.0 12.1.0.2.0 19.21.0.0.0 | 10.1.0.5.0
@@ -50,6 +49,10 @@ constraint-creation | enq: TX - allocate ITL entry
 failed-logon-delay | namespace 79 (ACCOUNT_STATUS)
 logon-cursor-mutex | kkscsAddChildNode
 cluster-lock-process | killing it ends the instance
+failed-logons | ALTER USER needs the entry that the failing logons hold
+failed-logon-delay | Do not count on event 28401
+failed-logon-delay | namespace 127
+last-login-update | namespace 127
 throttled-holder | unproven here
 row-cache-clones | dba_registry_sqlpatch
 """
