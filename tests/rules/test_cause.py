@@ -177,7 +177,9 @@ NAMED = {
     "logon-cursor-mutex": "2625815.1",
     "throttled-holder": "Unproven",
     "sequence-dynamic-cache": "no field case",
-    "realtime-statistics": "No field case",
+    "realtime-statistics": "anbob.com/archives/8249",
+    "failed-logons": "anbob.com/archives/5946",
+    "audit-lookups": "bravolt.com",
 }
 """Causes that were missing before, and their sources."""
 

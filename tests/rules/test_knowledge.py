@@ -53,6 +53,10 @@ failed-logons | ALTER USER needs the entry that the failing logons hold
 failed-logon-delay | Do not count on event 28401
 failed-logon-delay | namespace 127
 last-login-update | namespace 127
+failed-parses | too many parse errors
+temp-churn | sql_id_tempseg is the one that made the segment
+realtime-statistics | a feature of Exadata only
+audit-lookups | enabled for many single users
 throttled-holder | unproven here
 row-cache-clones | dba_registry_sqlpatch
 """
