@@ -67,5 +67,6 @@ def test_entry_says(line: str) -> None:
     name, words = (cell.strip() for cell in line.split("|"))
     entry = catalogue()[name]
     reading = entry.confirm.reading if entry.confirm else ""
-    told = " ".join([entry.explanation, entry.remedy, entry.risk, entry.false_positives, reading])
+    read = [step.reading or "" for step in entry.remedy_steps]
+    told = " ".join([entry.explanation, entry.remedy, entry.risk, entry.false_positives, reading, *read])
     assert words in told
