@@ -255,10 +255,14 @@ def _to_row_cache(*events: str) -> Lever:
 
 
 def _average(event: str) -> Lever:
-    return lambda context, subject: (
-        _cell("v$system_event", EVENT_TIMES[1], event=event),
-        _cell("v$system_event", "total_waits", event=event),
-    )
+    """An average over the waits of foreground sessions where those are told apart."""
+
+    def lever(context: SignalContext, subject: Subject) -> Figures:
+        own = _cell("v$system_event", "total_waits_fg", event=event)
+        told = own.value(context.delta) is not None
+        return (_event_time(context, event), own if told else _cell("v$system_event", "total_waits", event=event))
+
+    return lever
 
 
 def _of_latch(*columns: str, name: str = ROW_CACHE_LATCH) -> Lever:

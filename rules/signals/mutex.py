@@ -6,10 +6,10 @@ from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missin
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, function_of, part_of
 from rules.model import Surface
-from rules.signals import Subject, certain, enough_sleeps, signal
+from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.signals.latch import time_of_a_sleep
-from rules.waits import MINIMUM_WAITERS, NOT_LISTED
+from rules.waits import MINIMUM_WAITERS, NOT_LISTED, waits_of
 
 # Signals of who waits and where, on mutexes and on the row cache lock.
 
@@ -92,10 +92,14 @@ def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVal
     return share(Known(here), enough_sleeps(context, total, "v$mutex_sleep"))
 
 
-def _surface_share(context: SignalContext, surface: Surface) -> SignalValue:
-    return waited_share_of_db_time(
-        context, context.surface_wait_seconds(surface), "v$system_event", "time_waited_micro"
-    )
+def _surface_share(context: SignalContext, subject: Subject, surface: Surface) -> SignalValue:
+    """Unknown if a session was met whose wait may be another one on the surface, unless the others are enough."""
+    waited = context.surface_wait_seconds(surface)
+    reading = waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
+    perhaps_more = context.look is not None and any(surface in perhaps for perhaps in context.look.untold)
+    if isinstance(reading, Unknown) or not perhaps_more or already_enough(reading.value, subject.needs):
+        return reading
+    return context.why_unknown("waiting_sessions", "wait of some sessions")
 
 
 @signal(
@@ -106,7 +110,7 @@ def _surface_share(context: SignalContext, surface: Surface) -> SignalValue:
 )
 def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache mutexes."""
-    return _surface_share(context, "mutex")
+    return _surface_share(context, subject, "mutex")
 
 
 @signal(
@@ -114,7 +118,7 @@ def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalVa
 )
 def lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
-    return _surface_share(context, "lock")
+    return _surface_share(context, subject, "lock")
 
 
 def _total(context: SignalContext, column: str) -> SignalValue:
@@ -173,7 +177,7 @@ LONG_WAIT_MICRO = 1e6
 def _average_wait(context: SignalContext, event: str) -> SignalValue:
     """Milliseconds per wait for an event."""
     row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), {})
-    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    waits, micro = waits_of(row)
     if not row and context.delta.source == "views" and context.waited_seconds([event]) == 0:
         return Unknown("v$system_event", f"no session waited for {event}", context.busier)
     if waits is None or micro is None:

@@ -98,6 +98,15 @@ def test_average_mutex_sleep_is_unknown_without_a_wait_time() -> None:
     assert why(read("average_mutex_sleep", mutex_sleep=rows)) == "v$mutex_sleep has no wait_time here"
 
 
+def test_average_lock_wait_leaves_background_processes_out_where_they_are_told_apart() -> None:
+    row: Row = {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 510, "time_waited_micro": 50_500_000}
+    own: Row = {"total_waits_fg": 500, "time_waited_micro_fg": 500_000}
+    assert read("average_lock_wait", system_event=[{**row, **own}]) == Known(1.0, "0.50 s in 500 waits", 500.0, 500.0)
+    half: Row = {**row, "time_waited_micro_fg": 500_000}
+    whole = read("average_lock_wait", system_event=[half])
+    assert isinstance(whole, Known) and whole.derivation == "50.50 s in 510 waits"
+
+
 def test_average_lock_wait_is_unknown_with_nine_waits() -> None:
     rows: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 9, "time_waited_micro": 500_000}]
     assert "too few events: 9 waits" in why(read("average_lock_wait", system_event=rows))
