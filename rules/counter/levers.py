@@ -255,7 +255,7 @@ def _to_row_cache(*events: str) -> Lever:
 
 
 def _average(event: str) -> Lever:
-    """An average over the waits of foreground sessions where those are told apart."""
+    """An average over the waits of foreground sessions where the view has them apart."""
 
     def lever(context: SignalContext, subject: Subject) -> Figures:
         own = _cell("v$system_event", "total_waits_fg", event=event)

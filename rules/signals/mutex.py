@@ -142,7 +142,7 @@ def row_cache_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVa
 def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue:
     """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex.
 
-    A wait is made of many sleeps, and lasts long in a long queue whatever a holder does. So only a sleep tells of the host.
+    A wait is made of many sleeps, and lasts long in a long queue whatever a holder does. So only the length of a sleep shows what the host does.
     """
     sleeps, waited = _total(context, "sleeps"), _total(context, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
@@ -188,11 +188,6 @@ def _average_wait(context: SignalContext, event: str) -> SignalValue:
     return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
 
 
-def _or(waited: SignalValue, slept: SignalValue) -> SignalValue:
-    """The average time of a wait; if it is unknown, that of one of its sleeps."""
-    return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited
-
-
 @signal(unit="ms", of="v$system_event", surface="lock")
 def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for row cache lock. Seconds mean that a holder keeps the entry during long work of its own."""
@@ -203,4 +198,5 @@ def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
 def average_latch_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for `latch: row cache objects`. Tens of milliseconds mean that holders do not run."""
     waited = _average_wait(context, SURFACE_EVENTS["latch"])
-    return _or(waited, time_of_a_sleep(context, context.latch_row))
+    slept = time_of_a_sleep(context, context.latch_row)
+    return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited
