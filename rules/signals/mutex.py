@@ -142,7 +142,8 @@ def row_cache_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVa
 def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue:
     """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex.
 
-    A wait is made of many sleeps, and lasts long in a long queue whatever a holder does. So only the length of a sleep shows what the host does.
+    A wait is made of many sleeps, and lasts long in a long queue whatever a holder does. So only the length of a sleep shows what
+    the host does.
     """
     sleeps, waited = _total(context, "sleeps"), _total(context, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
