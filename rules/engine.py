@@ -137,7 +137,7 @@ class Judgement:
             "ruled_out": _with_facts(out, facts),
             "undetermined": _with_facts(verdict.undetermined, facts),
             "prediction": prediction_of(context, self._judged, findings),
-            "candidates": _candidates(context, self._known, findings),
+            "candidates": _candidates(context, self._known, verdict),
             "notes": notes(context),
         }
         return verdict.model_copy(update=reasons)
@@ -208,15 +208,20 @@ def _with_facts(verdicts: Iterable[Told], facts: Mapping[str, CounterFact]) -> t
     )
 
 
-def _candidates(
-    context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]
-) -> tuple[Candidate, ...]:
-    """Handbook entries for the release that fit a surface in trouble, and a cache in trouble if they name one."""
-    troubled = [finding for finding in findings if finding.severity is not Severity.INFO]
-    caches = {cache for finding in troubled for cache in causes[finding.cause].caches}
+def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Diagnosis) -> tuple[Candidate, ...]:
+    """Handbook entries for the release that fit a surface in trouble, and a cache in trouble if they name one.
+
+    Where a finding explains the trouble, the caches are those of its cause, or its own if its cause names none. Where nothing
+    does, they are those that are waited for.
+    """
+    troubled = [finding for finding in verdict.findings if finding.severity is not Severity.INFO]
+    caches = {cache for finding in troubled for cache in causes[finding.cause].caches or (finding.cache,) if cache}
     if context.hot is not None and context.gate not in (None, Severity.INFO):
         caches |= {cache.parameter for cache in context.hot.caches if cache.parameter}
-    surfaces = {finding.surface for finding in troubled}
+    unexplained = {trouble.surface for trouble in verdict.troubles if not trouble.causes}
+    for surface in unexplained:
+        caches.update(*context.hot_caches.named(surface))
+    surfaces = unexplained | {finding.surface for finding in troubled}
     return tuple(
         Candidate(cause=cause.id, title=cause.name, check=cause.explanation)
         for cause in causes.values()

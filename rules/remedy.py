@@ -94,6 +94,11 @@ INSTANCE_WIDE = frozenset(
 """Views of the whole instance, which are the same from every container."""
 LASTING = ("dba_", "cdb_", "audit_", "v$datafile", "v$instance", "v$parameter", "v$pdbs", "v$system_parameter")
 """How the views begin whose rows last: what they have today they had some time ago, unless somebody changed it."""
+CDB_LIMITS = (
+    "From the root a cdb_ view asks each open container in turn, so with many it may not answer in time: ask then in the "
+    "container that has the problem. Containers that are mounted or open restricted are missing without a word."
+)
+"""https://docs.oracle.com/database/121/REFRN/GUID-2B8A1B8B-4F5B-4FBB-AE0B-68B6F8BA7D5E.htm names what is missing."""
 PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
 """What such a view is asked where only the last hour, or what runs right now, is meant."""
 
@@ -138,6 +143,11 @@ class Query(Frozen):
         return " ".join((self.reading, *_spelled(self.bands)))
 
     @property
+    def limits(self) -> str | None:
+        """What its texts for containers leave out. None without such a text."""
+        return limits_of(" ".join(self.reads))
+
+    @property
     def since(self) -> str | None:
         """The lowest release that has a text. None if one text is for all."""
         return min(self.sql, key=parts) if isinstance(self.sql, Mapping) else None
@@ -180,6 +190,11 @@ class Query(Frozen):
         return con_id == 1 and all(view.startswith(("cdb_", "v$")) for view in views)
 
 
+def limits_of(text: str) -> str | None:
+    """What a query that reads a cdb_ view leaves out. None if it reads none."""
+    return CDB_LIMITS if "cdb_" in text else None
+
+
 def _spelled(bands: Sequence[Band]) -> Iterator[str]:
     """The bands as one sentence: "Below 500: ordinary; from 500 on: seen healthy." """
     if bands:
@@ -196,6 +211,11 @@ def _text(texts: Texts, release: str | None) -> str | None:
 
 class Confirmation(Frozen):
     """The confirming query of a finding and, once somebody ran it, its result."""
+
+    @property
+    def limits(self) -> str | None:
+        """What the query leaves out in a container database. None if it leaves out nothing."""
+        return limits_of(self.sql)
 
     sql: str
     names_sql: str | None = Field(None, description="up to five rows that name what is counted")

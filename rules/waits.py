@@ -90,6 +90,17 @@ def _session_micro(row: Row) -> float | None:
     return number(row.get("time_waited_micro")) if own is None else own
 
 
+def waits_of(row: Row) -> tuple[float | None, float | None]:
+    """The waits of an event and their microseconds, of foreground sessions where the row tells them apart, as the cost is.
+
+    Both are of the same sessions, so that their ratio is an average. None if unknown.
+    """
+    own = number(row.get("total_waits_fg")), number(row.get("time_waited_micro_fg"))
+    if None not in own:
+        return own
+    return number(row.get("total_waits")), number(row.get("time_waited_micro"))
+
+
 def _not_captured(delta: Delta, samples: Samples, captured: Set[str]) -> Set[str]:
     """Events without a row that must have one: it disappeared, or other views show their waits."""
     gone = {

@@ -255,10 +255,14 @@ def _to_row_cache(*events: str) -> Lever:
 
 
 def _average(event: str) -> Lever:
-    return lambda context, subject: (
-        _cell("v$system_event", EVENT_TIMES[1], event=event),
-        _cell("v$system_event", "total_waits", event=event),
-    )
+    """An average over the waits of foreground sessions where the view has them apart."""
+
+    def lever(context: SignalContext, subject: Subject) -> Figures:
+        own = _cell("v$system_event", "total_waits_fg", event=event)
+        told = own.value(context.delta) is not None
+        return (_event_time(context, event), own if told else _cell("v$system_event", "total_waits", event=event))
+
+    return lever
 
 
 def _of_latch(*columns: str, name: str = ROW_CACHE_LATCH) -> Lever:
@@ -290,7 +294,6 @@ _LEVERS: Mapping[str, Lever] = {
     "average_library_cache_lock_wait": _average(LIBRARY_CACHE_LOCK),
     "average_lock_wait": _average(ROW_CACHE_LOCK_EVENT),
     "average_mutex_sleep": lambda context, subject: (*_mutex(context, "wait_time"), *_mutex(context, "sleeps")),
-    "average_mutex_wait": _average(ROW_CACHE_MUTEX_EVENT),
     "average_result_cache_sleep": _of_latch("wait_time", "sleeps", name=RESULT_CACHE_LATCH),
     "average_sleep": _of_latch("wait_time", "sleeps"),
     "cluster_conflict_ratio": _of_rowcache("dlm_conflicts", "dlm_requests"),

@@ -99,6 +99,7 @@ COUNTED: Mapping[str, str] = {
     "time_waited_micro": "time waited",
     "time_waited_micro_fg": "time waited",
     "total_waits": "waits",
+    "total_waits_fg": "waits",
 }
 
 

@@ -198,15 +198,18 @@ def swap_used_up(context: SignalContext) -> Iterator[str]:
 
 
 TOO_LONG_MS = 20.0
-"""An ordinary wait for a latch or mutex of the row cache takes 0.1 to 10 ms; the bound is our own."""
+"""An ordinary sleep for a latch or mutex of the row cache takes 0.1 to 10 ms; the bound is our own."""
 
 
 def long_waits(context: SignalContext) -> Iterator[str]:
-    """Sentences about waits for the row cache that are too long for a dictionary look-up."""
-    for surface, name in (("latch", "average_latch_wait"), ("mutex", "average_mutex_wait")):
+    """Sentences about sleeps for the row cache that are too long for a dictionary look-up.
+
+    A wait for a latch is one sleep, a wait for a mutex many. A long wait of short sleeps is a long queue.
+    """
+    for surface, name, what in (("latch", "average_latch_wait", "wait"), ("mutex", "average_mutex_sleep", "sleep")):
         reading = SIGNALS[name].read(context, Subject()) if surface in context.surfaces else None
         if isinstance(reading, Known) and reading.value >= TOO_LONG_MS:
             yield (
-                f"a wait for a row cache {surface} lasts {reading.value:,.0f} ms on average ({reading.derivation}), longer than "
-                "any dictionary look-up takes: holders did not run; look at processors, a resource plan and paging"
+                f"a {what} for a row cache {surface} lasts {reading.value:,.0f} ms on average ({reading.derivation}), longer "
+                "than any dictionary look-up takes: holders may not have run; look at processors, a resource plan and paging"
             )

@@ -7,10 +7,10 @@ from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missin
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, function_of, part_of
 from rules.model import Surface
-from rules.signals import Subject, certain, enough_sleeps, signal
+from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time
 from rules.signals.latch import time_of_a_sleep
-from rules.waits import MINIMUM_WAITERS, NOT_LISTED
+from rules.waits import MINIMUM_WAITERS, NOT_LISTED, waits_of
 
 # Signals of who waits and where, on mutexes and on the row cache lock.
 
@@ -106,10 +106,14 @@ def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVal
     return share(Known(here), enough_sleeps(context, total, "v$mutex_sleep"))
 
 
-def _surface_share(context: SignalContext, surface: Surface) -> SignalValue:
-    return waited_share_of_db_time(
-        context, context.surface_wait_seconds(surface), "v$system_event", "time_waited_micro"
-    )
+def _surface_share(context: SignalContext, subject: Subject, surface: Surface) -> SignalValue:
+    """Unknown if a session was met whose wait may be another one on the surface, unless the others are enough."""
+    waited = context.surface_wait_seconds(surface)
+    reading = waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
+    perhaps_more = context.look is not None and any(surface in perhaps for perhaps in context.look.untold)
+    if isinstance(reading, Unknown) or not perhaps_more or already_enough(reading.value, subject.needs):
+        return reading
+    return context.why_unknown("waiting_sessions", "wait of some sessions")
 
 
 @signal(
@@ -120,7 +124,7 @@ def _surface_share(context: SignalContext, surface: Surface) -> SignalValue:
 )
 def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache mutexes."""
-    return _surface_share(context, "mutex")
+    return _surface_share(context, subject, "mutex")
 
 
 @signal(
@@ -128,7 +132,7 @@ def mutex_share_of_db_time(context: SignalContext, subject: Subject) -> SignalVa
 )
 def lock_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time waited for row cache lock."""
-    return _surface_share(context, "lock")
+    return _surface_share(context, subject, "lock")
 
 
 def _total(context: SignalContext, column: str) -> SignalValue:
@@ -150,13 +154,17 @@ def row_cache_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalVa
 
 @signal(unit="ms", of="v$mutex_sleep", surface="mutex")
 def average_mutex_sleep(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex."""
+    """Average time of one sleep on a row cache mutex. Far above 10 ms the host causes the wait, not the mutex.
+
+    A wait is made of many sleeps, and lasts long in a long queue whatever a holder does. So only the length of a sleep shows what
+    the host does.
+    """
     sleeps, waited = _total(context, "sleeps"), _total(context, "wait_time")
     if isinstance(sleeps, Unknown) or isinstance(waited, Unknown):
         return sleeps if isinstance(sleeps, Unknown) else waited
-    enough = enough_sleeps(context, sleeps.value, "v$mutex_sleep")
-    if isinstance(enough, Unknown):
-        return enough
+    if sleeps.value < MINIMUM_WAITERS:
+        why = f"too few events: {count(sleeps.value)} sleeps, at least {MINIMUM_WAITERS} are needed"
+        return Unknown("v$mutex_sleep", why, context.busier)
     return Known(
         waited.value / 1000 / sleeps.value,
         f"{waited.value / 1e6:,.1f} s in {count(sleeps.value)} sleeps",
@@ -183,7 +191,7 @@ LONG_WAIT_MICRO = 1e6
 def _average_wait(context: SignalContext, event: str) -> SignalValue:
     """Milliseconds per wait for an event."""
     row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), {})
-    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    waits, micro = waits_of(row)
     if not row and context.delta.source == "views" and context.waited_seconds([event]) == 0:
         return Unknown("v$system_event", f"no session waited for {event}", context.busier)
     if waits is None or micro is None:
@@ -194,26 +202,15 @@ def _average_wait(context: SignalContext, event: str) -> SignalValue:
     return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
 
 
-def _or(waited: SignalValue, slept: SignalValue) -> SignalValue:
-    """The average time of a wait; if it is unknown, that of one of its sleeps."""
-    return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited
-
-
 @signal(unit="ms", of="v$system_event", surface="lock")
 def average_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for row cache lock. Seconds mean that a holder keeps the entry during long work of its own."""
     return _average_wait(context, ROW_CACHE_LOCK_EVENT)
 
 
-@signal(unit="ms", of="v$system_event", surface="mutex")
-def average_mutex_wait(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average wait for a row cache mutex, perhaps with many sleeps. Tens of milliseconds mean that holders do not run."""
-    waited = _average_wait(context, ROW_CACHE_MUTEX_EVENT)
-    return _or(waited, average_mutex_sleep(context, subject))
-
-
 @signal(unit="ms", of="v$system_event", surface="latch")
 def average_latch_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for `latch: row cache objects`. Tens of milliseconds mean that holders do not run."""
     waited = _average_wait(context, SURFACE_EVENTS["latch"])
-    return _or(waited, time_of_a_sleep(context, context.latch_row))
+    slept = time_of_a_sleep(context, context.latch_row)
+    return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited

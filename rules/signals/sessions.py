@@ -14,7 +14,7 @@ from rules.library_cache import LIBRARY_CACHE_LOCK
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
-from rules.waits import HANGING_SECONDS, MINIMUM_WAITERS, WAITING_SESSIONS, StillWaiting, hanging
+from rules.waits import HANGING_SECONDS, MINIMUM_WAITERS, WAITING_SESSIONS, StillWaiting, hanging, waits_of
 
 # Signals of what sessions did while they waited: the time of an activity includes the waits in it.
 #
@@ -113,7 +113,7 @@ def library_cache_lock_share_of_db_time(context: SignalContext, subject: Subject
 def average_library_cache_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for `library cache lock`. Seconds mean that a holder keeps it during a delay or its own work."""
     row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == LIBRARY_CACHE_LOCK), {})
-    waits, micro = number(row.get("total_waits")), number(row.get("time_waited_micro"))
+    waits, micro = waits_of(row)
     if waits is None or micro is None:
         return context.why_unknown("v$system_event", "total_waits")
     if waits < MINIMUM_WAITERS:
@@ -255,10 +255,8 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
 @signal(unit="s", of="v$system_event", surface="lock", called="average wait for the lock that ended meanwhile")
 def average_finished_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average of the waits for row cache lock that ended in the interval, 0 if none ended. In a hang no long wait ends."""
-    waits, micro = (
-        context.delta.cell("v$system_event", "event", ROW_CACHE_LOCK_EVENT, column)
-        for column in ("total_waits", "time_waited_micro")
-    )
+    rows = (row for row in context.delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT)
+    waits, micro = waits_of(next(rows, {}))
     if waits is None or micro is None:
         why = context.why_unknown("v$system_event", "total_waits")
         # An event that nobody has waited for has no row: that alone leaves nothing open.

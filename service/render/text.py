@@ -425,14 +425,15 @@ def _cause(cause: Cause) -> Iterator[str]:
     if cause.confirm:
         yield f"\nConfirm: {_texts(cause.confirm.sql)}"
         yield from wrapped(cause.confirm.scale, "  ")
+        yield from wrapped(cause.confirm.limits, "  ") if cause.confirm.limits else ()
         if cause.confirm.names:
             yield f"  The first five rows name what is counted: {_texts(cause.confirm.names)}"
     yield "\nRemedy:"
     yield from steps_of_every_release(cause.remedy_steps)
     yield from ("", *wrapped(f"Expected effect: {cause.expected_effect}"))
-    yield from wrapped(f"Easily mistaken for it: {cause.false_positives}")
     for reference in cause.references:
         yield from wrapped(f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}")
+    yield from wrapped(f"When this is wrong: {cause.false_positives}")
 
 
 def _releases(cause: Cause) -> str:

@@ -17,7 +17,7 @@ from pydantic import Field
 from collectors.model import Basis, Changes, ConfirmationResult, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
 from rules.base import Frozen
-from rules.cause import HOME, LOADER
+from rules.cause import HOME, LOADER, catalogue
 from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.model import Confidence, Diagnosis, Severity
@@ -29,7 +29,8 @@ from tests.rules.contexts import no_grant
 class Expected(Frozen):
     """What a case expects of its cause."""
 
-    verdict: Literal["found", "ruled_out", "undetermined"]
+    verdict: Literal["found", "ruled_out", "undetermined", "offered", "not_offered"]
+    """The last two are of handbook causes, which are candidates to check or are not."""
     severity: Severity | None = None
     confidence: Confidence | None = None
     cache: str | None = None
@@ -135,6 +136,8 @@ def complaints(told: Told, got: Diagnosis) -> list[str]:
 
 def verdict_of(diagnosis: Diagnosis, cause: str) -> tuple[str, Mapping[str, Any]]:
     """The verdict of a Diagnosis on one cause, with the details that a case may state."""
+    if cause in catalogue() and catalogue()[cause].handbook:
+        return "offered" if cause in {one.cause for one in diagnosis.candidates} else "not_offered", {}
     for finding in diagnosis.findings:
         if finding.cause == cause:
             return "found", {name: getattr(finding, name) for name in ("severity", "confidence", "cache")}

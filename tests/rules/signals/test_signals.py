@@ -119,7 +119,6 @@ KNOWN = {
     "parse_time_to_waits": 22.5,
     "sequence_load_time_to_waits": 1.5,
     "average_latch_wait": 2.0,
-    "average_mutex_wait": 3.0,
     "modifications_per_second": 0.8,
     "processor_demand": 1.5,
     "resource_manager_waits_to_row_cache_waits": 4.8,

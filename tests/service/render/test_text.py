@@ -161,7 +161,7 @@ def test_cause_is_told_with_the_text_of_each_release() -> None:
         ("undo-segments", "releases: up to 12.1"),
         ("dc-users-mutex-bug", "releases: 19 to 19.7"),
         ("sequence-nocache", "releases: all"),
-        ("failed-logons", "releases: up to 11.1"),
+        ("sequence-conflicts", "releases: up to 12.1"),
     ],
 )
 def test_a_cause_has_the_releases_where_its_surface_exists(cause: str, releases: str) -> None:

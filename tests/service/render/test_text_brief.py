@@ -19,7 +19,7 @@ from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
 
 COLUMNS, QUIET_WORDS, TROUBLE_WORDS = 100, 120, 730
-SAMPLED_CASES, SAMPLED_REPORTS = 60, 8
+SAMPLED_CASES, SAMPLED_REPORTS = 100, 8
 HEADLINE = re.compile(r"^(?:INFO|UNKNOWN|NOTICE|WARNING|CRITICAL): ", re.M)
 
 

@@ -183,9 +183,11 @@ def test_cause_page_has_everything_its_file_has(pages: Mapping[str, Response]) -
             one.do_not.removeprefix("Do not"),
             "Fix it",
             one.expected_effect,
-            "Easily mistaken for it",
+            "When this is wrong",
         ):
             assert word in told, f"{one.id}: {word}"
+        assert told.rindex("<h2") == told.index('<h2 id="e">When this is wrong'), f"{one.id}: the page ends with it"
+        assert bool(one.confirm and one.confirm.limits and one.confirm.limits in told) == ("mounted or open" in told)
         assert [step.do for step in one.remedy_steps if f"<h3>{step.do}</h3>" not in told] == [], one.id
 
 
