@@ -102,8 +102,8 @@ class Rivals:
         # The confirming query asks for the cause itself. What was counted is views, of which a report prints a part.
         steps = {True: int(verdict.named), False: -1, None: 0}[agrees] - self.context.printed
         sure, against = (level or Confidence.LOW).moved(steps), agrees is False
-        if any(outcome.condition.role == "shape" for outcome in verdict.missing):
-            sure = sure.at_most(Confidence.MEDIUM)  # the place of the holders might have refuted it
+        if verdict.missing:
+            sure = sure.at_most(Confidence.MEDIUM)  # what was not captured might have refuted it
         unknown_cost = self.context.gate_of((own.surface,)) is None
         unsure = unknown_cost and sure is Confidence.LOW
         return own.model_copy(

@@ -136,13 +136,11 @@ def violations(base: Concluded, got: Concluded, removal: Removal) -> list[str]:
 
 
 def _lacks_what_refuted(one: Finding, out: Mapping[str, RuledOut]) -> bool:
-    """Whether what ruled a cause out by a code location is gone, and the finding says so and is less than sure.
+    """Whether what ruled a cause out is gone, and the finding says so and is less than sure.
 
-    What was not captured lowers how sure a finding with a sign of its own is; it is no veto.
+    What was not captured lowers how sure a finding is that something else speaks for; it is no veto.
     """
-    refuted = out.get(one.cause)
-    by_place = refuted is not None and refuted.signal == "share_of_holders"
-    return by_place and bool(one.unknown) and one.confidence is not Confidence.HIGH
+    return one.cause in out and bool(one.unknown) and one.confidence is not Confidence.HIGH
 
 
 def _stands_in(general: Finding, base: Concluded) -> bool:

@@ -17,7 +17,7 @@ TRAPS = {
     "the result cache latch has shared gets from 11.2 on": r"(no|without|lacks?) shared (gets?|mode)|exclusive only",
     "child numbers are the instance's own": r"child (latch )?number is (always|portable|the same)|always child \d",
     "no licence is assumed": r"\b(v\$active_session_history|dba_hist_\w+|dbms_workload_repository|v\$sql_monitor)\b",
-    "nothing is promised": r"\b(guarantee[sd]?|always (fixes|helps)|eliminates? all)\b",
+    "nothing is promised": r"\b((?<!retention )guarantee[sd]?|always (fixes|helps)|eliminates? all)\b",
     "a silent latch proves nothing from 12.2 on": r"no row cache contention",
     "forbidden scans are not asked for": r"from (v\$rowcache_(parent|subordinate)|dba_undo_extents|gv\$)",
 }
