@@ -22,6 +22,7 @@ FUNCTIONS = frozenset(
             "chr",
             "count",
             "decode",
+            "greatest",
             "lower",
             "max",
             "min",
@@ -107,7 +108,7 @@ NODES = (
     ),
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe, exp.Exists, exp.Case, exp.If, exp.DecodeCase, exp.Coalesce),
     *(exp.Count, exp.Sum, exp.Max, exp.Min, exp.Round, exp.RowNumber, exp.ToChar, exp.ToNumber, exp.Lower, exp.Upper),
-    *(exp.Trim, exp.Replace, exp.Chr, exp.RegexpSubstr, exp.CurrentTimestamp, exp.Systimestamp),
+    *(exp.Trim, exp.Replace, exp.Greatest, exp.Chr, exp.RegexpSubstr, exp.CurrentTimestamp, exp.Systimestamp),
     *(exp.Cast, exp.DataType),
 )
 """What a tree may consist of, besides calls by name of what is in FUNCTIONS and, in hints, HINTS."""
