@@ -317,16 +317,7 @@ MANY_WAITING = 0.5
 """Sessions waiting on average that are a problem on any instance (the bound of a warning by sessions)."""
 DILUTED_AT_MOST = 3.0
 """A ratio of look-ups this many times below its bound is diluted; a smaller one is another cause's (our bound)."""
-
-
-OTHER_LOOKUPS = (
-    "gets_per_parse",
-    "lookups_per_commit",
-    "lookups_per_execution",
-    "lookups_per_logon",
-    "modification_ratio",
-    "share_of_lookups",
-)
+OTHER_LOOKUPS = ("gets_per_parse", "lookups_per_execution", "modification_ratio", "share_of_lookups")
 """Ratios that other work with the same cache makes smaller."""
 
 

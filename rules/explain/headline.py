@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
-from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, takes
 from rules.contradictions import contradictions
 from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.formatting import number as spelled
@@ -441,11 +441,7 @@ def _untold_cost(context: SignalContext) -> str:
 def _in_latch_free(context: SignalContext) -> str:
     """What the event costs that counts waits for the result cache latch among others, where only that was captured."""
     impact = latch_free_cost(context)
-    if impact is None:
-        return ""
-    if impact.share_of_db_time is None:
-        return f", and latch free, which counts it among others, keeps {impact.waiting_sessions or 0.0:.2f} sessions waiting"
-    return f", and latch free, which counts it among others, takes {percent(impact.share_of_db_time)} of DB time"
+    return "" if impact is None else f", and latch free, which counts it among others, {takes(impact)}"
 
 
 def _known_cost(context: SignalContext, surfaces: Sequence[Surface]) -> str:

@@ -10,11 +10,13 @@ import pkgutil
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import comb
 
 from rules.base import meets
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count
+from rules.formatting import count, part_of
 from rules.model import Surface
+from rules.waits import MINIMUM_WAITERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,33 @@ def enough_sleeps(context: SignalContext, sleeps: float, view: str) -> SignalVal
         why = f"too few events: {count(sleeps)} sleeps, at least {MINIMUM_SLEEPS} are needed"
         return Unknown(view, why, context.busier)
     return Known(sleeps)
+
+
+FEW = 5
+"""Fewer waiters that all say the same do so by chance more often than once in twenty."""
+AGREEING = 3
+"""From so few waiters on it counts, with a doubt, that all of them say so."""
+CHANCE = 0.05
+"""A share of fewer than MINIMUM_WAITERS counts where at most so often chance alone puts it on this side of one half."""
+LONGER = "ask for a longer burst, or wait for a busier interval"
+
+
+def too_few_waiters(met: int, event: str, view: str = "v$session", way_out: str = LONGER) -> Unknown:
+    """That too few waiters were seen for a share."""
+    why = f"too few waiters: {met} seen waiting for {event}, at least {MINIMUM_WAITERS} are needed"
+    return Unknown(view, why, way_out)
+
+
+def share_of_waiters(own: int, met: int, event: str, beside: str = "", few: Unknown | None = None) -> SignalValue:
+    """A share of waiters. Of few, it counts where nearly all say the same; of very few, where all say yes.
+
+    `few`: what to give where they are too few, if not `too_few_waiters`.
+    """
+    larger = max(own, met - own)
+    chance = sum(comb(met, times) for times in range(larger, met + 1)) / 2**met if met < MINIMUM_WAITERS else 0.0
+    if chance > CHANCE and not (own == met >= AGREEING):
+        return few or too_few_waiters(met, event)
+    return Known(own / met, f"{part_of(own, met)} waiters{beside}", own, met, few=met < FEW)
 
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):

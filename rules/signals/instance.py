@@ -19,7 +19,7 @@ from rules.context import (
 )
 from rules.contradictions import contradictions
 from rules.formatting import count, part_of, percent
-from rules.signals import EITHER_WAY, Subject, already_enough, certain, signal
+from rules.signals import EITHER_WAY, Subject, already_enough, certain, signal, too_few_waiters
 from rules.signals.caches import MINIMUM_MODIFICATIONS, all_lookups, cache_sum
 from rules.waits import MINIMUM_WAITERS
 
@@ -610,8 +610,7 @@ def lock_waiters_without_statement(context: SignalContext, subject: Subject) -> 
         return context.why_unknown("v$session", "sql_id")
     met = samples.met(ROW_CACHE_LOCK_EVENT)
     if met < MINIMUM_WAITERS:
-        why = f"too few waiters: {met} seen waiting for row cache lock, at least {MINIMUM_WAITERS} are needed"
-        return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
+        return too_few_waiters(met, ROW_CACHE_LOCK_EVENT)
     without = sum(times for sql_id, times in samples.by_cell(ROW_CACHE_LOCK_EVENT, "sql_id").items() if not sql_id)
     return Known(without / met, f"{part_of(without, met)} waiters", without, met)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from collectors.model import Missing, Row, text
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.formatting import part_of
 from rules.library_cache import (
     ACCOUNT_STATUS,
     LAST_LOGON,
@@ -15,9 +14,7 @@ from rules.library_cache import (
     foreground,
     target_of,
 )
-from rules.signals import Subject, certain, signal
-from rules.signals.mutex import AGREEING
-from rules.waits import MINIMUM_WAITERS
+from rules.signals import Subject, certain, share_of_waiters, signal, too_few_waiters
 
 
 def _waiters(context: SignalContext) -> Sequence[Row] | Unknown:
@@ -28,14 +25,12 @@ def _waiters(context: SignalContext) -> Sequence[Row] | Unknown:
 
 
 def _share(context: SignalContext, subject: Subject, alike: Sequence[bool | None]) -> SignalValue:
-    """The share of True; None is unknown. With few waiters all of them must be alike."""
+    """The share of True; None is unknown."""
     met, own, unknown = len(alike), alike.count(True), alike.count(None)
-    if met < MINIMUM_WAITERS and not (met >= AGREEING and own in (0, met) and not unknown):
-        why = f"too few waiters: {met} seen waiting for {LIBRARY_CACHE_LOCK}, at least {MINIMUM_WAITERS} are needed"
-        return Unknown(LIBRARY_CACHE_SESSIONS, why, context.busier)
     if unknown and not certain(own / met, (own + unknown) / met, subject.needs):
         return context.why_unknown(LIBRARY_CACHE_SESSIONS, "p1raw and p3 of some sessions")
-    return Known(own / met, f"{part_of(own, met)} waiters", own, met)
+    few = too_few_waiters(met, LIBRARY_CACHE_LOCK, LIBRARY_CACHE_SESSIONS, context.busier)
+    return share_of_waiters(own, met, LIBRARY_CACHE_LOCK, few=few)
 
 
 def _in_namespaces(context: SignalContext, subject: Subject, namespaces: Sequence[int]) -> SignalValue:

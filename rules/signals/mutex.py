@@ -1,26 +1,28 @@
 """Signals of the row cache mutexes as a whole: how often and how long sessions sleep, and whether for one cache."""
 
 from collections import Counter
-from math import comb
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
-from rules.formatting import count, function_of, part_of
+from rules.formatting import count, function_of
 from rules.model import Surface
-from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
+from rules.signals import (
+    AGREEING,
+    Subject,
+    already_enough,
+    certain,
+    enough_sleeps,
+    share_of_waiters,
+    signal,
+    too_few_waiters,
+)
 from rules.signals.instance import waited_share_of_db_time
 from rules.signals.latch import time_of_a_sleep
 from rules.waits import MINIMUM_WAITERS, NOT_LISTED, waits_of
 
 # Signals of who waits and where, on mutexes and on the row cache lock.
 
-FEW = 5
-"""Fewer waiters that all say the same do so by chance more often than once in twenty."""
 LISTED = "capture p1 of v$session and every row of v$rowcache as well"
-AGREEING = 3
-"""From so few waiters on it counts, with a doubt, that all of them name the cache."""
-CHANCE = 0.05
-"""A share of fewer than MINIMUM_WAITERS counts where at most so often chance alone puts it on this side of one half."""
 
 
 def _waiters_by_cache(context: SignalContext, event: str) -> Counter[str] | Unknown:
@@ -31,21 +33,7 @@ def _waiters_by_cache(context: SignalContext, event: str) -> Counter[str] | Unkn
         return context.why_unknown("v$rowcache", "parameter")
     caches = context.crowd.caches(event)
     met = caches.total()
-    return caches if met >= AGREEING else _too_few(met, event)
-
-
-def _too_few(met: int, event: str) -> Unknown:
-    why = f"too few waiters: {met} seen waiting for {event}, at least {MINIMUM_WAITERS} are needed"
-    return Unknown("v$session", why, "ask for a longer burst, or wait for a busier interval")
-
-
-def _share_of(own: int, met: int, event: str, beside: str = "") -> SignalValue:
-    """A share of sampled waiters. Of few, it counts where nearly all say the same; of very few, where all say yes."""
-    larger = max(own, met - own)
-    chance = sum(comb(met, times) for times in range(larger, met + 1)) / 2**met if met < MINIMUM_WAITERS else 0.0
-    if chance > CHANCE and not (own == met >= AGREEING):
-        return _too_few(met, event)
-    return Known(own / met, f"{part_of(own, met)} waiters{beside}", own, met, few=met < FEW)
+    return caches if met >= AGREEING else too_few_waiters(met, event)
 
 
 def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface) -> SignalValue:
@@ -63,7 +51,7 @@ def _share_of_waiters(context: SignalContext, subject: Subject, surface: Surface
     if unnamed and not certain(own / rest, (own + unnamed) / rest, subject.needs):
         return Unknown("v$session", f"{unnamed} of {rest} waiters name no known cache", LISTED, absent=True)
     beside = f", beside {beside_it} for {' and '.join(sorted(others))}" if others else ""
-    return _share_of(own, rest, SURFACE_EVENTS[surface], beside)
+    return share_of_waiters(own, rest, SURFACE_EVENTS[surface], beside)
 
 
 @signal(unit="ratio", of="v$session", surface="mutex", called="mutex waiters that name the cache")
@@ -88,7 +76,7 @@ def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) ->
         return context.why_unknown("v$session", "p3")
     alike = context.crowd.alike if context.crowd else {}
     met, exclusive = caches.total(), sum(times for waiter, times in alike.items() if waiter.exclusive)
-    return _share_of(exclusive, met, ROW_CACHE_LOCK_EVENT)
+    return share_of_waiters(exclusive, met, ROW_CACHE_LOCK_EVENT)
 
 
 @signal(unit="ratio", of="v$mutex_sleep", surface="mutex", called="mutex sleeps at this place")
@@ -179,7 +167,7 @@ def hottest_cache_share_of_mutex_waiters(context: SignalContext, subject: Subjec
     caches = _waiters_by_cache(context, ROW_CACHE_MUTEX_EVENT)
     if isinstance(caches, Unknown):
         return caches
-    return _share_of(max(caches.values()), caches.total(), ROW_CACHE_MUTEX_EVENT)
+    return share_of_waiters(max(caches.values()), caches.total(), ROW_CACHE_MUTEX_EVENT)
 
 
 # Signals of the length of one wait. Far above the ordinary length, the holder does not run.

@@ -7,8 +7,9 @@ from collectors.model import Row, Value
 from rules.engine import diagnose
 from rules.hang_model import LibraryCacheGroup, LibraryCacheWaiters
 from rules.library_cache import UNKNOWN, Target, namespace_name, target_of
-from rules.model import Diagnosis
-from tests.rules.contexts import SICK, delta_of
+from rules.model import Diagnosis, Known, SignalValue, Unknown
+from rules.signals import SIGNALS, Subject
+from tests.rules.contexts import SICK, context_of, delta_of
 
 HANDLE = "0000000543FC49E8"
 LOGON = 8_323_074
@@ -142,3 +143,18 @@ def test_object_number_leads_to_the_object_by_a_key(p3: int, number: int | None)
 
 def test_identifiers_that_differ_name_no_object() -> None:
     assert only(*waiting(6, p3=0x2A7900010003), *waiting(6, p3=0x2A7A00010003)).identifier is None
+
+
+LAST_LOGONS = "last_logon_share_of_library_cache_lock_waiters"
+
+
+def last_logons(*rows: Row) -> SignalValue:
+    return SIGNALS[LAST_LOGONS].read(context_of({**SICK, "library_cache_sessions": rows}), Subject())
+
+
+def test_few_waiters_count_as_those_of_the_row_cache_do() -> None:
+    four, five = last_logons(*waiting(4)), last_logons(*waiting(5))
+    assert isinstance(four, Known) and four.value == 1.0 and four.few
+    assert isinstance(five, Known) and five.value == 1.0 and not five.few
+    mixed = last_logons(*waiting(5), *waiting(3, p3=0x10003))
+    assert isinstance(mixed, Unknown) and mixed.why.startswith("too few waiters: 8 seen waiting for library cache lock")
