@@ -89,5 +89,7 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                                'latch: cache buffers chains', 'enq: US - contention', 'enq: SQ - contention',
                                'enq: SV -  contention', 'enq: RC - Result Cache: Contention',
                                'enq: TX - row lock contention', 'enq: TX - allocate ITL entry',
-                               'LCK0 row cache object free', 'resmgr:cpu quantum'))
+                               'LCK0 row cache object free', 'resmgr:cpu quantum', 'enq: CB - role operation',
+                               'enq: HW - contention', 'enq: FB - contention', 'enq: TT - contention',
+                               'Data file init write', 'cell smart file creation'))
 )
