@@ -56,8 +56,8 @@ def _comparison(needs: str) -> Bound:
     return Bound(operator=">=" if sign == ">=" else "<=", value=float(value))
 
 
-State = Literal["Critical", "Warning", "Notice", "Fine", "No data"]
-"""The state of a database, as people read it."""
+State = Literal["Critical", "Warning", "Notice", "Elsewhere", "Fine", "No data"]
+"""The state of a database, as people read it. Elsewhere: the row cache costs little, and another wait has most of DB time."""
 CANNOT_TELL = "Cannot tell"
 """The state of an input of which nothing could be judged."""
 _WORDS: Mapping[str, State] = {"info": "Fine", "notice": "Notice", "warning": "Warning", "critical": "Critical"}

@@ -27,6 +27,7 @@ from rules.model import (
     Diagnosis,
     DiagnosisBasis,
     Finding,
+    OtherWait,
     RuledOut,
     Severity,
     State,
@@ -36,6 +37,7 @@ from rules.model import (
 from rules.resolve import (
     anything_read,
     cost_is_open,
+    other_wait,
     overall_gate,
     quiet_findings,
     ranked,
@@ -174,16 +176,18 @@ class Judgement:
         findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
         open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
         severity = severity_by_cost(context, self._judged, findings)
+        other = other_wait(context)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
         return Diagnosis(
             database=self.delta.database,
             release=self.delta.release,
             mechanism=context.mechanism,
             basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-            state=state_of(context, severity),
+            state=state_of(context, severity, other),
             severity=severity,
-            headline=headline(context, findings, self.usual, undecided),
+            headline=headline(context, findings, self.usual, undecided, other),
             impact=whole_impact(context, findings),
+            other_wait=other,
             surfaces=surface_impacts(context),
             troubles=() if quiet else troubles(context, findings),
             steps=(),
@@ -260,10 +264,15 @@ def cannot_tell(
     )
 
 
-def state_of(context: SignalContext, severity: Severity) -> State:
-    """The word for a severity. No data if none of the necessary views was read, or no time of a wait in totals."""
-    unknown = severity is Severity.INFO and totals_without_waits(context)
-    return severity.state if anything_read(context) and not unknown else "No data"
+def state_of(context: SignalContext, severity: Severity, other: OtherWait | None) -> State:
+    """The word for a severity. No data if none of the necessary views was read, or no time of a wait in totals.
+
+    A row cache that costs little is no news of the database: where another wait has most of DB time, the word is Elsewhere.
+    """
+    harmless = severity is Severity.INFO
+    if not anything_read(context) or (harmless and totals_without_waits(context)):
+        return "No data"
+    return "Elsewhere" if harmless and other is not None and other.has_most else severity.state
 
 
 def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:

@@ -329,6 +329,18 @@ class Candidate(Frozen):
     check: str
 
 
+class OtherWait(Frozen):
+    """The largest wait of the interval that is none for the row cache."""
+
+    event: str
+    share_of_db_time: float = Field(description="share of DB time, 0 to 1")
+
+    @property
+    def has_most(self) -> bool:
+        """Whether it has most of DB time, so that a row cache that costs little is not what matters."""
+        return self.share_of_db_time >= 0.5
+
+
 class SurfaceImpact(Impact):
     """The cost of the waits on one surface."""
 
@@ -357,10 +369,18 @@ class Diagnosis(Frozen):
         None,
         description="why there is no interval: the first poll, a restart, or else; null if there is one",
     )
-    state: State = Field("No data", description="`severity` as people read it; No data if nothing is known")
+    state: State = Field(
+        "No data",
+        description="`severity` as people read it; Elsewhere if that is info and `other_wait` has half of DB time or more; "
+        "No data if nothing is known",
+    )
     severity: Severity
     headline: str
     impact: Impact | None = Field(description="what the kinds of wait with a problem cost together")
+    other_wait: OtherWait | None = Field(
+        None,
+        description="the largest wait that was read, if it is none for the row cache and has 5 % of DB time or more",
+    )
     surfaces: tuple[SurfaceImpact, ...] = Field((), description="what each kind of wait costs, where it is known")
     troubles: tuple[Trouble, ...] = Field(
         (), description="kinds of wait and caches with a problem, each separately, the most expensive first"

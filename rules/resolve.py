@@ -16,7 +16,7 @@ from collectors.model import RESULT_CACHE_LATCH, Missing
 from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
-from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SignalContext
+from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.formatting import compared
 from rules.judge import (
     CauseVerdict,
@@ -38,6 +38,7 @@ from rules.model import (
     Finding,
     Impact,
     Known,
+    OtherWait,
     Reliability,
     RuledOut,
     Severity,
@@ -644,6 +645,22 @@ def latch_free_cost(context: SignalContext) -> Impact | None:
         return None
     impact = context.impact_by(waited)
     return None if severity_of(impact) in (None, Severity.INFO) else impact
+
+
+LARGE = 0.05
+"""From this share of DB time on, a wait for something else is named."""
+
+
+def other_wait(context: SignalContext) -> OtherWait | None:
+    """The wait with most of DB time, if it is none for the row cache. Only some events are read."""
+    db_time = context.seconds_of("DB time")
+    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}
+    waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]
+    if not waits or not db_time:
+        return None
+    seconds, event = max(waits)
+    fits = event not in SURFACE_EVENTS.values() and LARGE <= seconds / db_time <= 1
+    return OtherWait(event=event, share_of_db_time=seconds / db_time) if fits else None
 
 
 def totals_without_waits(context: SignalContext) -> bool:

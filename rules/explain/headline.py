@@ -12,7 +12,7 @@ from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.formatting import number as spelled
 from rules.hang_model import WaitingGroup
 from rules.judge import OpenCause
-from rules.model import Confidence, Figure, Finding, Impact, Severity, Step, Surface, Trouble
+from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
 from rules.resolve import (
     SEVERAL_DOZEN,
@@ -254,13 +254,17 @@ OpenCauses = Sequence[tuple[Cause, OpenCause]]
 
 
 def headline(
-    context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange], open_causes: OpenCauses = ()
+    context: SignalContext,
+    findings: Sequence[Finding],
+    usual: Mapping[str, UsualRange],
+    open_causes: OpenCauses = (),
+    other: OtherWait | None = None,
 ) -> str:
     """One sentence for a list, an alert or a page title. It says how many times the usual the cost is, if that is known.
 
     A contradiction in the figures comes first.
     """
-    sentence = _headline(context, findings, usual, open_causes)
+    sentence = _headline(context, findings, usual, open_causes, other)
     if impossible := contradictions(context.delta):
         return f"The figures contradict each other: {impossible[0]}; as far as they go: {within(sentence)}"
     lacking = [view for view in NEEDED if isinstance(context.delta.read(view), Missing)]
@@ -272,8 +276,15 @@ def headline(
 
 
 def _headline(
-    context: SignalContext, findings: Sequence[Finding], usual: Mapping[str, UsualRange], open_causes: OpenCauses
+    context: SignalContext,
+    findings: Sequence[Finding],
+    usual: Mapping[str, UsualRange],
+    open_causes: OpenCauses,
+    other: OtherWait | None,
 ) -> str:
+    larger = (
+        f"{other.event} has {percent(other.share_of_db_time)} of database time" if other and other.has_most else None
+    )
     unexplained = _unexplained(context, findings)
     if not findings and not anything_read(context):
         why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"
@@ -284,7 +295,8 @@ def _headline(
         top = findings[0]
         stuck = hang_sentence(context, (top.surface,)) if top.severity is not Severity.INFO else None
         cost = _cost(context, usual, top.surface)
-        return "; ".join(filter(None, (_named(top, stuck is None), stuck, cost, beside(context, findings))))
+        larger = larger if harmless else None
+        return "; ".join(filter(None, (_named(top, stuck is None), larger, stuck, cost, beside(context, findings))))
     if unexplained:
         stuck = hang_sentence(context)
         if stuck:
@@ -296,7 +308,7 @@ def _headline(
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
     nothing = f"nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
     elsewhere = _others_in_words(context, findings)
-    return sentence(f"{elsewhere}; {nothing}" if elsewhere else nothing)
+    return sentence("; ".join(filter(None, (larger, elsewhere, nothing))))
 
 
 def _not_looked(context: SignalContext) -> str:

@@ -37,6 +37,7 @@ from rules.model import (
     Surface,
     WaiterGroup,
 )
+from rules.resolve import other_wait
 from rules.signals import SIGNALS
 from rules.waits import WAITING_SESSIONS, hanging
 
@@ -143,8 +144,6 @@ def _blocker_stops(context: SignalContext) -> list[Stop]:
 # Who waits, and the largest wait for something else.
 
 LARGEST_WAIT = "largest wait"
-LARGE = 0.05
-"""From this share of DB time on, a wait for something else gets a sentence."""
 
 
 def _who(context: SignalContext) -> Step | None:
@@ -172,20 +171,14 @@ def _identified(group: WaiterGroup) -> str:
 
 
 def _largest_wait(context: SignalContext) -> Step | None:
-    """The wait with most of DB time, if it is not one of the row cache. Only some events are read."""
-    db_time = context.seconds_of("DB time")
-    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}
-    waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]
-    if not waits or not db_time:
+    other = other_wait(context)
+    if other is None:
         return None
-    seconds, event = max(waits)
-    share = seconds / db_time
-    if event in SURFACE_EVENTS.values() or not LARGE <= share <= 1:
-        return None
+    share = other.share_of_db_time
     return Step(
         step=LARGEST_WAIT,
-        statement=f"Of the waits that are read the largest is {event}, {percent(share)} of DB time.",
-        figures=(Figure(name=event, value=share, unit="ratio", of="v$system_event"),),
+        statement=f"Of the waits that are read the largest is {other.event}, {percent(share)} of DB time.",
+        figures=(Figure(name=other.event, value=share, unit="ratio", of="v$system_event"),),
     )
 
 

@@ -138,6 +138,11 @@ class DiagnosedInput:
         """The severity, which nobody knows where nothing was judged."""
         return "unknown" if self.diagnosis.standing == CANNOT_TELL else self.diagnosis.severity
 
+    @property
+    def told(self) -> str:
+        """The severity as people read it: elsewhere in place of info where another wait has most of DB time."""
+        return "elsewhere" if self.diagnosis.state == "Elsewhere" else self.graded
+
 
 @dataclass(slots=True)
 class InputResults:

@@ -204,7 +204,7 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
 # Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the
 # others.
 
-STATES = ("Critical", "Warning", "Notice", "Fine")
+STATES = ("Critical", "Warning", "Notice", "Elsewhere", "Fine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,7 +460,7 @@ def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], other
     diagnosis = diagnosed.diagnosis
     head = [
         *wrapped(f"{diagnosis.database} ({diagnosed.name})"),
-        *wrapped(f"{diagnosed.graded.upper()}: {diagnosis.headline}"),
+        *wrapped(f"{diagnosed.told.upper()}: {diagnosis.headline}"),
         *wrapped(circumstances(diagnosis)),
     ]
     yield from head
@@ -532,7 +532,7 @@ def _changes(verdict: Finding | RuledOut | Undetermined, of: str = "") -> Iterat
 def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
     yield f"## {inline(diagnosis.database)} ({inline(diagnosed.name)})"
-    yield f"**{diagnosed.graded}**: {inline(diagnosis.headline)}\n"
+    yield f"**{diagnosed.told}**: {inline(diagnosis.headline)}\n"
     if others:
         yield f"{inline(others)}.\n"
     yield f"{inline(circumstances(diagnosis))}\n"

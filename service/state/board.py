@@ -65,6 +65,8 @@ class DatabaseSummary:
     cache: str | None = None
     confidence: Confidence | None = None
     easing: Easing | None = None
+    other_wait: str | None = None
+    """The event that has most of DB time while the row cache costs little: the state is Elsewhere."""
 
 
 def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episode]) -> DatabaseSummary:
@@ -93,6 +95,7 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         cache=top.cache if top else left.cache if left else None,
         confidence=top.confidence if top else None,
         easing=easing,
+        other_wait=diagnosis.other_wait.event if diagnosis.state == "Elsewhere" and diagnosis.other_wait else None,
     )
 
 

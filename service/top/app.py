@@ -18,8 +18,8 @@ from service.top.source import DatabaseView, Json, TopSource
 
 # The cells of the terminal view's tables: figures from REST, made safe for a terminal.
 
-COLOURS = {"critical": "bold red", "warning": "yellow", "notice": "cyan", "info": "green"}
-WORDS = {"critical": "CRITICAL", "warning": "WARNING", "notice": "NOTICE", "info": "fine"}
+COLOURS = {"critical": "bold red", "warning": "yellow", "notice": "cyan", "elsewhere": "cyan", "info": "green"}
+WORDS = {"critical": "CRITICAL", "warning": "WARNING", "notice": "NOTICE", "elsewhere": "elsewhere", "info": "fine"}
 RANKS = {"critical": 0, "warning": 1, "notice": 2, "info": 4}
 NO_DATA = 3
 """Worse than fine: the state is unknown."""
@@ -73,6 +73,11 @@ def severity(word: str | None, up: bool = True) -> Text:
     return Text(WORDS.get(word, visible(word)), style=COLOURS.get(word, ""))
 
 
+def graded(row: Json) -> Text:
+    """The severity of a row of the fleet. Info reads as elsewhere where another wait has most of DB time."""
+    return severity("elsewhere" if row.get("state") == "Elsewhere" else row["severity"], row["up"])
+
+
 def fleet_rank(row: Json) -> int:
     """The worst first. Databases without data come before healthy ones."""
     return RANKS.get(row["severity"], NO_DATA) if row["up"] and row["severity"] else NO_DATA
@@ -92,7 +97,7 @@ def fleet_rows(databases: Sequence[Json], order: str) -> list[tuple[str, list[Te
         age = row.get("data_age_seconds")
         aged = Text("–" if age is None else f"{age:.0f} s", justify="right")
         return [
-            severity(row["severity"], row["up"]),
+            graded(row),
             plain(row["name"]),
             plain(row.get("release") or "–"),
             aged,
@@ -174,7 +179,7 @@ def chain(view: DatabaseView) -> Text:
 def sentence(view: DatabaseView) -> Text:
     """Severity and headline, and the time of the figures."""
     state, diagnosis = view.state, view.diagnosis
-    lines = severity(state["severity"], state["up"])
+    lines = graded(state)
     lines.append(f"  {visible(diagnosis['headline'])[:LONGEST]}", style="bold")
     failure = state.get("failure")
     if failure:

@@ -98,6 +98,7 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
         surface=shown.surface if shown else None,
         cache=shown.cache if shown else None,
         confidence=shown.confidence if shown else None,
+        other_wait=shown.other_wait if shown else None,
         easing=shown.easing if shown else None,
     )
 

@@ -69,6 +69,9 @@ class DatabaseOut(BaseModel):
     surface: Surface | None
     cache: str | None = Field(description="the cache with the problem; null if there is none or it is unknown")
     confidence: Confidence | None
+    other_wait: str | None = Field(
+        None, description="the event that has most of DB time, in the state Elsewhere; null in every other"
+    )
     easing: Easing | None = Field(description="a problem that the last poll no longer showed; null if there is none")
     last_mark: LastMarkOut | None = Field(description="the last change mark; null if none was set")
     last_hour: tuple[float | None, ...] = Field(

@@ -29,7 +29,7 @@ class SparkMarks:
 def spark(values: Sequence[float | None], words: str, marks: SparkMarks, top: float = SPARK_TOP) -> Markup:
     """One hour in percent, oldest first. None is an unwatched stretch. `words` say it for readers who cannot see it."""
     known = [value for value in values if value is not None]
-    calm = marks.state in ("fine", "none")
+    calm = marks.state in ("elsewhere", "fine", "none")
     step, drawn = SPARK_WIDTH / max(len(values), 1), ""
     for start, length, value in _stretches(values):
         left, width = start * step, length * step

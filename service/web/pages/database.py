@@ -205,7 +205,7 @@ def shown(
         "may_operate": caller.role == "operate",
         "presets": PRESETS,
         "restart": None if at else _restart(store, watched, out),
-        "past": None if at or view.card.state != "fine" or diagnosis.easing else past_trouble(watched),
+        "past": None if at or view.card.state not in words.CALM or diagnosis.easing else past_trouble(watched),
         "said": None,
         "at": at,
         **recent(store, watched, now, at),

@@ -354,7 +354,7 @@ def diagnosis_view(
 ) -> DiagnosisView:
     """A Diagnosis laid out. `shared` are notes that appear elsewhere."""
     card = verdict(diagnosis, now, database, diagnosis.easing)
-    fine = card.state == "fine"
+    fine = card.state in words.CALM
     finding = diagnosis.findings[0] if diagnosis.findings and card.state != "none" else None
     printed = source == "report"
     return DiagnosisView(

@@ -101,10 +101,10 @@ def _row(out: DatabaseOut, top: float, now: datetime) -> FleetRow:
     state = words.state_word(out.state)
     share = out.impact.share_of_db_time if out.impact else None
     waiting = out.impact.waiting_sessions if out.impact else None
-    guard = out.surface if out.surface and state != "fine" else out.mechanism
+    guard = out.surface if out.surface and state not in words.CALM else out.mechanism
     about = " · ".join(part for part in (out.release, guard and guard.replace("-", " "), out.cluster) if part)
     what, do = _what(out, state)
-    cache = (out.cache or ("result cache" if out.surface == "result-cache" else "")) if state != "fine" else ""
+    cache = (out.cache or ("result cache" if out.surface == "result-cache" else "")) if state not in words.CALM else ""
     began = out.since
     marks = sparklines.SparkMarks(state, _place(began, now), _changes(out.last_mark, now))
     return FleetRow(
@@ -137,9 +137,11 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
         if out.failure is None:
             return "Waiting for the next poll", ""
         return "The login is stopped" if out.failure.next_attempt is None else "It does not answer", out.failure.why
-    if out.easing and (state == "fine" or out.easing.waits):
+    if out.easing and (state in words.CALM or out.easing.waits):
         last_seen = f"Last seen {out.easing.until:%H:%M:%S}"
         return eased_title(out.easing), f"{last_seen}; change nothing else yet" if out.easing.waits else last_seen
+    if state == "elsewhere":
+        return (cause.name if cause else f"Most of DB time is {out.other_wait}"), ""
     if state == "fine":
         return (cause.name if cause else "Nothing to do"), ""
     unsure = out.confidence == "low"
@@ -171,7 +173,7 @@ PER_PAGE = 100
 GROUPS = (
     ("Act now", ("critical", "warning"), False),
     ("No data", ("none",), False),
-    ("Worth knowing", ("notice",), False),
+    ("Worth knowing", ("notice", "elsewhere"), False),
     ("Fine", ("fine",), True),
 )
 SORTS = ("cost", "since", "name", "cache")
@@ -282,7 +284,7 @@ def fleet_view(rows: Sequence[FleetRow], sort: str, state: str, q: str, number: 
 
 
 def _title(counts: Mapping[str, int]) -> str:
-    bad = next((kind for kind in ("critical", "warning", "none", "notice") if counts[kind]), None)
+    bad = next((kind for kind in ("critical", "warning", "none", "notice", "elsewhere") if counts[kind]), None)
     return f"Fleet: {counts[bad]} {words.STATES[bad].lower()}" if bad else "Fleet: all fine"
 
 

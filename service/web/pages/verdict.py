@@ -198,12 +198,18 @@ def _first(diagnosis: Diagnosis) -> str:
 
 
 def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None) -> VerdictCard:
+    larger = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None
+    named = f": {larger.event} has {words.share(larger.share_of_db_time)} of DB time" if larger else ""
+    state = "elsewhere" if larger else "fine"
     if easing is not None:
         title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
         lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
         do_not = NOT_CURED
     elif finding:
         title, lede, do_not = finding.title, finding.lede, finding.do_not
+    elif larger:
+        title, do_not = f"Most of DB time is {larger.event}", NOT_TO_TUNE
+        lede = f"{larger.event} has {words.share(larger.share_of_db_time)} of DB time, and the row cache costs little."
     elif (cost := diagnosis.impact) is not None and (cost.waiting_sessions or cost.share_of_db_time):
         title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:
@@ -213,14 +219,18 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         missed = diagnosis.funnel.misses / diagnosis.funnel.requests
         numbers.append(VerdictNumber(words.share(missed), "of requests miss at the first try"))
     return VerdictCard(
-        state="fine",
-        state_words="Fine",
+        state=state,
+        state_words=f"{words.STATES[state]}{named}",
         since=None,
         title=title,
         lede=lede,
         numbers=numbers,
         eyebrow="Do nothing now",
-        do=finding.do_now if finding else GOES_ON,
+        do=finding.do_now
+        if finding
+        else f"Find out who waits for {larger.event}, and for whom."
+        if larger
+        else GOES_ON,
         warn=(finding.check_first or "") if finding else "",
         do_not=do_not,
         sure=sureness(finding) if finding else "",

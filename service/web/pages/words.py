@@ -9,8 +9,17 @@ from rules.model import Severity
 from service.history.comparison import Outcome
 
 TIED = "\N{NO-BREAK SPACE}"
-STATES = {"critical": "Critical", "warning": "Warning", "notice": "Notice", "fine": "Fine", "none": "No data"}
-"""Every state of a database, the worst first, with its word. The severity `info` reads as fine."""
+STATES = {
+    "critical": "Critical",
+    "warning": "Warning",
+    "notice": "Notice",
+    "elsewhere": "Elsewhere",
+    "fine": "Fine",
+    "none": "No data",
+}
+"""Every state of a database, the worst first, with its word. The severity `info` reads as fine, or as elsewhere."""
+CALM = ("fine", "elsewhere")
+"""The states in which the row cache costs little."""
 NOT_KNOWN = "–"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 _OUTCOMES: Mapping[Outcome, str] = {

@@ -120,6 +120,29 @@ def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
     assert quiet.startswith("Nothing to do about the row cache; row cache waits cost < 0.001 % of DB time")
 
 
+def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_it_has_most_of_db_time() -> None:
+    def told(seconds: float, lock: float = 0.001) -> Diagnosis:
+        waits = {"library cache lock": seconds, ROW_CACHE_LOCK_EVENT: lock}
+        events: list[Row] = [
+            {"event": event, "total_waits": 400, "time_waited_micro": time * 1e6} for event, time in waits.items()
+        ]
+        quiet: dict[str, Any] = {"v$system_event": events, "v$session": [], "v$latch": [], "v$latch_children": []}
+        return diagnose(delta_of({**RICH, **quiet}), {})
+
+    most, half_of_it, dear = told(91.8), told(45.9), told(60.0, lock=30.0)
+    assert (most.state, most.severity, most.other_wait and most.other_wait.has_most) == (
+        "Elsewhere",
+        Severity.INFO,
+        True,
+    )
+    assert most.headline.startswith(
+        "Library cache lock has 91.8 % of database time; nothing to do about the row cache; "
+    )
+    assert half_of_it.state == "Fine" and half_of_it.other_wait is not None, "a large wait that is not most of DB time"
+    assert half_of_it.headline.startswith("Nothing to do about the row cache")
+    assert dear.state == "Critical" and "library cache lock has" not in dear.headline, "the row cache comes first"
+
+
 def test_headline_cannot_tell_the_cost_of_totals_of_unknown_age() -> None:
     assert "totals of unknown age do not show what it costs" in headline(basis=TOTALS).lower()
 

@@ -2,10 +2,12 @@
 
 import html
 import json
+from dataclasses import replace
 
 import pytest
 
 from rules.engine import diagnose
+from rules.model import OtherWait
 from service.intake.inputs import DiagnosedInput, InputResults
 from service.render.text import as_markdown, as_text
 from service.web.pages.export import as_html
@@ -13,6 +15,14 @@ from tests.rules.contexts import SICK, delta_of
 from tests.rules.test_library_cache import HANDLE, waiting
 
 WORDS = "90 logons of APP1 from web07 wait for one account"
+
+
+def test_heading_says_elsewhere_where_the_library_cache_has_most_of_db_time() -> None:
+    one = told(sick=False)
+    other = OtherWait(event="library cache lock", share_of_db_time=0.918)
+    most = replace(one, diagnosis=one.diagnosis.model_copy(update={"state": "Elsewhere", "other_wait": other}))
+    assert "\nELSEWHERE: " in as_text([most]) and "**elsewhere**: " in as_markdown([most])
+    assert "ELSEWHERE" not in as_text([one])
 
 
 def told(user: str = "APP1", sessions: int = 90, sick: bool = True) -> DiagnosedInput:

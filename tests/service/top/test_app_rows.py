@@ -48,6 +48,11 @@ def test_hostile_names_are_visible_and_bounded() -> None:
     assert any("[bold red]" in cell.plain for cell in cells), "markup from outside is text"
 
 
+def test_fleet_says_elsewhere_where_another_wait_has_most_of_db_time() -> None:
+    words = [app.graded(state(state=each)).plain for each in ("Fine", "Elsewhere")]
+    assert words == ["fine", "elsewhere"] and app.graded(state(up=False, state="Elsewhere")).plain == "NO DATA"
+
+
 def test_absent_figures_are_dashes_and_not_zero() -> None:
     (child,), (cache,) = app.child_rows(view(), "sleeps"), app.cache_rows(view(), "gets")
     assert [cell.plain for cell in child][2:] == ["–"] * 5

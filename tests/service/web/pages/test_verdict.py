@@ -7,7 +7,7 @@ import pytest
 from rules.base import LastingTrouble
 from rules.cause import catalogue
 from rules.engine import diagnose
-from rules.model import Confidence, Finding, WaiterTotals
+from rules.model import Confidence, Finding, OtherWait, WaiterTotals
 from service.web.pages import verdict, words
 from service.web.pages.diagnosis import waiters_totals
 from service.web.pages.verdict import HIGH_NEEDS_APART, HIGH_NEEDS_NAME, HIGH_NEEDS_RUN, sureness
@@ -33,6 +33,19 @@ def test_fine_says_that_hardly_any_session_waits_where_some_do() -> None:
     )
     assert verdict.verdict(waited, NOW).lede == verdict.HARDLY_ANY
     assert verdict.verdict(none, NOW).lede == verdict.NO_SESSION
+
+
+def test_card_names_the_wait_that_has_most_of_db_time_and_is_not_green() -> None:
+    quiet = diagnose(scripted("undo-storm", 1.0, 15.0))
+    other = OtherWait(event="library cache lock", share_of_db_time=0.918)
+    card = verdict.verdict(quiet.model_copy(update={"state": "Elsewhere", "other_wait": other}), NOW)
+    assert (card.state, card.state_words) == (
+        "elsewhere",
+        "Elsewhere: library cache lock has 91.8\N{NO-BREAK SPACE}% of DB time",
+    )
+    assert card.title == "Most of DB time is library cache lock" and "library cache lock" in card.do
+    less = verdict.verdict(quiet.model_copy(update={"other_wait": other}), NOW)
+    assert (less.state, less.state_words) == ("fine", "Fine")
 
 
 def test_a_past_moment_counts_from_the_start_of_the_longest_wait() -> None:
