@@ -20,7 +20,7 @@ from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.judge import CauseVerdict, OpenCause, Verdict, elsewhere, judge
-from rules.library_cache import library_cache_waiters
+from rules.library_cache import caches_of_both_locks, library_cache_waiters
 from rules.model import (
     Candidate,
     CounterFact,
@@ -216,7 +216,7 @@ def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Di
     """Handbook entries for the release that fit a surface in trouble, and a cache in trouble if they name one.
 
     Where a finding explains the trouble, the caches are those of its cause, or its own if its cause names none. Where nothing
-    does, they are those that are waited for.
+    does, they are those that are waited for. Entries about caches with sessions in both kinds of lock fit at any cost.
     """
     troubled = [finding for finding in verdict.findings if finding.severity is not Severity.INFO]
     caches = {cache for finding in troubled for cache in causes[finding.cause].caches or (finding.cache,) if cache}
@@ -225,14 +225,16 @@ def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Di
     unexplained = {trouble.surface for trouble in verdict.troubles if not trouble.causes}
     for surface in unexplained:
         caches.update(*context.hot_caches.named(surface))
-    surfaces = unexplained | {finding.surface for finding in troubled}
+    surfaces, both = unexplained | {finding.surface for finding in troubled}, caches_of_both_locks(context)
+
+    def fits(cause: Cause) -> bool:
+        troubled = surfaces & set(cause.surfaces) and (not cause.caches or caches & set(cause.caches))
+        return bool(troubled or ("lock" in cause.surfaces and both & set(cause.caches)))
+
     return tuple(
         Candidate(cause=cause.id, title=cause.name, check=cause.explanation)
         for cause in causes.values()
-        if cause.handbook
-        and surfaces & set(cause.surfaces)
-        and (not cause.caches or caches & set(cause.caches))
-        and elsewhere(cause, context) is None
+        if cause.handbook and fits(cause) and elsewhere(cause, context) is None
     )
 
 

@@ -195,3 +195,14 @@ def _lookups(handle: str, namespace: int | None, identifier: int | None) -> Iter
         "and rownum <= 20",
         touches="run it once: it may walk through all locks and pins of the library cache",
     )
+
+
+def caches_of_both_locks(context: SignalContext) -> frozenset[str]:
+    """Caches that a session behind another one waits for with row cache lock, while others so wait for library cache lock.
+
+    Holders of one lock may then wait for the other. Background processes count: MMON and its slaves meet it too.
+    """
+    rows = context.delta.rows(LIBRARY_CACHE_SESSIONS)
+    behind = any(row.get("event") == LIBRARY_CACHE_LOCK and row.get("blocking_session") for row in rows)
+    stuck = context.look.sessions if behind and context.look is not None else ()
+    return frozenset(waiter.cache for waiter in stuck if waiter.surface == "lock" and waiter.blocker)

@@ -282,9 +282,8 @@ def _headline(
     open_causes: OpenCauses,
     other: OtherWait | None,
 ) -> str:
-    larger = (
-        f"{other.event} has {percent(other.share_of_db_time)} of database time" if other and other.has_most else None
-    )
+    most = other if other and other.has_most else None
+    larger = f"{percent(most.share_of_db_time)} of database time is {most.event}" if most else None
     unexplained = _unexplained(context, findings)
     if not findings and not anything_read(context):
         why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"

@@ -622,3 +622,9 @@ def release_update(context: SignalContext, subject: Subject) -> SignalValue:
     numbers = str(full or "").split(".")
     update = number(int(numbers[1])) if len(numbers) > 1 and numbers[1].isdigit() else None
     return context.why_unknown("v$instance", "version_full") if update is None else Known(update, f"release {full}")
+
+
+@signal(unit="value", of="opatch", called="fix that is not installed")
+def fix_missing(context: SignalContext, subject: Subject) -> SignalValue:
+    """1 if the fix of the cause is not installed. Never known: opatch lists one-off patches, and no view does."""
+    return Unknown("opatch", "no view says whether the one-off patch is in", "see it in `opatch lspatches`")

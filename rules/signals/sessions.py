@@ -99,6 +99,15 @@ def sequence_load_time_to_waits(context: SignalContext, subject: Subject) -> Sig
     return _time_to_waits(context, subject, "sequence load elapsed time")
 
 
+@signal(
+    unit="ratio", of="v$system_event, v$sys_time_model", called="waits for the next sequence range, share of DB time"
+)
+def sequence_enqueue_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of DB time waited for `enq: SQ - contention`: another session fetches the next range of the sequence."""
+    waited = context.waited_seconds(("enq: SQ - contention",))
+    return waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
+
+
 # Signals of trouble in the library cache, or beside a DDL, that looks like row cache trouble.
 
 

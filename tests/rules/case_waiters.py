@@ -53,6 +53,7 @@ class InLibraryCache(Frozen):
     username: str | None = None
     machine: str | None = None
     sql_id: str | None = None
+    blocker: int | None = None
 
 
 def in_library_cache(waiting: Sequence[InLibraryCache]) -> Changes:
@@ -68,6 +69,10 @@ def in_library_cache(waiting: Sequence[InLibraryCache]) -> Changes:
             "username": one.username,
             "machine": one.machine,
             "sql_id": one.sql_id,
+            "blocking_session": one.blocker,
+            "blocking_instance": None if one.blocker is None else 1,
+            "final_blocking_session": one.blocker,
+            "final_blocking_instance": None if one.blocker is None else 1,
             "wait_time_micro": round(one.seconds * 1e6),
             "met": sum(each.sessions for each in waiting),
         }

@@ -202,7 +202,8 @@ def test_catalogue_contains_the_causes_that_people_rely_on() -> None:
 def test_readme_lists_every_signal_as_it_is() -> None:
     text = (HOME / "README.md").read_text(encoding="utf-8")
     listed = re.findall(
-        r"^\| `(\w+)` \| ([^|]+) \| ((?:v\$|waiting_sessions|row_cache_blockers|library_cache_sessions)[^|]*) \| ([^|]+) \|$",
+        r"^\| `(\w+)` \| ([^|]+) \| "
+        r"((?:v\$|waiting_sessions|row_cache_blockers|library_cache_sessions|opatch)[^|]*) \| ([^|]+) \|$",
         text,
         re.MULTILINE,
     )

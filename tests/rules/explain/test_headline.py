@@ -136,11 +136,11 @@ def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_i
         True,
     )
     assert most.headline.startswith(
-        "Library cache lock has 91.8 % of database time; nothing to do about the row cache; "
+        "91.8 % of database time is library cache lock; nothing to do about the row cache; "
     )
     assert half_of_it.state == "Fine" and half_of_it.other_wait is not None, "a large wait that is not most of DB time"
     assert half_of_it.headline.startswith("Nothing to do about the row cache")
-    assert dear.state == "Critical" and "library cache lock has" not in dear.headline, "the row cache comes first"
+    assert dear.state == "Critical" and "is library cache lock" not in dear.headline, "the row cache comes first"
 
 
 def test_headline_cannot_tell_the_cost_of_totals_of_unknown_age() -> None:
