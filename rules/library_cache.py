@@ -24,7 +24,7 @@ from rules.waits import blocker_of
 LIBRARY_CACHE_SESSIONS = "library_cache_sessions"
 LIBRARY_CACHE_LOCK = "library cache lock"
 
-CURSOR, ACCOUNT_STATUS, LAST_LOGON = 0, 79, 127
+CURSOR, DBINSTANCE, ACCOUNT_STATUS, LAST_LOGON = 0, 74, 79, 127
 ACCOUNTS = (ACCOUNT_STATUS, LAST_LOGON)
 """Namespaces whose handle is an account. Who waits for one logs on."""
 OBJECTS = (1, 2, 3, 4, 5)
@@ -43,7 +43,7 @@ NAMESPACES: Mapping[int, str] = {
     69: "DBLINK",
     72: "OBJECT ID",
     73: "SCHEMA",
-    74: "DBINSTANCE",
+    DBINSTANCE: "DBINSTANCE",
     75: "SQL AREA STATS",
     ACCOUNT_STATUS: "ACCOUNT_STATUS",
     82: "SQL AREA BUILD",

@@ -292,6 +292,7 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("hard-parse-storm", "downstream-of-library-cache"): "it says what is parsed so much",
     ("failed-logon-delay", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("logon-cursor-mutex", "downstream-of-library-cache"): "it says what the library cache is waited for",
+    ("standby-instance-lock", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("starved-host", "downstream-of-library-cache"): "without processors every latch and mutex is waited for",
     ("throttled-holder", "starved-host"): "the resource plan takes the processor from who holds, not the host",
     ("hard-parse-storm", "upgrade-parse-volume"): "it says what is parsed so much",

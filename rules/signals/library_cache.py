@@ -7,6 +7,7 @@ from collectors.model import Missing, Row, text
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.library_cache import (
     ACCOUNT_STATUS,
+    DBINSTANCE,
     LAST_LOGON,
     LIBRARY_CACHE_LOCK,
     LIBRARY_CACHE_SESSIONS,
@@ -68,6 +69,17 @@ def account_status_share_of_library_cache_lock_waiters(context: SignalContext, s
 def last_logon_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiters for `library cache lock` at the poll that want the time of a last logon (namespace 127, 12.1+)."""
     return _in_namespaces(context, subject, (LAST_LOGON,))
+
+
+@signal(
+    unit="ratio",
+    of=LIBRARY_CACHE_SESSIONS,
+    called="library cache lock waiters that wait for the lock of the whole instance",
+    share_of="waiters for library cache lock",
+)
+def instance_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiters for `library cache lock` at the poll that want the lock of the whole instance (namespace 74)."""
+    return _in_namespaces(context, subject, (DBINSTANCE,))
 
 
 @signal(

@@ -72,7 +72,7 @@ KEYWORDS = frozenset(
             "else",
             "end",
         ),
-        *("as", "date", "on", "join", "left", "union", "all", "connect", "over", "partition"),
+        *("as", "date", "interval", "hour", "on", "join", "left", "union", "all", "connect", "over", "partition"),
     )
 )
 """Words of the language that a query may have. `for`, `into`, `with`, `function` and all that begins a change are not here."""
@@ -109,7 +109,7 @@ NODES = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe, exp.Exists, exp.Case, exp.If, exp.DecodeCase, exp.Coalesce),
     *(exp.Count, exp.Sum, exp.Max, exp.Min, exp.Round, exp.RowNumber, exp.ToChar, exp.ToNumber, exp.Lower, exp.Upper),
     *(exp.Trim, exp.Replace, exp.Greatest, exp.Chr, exp.RegexpSubstr, exp.CurrentTimestamp, exp.Systimestamp),
-    *(exp.Cast, exp.DataType),
+    *(exp.Cast, exp.DataType, exp.Interval),
 )
 """What a tree may consist of, besides calls by name of what is in FUNCTIONS and, in hints, HINTS."""
 
@@ -154,7 +154,7 @@ def _in_tree(tree: exp.Select, views: frozenset[str]) -> Iterator[str]:
             if node.name.lower() in ("nextval", "currval"):
                 yield "uses a sequence"
         elif isinstance(node, exp.Var):
-            if node.name.lower() not in HINTS | {"m"}:
+            if node.name.lower() not in HINTS | {"m", "hour"}:
                 yield f"says {node.name}"
         elif type(node) not in NODES:
             yield f"has {type(node).__name__}"

@@ -129,6 +129,7 @@ OPAQUE = {
     r"drop tablespace \w+ including contents and datafiles": "sqlglot has no DROP TABLESPACE",
     r"create (private|global) temporary table [\w.$]+ \(id number\) on commit (drop definition|delete rows)": "Oracle's own",
     r"alter table \w+\.\w+ modify \(\w+ generated \w+ as identity \(cache \w+( noorder)?\)\)": "Oracle's own",
+    r"alter pluggable database \w+ open": "sqlglot has no ALTER PLUGGABLE DATABASE",
     r"purge table \w+\.\w+": "sqlglot has no PURGE",
     r"begin rdsadmin\.manage_tracefiles\.hanganalyze; end;": "sqlglot has no PL/SQL",
     r"begin dbms_\w+\.\w+(\((\s*(\w+ => )?'[^']*',?)+\))?; end;": "sqlglot has no PL/SQL",
@@ -254,11 +255,11 @@ def test_every_cause_tells_a_risk() -> None:
 
 SET_IN_ROOT = re.compile(
     r"alter system set (shared_pool_size|db_cache_size|pga_aggregate_target|result_cache_max_size|cpu_count)\b"
-    r"|dbms_connection_pool"
+    r"|dbms_connection_pool|alter pluggable database|cdb_registry_sqlpatch"
 )
-"""What a PDB refuses, on every release or on some; the root never does."""
+"""What a PDB refuses, on every release or on some, or what it answers for itself alone; the root does it for all."""
 REFUSED = re.compile(
-    r"alter (system|database)\b|\b(create|drop) (undo )?tablespace\b|\bsys\.\w|start_pool", re.IGNORECASE
+    r"alter (system|(pluggable )?database)\b|\b(create|drop) (undo )?tablespace\b|\bsys\.\w|start_pool", re.IGNORECASE
 )
 """What Amazon RDS and Autonomous Database refuse, or what nobody knows to work there."""
 NOT_FOR_ALL = re.compile(r"(?<![\w$])_[a-z]\w+|\bevent \d{5}|listener\.ora|log of the listener|hanganalyze|alert log")

@@ -55,6 +55,7 @@ KNOWN = {
     "average_library_cache_lock_wait": 50.0,
     "library_cache_lock_waiters": 20,
     "account_status_share_of_library_cache_lock_waiters": 0.2,
+    "instance_share_of_library_cache_lock_waiters": 0.05,
     "last_logon_share_of_library_cache_lock_waiters": 0.6,
     "object_share_of_library_cache_lock_waiters": 0.15,
     "one_handle_share_of_library_cache_lock_waiters": 0.6,
