@@ -156,6 +156,36 @@ def undo_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subje
     return waits_to_row_cache(context, ("enq: US - contention",))
 
 
+FILE_GROWTH = ("Data file init write", "cell smart file creation")
+"""What a session waits in while new space of a file is formatted; the second is the event of an Exadata."""
+SPACE_ENQUEUES = ("enq: HW - contention", "enq: FB - contention", "enq: TT - contention")
+"""The high-water mark of a segment, the formatting of its blocks, and work on a tablespace."""
+
+
+def _space_waits(context: SignalContext, events: Sequence[str]) -> SignalValue:
+    """Unknown for a report that prints none of the events: it may leave out short ones."""
+    printed = {row.get("event") for row in context.delta.rows("v$system_event")}
+    if context.printed and printed.isdisjoint(events):
+        return Unknown("v$system_event", f"the report prints none of {' and '.join(events)}", SCRIPT)
+    return waits_to_row_cache(context, events)
+
+
+@signal(
+    unit="ratio",
+    of="v$system_event",
+    called="waits for new space of a file to be formatted for each second of row cache waits",
+)
+def file_growth_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time waited for files to grow (`Data file init write`, `cell smart file creation`), per time waited for the row cache."""
+    return _space_waits(context, FILE_GROWTH)
+
+
+@signal(unit="ratio", of="v$system_event", called="waits for space enqueues for each second of row cache waits")
+def space_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time waited for `enq: HW`, `enq: FB` and `enq: TT - contention`, per time waited for the row cache."""
+    return _space_waits(context, SPACE_ENQUEUES)
+
+
 @signal(unit="ratio", of="v$system_event")
 def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the row cache waits that was for `row cache lock`: sessions change entries."""

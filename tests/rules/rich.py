@@ -81,6 +81,8 @@ RICH: Mapping[str, Sequence[Row]] = {
         {"event": "library cache lock", "total_waits": 20, "time_waited_micro": 1_000_000},
         {"event": "cursor: mutex X", "total_waits": 60, "time_waited_micro": 1_500_000},
         {"event": "enq: TX - allocate ITL entry", "total_waits": 5, "time_waited_micro": 250_000},
+        {"event": "Data file init write", "total_waits": 30, "time_waited_micro": 250_000},
+        {"event": "enq: HW - contention", "total_waits": 8, "time_waited_micro": 500_000},
         {"event": "resmgr:cpu quantum", "total_waits": 40, "time_waited_micro": 12_000_000},
     ),
     "v$sysstat": more(

@@ -142,3 +142,14 @@ def test_files_that_are_read_are_no_paging() -> None:
     both = paging(30 * gigabyte, 3 * gigabyte)
     assert isinstance(both, Known) and both.value == 2 * 3 * gigabyte / 30, "memory goes out and comes back"
     assert isinstance(paging(30 * gigabyte, None), Unknown)
+
+
+def test_space_waits_that_a_report_does_not_print_are_unknown_and_a_view_without_the_row_had_none() -> None:
+    name, lock = "file_growth_waits_to_row_cache_waits", {"event": "row cache lock", "time_waited_micro": 5_000_000}
+    grown = {"event": "Data file init write", "time_waited_micro": 1_000_000}
+    assert "prints none of Data file init write" in why(read(name, "v$system_event", lock, source="report"))
+    assert getattr(read(name, "v$system_event", lock), "value", None) == 0
+    of_report, of_view = (read(name, "v$system_event", lock, grown, source=source) for source in ("report", "views"))
+    assert isinstance(of_report, Known)
+    assert isinstance(of_view, Known)
+    assert of_report.value > 0

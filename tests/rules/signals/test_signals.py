@@ -63,6 +63,8 @@ KNOWN = {
     "logons_per_processor": 0.125,
     "hard_parsing_sessions_per_processor": 20 / 30 / 16,
     "undo_enqueue_waits_to_row_cache_waits": 0.4,
+    "file_growth_waits_to_row_cache_waits": 0.1,
+    "space_enqueue_waits_to_row_cache_waits": 0.2,
     "row_cache_lock_share_of_waits": 0.2,
     "row_cache_share_of_db_time": 0.025,
     "host_busy_ratio": 0.9,
