@@ -129,6 +129,7 @@ OPAQUE = {
     r"drop tablespace \w+ including contents and datafiles": "sqlglot has no DROP TABLESPACE",
     r"create (private|global) temporary table [\w.$]+ \(id number\) on commit (drop definition|delete rows)": "Oracle's own",
     r"alter table \w+\.\w+ modify \(\w+ generated \w+ as identity \(cache \w+( noorder)?\)\)": "Oracle's own",
+    r"lock table \w+\.\w+ partition for \(\w+\) in share mode": "sqlglot has no LOCK TABLE",
     r"purge table \w+\.\w+": "sqlglot has no PURGE",
     r"alter database datafile \w+ (resize \w+|autoextend on next \w+ maxsize \w+)": "sqlglot has no ALTER DATABASE",
     r"begin rdsadmin\.manage_tracefiles\.hanganalyze; end;": "sqlglot has no PL/SQL",
