@@ -282,6 +282,7 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("cluster-conflicts", "segment-churn"): "another instance changes the segments",
     ("sequence-conflicts", "sequence-nocache"): "it says that the instances take the sequence from each other",
     ("cluster-lock-process", "row-cache-lock-hang"): "the process that carries the locks of the cluster is what hangs",
+    ("maintenance-task", "row-cache-lock-hang"): "it says that the holder is maintenance of the database",
     ("logon-cursor-mutex", "logon-storm"): "the logons wait for the cursor of their own SQL first",
     ("grants-while-logging-on", "logon-storm"): "a change of the users is what those who log on wait for",
     ("undo-online-storm", "transaction-rate"): "transactions look up undo segments because these come and go",
@@ -307,6 +308,8 @@ KIN: Mapping[str, tuple[str, ...]] = {
     "undo-segments": ("undo-retention-runaway", "undo-segment-floor"),
     "histogram-hard-parse": ("dynamic-sampling", "many-partitions"),
     "logon-storm": ("profile-lookups",),
+    "statistics-gathering": ("maintenance-task",),
+    "ddl-invalidation": ("maintenance-task",),
 }
 """General → special causes that are true together with it and say why. They are shown above it."""
 

@@ -177,7 +177,7 @@ def _hanging(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure
         yield PrintedFigure(WAITING_SESSIONS, tuple((key, row.get(key)) for key in keys), SESSIONS)
 
 
-def _behind_cluster_process(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure]:
+def _behind_process(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure]:
     for row in context.delta.rows(ROW_CACHE_BLOCKERS):
         yield PrintedFigure(
             ROW_CACHE_BLOCKERS, tuple((key, row.get(key)) for key in ("cache#", "key", "sid")), "waiters"
@@ -370,7 +370,8 @@ _LEVERS: Mapping[str, Lever] = {
     ),
     "sequence_load_share_of_db_time": _of_db_time("sequence load elapsed time"),
     "sequence_load_time_to_waits": _of_time("sequence load elapsed time"),
-    "share_behind_cluster_process": _behind_cluster_process,
+    "share_behind_cluster_process": _behind_process,
+    "share_behind_maintenance": _behind_process,
     "share_behind_one_session": _hanging,
     "share_of_cluster_requests": _of_rowcache("dlm_requests", others=True),
     "share_of_holders": lambda context, subject: _misses(context, ROW_CACHE_LATCH, [subject.location]),

@@ -49,7 +49,7 @@ RICH: Mapping[str, Sequence[Row]] = {
     ],
     "row_cache_blockers": [
         {"cache#": 3, "sid": 9, "type": "BACKGROUND", "program": "oracle@db1 (LCK0)", "waiters": 3},
-        {"cache#": 3, "sid": 8, "type": "USER", "program": "JDBC Thin Client", "waiters": 1},
+        {"cache#": 3, "sid": 8, "type": "BACKGROUND", "program": "oracle@db1 (M003)", "waiters": 1},
     ],
     "v$instance": [{"instance_number": 1, "version_full": "19.7.0.0.0", "parallel": "YES"}],
     "v$rowcache": list(_rowcache()),

@@ -32,6 +32,7 @@ KNOWN = {
     **HANGING,
     "in_cluster": 1,
     "share_behind_cluster_process": 0.75,
+    "share_behind_maintenance": 0.25,
     "share_of_sleeps": 0.99,
     "hottest_child_share_of_sleeps": 0.99,
     "share_of_lookups": 0.6,
@@ -159,7 +160,8 @@ def test_known_values_cover_every_signal() -> None:
 
 @pytest.mark.parametrize(("name", "value"), KNOWN.items())
 def test_signal_has_its_known_value(name: str, value: float) -> None:
-    views = {**RICH, "waiting_sessions": STILL} if name in (*HANGING, "share_behind_cluster_process") else RICH
+    behind = ("share_behind_cluster_process", "share_behind_maintenance")
+    views = {**RICH, "waiting_sessions": STILL} if name in (*HANGING, *behind) else RICH
     reading = read(name, SUBJECTS.get(name, UNDO), views=views)
     assert isinstance(reading, Known), reading
     assert reading.value == pytest.approx(value)
