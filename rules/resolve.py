@@ -296,7 +296,6 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("throttled-holder", "starved-host"): "the resource plan takes the processor from who holds, not the host",
     ("hard-parse-storm", "upgrade-parse-volume"): "it says what is parsed so much",
     ("file-growth", "extent-allocation"): "the extents are made in files that grow meanwhile",
-    ("file-growth", "segment-churn"): "the segments grow in files that grow meanwhile",
     ("row-cache-clones", "roles-per-parse"): "entries without end make every look-up slow, however many there are",
     ("row-cache-clones", "metadata-queries"): "entries without end make every look-up slow, however many there are",
     ("row-cache-clones", "dc-users-mutex-bug"): "entries without end make every look-up slow",
