@@ -283,6 +283,7 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("cluster-conflicts", "segment-churn"): "another instance changes the segments",
     ("sequence-conflicts", "sequence-nocache"): "it says that the instances take the sequence from each other",
     ("cluster-lock-process", "row-cache-lock-hang"): "the process that carries the locks of the cluster is what hangs",
+    ("maintenance-task", "row-cache-lock-hang"): "it says that the holder is maintenance of the database",
     ("logon-cursor-mutex", "logon-storm"): "the logons wait for the cursor of their own SQL first",
     ("grants-while-logging-on", "logon-storm"): "a change of the users is what those who log on wait for",
     ("undo-online-storm", "transaction-rate"): "transactions look up undo segments because these come and go",
@@ -296,6 +297,7 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("starved-host", "downstream-of-library-cache"): "without processors every latch and mutex is waited for",
     ("throttled-holder", "starved-host"): "the resource plan takes the processor from who holds, not the host",
     ("hard-parse-storm", "upgrade-parse-volume"): "it says what is parsed so much",
+    ("file-growth", "extent-allocation"): "the extents are made in files that grow meanwhile",
     ("row-cache-clones", "roles-per-parse"): "entries without end make every look-up slow, however many there are",
     ("row-cache-clones", "metadata-queries"): "entries without end make every look-up slow, however many there are",
     ("row-cache-clones", "dc-users-mutex-bug"): "entries without end make every look-up slow",
@@ -307,6 +309,8 @@ KIN: Mapping[str, tuple[str, ...]] = {
     "undo-segments": ("undo-retention-runaway", "undo-segment-floor"),
     "histogram-hard-parse": ("dynamic-sampling", "many-partitions"),
     "logon-storm": ("profile-lookups",),
+    "statistics-gathering": ("maintenance-task",),
+    "ddl-invalidation": ("maintenance-task",),
 }
 """General → special causes that are true together with it and say why. They are shown above it."""
 

@@ -19,7 +19,7 @@ from rules.formatting import function_of
 from rules.library_cache import LIBRARY_CACHE_LOCK
 from rules.model import Surface
 from rules.signals import Subject
-from rules.signals.instance import PARSING_WAITS
+from rules.signals.instance import FILE_GROWTH, PARSING_WAITS, SPACE_ENQUEUES
 from rules.signals.latch import PARENT_GET
 from rules.waits import SURFACE_EVENTS, WAITING_SESSIONS, blocker_of
 
@@ -177,7 +177,7 @@ def _hanging(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure
         yield PrintedFigure(WAITING_SESSIONS, tuple((key, row.get(key)) for key in keys), SESSIONS)
 
 
-def _behind_cluster_process(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure]:
+def _behind_process(context: SignalContext, subject: Subject) -> Iterator[PrintedFigure]:
     for row in context.delta.rows(ROW_CACHE_BLOCKERS):
         yield PrintedFigure(
             ROW_CACHE_BLOCKERS, tuple((key, row.get(key)) for key in ("cache#", "key", "sid")), "waiters"
@@ -310,6 +310,7 @@ _LEVERS: Mapping[str, Lever] = {
     ),
     "failed_parse_time_to_waits": _of_time("failed parse elapsed time"),
     "failed_share_of_parses": _of_sysstat("parse count (failures)", "parse count (total)"),
+    "file_growth_waits_to_row_cache_waits": _to_row_cache(*FILE_GROWTH),
     "getmiss_ratio": _per_lookup("getmisses"),
     "gets_per_parse": lambda context, subject: (
         *_caches(context, "gets", subject.caches),
@@ -369,7 +370,8 @@ _LEVERS: Mapping[str, Lever] = {
     ),
     "sequence_load_share_of_db_time": _of_db_time("sequence load elapsed time"),
     "sequence_load_time_to_waits": _of_time("sequence load elapsed time"),
-    "share_behind_cluster_process": _behind_cluster_process,
+    "share_behind_cluster_process": _behind_process,
+    "share_behind_maintenance": _behind_process,
     "share_behind_one_session": _hanging,
     "share_of_cluster_requests": _of_rowcache("dlm_requests", others=True),
     "share_of_holders": lambda context, subject: _misses(context, ROW_CACHE_LATCH, [subject.location]),
@@ -386,6 +388,7 @@ _LEVERS: Mapping[str, Lever] = {
     "shared_pool_shrunk_share": lambda context, subject: _resizes(context),
     "sleeps_per_miss": _of_latch("sleeps", "misses"),
     "slow_neighbours": lambda context, subject: _neighbours(context),
+    "space_enqueue_waits_to_row_cache_waits": _to_row_cache(*SPACE_ENQUEUES),
     "tuned_retention_ratio": lambda context, subject: (
         *_undo(context, "tuned_undoretention"),
         *_parameter(context, "undo_retention"),

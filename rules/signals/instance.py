@@ -19,14 +19,21 @@ from rules.context import (
 )
 from rules.contradictions import contradictions
 from rules.formatting import count, part_of, percent
+from rules.hang_model import Blocker
 from rules.signals import EITHER_WAY, Subject, already_enough, certain, signal, too_few_waiters
 from rules.signals.caches import MINIMUM_MODIFICATIONS, all_lookups, cache_sum
+from rules.wait_chain.graph import JOB, process_name
 from rules.waits import MINIMUM_WAITERS
 
 # Signals of a cluster: whether it is one, which process carries its locks, which caches its instances lock across each
 # other.
 
 CLUSTER_PROCESS = re.compile(r"LCK\d")
+MAINTENANCE_PROCESS = re.compile(r"MMON|MMNL|M\d{3}")
+"""The monitor of manageability and its slaves, which split the partitions of the workload repository among other work."""
+MAINTENANCE_JOBS = "ORA$AT_"
+"""How the names of the jobs begin that Oracle starts in its maintenance windows."""
+RUNNING_JOBS = "running_jobs"
 
 
 @signal(unit="ratio", of="v$rowcache")
@@ -50,9 +57,8 @@ def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(float(parallel == "YES"), f"v$instance.parallel = {parallel}")
 
 
-@signal(unit="ratio", of=ROW_CACHE_BLOCKERS, called="sessions that wait for LCK0", share_of="sessions that hang")
-def share_behind_cluster_process(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the hanging sessions that wait for LCK0, which carries the locks of a cluster, at the look for blockers."""
+def _holders(context: SignalContext) -> Sequence[Blocker] | Unknown:
+    """The holders whose process is known, at the look for blockers."""
     found = blockers_of(context)
     if isinstance(context.delta.read(ROW_CACHE_BLOCKERS), Missing):
         return context.why_unknown(ROW_CACHE_BLOCKERS)
@@ -63,10 +69,51 @@ def share_behind_cluster_process(context: SignalContext, subject: Subject) -> Si
         )
     if any(blocker.background and blocker.program is None for blocker in known):
         return context.why_unknown(ROW_CACHE_BLOCKERS, "program")
+    return known
+
+
+@signal(unit="ratio", of=ROW_CACHE_BLOCKERS, called="sessions that wait for LCK0", share_of="sessions that hang")
+def share_behind_cluster_process(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the hanging sessions that wait for LCK0, which carries the locks of a cluster, at the look for blockers."""
+    known = _holders(context)
+    if isinstance(known, Unknown):
+        return known
     behind = {blocker: float(blocker.waiters or 1) for blocker in known}
     messengers = [blocker for blocker in known if CLUSTER_PROCESS.fullmatch(process(blocker.program))]
     met = ", ".join(f"session {blocker.sid} is {process(blocker.program)}" for blocker in messengers)
     return Known(sum(behind[blocker] for blocker in messengers) / sum(behind.values()), met)
+
+
+def _task_of(context: SignalContext, blocker: Blocker) -> str | None:
+    """The maintenance of the database that a holder is: the process, or the job. Empty for other work, None if unknown."""
+    name = process_name(blocker.program) or ""
+    if MAINTENANCE_PROCESS.fullmatch(name):
+        return name
+    if not JOB.fullmatch(name):
+        return ""
+    jobs = [row for row in context.delta.rows(RUNNING_JOBS) if number(row.get("session_id")) == blocker.sid]
+    names = {text(row.get("job_name")) for row in jobs if number(row.get("running_instance")) == blocker.instance}
+    job = names.pop() if len(names) == 1 else None
+    return None if job is None else job if job.startswith(MAINTENANCE_JOBS) else ""
+
+
+@signal(
+    unit="ratio",
+    of=ROW_CACHE_BLOCKERS,
+    called="sessions that wait for maintenance of the database",
+    share_of="sessions that hang",
+)
+def share_behind_maintenance(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the hanging sessions that wait for MMON, a slave of it, or a job of the maintenance windows (ORA$AT_…)."""
+    known = _holders(context)
+    if isinstance(known, Unknown):
+        return known
+    tasks = [(_task_of(context, blocker), float(blocker.waiters or 1), blocker.sid) for blocker in known]
+    total, own = sum(behind for _, behind, _ in tasks), sum(behind for task, behind, _ in tasks if task)
+    untold = sum(behind for task, behind, _ in tasks if task is None)
+    if untold and not certain(own / total, (own + untold) / total, subject.needs):
+        return context.why_unknown(RUNNING_JOBS, "name of the job that blocks")
+    return Known(own / total, ", ".join(f"session {sid} is {task}" for task, _, sid in tasks if task))
 
 
 PARSING_WAITS = (
@@ -154,6 +201,36 @@ def parsing_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -
 def undo_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `enq: US - contention`, per time waited for the row cache."""
     return waits_to_row_cache(context, ("enq: US - contention",))
+
+
+FILE_GROWTH = ("Data file init write", "cell smart file creation")
+"""What a session waits in while new space of a file is formatted; the second is the event of an Exadata."""
+SPACE_ENQUEUES = ("enq: HW - contention", "enq: FB - contention", "enq: TT - contention")
+"""The high-water mark of a segment, the formatting of its blocks, and work on a tablespace."""
+
+
+def _space_waits(context: SignalContext, events: Sequence[str]) -> SignalValue:
+    """Unknown for a report that prints none of the events: it may leave out short ones."""
+    printed = {row.get("event") for row in context.delta.rows("v$system_event")}
+    if context.printed and printed.isdisjoint(events):
+        return Unknown("v$system_event", f"the report prints none of {' and '.join(events)}", SCRIPT)
+    return waits_to_row_cache(context, events)
+
+
+@signal(
+    unit="ratio",
+    of="v$system_event",
+    called="waits for new space of a file to be formatted for each second of row cache waits",
+)
+def file_growth_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time waited for files to grow (`Data file init write`, `cell smart file creation`), per time waited for the row cache."""
+    return _space_waits(context, FILE_GROWTH)
+
+
+@signal(unit="ratio", of="v$system_event", called="waits for space enqueues for each second of row cache waits")
+def space_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time waited for `enq: HW`, `enq: FB` and `enq: TT - contention`, per time waited for the row cache."""
+    return _space_waits(context, SPACE_ENQUEUES)
 
 
 @signal(unit="ratio", of="v$system_event")

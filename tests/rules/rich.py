@@ -49,7 +49,7 @@ RICH: Mapping[str, Sequence[Row]] = {
     ],
     "row_cache_blockers": [
         {"cache#": 3, "sid": 9, "type": "BACKGROUND", "program": "oracle@db1 (LCK0)", "waiters": 3},
-        {"cache#": 3, "sid": 8, "type": "USER", "program": "JDBC Thin Client", "waiters": 1},
+        {"cache#": 3, "sid": 8, "type": "BACKGROUND", "program": "oracle@db1 (M003)", "waiters": 1},
     ],
     "v$instance": [{"instance_number": 1, "version_full": "19.7.0.0.0", "parallel": "YES"}],
     "v$rowcache": list(_rowcache()),
@@ -82,6 +82,8 @@ RICH: Mapping[str, Sequence[Row]] = {
         {"event": "cursor: mutex X", "total_waits": 60, "time_waited_micro": 1_500_000},
         {"event": "enq: SQ - contention", "total_waits": 80, "time_waited_micro": 400_000},
         {"event": "enq: TX - allocate ITL entry", "total_waits": 5, "time_waited_micro": 250_000},
+        {"event": "Data file init write", "total_waits": 30, "time_waited_micro": 250_000},
+        {"event": "enq: HW - contention", "total_waits": 8, "time_waited_micro": 500_000},
         {"event": "resmgr:cpu quantum", "total_waits": 40, "time_waited_micro": 12_000_000},
     ),
     "v$sysstat": more(

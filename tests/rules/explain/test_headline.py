@@ -335,7 +335,7 @@ def test_page_tells_what_to_collect_before_what_may_be_killed_by_number() -> Non
 
 def test_dumps_each_have_their_risk() -> None:
     rows = [line for line in TEXT.splitlines() if line.startswith("| `oradebug ")]
-    assert len(rows) == 5
+    assert len(rows) == 6
     assert all(len(line.split(" | ")) == 3 and len(line.split(" | ")[2]) > 20 for line in rows)
     shown = set(re.findall(r"^oradebug (\w+)", "\n".join(body for _, body in FENCES), re.M))
     assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze"}, "a text ready to copy must be harmless"
@@ -343,7 +343,7 @@ def test_dumps_each_have_their_risk() -> None:
 
 def test_statements_only_read_and_need_no_licence() -> None:
     statements = [body for language, body in FENCES if language == "sql"]
-    assert len(statements) == 5
+    assert len(statements) == 6
     for statement in statements:
         assert sqlglot.parse_one(statement.replace("&holder", "1"), read="oracle").key == "select"
         assert not re.search(r"dba_hist_|active_session_history", statement)

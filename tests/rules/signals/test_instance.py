@@ -131,6 +131,40 @@ def test_share_behind_cluster_process_is_unknown_while_no_holder_is_known() -> N
     assert isinstance(behind({"sid": 9, "waiters": 2}), Unknown)
 
 
+MMON: Row = {"sid": 9, "type": "BACKGROUND", "program": "oracle@db1 (MMON)", "waiters": 2}
+IN_A_JOB: Row = {"sid": 9, "type": "USER", "program": "oracle@db1 (J004)", "waiters": 2, "instance": 1}
+
+
+def behind_maintenance(*holders: Row, job: str | None = None, needs: str = ">= 0.5") -> SignalValue:
+    waits = [
+        {"sid": 1, "event": "row cache lock", "p1": 10, "type": "USER", "wait_time_micro": 4e7, "blocking_session": 9}
+    ]
+    jobs = [] if job is None else [{"owner": "SYS", "job_name": job, "session_id": 9, "running_instance": 1}]
+    rows = [{"cache#": 10, "instance": 1, **row} for row in holders]
+    views = {**with_rows("row_cache_blockers", *rows), "waiting_sessions": waits, "running_jobs": jobs}
+    return SIGNALS["share_behind_maintenance"].read(context_of(views), Subject(needs=needs))
+
+
+def test_share_behind_maintenance_counts_mmon_its_slaves_and_jobs_of_the_windows() -> None:
+    slave = {**MMON, "program": "oracle@db1 (M00A)"}
+    assert behind_maintenance(MMON) == Known(1.0, "session 9 is MMON")
+    assert behind_maintenance({**MMON, "program": "oracle@db1 (M007)"}) == Known(1.0, "session 9 is M007")
+    assert behind_maintenance(LCK0, OTHER) == Known(0.0, "")
+    assert behind_maintenance(slave) == Known(0.0, ""), "no source names such a slave"
+    assert behind_maintenance(IN_A_JOB, OTHER, job="ORA$AT_OS_OPT_SY_8") == Known(
+        2 / 3, "session 9 is ORA$AT_OS_OPT_SY_8"
+    )
+    assert behind_maintenance(IN_A_JOB, job="LOAD_ORDERS") == Known(0.0, "")
+
+
+def test_share_behind_maintenance_is_unknown_while_the_name_of_a_job_may_decide() -> None:
+    unnamed = behind_maintenance(IN_A_JOB)
+    assert isinstance(unnamed, Unknown)
+    assert unnamed.missing == "running_jobs"
+    few = behind_maintenance({**IN_A_JOB, "waiters": 1}, {**OTHER, "waiters": 3})
+    assert few == Known(0.0, ""), "one of four is too few whatever the job is"
+
+
 def test_files_that_are_read_are_no_paging() -> None:
     def paging(came: float, went: float | None) -> SignalValue:
         rows = [{"stat_name": "VM_IN_BYTES", "total": came}]
@@ -142,3 +176,14 @@ def test_files_that_are_read_are_no_paging() -> None:
     both = paging(30 * gigabyte, 3 * gigabyte)
     assert isinstance(both, Known) and both.value == 2 * 3 * gigabyte / 30, "memory goes out and comes back"
     assert isinstance(paging(30 * gigabyte, None), Unknown)
+
+
+def test_space_waits_that_a_report_does_not_print_are_unknown_and_a_view_without_the_row_had_none() -> None:
+    name, lock = "file_growth_waits_to_row_cache_waits", {"event": "row cache lock", "time_waited_micro": 5_000_000}
+    grown = {"event": "Data file init write", "time_waited_micro": 1_000_000}
+    assert "prints none of Data file init write" in why(read(name, "v$system_event", lock, source="report"))
+    assert getattr(read(name, "v$system_event", lock), "value", None) == 0
+    of_report, of_view = (read(name, "v$system_event", lock, grown, source=source) for source in ("report", "views"))
+    assert isinstance(of_report, Known)
+    assert isinstance(of_view, Known)
+    assert of_report.value > 0

@@ -32,6 +32,7 @@ KNOWN = {
     **HANGING,
     "in_cluster": 1,
     "share_behind_cluster_process": 0.75,
+    "share_behind_maintenance": 0.25,
     "share_of_sleeps": 0.99,
     "hottest_child_share_of_sleeps": 0.99,
     "share_of_lookups": 0.6,
@@ -65,6 +66,8 @@ KNOWN = {
     "logons_per_processor": 0.125,
     "hard_parsing_sessions_per_processor": 20 / 30 / 16,
     "undo_enqueue_waits_to_row_cache_waits": 0.4,
+    "file_growth_waits_to_row_cache_waits": 0.1,
+    "space_enqueue_waits_to_row_cache_waits": 0.2,
     "row_cache_lock_share_of_waits": 0.2,
     "row_cache_share_of_db_time": 0.025,
     "host_busy_ratio": 0.9,
@@ -168,7 +171,8 @@ def test_signal_of_what_no_view_shows_is_never_known_and_says_what_shows_it(name
 
 @pytest.mark.parametrize(("name", "value"), KNOWN.items())
 def test_signal_has_its_known_value(name: str, value: float) -> None:
-    views = {**RICH, "waiting_sessions": STILL} if name in (*HANGING, "share_behind_cluster_process") else RICH
+    behind = ("share_behind_cluster_process", "share_behind_maintenance")
+    views = {**RICH, "waiting_sessions": STILL} if name in (*HANGING, *behind) else RICH
     reading = read(name, SUBJECTS.get(name, UNDO), views=views)
     assert isinstance(reading, Known), reading
     assert reading.value == pytest.approx(value)
