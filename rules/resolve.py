@@ -292,6 +292,7 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("hard-parse-storm", "downstream-of-library-cache"): "it says what is parsed so much",
     ("failed-logon-delay", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("last-login-update", "failed-logons"): "the logons that wait succeed, and write the time of the last logon",
+    ("object-ddl", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("last-login-update", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("logon-cursor-mutex", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("starved-host", "downstream-of-library-cache"): "without processors every latch and mutex is waited for",
