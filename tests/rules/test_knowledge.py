@@ -63,6 +63,7 @@ failed-logons | they are one problem with one cure
 object-ddl | it stamps LAST_DDL_TIME of the object
 audit-policy-change | bug 30468833 as the page quotes it
 audit-policy-change | unproven here
+role-operations | No public page says which operations take it
 """
 
 
