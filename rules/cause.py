@@ -11,7 +11,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from collectors.model import spoken
-from collectors.release import OLDEST, parts
+from collectors.release import OLDEST, at_least, parts
 from rules.base import Frozen
 from rules.formatting import percent, rough, within
 from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
@@ -36,6 +36,14 @@ class Condition(Frozen):
     )
     location: str | None = Field(None, description="miss location, for signals about one")
     parameter: str | None = Field(None, description="parameter, for signals about one")
+    must_be_known_since: str | None = Field(
+        None, pattern=RELEASE, description="from this release on the cause is open while the signal is unknown"
+    )
+
+    def must_be_known(self, release: str | None) -> bool:
+        """Whether the cause stays open on a release while the signal is unknown, as a required condition leaves it."""
+        since = self.must_be_known_since
+        return since is not None and (release is None or at_least(release, since))
 
 
 class AnyOf(Frozen):

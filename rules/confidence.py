@@ -67,7 +67,18 @@ def measured() -> Mapping[str, tuple[int, int, int]]:
 
 
 def reliability_of(kind: EvidenceKind) -> Reliability:
-    """How often such findings were right: of this kind, or of the next coarser one with enough cases."""
+    """How often such findings were right: of this kind, or of the next coarser one with enough cases.
+
+    An unknown figure makes no finding surer: if those that saw everything were right less often, theirs counts.
+    """
+    counted = _counted(kind)
+    if kind.sight != "partial":
+        return counted
+    whole = _counted(replace(kind, sight="whole")).model_copy(update={"evidence": str(kind)})
+    return min((one for one in (counted, whole) if one.of), key=lambda one: one.right / one.of, default=counted)
+
+
+def _counted(kind: EvidenceKind) -> Reliability:
     known = measured()
     for wider in kind.coarser():
         right, true, of = known.get(str(wider), (0, 0, 0))

@@ -253,6 +253,8 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
         location = condition.location or cause.location
         subject = _subject(cause.caches, location, condition.parameter, cause.surfaces, condition.needs)
         reading = SIGNALS[condition.signal].read(context, subject)
+        if isinstance(reading, Unknown) and condition.must_be_known(context.delta.release):
+            condition = condition.model_copy(update={"role": "required"})
         return [
             ConditionResult(
                 condition, reading, meets(reading.value, condition.needs) if isinstance(reading, Known) else None

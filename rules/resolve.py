@@ -33,6 +33,7 @@ from rules.judge import (
     ruled_out,
     too_little,
 )
+from rules.library_cache import LIBRARY_CACHE_SESSIONS
 from rules.model import (
     Confidence,
     Finding,
@@ -292,6 +293,9 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("result-cache-force", "result-cache-latch"): "it says who uses the result cache",
     ("hard-parse-storm", "downstream-of-library-cache"): "it says what is parsed so much",
     ("failed-logon-delay", "downstream-of-library-cache"): "it says what the library cache is waited for",
+    ("last-login-update", "failed-logons"): "the logons that wait succeed, and write the time of the last logon",
+    ("object-ddl", "downstream-of-library-cache"): "it says what the library cache is waited for",
+    ("last-login-update", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("logon-cursor-mutex", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("standby-instance-lock", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("starved-host", "downstream-of-library-cache"): "without processors every latch and mutex is waited for",
@@ -422,6 +426,8 @@ def _closed_if_cheap(verdict: OpenCause, context: SignalContext, causes: Mapping
         return verdict  # the missing figures of a near one may show it, cheap as it is
     if verdict.reading.missing == WAITING_SESSIONS and unseen_waiters(context) is not None:
         return verdict  # the finished waits are cheap; the open ones may be anything
+    if verdict.reading.missing == LIBRARY_CACHE_SESSIONS:
+        return verdict  # its waits are not those of the row cache, and its own conditions say what they cost
     return _too_cheap(verdict, context, context.waited_on(surfaces) or 0.0)
 
 

@@ -10,7 +10,7 @@ import pkgutil
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import comb
+from math import ceil, comb
 
 from rules.base import meets
 from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
@@ -125,26 +125,40 @@ FEW = 5
 AGREEING = 3
 """From so few waiters on it counts, with a doubt, that all of them say so."""
 CHANCE = 0.05
-"""A share of fewer than MINIMUM_WAITERS counts where at most so often chance alone puts it on this side of one half."""
+"""A share of too few waiters counts where at most so often chance alone puts it on this side of its bound."""
+HALF = 0.5
+"""The bound for which MINIMUM_WAITERS are enough. One further from it needs more."""
 LONGER = "ask for a longer burst, or wait for a busier interval"
 
 
-def too_few_waiters(met: int, event: str, view: str = "v$session", way_out: str = LONGER) -> Unknown:
+def too_few_waiters(
+    met: int, event: str, view: str = "v$session", way_out: str = LONGER, least: int = MINIMUM_WAITERS
+) -> Unknown:
     """That too few waiters were seen for a share."""
-    why = f"too few waiters: {met} seen waiting for {event}, at least {MINIMUM_WAITERS} are needed"
+    why = f"too few waiters: {met} seen waiting for {event}, at least {least} are needed"
     return Unknown(view, why, way_out)
 
 
-def share_of_waiters(own: int, met: int, event: str, beside: str = "", few: Unknown | None = None) -> SignalValue:
-    """A share of waiters. Of few, it counts where nearly all say the same; of very few, where all say yes.
+def share_of_waiters(
+    own: int, met: int, event: str, beside: str = "", few: Unknown | None = None, bound: float = HALF
+) -> SignalValue:
+    """A share of waiters. Of few, it counts where chance alone seldom puts it on this side of its bound; of very few, where all
+    say yes.
 
-    `few`: what to give where they are too few, if not `too_few_waiters`.
+    `few`: what to give where they are too few, if not `too_few_waiters`. `bound`: what the share is compared with. That none of
+    five says yes is no sign that fewer than a tenth do.
     """
-    larger = max(own, met - own)
-    chance = sum(comb(met, times) for times in range(larger, met + 1)) / 2**met if met < MINIMUM_WAITERS else 0.0
+    least = ceil(MINIMUM_WAITERS * HALF / min(bound, 1 - bound))
+    above = own >= bound * met
+    chance = _chance(range(own, met + 1) if above else range(own + 1), met, bound) if met < least else 0.0
     if chance > CHANCE and not (own == met >= AGREEING):
-        return few or too_few_waiters(met, event)
+        return few or too_few_waiters(met, event, least=least)
     return Known(own / met, f"{part_of(own, met)} waiters{beside}", own, met, few=met < FEW)
+
+
+def _chance(times: range, met: int, bound: float) -> float:
+    """How often so many of those who were met say yes, if each does as often as the bound says."""
+    return sum(comb(met, each) * bound**each * (1 - bound) ** (met - each) for each in times)
 
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from collectors.model import Missing, Row, text
 from rules.context import Known, SignalContext, SignalValue, Unknown
@@ -17,11 +18,17 @@ from rules.library_cache import (
 )
 from rules.signals import Subject, certain, share_of_waiters, signal, too_few_waiters
 
+P3_TELLS = (
+    "P3 of who waits for library cache lock, divided by 65,536 without what is above 32 bits, tells: 79 is the status of an "
+    "account, 127 the time of a last logon, 1 to 5 an object"
+)
+
 
 def _waiters(context: SignalContext) -> Sequence[Row] | Unknown:
     reading = context.delta.read(LIBRARY_CACHE_SESSIONS)
     if isinstance(reading, Missing):
-        return context.why_unknown(LIBRARY_CACHE_SESSIONS)
+        unknown = context.why_unknown(LIBRARY_CACHE_SESSIONS)
+        return replace(unknown, way_out=f"{unknown.way_out}; {P3_TELLS}")
     return [row for row in foreground(reading.rows) if row.get("event") == LIBRARY_CACHE_LOCK]
 
 

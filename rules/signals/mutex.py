@@ -3,11 +3,13 @@
 from collections import Counter
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
+from rules.base import bound_of
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, function_of
 from rules.model import Surface
 from rules.signals import (
     AGREEING,
+    HALF,
     Subject,
     already_enough,
     certain,
@@ -76,7 +78,8 @@ def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) ->
         return context.why_unknown("v$session", "p3")
     alike = context.crowd.alike if context.crowd else {}
     met, exclusive = caches.total(), sum(times for waiter, times in alike.items() if waiter.exclusive)
-    return share_of_waiters(exclusive, met, ROW_CACHE_LOCK_EVENT)
+    bound = bound_of(subject.needs)
+    return share_of_waiters(exclusive, met, ROW_CACHE_LOCK_EVENT, bound=bound.value if bound else HALF)
 
 
 @signal(unit="ratio", of="v$mutex_sleep", surface="mutex", called="mutex sleeps at this place")

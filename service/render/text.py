@@ -453,7 +453,9 @@ def _texts(given: Texts) -> str:
 
 
 def _condition(condition: Condition) -> str:
-    return f"{condition.signal} {condition.needs} ({condition.role}): {condition.because}"
+    since = condition.must_be_known_since
+    role = f"{condition.role}, must be known from {since} on" if since else condition.role
+    return f"{condition.signal} {condition.needs} ({role}): {condition.because}"
 
 
 def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], others: str = "") -> Iterator[str]:

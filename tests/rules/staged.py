@@ -11,8 +11,9 @@ from functools import cache
 from random import Random
 from typing import Any, Literal
 
-from collectors.model import Changes, Delta, Row
-from rules.model import Diagnosis, Severity
+from collectors.model import Changes, Delta, Missing, Reading, Row
+from collectors.views.library_cache_sessions import MOST_ROWS
+from rules.model import Confidence, Diagnosis, Severity
 from tests.paths import DATA
 from tests.rules.case_files import Case, Expected, Told, delta_of
 from tests.rules.case_rows import SECONDS, ordinary
@@ -23,7 +24,8 @@ Assumed = Mapping[str, float]
 Parts = dict[str, Any]
 Verdict = Literal["right", "honest", "wrong", "missed"]
 VERDICTS: Mapping[Verdict, str] = {
-    "right": "the right cause is found above info and nothing untrue is; or nothing is where the trouble is elsewhere",
+    "right": "the right cause is found above info and nothing untrue is; where the trouble is elsewhere, so that the row cache "
+    "costs nothing, it is found and not with low confidence, or there is none and nothing is found above info",
     "honest": "nothing untrue is named, and the right cause or a lead to it is shown: open, in the handbook, without a cost",
     "wrong": "an untrue cause is named, or the right one is ruled out and nothing that leads to it is shown",
     "missed": "nothing is named, and nothing leads to the right cause",
@@ -34,6 +36,7 @@ COMBINATIONS = 20
 MOST_SHARE = 0.98
 MOST_MET = 3000
 """Waiting sessions in all looks together, so that the largest case stays small enough to diagnose hundreds of times."""
+SESSIONS = "library_cache_sessions"
 LCL, RCL, PIN = "library cache lock", "row cache lock", "cursor: pin S wait on X"
 
 
@@ -48,7 +51,7 @@ def staged(name: str, changed: Assumed | None = None) -> Delta:
     """The interval of a case, with the assumed figures or changed ones."""
     case = incidents()[name]
     parts = STAGES[name](case["numbers"], {**case["parameters"], **(changed or {})})
-    library = parts.pop("library", ())
+    library: Sequence[Row] | None = parts.pop("library", None)
     told = Case(
         case=name,
         release=case["release_staged"],
@@ -58,8 +61,27 @@ def staged(name: str, changed: Assumed | None = None) -> Delta:
         **{"waiters": (), **parts},
     )
     delta = delta_of(Told("published", told))
-    readings = {**delta.readings, "library_cache_waiters": Changes("library_cache_waiters", tuple(library))}
+    readings = {**delta.readings, "library_cache_waiters": Changes("library_cache_waiters", tuple(library or ()))}
+    readings[SESSIONS] = _at_the_poll(library, delta)
     return replace(delta, database=name, readings=readings)
+
+
+def _at_the_poll(library: Sequence[Row] | None, delta: Delta) -> Reading:
+    """The sessions of `library` one by one, without a handle, which no page prints.
+
+    Where sessions wait for library cache lock and the page does not say for what, nobody looked.
+    """
+    if library is None:
+        waits = any(row.get("event") == LCL and row.get("time_waited_micro") for row in delta.rows("v$system_event"))
+        return (
+            Missing(SESSIONS, "unread", "the page does not say it", "ask its author")
+            if waits
+            else Changes(SESSIONS, ())
+        )
+    met = [{**row, "type": "USER"} for row in library for _ in range(row["sessions"])]
+    return Changes(
+        SESSIONS, tuple({**row, "sid": sid, "met": len(met)} for sid, row in enumerate(met[:MOST_ROWS], 100))
+    )
 
 
 def variants(name: str) -> Iterator[Assumed]:
@@ -87,7 +109,8 @@ def judged(name: str, got: Diagnosis) -> Verdict:
     shown |= {one.cause for one in got.candidates}
     if named - true:
         return "wrong"
-    if named & right or (elsewhere and not true):
+    sure = {one.cause for one in got.findings if one.confidence is not Confidence.LOW}
+    if named & right or (elsewhere and (not true or (sure & right and sure <= true))):
         return "right"
     if named or shown & true or (not true and got.severity is not Severity.INFO):
         return "honest"

@@ -1,5 +1,7 @@
 """Confidence: the label of a share, its fallbacks and caps, and that the labels hold where no rule was tuned."""
 
+from dataclasses import replace
+
 import pytest
 
 from bench._truth_scores import scores
@@ -49,6 +51,8 @@ def test_kind_that_was_met_too_seldom_takes_a_coarser_one_with_the_same_rivals()
     for kind in map(EvidenceKind.of, measured()):
         used = reliability_of(kind)
         coarse = [str(wider) for wider in kind.coarser()]
+        if kind.sight == "partial":
+            coarse += map(str, replace(kind, sight="whole").coarser())
         assert used.of == 0 or (used.of >= FEWEST and used.counted in coarse), kind
         assert kind.rival in used.counted or kind.rival == "open", "an opponent is never averaged away"
 
@@ -73,3 +77,12 @@ def test_labels_hold_on_the_half_that_nobody_tuned() -> None:
     assert 0.80 <= shares["medium"] < shares["high"]
     assert shares["low"] < shares["medium"]
     assert interval(sum(found["high"]), len(found["high"]))[0] > interval(sum(found["low"]), len(found["low"]))[1]
+
+
+def test_unknown_figure_makes_no_finding_surer() -> None:
+    kinds = [kind for kind in map(EvidenceKind.of, measured()) if kind.sight == "partial"]
+    assert kinds
+    for kind in kinds:
+        partial, whole = reliability_of(kind), reliability_of(replace(kind, sight="whole"))
+        if partial.of and whole.of:
+            assert partial.right / partial.of <= whole.right / whole.of, kind

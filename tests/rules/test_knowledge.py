@@ -59,6 +59,11 @@ realtime-statistics | a feature of Exadata only
 audit-lookups | enabled for many single users
 throttled-holder | unproven here
 row-cache-clones | dba_registry_sqlpatch
+failed-logons | they are one problem with one cure
+object-ddl | it stamps LAST_DDL_TIME of the object
+audit-policy-change | bug 30468833 as the page quotes it
+audit-policy-change | unproven here
+role-operations | No public page says which operations take it
 """
 
 

@@ -203,3 +203,6 @@ def test_a_verdict_says_how_the_answer_compares_with_the_page() -> None:
     quiet = finding("failed-logon-delay", "lock", None, info)
     assert judged("N2", planted(quiet, severity=info, ruled_out=every)) == "wrong"
     assert judged("P1", planted(quiet, severity=info, ruled_out=every)) == "honest"
+    sure, other = (finding(name, "lock", None, info, "high") for name in ("failed-logon-delay", "last-login-update"))
+    assert judged("P1", planted(sure, severity=info, ruled_out=every)) == "right"
+    assert judged("P1", planted(sure, other, severity=info, ruled_out=every)) == "honest"

@@ -7,7 +7,7 @@ from datetime import timedelta
 from collectors.model import ColumnKind, Missing, Reading, Row, Rows, Snapshot
 from collectors.registry import collectors
 from tests.truth.outcome import ROW_CACHE_EVENTS, Outcome
-from tests.truth.sessions import blockers, looks, waiting
+from tests.truth.sessions import blockers, in_library_cache, looks, waiting
 from tests.truth.settings import END, UNDO_ROWS
 from tests.truth.views import views
 
@@ -45,6 +45,7 @@ def snapshots(outcome: Outcome, sight: Sight = FULL) -> tuple[Snapshot, Snapshot
     it = outcome.instance
     pairs: dict[str, tuple[Sequence[Mapping[str, object]], Sequence[Mapping[str, object]]]] = dict(views(outcome))
     pairs["waiting_sessions"] = (waiting(outcome, at_end=False), waiting(outcome, at_end=True))
+    pairs["library_cache_sessions"] = (in_library_cache(outcome, at_end=False), in_library_cache(outcome, at_end=True))
     seen = looks(outcome)
     held = blockers(outcome)
     worth = bool(it.hangs or it.looks) or _share(outcome) >= WORTH_A_LOOK or it.dice.chance(0.3)

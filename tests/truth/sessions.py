@@ -9,6 +9,11 @@ from tests.truth.parts import Hang, Stream
 from tests.truth.releases import mutex_location
 
 SEEN = ("latch: row cache objects", "row cache mutex", "row cache lock", "latch free")
+LIBRARY_CACHE_LOCK = "library cache lock"
+NAMESPACES = {"failed-logon-delay": 79, "ddl-invalidation": 1}
+"""What the sessions of a cause want in the library cache: the status of an account, an object."""
+PARSED = 82
+"""What all others want there: a cursor that another session parses (our guess)."""
 MOST_SEEN, MOST_LISTED = 500, 200
 LONGEST_BURST = 60
 SHARED, EXCLUSIVE = 3, 5
@@ -45,6 +50,32 @@ def waiting(outcome: Outcome, *, at_end: bool) -> list[Seen]:
     met = [*_waiting(it, outcome.counted), *(row for hang in it.hangs for row in _still([_hanging(it, hang)], left))]
     met.sort(key=lambda row: -float(row["wait_time_micro"] or 0))
     return [{**row, "met": len(met)} for row in met[:MOST_LISTED]]
+
+
+def in_library_cache(outcome: Outcome, *, at_end: bool) -> list[Seen]:
+    """The sessions that wait for library cache lock at one end of the interval: those of a cause all for one handle."""
+    it = outcome.instance
+    rows: list[Seen] = []
+    for each in outcome.counted:
+        if each.stream.event != LIBRARY_CACHE_LOCK:
+            continue
+        dice = Dice(each.micros, each.waits, at_end)  # its own, so that the rest of the instance stays as it is
+        namespace = NAMESPACES.get(each.stream.cause or "", PARSED)
+        for _ in range(dice.count(each.micros / 1e6 / it.seconds)):
+            handle = namespace if namespace in NAMESPACES.values() else dice.whole(100, 999)
+            rows.append(
+                {
+                    "sid": dice.whole(9001, 19000),
+                    "serial#": dice.whole(1, 60000),
+                    "event": LIBRARY_CACHE_LOCK,
+                    "p1raw": f"{FIRST_ADDRESS + handle * 0xA0:016X}",
+                    "p3": namespace << 16 | 2,
+                    "type": "USER",
+                    "wait_time_micro": round(dice.between(0.0, 2.0) * each.stream.mean * 1e6),
+                }
+            )
+    rows.sort(key=lambda row: -float(row["wait_time_micro"] or 0))
+    return [{**row, "met": len(rows)} for row in rows[:MOST_LISTED]]
 
 
 def _waiting(it: Instance, counted: tuple[Counted, ...]) -> Iterator[Seen]:

@@ -7,7 +7,7 @@ import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
-from rules.signals import SIGNALS, Subject
+from rules.signals import SIGNALS, Subject, share_of_waiters
 from tests.rules.contexts import context_of
 from tests.rules.rich import RICH, waiters
 
@@ -48,6 +48,15 @@ def test_very_few_waiters_count_where_all_name_the_cache_and_then_with_a_doubt()
     assert isinstance(five, Known) and not five.few
     for other in ({10: 4}, {3: 3, 10: 1}):
         assert isinstance(read("share_of_lock_waiters", session=waiters(ROW_CACHE_LOCK_EVENT, other)), Unknown)
+
+
+def test_bound_far_from_half_needs_more_waiters_below_it_and_few_above() -> None:
+    assert isinstance(share_of_waiters(0, 5, "e"), Known), "1 of 32 times by chance"
+    for none_of in (5, 17, 28):
+        assert why(share_of_waiters(0, none_of, "e", bound=0.1)).endswith("at least 50 are needed")
+    for own, met in ((0, 29), (3, 50), (3, 6), (3, 3)):
+        assert isinstance(share_of_waiters(own, met, "e", bound=0.1), Known), (own, met)
+    assert isinstance(share_of_waiters(1, 5, "e", bound=0.1), Unknown)
 
 
 @pytest.mark.parametrize("name", OF_WAITERS)

@@ -11,7 +11,7 @@ PROPERTIES_READ = 60
 """Rows of nls_database_parameters and its like: one look-up each."""
 
 
-@stages("ddl-invalidation", "objects", caches=[OBJECTS])
+@stages("ddl-invalidation", "objects", caches=[OBJECTS], also=["object-ddl"])
 def ddl_by_day(it: Instance, stake: float) -> None:
     """DDL holds the object's entry exclusively. Sessions that parse it again wait, here and in the library cache."""
     it.convoy(
