@@ -315,6 +315,7 @@ KIN: Mapping[str, tuple[str, ...]] = {
     "logon-storm": ("profile-lookups",),
     "statistics-gathering": ("maintenance-task",),
     "ddl-invalidation": ("maintenance-task",),
+    "object-ddl": ("ddl-invalidation",),
 }
 """General → special causes that are true together with it and say why. They are shown above it."""
 
@@ -474,12 +475,12 @@ def ranked(findings: Iterable[Finding], causes: Mapping[str, Cause] | None = Non
     names = {finding.cause for finding in listed}
 
     def order(finding: Finding) -> tuple[Any, ...]:
-        cause = causes.get(finding.cause)
+        cause, general = causes.get(finding.cause), bool(names & set(KIN.get(finding.cause, ())))
         return (
             -finding.severity.rank,
-            not (cause and cause.look_alike),
+            not (cause and cause.look_alike and not general),
             -round((finding.impact and finding.impact.share_of_db_time) or 0.0, 2),
-            bool(names & set(KIN.get(finding.cause, ()))),
+            general,
             -finding.confidence.rank,
             -len(finding.evidence),
             finding.cause,
