@@ -14,7 +14,7 @@ from rules.model import Diagnosis
 from service.selftest.session import Tally, code_of
 from service.selftest.statements import Load
 
-MOST_ROWS = 12
+MOST_ROWS = 8
 """Events and caches of a poll, those that cost most or changed most."""
 
 
@@ -144,7 +144,8 @@ def load_seen(
 ) -> LoadSeen:
     """A load with the polls that lie within it."""
     seen = tuple(_poll_seen(one, one.change) for one in polls if one.change is not None)
-    found = {finding.cause for poll in seen for finding in poll.findings if finding.severity != "info"}
+    findings = [finding for poll in seen for finding in poll.findings]
+    found = {finding.cause for finding in findings}
     outcome: Literal["as expected", "another cause", "no cause", "not judged", "not made"] = "no cause"
     if error is not None:
         outcome = "not made"
@@ -152,7 +153,7 @@ def load_seen(
         outcome = "not judged"
     elif found & set(load.causes):
         outcome = "as expected"
-    elif found:
+    elif any(finding.severity != "info" for finding in findings):
         outcome = "another cause"
     return LoadSeen(
         load=load.name,

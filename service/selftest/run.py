@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 
 from collectors.errors import CollectError, SessionError
@@ -18,7 +19,17 @@ from service.config.logs import Audit
 from service.config.settings import DatabaseSettings, OracleSettings
 from service.selftest.result import LoadSeen, Polled, load_seen
 from service.selftest.session import Leftover, Tally, WritingSession, code_of, log_on
-from service.selftest.statements import LOGON, Load, LogOns, Repeated, changes_of
+from service.selftest.statements import (
+    LEFTOVERS,
+    LOGON,
+    PLACE,
+    SESSIONS,
+    UPTIME,
+    Load,
+    LogOns,
+    Repeated,
+    changes_of,
+)
 from service.state.board import MonitoredDatabase, PollRecord
 from service.watch.connect import Connector
 from service.watch.follow_up import BlockerLook, FollowUp
@@ -121,9 +132,9 @@ class Work:
     def _runs(self, load: Load) -> Iterator[Callable[[], None]]:
         for part in load.work:
             if isinstance(part, Repeated):
-                yield from itertools.repeat(lambda part=part: self._repeat(part), part.sessions)  # type: ignore[misc]
+                yield from itertools.repeat(partial(self._repeat, part), part.sessions)
             else:
-                yield from itertools.repeat(lambda part=part: self._log_on(part), part.clients)  # type: ignore[misc]
+                yield from itertools.repeat(partial(self._log_on, part), part.clients)
 
     def __enter__(self) -> "Work":
         for thread in self._threads:
@@ -250,13 +261,16 @@ def clean(session: WritingSession) -> list[Leftover]:
 
 def dry_run(loads: Iterable[Load]) -> Iterator[str]:
     """Every statement with its undo, as lines that are SQL and comments."""
+    yield "-- {number} is a running number, {password} is made up for each run."
+    yield "-- At the end, and after Ctrl-C or SIGTERM, the selftest drops everything below in the reverse order."
     for load in loads:
-        yield f"-- {load.name}: {load.about}"
+        yield f"\n-- {load.name}: {load.about}"
         for change in changes_of(load):
-            yield f"{change.text};"
+            yield f"{change.text}{'' if change.text.endswith(';') else ';'}"
             yield f"--   undo: {change.undo.removeprefix('-- ')}"
         for part in load.work:
             if isinstance(part, LogOns):
-                yield f"-- {part.clients} clients {part.words}"
-                yield "--   undo: nothing: a logon changes nothing that outlives its user"
-        yield ""
+                yield f"-- {part.words}"
+                yield "--   undo: nothing, their sessions end"
+    yield "\n-- The safety checks only read. The first two run as --user, the others as --monitor-user."
+    yield from (f"{sql};" for sql in (PLACE, LEFTOVERS, UPTIME, SESSIONS))

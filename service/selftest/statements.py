@@ -13,7 +13,7 @@ from typing import Literal
 PREFIX = "LATCHSCOPE_SELFTEST_"
 """Every object, user and profile that the selftest makes has a name that begins with it."""
 LOGON = f"{PREFIX}LOGON"
-READS = "-- nothing to undo: it only reads"
+READS = "-- nothing, it only reads"
 
 ObjectKind = Literal["PROFILE", "USER", "TABLE", "SEQUENCE", "TRIGGER"]
 DROPS: Mapping[ObjectKind, str] = MappingProxyType(
@@ -67,7 +67,7 @@ def drop(kind: ObjectKind, name: str, owner: str | None = None) -> str:
 
 
 def _goes_with(made: Made) -> str:
-    return f"-- undone by: {made.change.undo}"
+    return f"-- {made.change.undo}"
 
 
 PROFILE = Made("PROFILE", f"{PREFIX}PROFILE", "create profile {name} limit failed_login_attempts unlimited")
@@ -92,13 +92,13 @@ MAY_LOG_ON = Change(f"grant create session to {LOGON}", _goes_with(USER))
 NEXT_NUMBERS = Change(f"select {NUMBERS.name}.nextval from dual connect by level <= 500", _goes_with(NUMBERS))
 HOLDS = Change(f"alter table {HELD.name} add (extra{{number}} number)", _goes_with(HELD))
 GRANT = Change(f"grant select on {GRANTED.name} to {LOGON}", f"revoke select on {GRANTED.name} from {LOGON}")
-REVOKE = Change(GRANT.undo, "-- nothing to undo: it takes the grant back")
+REVOKE = Change(GRANT.undo, "-- nothing, it takes the grant back")
 CHANGE_USER = Change(f"alter user {LOGON} account unlock", _goes_with(USER))
 ADD_PARTITION = Change(
     f"alter table {PARTED.name} add partition P{{number}} values less than ({{number}})",
     f"alter table {PARTED.name} drop partition P{{number}}",
 )
-DROP_PARTITION = Change(ADD_PARTITION.undo, "-- nothing to undo: it drops the partition that was added")
+DROP_PARTITION = Change(ADD_PARTITION.undo, "-- nothing, it drops the partition that was added")
 
 
 def _count(made: Made) -> Change:
@@ -124,7 +124,8 @@ class LogOns:
     @property
     def words(self) -> str:
         """What they do, for people."""
-        return f"log on as {LOGON} with the {self.password} password" + (", log off" * (self.password == "right"))
+        off = " and off again" if self.password == "right" else ""
+        return f"clients that log on as {LOGON} with the {self.password} password{off}: {self.clients}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,147 @@
+"""Whole runs on the stand-in: what is diagnosed, what the file says, and that nothing is left however a run ends."""
+
+import json
+import random
+import re
+import signal
+from collections.abc import Callable
+
+import pytest
+
+import service.watch.worker
+from service.selftest.result import SelftestResult
+from service.selftest.statements import LOADS, PREFIX, changes
+from tests.oracle_standin.deadline import HANGS
+from tests.oracle_standin.scripted import PASSWORD, USER
+from tests.oracle_standin.selftest import WRITER
+from tests.service.disposable import Disposable
+
+NAMES = (PREFIX, WRITER, USER, PASSWORD, "secret", "127.0.0.1", "FREEPDB1", "disposable", "4m7m0t6fjcs5x", "ORDERS")
+"""Users, hosts, modules, objects and statements that the stand-in shows."""
+MOST_STATEMENTS = 60
+"""A run of two loads sends more than this many within its first second."""
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples of sessions as often as the played time runs fast."""
+    monkeypatch.setattr(service.watch.worker, "EVERY_SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_whole_run_sends_everything_diagnoses_each_load_and_leaves_nothing(database: Disposable) -> None:
+    said = database.run(seconds=2.0)
+    text = database.output.read_text(encoding="utf-8")
+    result = SelftestResult.model_validate_json(text)
+    assert {load.load: load.outcome for load in result.loads} == dict.fromkeys(
+        (load.name for load in LOADS), "as expected"
+    ), said.stderr
+    assert said.code == 0 and said.stdout == ""
+    assert not database.backend.made
+    worked = {change.text for change in changes() if not change.text.startswith(("create", "drop"))}
+    unsent = [
+        text
+        for text in worked
+        if not any(re.fullmatch(re.escape(text).replace(r"\{number\}", r"\d+"), sent) for sent in database.backend.sent)
+    ]
+    assert not unsent
+    told = text.replace('"kind": "latchscope selftest"', "").replace('"latchscope": ', "")
+    assert [name for name in NAMES if name.lower() in told.lower()] == []
+    assert result.oracle == "19.0.0.0.0" and result.mechanism == "mutex" and result.processors == 16
+    for load in result.loads:
+        assert load.done and load.error is None and load.polls
+        assert all(poll.interval_seconds and poll.waits and poll.caches for poll in load.polls)
+    logons = next(load for load in result.loads if load.load == "failed-logons")
+    assert logons.errors.keys() == {"ORA-01017"}
+    hang = next(load for load in result.loads if load.load == "ddl-hang")
+    assert max(poll.blockers_found or 0 for poll in hang.polls) == 1
+    assert any(load.confirmations for load in result.loads)
+
+
+def test_unexpected_verdict_gives_exit_code_1(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database.backend, "_now_made", lambda: "")
+    said = database.run("--only", "sequence", seconds=1.0)
+    (load,) = json.loads(database.output.read_text(encoding="utf-8"))["loads"]
+    assert said.code == 1 and load["outcome"] == "no cause" and not database.backend.made
+
+
+def test_statement_that_the_database_refuses_is_in_the_file_and_the_other_loads_go_on(database: Disposable) -> None:
+    database.listener.services["free"].faults.fail_statements(lambda sql: sql.startswith("create profile"), 1031)
+    said = database.run("--only", "logons", "--only", "sequence")
+    result = SelftestResult.model_validate_json(database.output.read_text(encoding="utf-8"))
+    seen = {load.load: load for load in result.loads}
+    assert said.code == 1 and seen["logons"].outcome == "not made" and seen["logons"].error == "ORA-01031"
+    assert seen["sequence"].done and not database.backend.made
+
+
+def test_view_that_cannot_be_read_is_unknown_in_the_file(database: Disposable) -> None:
+    database.backend.refused = {"v$rowcache"}
+    database.run("--only", "sequence")
+    result = SelftestResult.model_validate_json(database.output.read_text(encoding="utf-8"))
+    assert result.views["v$rowcache"].missing == "refused" and result.views["v$rowcache"].rows is None
+    assert all(poll.caches is None and poll.waits for poll in result.loads[0].polls)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_signal_undoes_what_was_made(database: Disposable, name: str) -> None:
+    started = database.start("--only", "ddl-hang", seconds=60)
+    when_sent(database, 30, lambda: started.send_signal(getattr(signal, name)))
+    _, errors = started.communicate(timeout=HANGS)
+    assert started.returncode == 2 and "stopped; everything is undone, and no file was written" in errors
+    assert database.backend.sent and not database.backend.made and not database.output.exists()
+
+
+def test_what_cannot_be_dropped_is_named(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.selftest.run.UNDO_SECONDS", 1.0)
+    database.listener.services["free"].faults.fail_statements(lambda sql: sql.startswith("drop sequence"), 54)
+    said = database.run("--only", "sequence")
+    assert said.code == 2 and not database.output.exists()
+    assert f"sequence {PREFIX}NUMBERS of {WRITER} could not be dropped: ORA-00054; run" in said.stderr
+
+
+def when_sent(database: Disposable, count: int, act: Callable[[], object]) -> None:
+    """Act within the answer to this many statements of the selftest, counted from the first that makes something."""
+    left = count
+
+    def seen(sql: str) -> None:
+        nonlocal left
+        if database.backend.made or database.backend.sent or sql.startswith("create"):
+            left -= 1
+            if left == 0:
+                act()
+
+    database.backend.sees = seen
+
+
+def killed(database: Disposable, seed: int) -> None:
+    """A run that is killed within a random statement; then a refusal that names what is left, and a cleaning."""
+    dice = random.Random(seed)
+    loads = [word for load in dice.sample([load.name for load in LOADS], 2) for word in ("--only", load)]
+    started = database.start(*loads)
+    left: dict[str, str] = {}
+
+    def kill() -> None:
+        started.kill()
+        left.update(database.backend.made)
+
+    when_sent(database, dice.randint(1, MOST_STATEMENTS), kill)
+    started.communicate(timeout=HANGS)
+    assert started.returncode == -signal.SIGKILL
+    database.backend.sees = lambda _: None
+    assert left and left == database.backend.made and not database.output.exists()
+    refusal = database.run()
+    assert refusal.code == 2 and all(name in refusal.stderr for name in left) and "--clean" in refusal.stderr
+    assert left == database.backend.made
+    assert database.run("--clean").code == 0 and not database.backend.made
+    assert "nothing of the selftest is left" in database.run("--clean").stderr
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_run_is_cleaned(database: Disposable, seed: int) -> None:
+    killed(database, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_killed_runs_are_cleaned(database: Disposable, seed: int) -> None:
+    killed(database, seed)
