@@ -124,22 +124,27 @@ def _run(place: Place, monitored: DatabaseSettings, loads: list[Load], seconds: 
     """Every load, one after the other. Raises Refused if somebody stops it; by then everything is undone."""
     seen: list[LoadSeen] = []
     with stopping() as stop:
-        session = WritingSession(place.writer)
-        try:
-            refuse_place(session, place)
-            refuse_leftovers(session)
-            refuse_use(session, place)
-            with Watch(monitored, seconds / POLLS_IN_A_LOAD) as watch:
-                watch.wait_for_first(stop)
-                for load in loads:
-                    if stop.is_set():
-                        break
-                    say(f"{load.name}: {load.about}, {seconds:g} s …")
-                    seen.append(run_load(load, session, place.writer, watch, seconds, stop))
-                    say(f"{load.name}: {seen[-1].outcome}")
-                last = watch.polls[-1] if watch.polls else None
-        finally:
-            session.close()
+        _check(place)
+        with Watch(monitored, seconds / POLLS_IN_A_LOAD) as watch:
+            watch.wait_for_first(stop)
+            for load in loads:
+                if stop.is_set():
+                    break
+                say(f"{load.name}: {load.about}, {seconds:g} s …")
+                seen.append(run_load(load, place.writer, watch, seconds, stop))
+                say(f"{load.name}: {seen[-1].outcome}")
+            last = watch.polls[-1] if watch.polls else None
         if stop.is_set():
             raise Refused("stopped; everything is undone, and no file was written")
     return result_of(version("latchscope"), last, seen)
+
+
+def _check(place: Place) -> None:
+    """Raises Refused unless nobody needs this database."""
+    session = WritingSession(place.writer)
+    try:
+        refuse_place(session, place)
+        refuse_leftovers(session)
+        refuse_use(session, place)
+    finally:
+        session.close()

@@ -85,6 +85,9 @@ class PollSeen(_Part):
     candidates: tuple[str, ...] = Field(description="causes of the handbook to check beside the findings")
     waiting: tuple[WaitingSeen, ...]
     blockers_found: int | None = Field(description="sessions that hold what others wait for; null if nobody looked")
+    library_cache_waiting: int | None = Field(
+        description="sessions that waited for library cache lock or pin at the poll; null if they could not be read"
+    )
     waits: tuple[WaitSeen, ...] | None = Field(description="null if v$system_event could not be read")
     caches: tuple[CacheSeen, ...] | None = Field(description="null if v$rowcache could not be read")
     db_time_seconds: float | None
@@ -123,7 +126,9 @@ class SelftestResult(_Part):
     oracle: str | None = Field(description="release of the database")
     mechanism: str | None
     processors: float | None
-    driver: str = "thin"
+    container: float | None = Field(
+        description="number of the container that the monitoring user reads from: 1 is the root; null if unknown"
+    )
     views: Mapping[str, ViewSeen]
     poll_round_trips: int | None = Field(description="of the last poll")
     loads: tuple[LoadSeen, ...]
@@ -177,6 +182,7 @@ def result_of(version: str, last: Polled | None, loads: Iterable[LoadSeen]) -> S
         oracle=snapshot.release if snapshot else None,
         mechanism=last.diagnosis.mechanism if last else None,
         processors=_processors(snapshot) if snapshot else None,
+        container=next((number(row.get("con_id")) for row in snapshot.rows("sys_context")), None) if snapshot else None,
         views={view: _view_seen(snapshot, view) for view in sorted(snapshot.readings)} if snapshot else {},
         poll_round_trips=sum(cost.round_trips for cost in snapshot.costs.values()) if snapshot else None,
         loads=tuple(loads),
@@ -226,6 +232,7 @@ def _poll_seen(polled: Polled, delta: Delta) -> PollSeen:
             for one in verdict.waiting
         ),
         blockers_found=len(verdict.blockers.blockers) if verdict.blockers else None,
+        library_cache_waiting=verdict.library_cache.met if verdict.library_cache else None,
         waits=_waits(delta),
         caches=_caches(delta),
         db_time_seconds=_in_seconds(delta.cell("v$sys_time_model", "stat_name", "DB time", "value")),

@@ -54,13 +54,13 @@ class NotUndone(Exception):
 
 @contextmanager
 def stopping() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set. Nothing is interrupted, so that what was made is always undone."""
+    """An event that Ctrl-C, SIGTERM and SIGHUP set. Nothing is interrupted, so that what was made is always undone."""
     asked = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         asked.set()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield asked
     finally:
@@ -197,12 +197,12 @@ class Work:
             self._stop.wait(0.02)
 
 
-def run_load(
-    load: Load, session: WritingSession, target: ConnectTarget, watch: Watch, seconds: float, stop: threading.Event
-) -> LoadSeen:
-    """Make a load for so many seconds, and undo it. Raises NotUndone if something is left."""
+def run_load(load: Load, target: ConnectTarget, watch: Watch, seconds: float, stop: threading.Event) -> LoadSeen:
+    """Make a load for so many seconds, and undo it. Raises NotUndone if something is left, SessionError without a session."""
     password = f"Aa1_{secrets.token_hex(12)}"
-    begin, work, error = time.monotonic(), Work(load, target, password), None
+    work = Work(load, target, password)
+    session = WritingSession(target)
+    begin = end = time.monotonic()
     try:
         error = _prepare(load, session, password, stop)
         if error is None and not stop.is_set():
@@ -210,12 +210,25 @@ def run_load(
                 begin = time.monotonic()
                 stop.wait(seconds)
                 end = time.monotonic()
-        else:
-            end = time.monotonic()
     finally:
-        clean(session)
+        _undo(session, target)
     confirmed = {cause: one.value for cause, one in watch.watched.confirmed.items()}
     return load_seen(load, end - begin, work.tally, watch.within(begin, end), confirmed, error)
+
+
+def _undo(session: WritingSession, target: ConnectTarget) -> None:
+    """Drop everything, on another session if this one is lost. Raises NotUndone."""
+    try:
+        clean(session)
+    except SessionError:
+        session.close()
+        try:
+            session = WritingSession(target)
+            clean(session)
+        except CollectError as error:
+            raise NotUndone([], code_of(error)) from None
+    finally:
+        session.close()
 
 
 def _prepare(load: Load, session: WritingSession, password: str, stop: threading.Event) -> CollectError | None:
@@ -234,29 +247,23 @@ def _prepare(load: Load, session: WritingSession, password: str, stop: threading
 def clean(session: WritingSession) -> list[Leftover]:
     """Drop all that is there with our prefix; what it was. Sessions of ours may still end, so it tries for a minute.
 
-    Raises NotUndone.
+    Raises NotUndone, or SessionError if the session is lost.
     """
     until, dropped, why = time.monotonic() + UNDO_SECONDS, dict[Leftover, None](), ""
-    left: list[Leftover] = []
-    while True:
-        try:
-            left = session.leftovers()
-        except CollectError as error:
-            raise NotUndone(left, code_of(error)) from None
-        if not left:
-            return list(dropped)
+    while left := session.leftovers():
         if time.monotonic() > until:
             raise NotUndone(left, why)
         for one in left:
             try:
                 session.drop(one)
                 dropped[one] = None
-            except SessionError as error:
-                raise NotUndone(left, code_of(error)) from None
+            except SessionError:
+                raise
             except (CollectError, ValueError) as error:
                 why = code_of(error)
         if why:
             time.sleep(AGAIN_SECONDS)
+    return list(dropped)
 
 
 def dry_run(loads: Iterable[Load]) -> Iterator[str]:

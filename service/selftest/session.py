@@ -21,9 +21,9 @@ _CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d+")
 
 
 def code_of(error: Exception) -> str:
-    """Oracle's or the driver's code. The class of an error without one, because its text may hold names."""
-    found = _CODE.search(str(error))
-    return found.group() if found else type(error).__name__
+    """Oracle's code, else the driver's. The class of an error without one, because its text may hold names."""
+    found = sorted(_CODE.findall(str(error)), key=lambda code: not code.startswith("ORA"))
+    return found[0] if found else type(error).__name__
 
 
 @dataclass

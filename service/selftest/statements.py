@@ -86,7 +86,7 @@ PARTED = Made(
     f"{PREFIX}PARTED",
     "create table {name} (id number) partition by range (id) (partition P0 values less than (1))",
 )
-LITERAL = Made("TABLE", f"{PREFIX}LITERAL", "create table {name} (id number, word varchar2(20))")
+LITERAL = Made("TABLE", f"{PREFIX}LITERAL", "create table {name} (id number)")
 
 MAY_LOG_ON = Change(f"grant create session to {LOGON}", _goes_with(USER))
 NEXT_NUMBERS = Change(f"select {NUMBERS.name}.nextval from dual connect by level <= 500", _goes_with(NUMBERS))

@@ -213,6 +213,7 @@ def _hang(begin: float) -> ScriptedHang:
         module="SECRETMODULE",
         program="secret@host",
         username=WRITER,
+        in_library_cache=3,
         key="5D00000018004C4154434853434F50455F53454C46544553545F48454C44",
     )
 

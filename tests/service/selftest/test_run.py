@@ -10,7 +10,7 @@ import pytest
 
 import service.watch.worker
 from service.selftest.result import SelftestResult
-from service.selftest.statements import LOADS, PREFIX, changes
+from service.selftest.statements import LOADS, PREFIX, Repeated, changes
 from tests.oracle_standin.deadline import HANGS
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.selftest import WRITER
@@ -19,7 +19,8 @@ from tests.service.disposable import Disposable
 NAMES = (PREFIX, WRITER, USER, PASSWORD, "secret", "127.0.0.1", "FREEPDB1", "disposable", "4m7m0t6fjcs5x", "ORDERS")
 """Users, hosts, modules, objects and statements that the stand-in shows."""
 MOST_STATEMENTS = 60
-"""A run of two loads sends more than this many within its first second."""
+"""A load whose sessions send statements sends more than this many within a second."""
+SENDING = [load.name for load in LOADS if any(isinstance(part, Repeated) for part in load.work)]
 
 
 @pytest.fixture
@@ -55,6 +56,8 @@ def test_whole_run_sends_everything_diagnoses_each_load_and_leaves_nothing(datab
     assert logons.errors.keys() == {"ORA-01017"}
     hang = next(load for load in result.loads if load.load == "ddl-hang")
     assert max(poll.blockers_found or 0 for poll in hang.polls) == 1
+    assert {poll.library_cache_waiting for poll in hang.polls} == {3}
+    assert result.container == 0
     assert any(load.confirmations for load in result.loads)
 
 
@@ -82,13 +85,35 @@ def test_view_that_cannot_be_read_is_unknown_in_the_file(database: Disposable) -
     assert all(poll.caches is None and poll.waits for poll in result.loads[0].polls)
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_signal_undoes_what_was_made(database: Disposable, name: str) -> None:
     started = database.start("--only", "ddl-hang", seconds=60)
     when_sent(database, 30, lambda: started.send_signal(getattr(signal, name)))
     _, errors = started.communicate(timeout=HANGS)
     assert started.returncode == 2 and "stopped; everything is undone, and no file was written" in errors
     assert database.backend.sent and not database.backend.made and not database.output.exists()
+
+
+def test_lost_sessions_are_replaced_and_everything_is_undone(database: Disposable) -> None:
+    when_sent(database, 30, database.listener.services["free"].faults.kill_sessions)
+    said = database.run("--only", "sequence", "--only", "literals")
+    result = SelftestResult.model_validate_json(database.output.read_text(encoding="utf-8"))
+    assert said.code in (0, 1) and not database.backend.made
+    assert "ORA-00028" in result.loads[0].errors and all(load.done for load in result.loads)
+
+
+def test_database_that_is_gone_is_said(database: Disposable) -> None:
+    free = database.listener.services["free"]
+
+    def gone() -> None:
+        free.faults.fail_logins(1033)
+        free.faults.kill_sessions()
+
+    when_sent(database, 30, gone)
+    said = database.run("--only", "sequence")
+    assert said.code == 2 and "could not be dropped: ORA-01033; run `latchscope selftest --clean`" in said.stderr
+    free.faults.clear()
+    assert database.run("--clean").code == 0 and not database.backend.made
 
 
 def test_what_cannot_be_dropped_is_named(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,24 +125,24 @@ def test_what_cannot_be_dropped_is_named(database: Disposable, monkeypatch: pyte
 
 
 def when_sent(database: Disposable, count: int, act: Callable[[], object]) -> None:
-    """Act within the answer to this many statements of the selftest, counted from the first that makes something."""
-    left = count
+    """Act once, within the answer to a statement of the selftest: this many after the first, as soon as something is made."""
+    seen, acted = 0, False
 
-    def seen(sql: str) -> None:
-        nonlocal left
-        if database.backend.made or database.backend.sent or sql.startswith("create"):
-            left -= 1
-            if left == 0:
-                act()
+    def see(sql: str) -> None:
+        nonlocal seen, acted
+        seen += bool(database.backend.made)
+        if seen >= count and database.backend.made and not acted:
+            acted = True
+            act()
 
-    database.backend.sees = seen
+    database.backend.sees = see
 
 
 def killed(database: Disposable, seed: int) -> None:
     """A run that is killed within a random statement; then a refusal that names what is left, and a cleaning."""
     dice = random.Random(seed)
-    loads = [word for load in dice.sample([load.name for load in LOADS], 2) for word in ("--only", load)]
-    started = database.start(*loads)
+    other, sending = dice.choice([load.name for load in LOADS]), dice.choice(SENDING)
+    started = database.start("--only", other, "--only", sending)
     left: dict[str, str] = {}
 
     def kill() -> None:
