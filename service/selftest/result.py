@@ -20,7 +20,7 @@ MOST_ROWS = 8
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """One good poll as the main path gave it to whoever keeps polls. `change` is None before the second poll."""
+    """One good poll of the main path. `change` is None before the second poll."""
 
     snapshot: Snapshot
     change: Delta | None
@@ -84,13 +84,16 @@ class PollSeen(_Part):
     troubles: tuple[str, ...] = Field(description="kinds of wait with a problem")
     candidates: tuple[str, ...] = Field(description="causes of the handbook to check beside the findings")
     waiting: tuple[WaitingSeen, ...]
-    blockers_found: int | None = Field(description="sessions that hold what others wait for; null if nobody looked")
+    blockers_found: int | None = Field(
+        description="sessions that hold what others wait for; null without a look for them"
+    )
     library_cache_waiting: int | None = Field(
         description="sessions that waited for library cache lock or pin at the poll; null if they could not be read"
     )
     waits: tuple[WaitSeen, ...] | None = Field(description="null if v$system_event could not be read")
     caches: tuple[CacheSeen, ...] | None = Field(description="null if v$rowcache could not be read")
     db_time_seconds: float | None
+    missing: Mapping[str, str] = Field(description="views that could not be read: refused or failed")
 
 
 class LoadSeen(_Part):
@@ -236,6 +239,11 @@ def _poll_seen(polled: Polled, delta: Delta) -> PollSeen:
         waits=_waits(delta),
         caches=_caches(delta),
         db_time_seconds=_in_seconds(delta.cell("v$sys_time_model", "stat_name", "DB time", "value")),
+        missing={
+            view: reading.kind
+            for view, reading in sorted(polled.snapshot.readings.items())
+            if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
+        },
     )
 
 

@@ -39,6 +39,10 @@ UNDO_SECONDS = 60.0
 """How long a drop is tried again while sessions of ours still end."""
 AGAIN_SECONDS = 0.5
 POLLS_IN_A_LOAD = 6
+LEAST_POLLS = 4
+"""Polls that must lie within a load: the first shows that something costs, and the next have samples of who waits."""
+LONGEST = 5.0
+"""How many times as long a load may run, if its polls are slow."""
 FIRST_POLL_SECONDS = 30.0
 
 
@@ -198,7 +202,7 @@ class Work:
 
 
 def run_load(load: Load, target: ConnectTarget, watch: Watch, seconds: float, stop: threading.Event) -> LoadSeen:
-    """Make a load for so many seconds, and undo it. Raises NotUndone if something is left, SessionError without a session."""
+    """Make a load, keep it up for `seconds`, and undo it. Raises NotUndone if something is left, SessionError if none opens."""
     password = f"Aa1_{secrets.token_hex(12)}"
     work = Work(load, target, password)
     session = WritingSession(target)
@@ -208,12 +212,20 @@ def run_load(load: Load, target: ConnectTarget, watch: Watch, seconds: float, st
         if error is None and not stop.is_set():
             with work:
                 begin = time.monotonic()
-                stop.wait(seconds)
+                _last(seconds, begin, watch, stop)
                 end = time.monotonic()
     finally:
         _undo(session, target)
     confirmed = {cause: one.value for cause, one in watch.watched.confirmed.items()}
     return load_seen(load, end - begin, work.tally, watch.within(begin, end), confirmed, error)
+
+
+def _last(seconds: float, begin: float, watch: Watch, stop: threading.Event) -> None:
+    """Wait until the load has lasted long enough and was polled often enough, or somebody stops it."""
+    stop.wait(seconds)
+    while len(watch.within(begin, time.monotonic())) < LEAST_POLLS and time.monotonic() < begin + LONGEST * seconds:
+        if stop.wait(0.05):
+            return
 
 
 def _undo(session: WritingSession, target: ConnectTarget) -> None:

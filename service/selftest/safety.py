@@ -17,6 +17,8 @@ FLAG = "--on-a-disposable-database"
 OLDEST = "18.1"
 """The release that brought dbms_session.sleep, which every user may run."""
 LONGEST_UPTIME = 86400.0
+ORACLES_OWN = frozenset({"SYS", "OPS$ORACLE"})
+"""Users of Oracle's jobs, and of the health check in the free images of containers (github.com/gvenzl/oci-oracle-xe)."""
 POWERFUL = frozenset({"SYS", "SYSTEM", "SYSBACKUP", "SYSDG", "SYSKM", "SYSRAC", "ADMIN", "RDSADMIN", "PDBADMIN"})
 
 
@@ -117,9 +119,8 @@ def refuse_leftovers(session: WritingSession) -> None:
 def refuse_use(session: WritingSession, place: Place) -> None:
     """Raises Refused if the instance is older than a day, or if users other than ours have sessions on it.
 
-    `session` is an open session of ours. If the monitoring user does not see it, both are not on one instance.
-
-    The monitoring user asks, because it may see every container. Sessions of SYS are Oracle's own jobs and health checks.
+    The monitoring user asks, because it may see every container. `session` is an open session of ours. If the monitoring
+    user does not see it, both are not on one instance.
     """
     prepare("thin")
     try:
@@ -148,7 +149,7 @@ def refuse_use(session: WritingSession, place: Place) -> None:
         raise Refused(
             f"the instance started {uptime / 3600:,.0f} hours ago, more than a day; start a new database for the selftest"
         )
-    ours = {"SYS", plain(place.writer.user), plain(place.monitor.user)}
+    ours = ORACLES_OWN | {plain(place.writer.user), plain(place.monitor.user)}
     strangers = sorted({str(row["username"]) for row in others if not str(row["username"]).startswith(PREFIX)} - ours)
     if strangers:
         raise Refused(

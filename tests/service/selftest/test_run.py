@@ -4,10 +4,12 @@ import json
 import random
 import re
 import signal
+import subprocess
 from collections.abc import Callable
 
 import pytest
 
+import service.selftest.run
 import service.watch.worker
 from service.selftest.result import SelftestResult
 from service.selftest.statements import LOADS, PREFIX, Repeated, changes
@@ -19,14 +21,14 @@ from tests.service.disposable import Disposable
 NAMES = (PREFIX, WRITER, USER, PASSWORD, "secret", "127.0.0.1", "FREEPDB1", "disposable", "4m7m0t6fjcs5x", "ORDERS")
 """Users, hosts, modules, objects and statements that the stand-in shows."""
 MOST_STATEMENTS = 60
-"""A load whose sessions send statements sends more than this many within a second."""
 SENDING = [load.name for load in LOADS if any(isinstance(part, Repeated) for part in load.work)]
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Samples of sessions as often as the played time runs fast."""
+    """Samples of sessions as often as the played time runs fast, and patience with a busy machine."""
     monkeypatch.setattr(service.watch.worker, "EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(service.selftest.run, "LONGEST", 60.0)
 
 
 @pytest.mark.usefixtures("quick")
@@ -61,6 +63,7 @@ def test_whole_run_sends_everything_diagnoses_each_load_and_leaves_nothing(datab
     assert any(load.confirmations for load in result.loads)
 
 
+@pytest.mark.usefixtures("quick")
 def test_unexpected_verdict_gives_exit_code_1(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database.backend, "_now_made", lambda: "")
     said = database.run("--only", "sequence", seconds=1.0)
@@ -68,6 +71,7 @@ def test_unexpected_verdict_gives_exit_code_1(database: Disposable, monkeypatch:
     assert said.code == 1 and load["outcome"] == "no cause" and not database.backend.made
 
 
+@pytest.mark.usefixtures("quick")
 def test_statement_that_the_database_refuses_is_in_the_file_and_the_other_loads_go_on(database: Disposable) -> None:
     database.listener.services["free"].faults.fail_statements(lambda sql: sql.startswith("create profile"), 1031)
     said = database.run("--only", "logons", "--only", "sequence")
@@ -77,12 +81,15 @@ def test_statement_that_the_database_refuses_is_in_the_file_and_the_other_loads_
     assert seen["sequence"].done and not database.backend.made
 
 
+@pytest.mark.usefixtures("quick")
 def test_view_that_cannot_be_read_is_unknown_in_the_file(database: Disposable) -> None:
     database.backend.refused = {"v$rowcache"}
     database.run("--only", "sequence")
     result = SelftestResult.model_validate_json(database.output.read_text(encoding="utf-8"))
     assert result.views["v$rowcache"].missing == "refused" and result.views["v$rowcache"].rows is None
-    assert all(poll.caches is None and poll.waits for poll in result.loads[0].polls)
+    assert result.loads[0].polls
+    for poll in result.loads[0].polls:
+        assert poll.caches is None and poll.waits and poll.missing == {"v$rowcache": "refused"}
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
@@ -94,6 +101,7 @@ def test_signal_undoes_what_was_made(database: Disposable, name: str) -> None:
     assert database.backend.sent and not database.backend.made and not database.output.exists()
 
 
+@pytest.mark.usefixtures("quick")
 def test_lost_sessions_are_replaced_and_everything_is_undone(database: Disposable) -> None:
     when_sent(database, 30, database.listener.services["free"].faults.kill_sessions)
     said = database.run("--only", "sequence", "--only", "literals")
@@ -124,13 +132,15 @@ def test_what_cannot_be_dropped_is_named(database: Disposable, monkeypatch: pyte
     assert f"sequence {PREFIX}NUMBERS of {WRITER} could not be dropped: ORA-00054; run" in said.stderr
 
 
-def when_sent(database: Disposable, count: int, act: Callable[[], object]) -> None:
-    """Act once, within the answer to a statement of the selftest: this many after the first, as soon as something is made."""
+def when_sent(
+    database: Disposable, count: int, act: Callable[[], object], counts: Callable[[str], bool] = lambda _: True
+) -> None:
+    """Act once, within the answer to the `count`-th of these statements for which something is made."""
     seen, acted = 0, False
 
     def see(sql: str) -> None:
         nonlocal seen, acted
-        seen += bool(database.backend.made)
+        seen += counts(sql) and bool(database.backend.made)
         if seen >= count and database.backend.made and not acted:
             acted = True
             act()
@@ -139,19 +149,24 @@ def when_sent(database: Disposable, count: int, act: Callable[[], object]) -> No
 
 
 def killed(database: Disposable, seed: int) -> None:
-    """A run that is killed within a random statement; then a refusal that names what is left, and a cleaning."""
+    """A run that is killed while it makes, works or undoes; then a refusal that names what is left, and a cleaning."""
     dice = random.Random(seed)
-    other, sending = dice.choice([load.name for load in LOADS]), dice.choice(SENDING)
-    started = database.start("--only", other, "--only", sending)
     left: dict[str, str] = {}
+    running: list[subprocess.Popen[str]] = []
 
     def kill() -> None:
-        started.kill()
+        running[0].kill()
         left.update(database.backend.made)
 
-    when_sent(database, dice.randint(1, MOST_STATEMENTS), kill)
-    started.communicate(timeout=HANGS)
-    assert started.returncode == -signal.SIGKILL
+    if undoing := dice.random() < 0.4:
+        load = dice.choice([load.name for load in LOADS if len(load.made) > 1])
+        when_sent(database, 1, kill, lambda sql: sql.startswith("drop"))
+    else:
+        load = dice.choice([load.name for load in LOADS])
+        when_sent(database, dice.randint(1, MOST_STATEMENTS if load in SENDING else 3), kill)
+    running.append(database.start("--only", load, seconds=1 if undoing else 3600))
+    running[0].communicate(timeout=HANGS)
+    assert running[0].returncode == -signal.SIGKILL
     database.backend.sees = lambda _: None
     assert left and left == database.backend.made and not database.output.exists()
     refusal = database.run()

@@ -121,7 +121,7 @@ def test_refuses_a_cluster(database: Disposable) -> None:
 
 
 def test_refuses_while_others_have_sessions(database: Disposable) -> None:
-    database.backend.others = {"HR": 2, "SYS": 3}
+    database.backend.others = {"HR": 2, "SYS": 3, "OPS$ORACLE": 1}
     assert "others have sessions: HR; end them" in refused(database)
 
 
