@@ -62,7 +62,10 @@ def configured(path: Path, *, given: bool) -> Settings | None:
 
 def refuse_watched(place: Place, settings: Settings | None) -> None:
     """Raises Refused if host and port are those of a database that latchscope watches, whatever the service."""
-    here = _reached(place.writer.dsn, None) | _reached(place.monitor.dsn, None)
+    try:
+        here = _reached(place.writer.dsn, None) | _reached(place.monitor.dsn, None)
+    except Refused as error:
+        raise Refused(f"{error}; correct --dsn or --monitor-dsn: host:port/service") from None
     for database in settings.databases if settings else ():
         if database.scripted is not None:
             continue

@@ -3,12 +3,14 @@
 import re
 import secrets
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 
 import oracledb
 
-from collectors.errors import UnlistedStatement, classified
+from collectors.errors import CollectError, SessionError, UnlistedStatement, brief, classified
 from collectors.model import Row
 from collectors.oracle import ConnectTarget, prepare
 from service.selftest.statements import DROPS, LEFTOVERS, READ_AS_WRITER, Change, ObjectKind, changes, drop
@@ -56,6 +58,17 @@ class Leftover:
         return f"{self.kind.lower()} {self.name}" + (f" of {self.owner}" if self.owner else "")
 
 
+@contextmanager
+def _driver() -> Iterator[None]:
+    """Errors of the driver in our classes, whatever they are: nothing may end a run before it is undone."""
+    try:
+        yield
+    except (oracledb.Error, OSError) as error:
+        raise classified(error) from None
+    except Exception as error:  # noqa: BLE001  a cancel that crosses an answer can end the driver in many ways
+        raise SessionError(f"the driver failed: {type(error).__name__}: {brief(error)}") from None
+
+
 def _opened(target: ConnectTarget) -> oracledb.Connection:
     return oracledb.connect(
         user=target.user,
@@ -68,10 +81,8 @@ def _opened(target: ConnectTarget) -> oracledb.Connection:
 
 def log_on(target: ConnectTarget) -> None:
     """Log on and off again. Raises CollectError in the class of its cure."""
-    try:
+    with _driver():
         _opened(target).close()
-    except (oracledb.Error, OSError) as error:
-        raise classified(error) from None
 
 
 class WritingSession:
@@ -79,10 +90,8 @@ class WritingSession:
 
     def __init__(self, target: ConnectTarget) -> None:
         prepare("thin")
-        try:
+        with _driver():
             self._session = _opened(target)
-        except (oracledb.Error, OSError) as error:
-            raise classified(error) from None
         self._session.call_timeout = int(CALL_SECONDS * 1000)
         self.mark = f"selftest {secrets.token_hex(8)}"
         """Its v$session.action, by which another session finds it."""
@@ -122,37 +131,28 @@ class WritingSession:
 
     def cancel(self) -> None:
         """End the statement that another thread runs on this session. Never raises."""
-        try:
+        with suppress(CollectError), _driver():
             self._session.cancel()
-        except (oracledb.Error, OSError):
-            return
 
     def close(self) -> None:
         """Close the session; never raises."""
-        try:
+        with suppress(CollectError), _driver():
             self._session.close()
-        except (oracledb.Error, OSError):
-            return
 
     def _send(self, sql: str) -> list[Row]:
-        try:
-            with self._session.cursor() as cursor:
-                cursor.execute(sql)
-                if cursor.description is None:
-                    return []
-                names = [column.name.lower() for column in cursor.description]
-                return [dict(zip(names, cells, strict=True)) for cells in cursor.fetchall()]
-        except (oracledb.Error, OSError) as error:
-            raise classified(error) from None
+        with _driver(), self._session.cursor() as cursor:
+            cursor.execute(sql)
+            if cursor.description is None:
+                return []
+            names = [column.name.lower() for column in cursor.description]
+            return [dict(zip(names, cells, strict=True)) for cells in cursor.fetchall()]
 
 
 def addresses(dsn: str, config_dir: str | None = None) -> frozenset[tuple[str, int]]:
     """Hosts, in lower case, and ports that a dsn leads to. Raises CollectError if it cannot be read."""
-    try:
+    with _driver():
         parameters = oracledb.ConnectParams(config_dir=config_dir)
         parameters.parse_connect_string(dsn)
-    except oracledb.Error as error:
-        raise classified(error) from None
     hosts, ports = parameters.host, parameters.port
     listed = zip(hosts, ports, strict=True) if isinstance(hosts, list) else [(hosts, ports)]
     return frozenset((str(host).lower(), int(port)) for host, port in listed if host)

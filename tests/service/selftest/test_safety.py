@@ -89,6 +89,19 @@ def test_refuses_if_a_configured_address_cannot_be_compared(database: Disposable
     assert "erp of the configuration cannot be compared" in line and "--config" in line
 
 
+def test_refuses_a_host_that_is_unknown(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr("service.selftest.safety.socket.getaddrinfo", unknown)
+    assert "the host name 127.0.0.1 cannot be resolved; correct --dsn" in refused(database)
+
+
+def test_clean_needs_no_young_instance(database: Disposable) -> None:
+    database.backend.uptime = 86_400.0 * 2
+    assert database.run("--clean").code == 0
+
+
 def test_the_configuration_at_its_usual_place_counts(database: Disposable, tmp_path: Path) -> None:
     configuration(tmp_path, dsn=f"127.0.0.1:{database.listener.port}/another")
     (tmp_path / "other.yaml").rename(tmp_path / "latchscope.yaml")
