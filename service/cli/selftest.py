@@ -71,7 +71,7 @@ def selftest(
         output.write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         fail(unwritten(output, error))
-    say(f"{output}: {len(result.loads)} loads; it names no user, host or object, so you can send it back")
+    say(f"{output}: written; it names no user, host or object, so you can send it back")
     if not result.as_expected:
         raise typer.Exit(1)
 

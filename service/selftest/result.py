@@ -15,7 +15,7 @@ from service.selftest.session import Tally, code_of
 from service.selftest.statements import Load
 
 MOST_ROWS = 8
-"""Events and caches of a poll, those that cost most or changed most."""
+"""Events of a poll that cost most, caches that were asked most, and caches that changed most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,9 @@ def _caches(delta: Delta) -> tuple[CacheSeen, ...] | None:
         )
         for row in delta.rows("v$rowcache")
     ]
-    return tuple(sorted(seen, key=lambda one: -(one.gets or 0.0))[:MOST_ROWS])
+    asked = sorted(seen, key=lambda one: one.gets or 0.0, reverse=True)[:MOST_ROWS]
+    changed = sorted(seen, key=lambda one: one.modifications or 0.0, reverse=True)[:MOST_ROWS]
+    return (*asked, *(one for one in changed if one.modifications and one not in asked))
 
 
 def _in_seconds(microseconds: object) -> float | None:

@@ -58,6 +58,9 @@ def test_whole_run_sends_everything_diagnoses_each_load_and_leaves_nothing(datab
     assert logons.errors.keys() == {"ORA-01017"}
     hang = next(load for load in result.loads if load.load == "ddl-hang")
     assert max(poll.blockers_found or 0 for poll in hang.polls) == 1
+    sequence = next(load for load in result.loads if load.load == "sequence")
+    for poll in sequence.polls:
+        assert poll.caches and any(cache.cache == "dc_sequences" and cache.modifications for cache in poll.caches)
     assert {poll.library_cache_waiting for poll in hang.polls} == {3}
     assert result.container == 0
     assert any(load.confirmations for load in result.loads)
