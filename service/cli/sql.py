@@ -15,7 +15,8 @@ from service.cli.messages import fail
 from service.render.parts import row
 
 sql_cli = typer.Typer(
-    no_args_is_help=True, help="The bill of SQL: every statement that latchscope can send to a database."
+    no_args_is_help=True,
+    help="The bill of SQL: every statement that latchscope can send to a database that it watches.",
 )
 
 

@@ -38,6 +38,14 @@ def test_page_holds_the_statements_once_each() -> None:
     assert len(names) >= 35 and len(set(names)) == len(names)
 
 
+def test_page_counts_what_one_selftest_settles() -> None:
+    said = re.search(r"settles the (\d+) lines below for its release,\nand ([^:]+) with them: (\d+) lines", TEXT)
+    assert said
+    own, others = sum(row[0].startswith("T") for row in STATEMENTS), re.findall(r"[A-Z]\d+", said[2])
+    assert (int(said[1]), int(said[3])) == (own, own + len(others))
+    assert set(others) <= {row[0] for row in STATEMENTS}
+
+
 @each_statement
 def test_statement_says_what_it_rests_on_and_what_a_wrong_guess_costs(row: list[str]) -> None:
     _, statement, rests_on, cost, _ = row

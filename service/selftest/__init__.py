@@ -1,0 +1,1 @@
+"""`latchscope selftest`: makes known problems on a disposable database, and checks that latchscope names them."""

@@ -1,0 +1,158 @@
+"""Sessions that change a disposable database. They send the statements of the selftest and no other text."""
+
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Lock
+
+import oracledb
+
+from collectors.errors import CollectError, SessionError, UnlistedStatement, brief, classified
+from collectors.model import Row
+from collectors.oracle import ConnectTarget, prepare
+from service.selftest.statements import DROPS, LEFTOVERS, READ_AS_WRITER, Change, ObjectKind, changes, drop
+
+CONNECT_SECONDS = 10.0
+CALL_SECONDS = 40.0
+"""More than the DDL that is held open takes, so that only a statement that hangs is cancelled."""
+MODULE = "latchscope selftest"
+_CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d+")
+
+
+def code_of(error: Exception) -> str:
+    """Oracle's code, else the driver's. The class of an error without one, because its text may hold names."""
+    found = sorted(_CODE.findall(str(error)), key=lambda code: not code.startswith("ORA"))
+    return found[0] if found else type(error).__name__
+
+
+@dataclass
+class Tally:
+    """What the sessions of a load did, counted by all its threads."""
+
+    done: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    """Failures by their code."""
+    _lock: Lock = field(default_factory=Lock)
+
+    def count(self, error: Exception | None = None) -> None:
+        """One more statement or logon that ended well, or with this error."""
+        with self._lock:
+            if error is None:
+                self.done += 1
+            else:
+                self.errors[code_of(error)] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something with our prefix that is in the database."""
+
+    kind: ObjectKind
+    owner: str | None
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.lower()} {self.name}" + (f" of {self.owner}" if self.owner else "")
+
+
+@contextmanager
+def _driver() -> Iterator[None]:
+    """Errors of the driver in our classes, whatever they are: nothing may end a run before it is undone."""
+    try:
+        yield
+    except (oracledb.Error, OSError) as error:
+        raise classified(error) from None
+    except Exception as error:  # noqa: BLE001  a cancel that crosses an answer can end the driver in many ways
+        raise SessionError(f"the driver failed: {type(error).__name__}: {brief(error)}") from None
+
+
+def _opened(target: ConnectTarget) -> oracledb.Connection:
+    return oracledb.connect(
+        user=target.user,
+        password=target.password,
+        dsn=target.dsn,
+        tcp_connect_timeout=CONNECT_SECONDS,
+        retry_count=0,
+    )
+
+
+def log_on(target: ConnectTarget) -> None:
+    """Log on and off again. Raises CollectError in the class of its cure."""
+    with _driver():
+        _opened(target).close()
+
+
+class WritingSession:
+    """One session of the user that may write. Every call has a deadline; each raises CollectError."""
+
+    def __init__(self, target: ConnectTarget) -> None:
+        prepare("thin")
+        with _driver():
+            self._session = _opened(target)
+        self._session.call_timeout = int(CALL_SECONDS * 1000)
+        self.mark = f"selftest {secrets.token_hex(8)}"
+        """Its v$session.action, by which another session finds it."""
+        self._session.module, self._session.action = MODULE, self.mark
+
+    @property
+    def release(self) -> str:
+        """The release that the server reported at login."""
+        return str(self._session.version)
+
+    def make(self, change: Change, number: int = 0, password: str = "") -> None:
+        """Send a statement of the list, with its number or password. Raises UnlistedStatement for another."""
+        if change not in changes():
+            raise UnlistedStatement("not sent, because it is not a statement of the selftest")
+        self._send(change.filled(number, password))
+
+    def drop(self, one: Leftover) -> None:
+        """Drop what the selftest made. Raises ValueError for a name of others."""
+        self._send(drop(one.kind, one.name, one.owner))
+
+    def read(self, sql: str) -> list[Row]:
+        """The rows of a safety check."""
+        if sql not in READ_AS_WRITER:
+            raise UnlistedStatement("not sent, because it is not a safety check of the selftest")
+        return self._send(sql)
+
+    def leftovers(self) -> list[Leftover]:
+        """What is there of this run or an earlier one, in the order in which it can be dropped."""
+        kinds = list(DROPS)
+        found = [
+            Leftover(kind, None if row["owner"] is None else str(row["owner"]), str(row["name"]))
+            for row in self.read(LEFTOVERS)
+            for kind in kinds
+            if kind == row["kind"]
+        ]
+        return sorted(found, key=lambda one: (kinds.index(one.kind), one.name))
+
+    def cancel(self) -> None:
+        """End the statement that another thread runs on this session. Never raises."""
+        with suppress(CollectError), _driver():
+            self._session.cancel()
+
+    def close(self) -> None:
+        """Close the session; never raises."""
+        with suppress(CollectError), _driver():
+            self._session.close()
+
+    def _send(self, sql: str) -> list[Row]:
+        with _driver(), self._session.cursor() as cursor:
+            cursor.execute(sql)
+            if cursor.description is None:
+                return []
+            names = [column.name.lower() for column in cursor.description]
+            return [dict(zip(names, cells, strict=True)) for cells in cursor.fetchall()]
+
+
+def addresses(dsn: str, config_dir: str | None = None) -> frozenset[tuple[str, int]]:
+    """Hosts, in lower case, and ports that a dsn leads to. Raises CollectError if it cannot be read."""
+    with _driver():
+        parameters = oracledb.ConnectParams(config_dir=config_dir)
+        parameters.parse_connect_string(dsn)
+    hosts, ports = parameters.host, parameters.port
+    listed = zip(hosts, ports, strict=True) if isinstance(hosts, list) else [(hosts, ports)]
+    return frozenset((str(host).lower(), int(port)) for host, port in listed if host)
