@@ -22,7 +22,7 @@ from rules.memoize import remembered
 from rules.waits import blocker_of
 
 LIBRARY_CACHE_SESSIONS = "library_cache_sessions"
-LIBRARY_CACHE_LOCK = "library cache lock"
+LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN = "library cache lock", "library cache pin"
 
 CURSOR, DBINSTANCE, ACCOUNT_STATUS, LAST_LOGON = 0, 74, 79, 127
 ACCOUNTS = (ACCOUNT_STATUS, LAST_LOGON)
