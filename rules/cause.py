@@ -88,6 +88,7 @@ class Cause(Frozen):
     releases: Releases = Releases()
     handbook: bool = Field(False, description="shown as a candidate to check, never found by itself")
     caches: tuple[str, ...] = ()
+    namespaces: tuple[int, ...] = Field((), description="of the library cache, whose waiters make a candidate")
     location: str | None = None
     look_alike: bool = Field(False, description="explains row cache sleeps without the row cache being the cause")
     cap: Severity = Field(Severity.CRITICAL, description="highest severity this cause may take")
@@ -120,6 +121,8 @@ class Cause(Frozen):
 
     @model_validator(mode="after")
     def _judged_or_looked_up(self) -> Self:
+        if self.namespaces and not self.handbook:
+            raise ValueError("namespaces are of a handbook entry; a cause asks for them with a signal")
         if self.handbook == bool(self.when):
             raise ValueError(
                 "a cause has conditions under `when`, or is a handbook entry without any; not both, not neither"

@@ -20,7 +20,7 @@ from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.judge import CauseVerdict, OpenCause, Verdict, elsewhere, judge
-from rules.library_cache import caches_of_both_locks, library_cache_waiters
+from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
 from rules.model import (
     Candidate,
     CounterFact,
@@ -216,7 +216,8 @@ def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Di
     """Handbook entries for the release that fit a surface in trouble, and a cache in trouble if they name one.
 
     Where a finding explains the trouble, the caches are those of its cause, or its own if its cause names none. Where nothing
-    does, they are those that are waited for. Entries about caches with sessions in both kinds of lock fit at any cost.
+    does, they are those that are waited for. Entries about caches with sessions in both kinds of lock fit at any cost, and so do
+    entries about what most of many sessions in the library cache wait for.
     """
     troubled = [finding for finding in verdict.findings if finding.severity is not Severity.INFO]
     caches = {cache for finding in troubled for cache in causes[finding.cause].caches or (finding.cache,) if cache}
@@ -226,10 +227,12 @@ def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Di
     for surface in unexplained:
         caches.update(*context.hot_caches.named(surface))
     surfaces, both = unexplained | {finding.surface for finding in troubled}, caches_of_both_locks(context)
+    namespaces = namespaces_waited_for(context)
 
     def fits(cause: Cause) -> bool:
         troubled = surfaces & set(cause.surfaces) and (not cause.caches or caches & set(cause.caches))
-        return bool(troubled or ("lock" in cause.surfaces and both & set(cause.caches)))
+        locked = "lock" in cause.surfaces and both & set(cause.caches)
+        return bool(troubled or locked or namespaces & set(cause.namespaces))
 
     return tuple(
         Candidate(cause=cause.id, title=cause.name, check=cause.explanation)

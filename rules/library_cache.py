@@ -19,10 +19,10 @@ from collectors.release import at_least
 from rules.context import SignalContext
 from rules.hang_model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
 from rules.memoize import remembered
-from rules.waits import blocker_of
+from rules.waits import MINIMUM_WAITERS, blocker_of
 
 LIBRARY_CACHE_SESSIONS = "library_cache_sessions"
-LIBRARY_CACHE_LOCK = "library cache lock"
+LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN = "library cache lock", "library cache pin"
 
 CURSOR, DBINSTANCE, ACCOUNT_STATUS, LAST_LOGON = 0, 74, 79, 127
 ACCOUNTS = (ACCOUNT_STATUS, LAST_LOGON)
@@ -195,6 +195,17 @@ def _lookups(handle: str, namespace: int | None, identifier: int | None) -> Iter
         "and rownum <= 20",
         touches="run it once: it may walk through all locks and pins of the library cache",
     )
+
+
+def namespaces_waited_for(context: SignalContext) -> frozenset[int]:
+    """Namespaces that half or more of the foreground sessions in the poll's look wait for, if there are ten or more."""
+    waiting = library_cache_waiters(context)
+    wanted: Counter[int] = Counter()
+    for group in waiting.groups if waiting else ():
+        if group.namespace is not None:
+            wanted[group.namespace] += group.sessions
+    met = sum(group.sessions for group in waiting.groups) if waiting else 0
+    return frozenset(name for name, sessions in wanted.items() if met >= MINIMUM_WAITERS and sessions * 2 >= met)
 
 
 def caches_of_both_locks(context: SignalContext) -> frozenset[str]:

@@ -16,11 +16,12 @@ from rules.blockers import ROW_CACHE_BLOCKERS
 from rules.context import SignalContext
 from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure, in_full, value_of
 from rules.formatting import function_of
-from rules.library_cache import LIBRARY_CACHE_LOCK
+from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.model import Surface
 from rules.signals import Subject
 from rules.signals.instance import FILE_GROWTH, PARSING_WAITS, SPACE_ENQUEUES
 from rules.signals.latch import PARENT_GET
+from rules.signals.sessions import dearer_library_cache_wait
 from rules.waits import SURFACE_EVENTS, WAITING_SESSIONS, blocker_of
 
 Figures = Iterable[PrintedFigure]
@@ -292,6 +293,9 @@ _LEVERS: Mapping[str, Lever] = {
     "average_finished_lock_wait": _average(ROW_CACHE_LOCK_EVENT),
     "average_latch_wait": _average(SURFACE_EVENTS["latch"]),
     "average_library_cache_lock_wait": _average(LIBRARY_CACHE_LOCK),
+    "average_library_cache_wait": lambda context, subject: _average(dearer_library_cache_wait(context))(
+        context, subject
+    ),
     "average_lock_wait": _average(ROW_CACHE_LOCK_EVENT),
     "average_mutex_sleep": lambda context, subject: (*_mutex(context, "wait_time"), *_mutex(context, "sleeps")),
     "average_result_cache_sleep": _of_latch("wait_time", "sleeps", name=RESULT_CACHE_LATCH),
@@ -330,6 +334,7 @@ _LEVERS: Mapping[str, Lever] = {
     ),
     "itl_waits_to_row_cache_waits": _to_row_cache("enq: TX - allocate ITL entry"),
     "library_cache_lock_share_of_db_time": _of_event(LIBRARY_CACHE_LOCK),
+    "library_cache_pin_share_of_db_time": _of_event(LIBRARY_CACHE_PIN),
     "lock_share_of_db_time": _of_event(ROW_CACHE_LOCK_EVENT),
     "lock_waiters_without_statement": lambda context, subject: _waiters(
         context, ROW_CACHE_LOCK_EVENT, "sql_id", lambda value: value is None

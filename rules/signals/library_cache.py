@@ -11,6 +11,7 @@ from rules.library_cache import (
     DBINSTANCE,
     LAST_LOGON,
     LIBRARY_CACHE_LOCK,
+    LIBRARY_CACHE_PIN,
     LIBRARY_CACHE_SESSIONS,
     OBJECTS,
     foreground,
@@ -24,35 +25,45 @@ P3_TELLS = (
 )
 
 
-def _waiters(context: SignalContext) -> Sequence[Row] | Unknown:
+LOCK = (LIBRARY_CACHE_LOCK,)
+LOCK_OR_PIN = (LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN)
+"""What is waited for behind a change of an object: its lock by who parses, its pin by who executes."""
+
+
+def _waiters(context: SignalContext, events: Sequence[str]) -> Sequence[Row] | Unknown:
     reading = context.delta.read(LIBRARY_CACHE_SESSIONS)
     if isinstance(reading, Missing):
         unknown = context.why_unknown(LIBRARY_CACHE_SESSIONS)
         return replace(unknown, way_out=f"{unknown.way_out}; {P3_TELLS}")
-    return [row for row in foreground(reading.rows) if row.get("event") == LIBRARY_CACHE_LOCK]
+    return [row for row in foreground(reading.rows) if row.get("event") in events]
 
 
-def _share(context: SignalContext, subject: Subject, alike: Sequence[bool | None]) -> SignalValue:
+def _share(
+    context: SignalContext, subject: Subject, alike: Sequence[bool | None], events: Sequence[str]
+) -> SignalValue:
     """The share of True; None is unknown."""
+    waited_for = " or ".join(events)
     met, own, unknown = len(alike), alike.count(True), alike.count(None)
     if unknown and not certain(own / met, (own + unknown) / met, subject.needs):
         return context.why_unknown(LIBRARY_CACHE_SESSIONS, "p1raw and p3 of some sessions")
-    few = too_few_waiters(met, LIBRARY_CACHE_LOCK, LIBRARY_CACHE_SESSIONS, context.busier)
-    return share_of_waiters(own, met, LIBRARY_CACHE_LOCK, few=few)
+    few = too_few_waiters(met, waited_for, LIBRARY_CACHE_SESSIONS, context.busier)
+    return share_of_waiters(own, met, waited_for, few=few)
 
 
-def _in_namespaces(context: SignalContext, subject: Subject, namespaces: Sequence[int]) -> SignalValue:
-    rows = _waiters(context)
+def _in_namespaces(
+    context: SignalContext, subject: Subject, namespaces: Sequence[int], events: Sequence[str] = LOCK
+) -> SignalValue:
+    rows = _waiters(context, events)
     if isinstance(rows, Unknown):
         return rows
     found = [target_of(row.get("p3")).namespace for row in rows]
-    return _share(context, subject, [None if each is None else each in namespaces for each in found])
+    return _share(context, subject, [None if each is None else each in namespaces for each in found], events)
 
 
 @signal(unit="sessions", of=LIBRARY_CACHE_SESSIONS, called="sessions that wait for library cache lock")
 def library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Sessions that wait for `library cache lock` at the poll, 200 at most."""
-    rows = _waiters(context)
+    rows = _waiters(context, LOCK)
     return rows if isinstance(rows, Unknown) else Known(float(len(rows)))
 
 
@@ -92,25 +103,25 @@ def instance_share_of_library_cache_lock_waiters(context: SignalContext, subject
 @signal(
     unit="ratio",
     of=LIBRARY_CACHE_SESSIONS,
-    called="library cache lock waiters that wait for a table, PL/SQL or another object",
-    share_of="waiters for library cache lock",
+    called="library cache lock and pin waiters that wait for a table, PL/SQL or another object",
+    share_of="waiters for library cache lock and pin",
 )
-def object_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the waiters for `library cache lock` at the poll that want a table, PL/SQL, trigger, index or cluster."""
-    return _in_namespaces(context, subject, OBJECTS)
+def object_share_of_library_cache_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiters for `library cache lock` and `pin` at the poll that want a table, PL/SQL or another object."""
+    return _in_namespaces(context, subject, OBJECTS, LOCK_OR_PIN)
 
 
 @signal(
     unit="ratio",
     of=LIBRARY_CACHE_SESSIONS,
-    called="library cache lock waiters that wait for one and the same handle",
-    share_of="waiters for library cache lock",
+    called="library cache lock and pin waiters that wait for one and the same handle",
+    share_of="waiters for library cache lock and pin",
 )
-def one_handle_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the waiters for `library cache lock` at the poll that want the same handle: one account, one object."""
-    rows = _waiters(context)
+def one_handle_share_of_library_cache_waiters(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiters for `library cache lock` and `pin` at the poll that want the same handle: one account, one object."""
+    rows = _waiters(context, LOCK_OR_PIN)
     if isinstance(rows, Unknown):
         return rows
     handles = [text(row.get("p1raw")) for row in rows]
     most = Counter(sorted(handle for handle in handles if handle)).most_common(1)
-    return _share(context, subject, [None if each is None else each == most[0][0] for each in handles])
+    return _share(context, subject, [None if each is None else each == most[0][0] for each in handles], LOCK_OR_PIN)

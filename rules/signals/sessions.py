@@ -10,7 +10,7 @@ from math import inf
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, Row, number
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown, no_share
 from rules.formatting import PER_WAITED, part_of
-from rules.library_cache import LIBRARY_CACHE_LOCK
+from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
@@ -118,15 +118,37 @@ def library_cache_lock_share_of_db_time(context: SignalContext, subject: Subject
     return waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
 
 
+@signal(unit="ratio", of="v$system_event, v$sys_time_model", called="library cache pin waits, share of DB time")
+def library_cache_pin_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of DB time waited for `library cache pin`."""
+    waited = context.waited_seconds((LIBRARY_CACHE_PIN,))
+    return waited_share_of_db_time(context, waited, "v$system_event", "time_waited_micro")
+
+
 @signal(unit="ms", of="v$system_event")
 def average_library_cache_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for `library cache lock`. Seconds mean that a holder keeps it during a delay or its own work."""
-    row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == LIBRARY_CACHE_LOCK), {})
+    return _average_library_cache_wait(context, LIBRARY_CACHE_LOCK)
+
+
+@signal(unit="ms", of="v$system_event")
+def average_library_cache_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for `library cache lock` or `library cache pin`, whichever cost more time."""
+    return _average_library_cache_wait(context, dearer_library_cache_wait(context))
+
+
+def dearer_library_cache_wait(context: SignalContext) -> str:
+    """`library cache lock` or `library cache pin`, whichever cost more time; the lock if neither was captured."""
+    return max(LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN, key=lambda event: context.waited_seconds((event,)) or 0.0)
+
+
+def _average_library_cache_wait(context: SignalContext, event: str) -> SignalValue:
+    row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), {})
     waits, micro = waits_of(row)
     if waits is None or micro is None:
         return context.why_unknown("v$system_event", "total_waits")
     if waits < MINIMUM_WAITERS:
-        why = f"too few events: {waits:.0f} waits for {LIBRARY_CACHE_LOCK}, at least {MINIMUM_WAITERS} are needed"
+        why = f"too few events: {waits:.0f} waits for {event}, at least {MINIMUM_WAITERS} are needed"
         return Unknown("v$system_event", why, context.busier)
     return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
 

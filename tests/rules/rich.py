@@ -79,6 +79,7 @@ RICH: Mapping[str, Sequence[Row]] = {
         "v$system_event",
         {"event": ROW_CACHE_MUTEX_EVENT, "time_waited_micro": 1_200_000},
         {"event": "library cache lock", "total_waits": 20, "time_waited_micro": 1_000_000},
+        {"event": "library cache pin", "total_waits": 10, "time_waited_micro": 600_000},
         {"event": "cursor: mutex X", "total_waits": 60, "time_waited_micro": 1_500_000},
         {"event": "enq: SQ - contention", "total_waits": 80, "time_waited_micro": 400_000},
         {"event": "enq: TX - allocate ITL entry", "total_waits": 5, "time_waited_micro": 250_000},

@@ -1,8 +1,13 @@
 """The texts of causes: releases only as far as a source goes, and facts that were wrong once."""
 
-import pytest
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
-from rules.cause import catalogue
+import pytest
+import yaml
+
+from rules.cause import HOME, LOADER, catalogue
 
 LIMITS = """
 failed-logon-delay | 11.2.0.1.0 12.1.0.2.0 19.21.0.0.0 | 11.1.0.7.0
@@ -64,6 +69,13 @@ object-ddl | it stamps LAST_DDL_TIME of the object
 audit-policy-change | bug 30468833 as the page quotes it
 audit-policy-change | unproven here
 role-operations | No public page says which operations take it
+role-operations | CBAC
+audit-policy-change | with ALL USERS as the name, and is left out
+automatic-partitions | ORA-14767
+partition-maintenance | A table with an interval refuses it
+private-temp-statistics | into an empty table
+sequence-nocache | 34 digits with the default MAXVALUE
+standby-instance-lock | the cases with LGWR as the holder are all of 11.2
 """
 
 
@@ -75,3 +87,21 @@ def test_entry_says(line: str) -> None:
     read = [step.reading or "" for step in entry.remedy_steps]
     told = " ".join([entry.explanation, entry.remedy, entry.risk, entry.false_positives, reading, *read])
     assert words in told
+
+
+@pytest.mark.parametrize("path", sorted(HOME.glob("*.yaml")), ids=lambda path: path.name)
+def test_a_field_is_written_once(path: Path) -> None:
+    """YAML would keep the last one and say nothing."""
+    document = yaml.compose(path.read_text(encoding="utf-8"), Loader=LOADER)
+    assert document is not None and list(doubled(document)) == []
+
+
+def doubled(node: yaml.Node) -> Iterator[str]:
+    if isinstance(node, yaml.MappingNode):
+        written = Counter(key.value for key, _ in node.value)
+        yield from (f"{name} at line {node.start_mark.line + 1}" for name, times in written.items() if times > 1)
+        parts = [value for _, value in node.value]
+    else:
+        parts = node.value if isinstance(node, yaml.SequenceNode) else []
+    for part in parts:
+        yield from doubled(part)

@@ -292,8 +292,8 @@ def test_no_platform_has_a_step_that_it_refuses(platform: str) -> None:
 
 
 def test_autonomous_changes_only_parameters_that_its_list_names() -> None:
-    """Of the parameters that our steps set, the list of Oracle's manual has these two."""
-    listed = {"cursor_sharing", "result_cache_mode"}
+    """Of the parameters that our steps set, the list of Oracle's manual has these three."""
+    listed = {"cursor_invalidation", "cursor_sharing", "result_cache_mode"}
     for cause, place, given in STEPS:
         for text in given.at("autonomous").texts():
             assert set(re.findall(r"alter session set (\w+)", text)) <= listed, f"{cause}, step {place}"
