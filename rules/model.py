@@ -333,12 +333,17 @@ class OtherWait(Frozen):
     """The largest wait of the interval that is none for the row cache."""
 
     event: str
-    share_of_db_time: float = Field(description="share of DB time, 0 to 1")
+    share_of_db_time: float = Field(
+        description="share of DB time, 0 to 1; 1 too where it ended waits that began before the interval"
+    )
+    together_share_of_db_time: float = Field(
+        description="the same of all waits that were read and are none for the row cache"
+    )
 
     @property
     def has_most(self) -> bool:
-        """Whether it has most of DB time, so that a row cache that costs little is not what matters."""
-        return self.share_of_db_time >= 0.5
+        """Whether such waits have most of DB time, so that a row cache that costs little is not what matters."""
+        return self.together_share_of_db_time >= 0.5
 
 
 class SurfaceImpact(Impact):
@@ -371,8 +376,8 @@ class Diagnosis(Frozen):
     )
     state: State = Field(
         "No data",
-        description="`severity` as people read it; Elsewhere if that is info and `other_wait` has half of DB time or more; "
-        "No data if nothing is known",
+        description="`severity` as people read it; Elsewhere if that is info and waits as `other_wait` together "
+        "have half of DB time or more; No data if nothing is known",
     )
     severity: Severity
     headline: str

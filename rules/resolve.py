@@ -671,8 +671,12 @@ def other_wait(context: SignalContext) -> OtherWait | None:
     if not waits or not db_time:
         return None
     seconds, event = max(waits)
-    fits = event not in SURFACE_EVENTS.values() and LARGE <= seconds / db_time <= 1
-    return OtherWait(event=event, share_of_db_time=seconds / db_time) if fits else None
+    if event in SURFACE_EVENTS.values() or seconds < LARGE * db_time:
+        return None
+    others = sum(each for each, name in waits if name not in SURFACE_EVENTS.values())
+    return OtherWait(
+        event=event, share_of_db_time=min(seconds / db_time, 1.0), together_share_of_db_time=min(others / db_time, 1.0)
+    )
 
 
 def totals_without_waits(context: SignalContext) -> bool:

@@ -284,6 +284,8 @@ def _headline(
 ) -> str:
     most = other if other and other.has_most else None
     larger = f"{percent(most.share_of_db_time)} of database time is {most.event}" if most else None
+    if most and most.share_of_db_time < 0.5:
+        larger = f"{larger}, and {percent(most.together_share_of_db_time)} with other waits that are read"
     unexplained = _unexplained(context, findings)
     if not findings and not anything_read(context):
         why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"

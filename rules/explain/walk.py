@@ -172,9 +172,8 @@ def _identified(group: WaiterGroup) -> str:
 
 def _largest_wait(context: SignalContext) -> Step | None:
     other = other_wait(context)
-    if other is None:
-        return None
-    share = other.share_of_db_time
+    if other is None or (share := other.share_of_db_time) >= 1:
+        return None  # a wait that ended here and began long before has no share of this interval's DB time
     return Step(
         step=LARGEST_WAIT,
         statement=f"Of the waits that are read the largest is {other.event}, {percent(share)} of DB time.",

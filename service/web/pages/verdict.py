@@ -208,8 +208,12 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
     elif finding:
         title, lede, do_not = finding.title, finding.lede, finding.do_not
     elif larger:
-        title, do_not = f"Most of DB time is {larger.event}", NOT_TO_TUNE
-        lede = f"{larger.event} has {words.share(larger.share_of_db_time)} of DB time, and the row cache costs little."
+        title, do_not = (
+            f"Most of DB time is {larger.event}{' and the like' * (larger.share_of_db_time < 0.5)}",
+            NOT_TO_TUNE,
+        )
+        together = words.share(larger.together_share_of_db_time)
+        lede = f"Waits for something else that are read have {together} of DB time, and the row cache costs little."
     elif (cost := diagnosis.impact) is not None and (cost.waiting_sessions or cost.share_of_db_time):
         title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:

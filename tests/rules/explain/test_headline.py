@@ -121,8 +121,8 @@ def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
 
 
 def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_it_has_most_of_db_time() -> None:
-    def told(seconds: float, lock: float = 0.001) -> Diagnosis:
-        waits = {"library cache lock": seconds, ROW_CACHE_LOCK_EVENT: lock}
+    def told(seconds: float, lock: float = 0.001, pin: float = 0.0) -> Diagnosis:
+        waits = {"library cache lock": seconds, "library cache pin": pin, ROW_CACHE_LOCK_EVENT: lock}
         events: list[Row] = [
             {"event": event, "total_waits": 400, "time_waited_micro": time * 1e6} for event, time in waits.items()
         ]
@@ -130,6 +130,7 @@ def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_i
         return diagnose(delta_of({**RICH, **quiet}), {})
 
     most, half_of_it, dear = told(91.8), told(45.9), told(60.0, lock=30.0)
+    beyond, family = told(300.0), told(45.0, pin=44.0)
     assert (most.state, most.severity, most.other_wait and most.other_wait.has_most) == (
         "Elsewhere",
         Severity.INFO,
@@ -138,6 +139,11 @@ def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_i
     assert most.headline.startswith(
         "91.8 % of database time is library cache lock; nothing to do about the row cache; "
     )
+    assert beyond.state == "Elsewhere" and beyond.headline.startswith(
+        "100.0 % of database time is library cache lock; "
+    )
+    family_words = "45.0 % of database time is library cache lock, and 89.0 % with other waits that are read; "
+    assert family.state == "Elsewhere" and family.headline.startswith(family_words)
     assert half_of_it.state == "Fine" and half_of_it.other_wait is not None, "a large wait that is not most of DB time"
     assert half_of_it.headline.startswith("Nothing to do about the row cache")
     assert dear.state == "Critical" and "is library cache lock" not in dear.headline, "the row cache comes first"

@@ -19,7 +19,7 @@ WORDS = "90 logons of APP1 from web07 wait for one account"
 
 def test_heading_says_elsewhere_where_the_library_cache_has_most_of_db_time() -> None:
     one = told(sick=False)
-    other = OtherWait(event="library cache lock", share_of_db_time=0.918)
+    other = OtherWait(event="library cache lock", share_of_db_time=0.918, together_share_of_db_time=0.93)
     most = replace(one, diagnosis=one.diagnosis.model_copy(update={"state": "Elsewhere", "other_wait": other}))
     assert "\nELSEWHERE: " in as_text([most]) and "**elsewhere**: " in as_markdown([most])
     assert "ELSEWHERE" not in as_text([one])

@@ -37,7 +37,7 @@ def test_fine_says_that_hardly_any_session_waits_where_some_do() -> None:
 
 def test_card_names_the_wait_that_has_most_of_db_time_and_is_not_green() -> None:
     quiet = diagnose(scripted("undo-storm", 1.0, 15.0))
-    other = OtherWait(event="library cache lock", share_of_db_time=0.918)
+    other = OtherWait(event="library cache lock", share_of_db_time=0.918, together_share_of_db_time=0.93)
     card = verdict.verdict(quiet.model_copy(update={"state": "Elsewhere", "other_wait": other}), NOW)
     assert (card.state, card.state_words) == (
         "elsewhere",
