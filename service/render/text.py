@@ -101,6 +101,10 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             f"`latchscope causes show {finding.cause}` shows how."
         )
         yield Part(list(_brief_finding(diagnosed, finding)), short, needed=not place)
+    elsewhere = diagnosis.findings[:1] if diagnosis.state == "Elsewhere" else ()
+    for finding in elsewhere:
+        how = f"{finding.do_now} `latchscope causes show {finding.cause}` shows how."
+        yield Part(wrapped(f"Seen: {titled(finding)}, confidence {finding.confidence}. {how}"), needed=True)
     for finding in troubles[:1]:
         if finding.counter_fact:
             yield Part(wrapped(f"{CHANGES}: {finding.counter_fact.sentence}."))
@@ -111,7 +115,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS) and (not quiet or step.step == LARGEST_WAIT):
             yield Part(_step(diagnosis, step))
     for finding in diagnosis.findings:
-        if finding.severity is Severity.INFO:
+        if finding.severity is Severity.INFO and finding not in elsewhere:
             words = f"Seen: {titled(finding)}, confidence {finding.confidence}; {cost(diagnosed, finding)}"
             yield Part(wrapped(words))
     if diagnosis.candidates:

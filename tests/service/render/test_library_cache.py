@@ -12,6 +12,7 @@ from service.intake.inputs import DiagnosedInput, InputResults
 from service.render.text import as_markdown, as_text
 from service.web.pages.export import as_html
 from tests.rules.contexts import SICK, delta_of
+from tests.rules.staged import staged
 from tests.rules.test_library_cache import HANDLE, waiting
 
 WORDS = "90 logons of APP1 from web07 wait for one account"
@@ -23,6 +24,13 @@ def test_heading_says_elsewhere_where_the_library_cache_has_most_of_db_time() ->
     most = replace(one, diagnosis=one.diagnosis.model_copy(update={"state": "Elsewhere", "other_wait": other}))
     assert "\nELSEWHERE: " in as_text([most]) and "**elsewhere**: " in as_markdown([most])
     assert "ELSEWHERE" not in as_text([one])
+
+
+def test_text_of_a_trouble_elsewhere_says_what_to_do_about_the_cause_that_is_seen() -> None:
+    delta = staged("N2")
+    text = " ".join(as_text([DiagnosedInput("erp", delta, diagnose(delta))]).split())
+    assert "Seen: Each logon writes its time into the user's row (last-login-update), confidence high. Use a" in text
+    assert "`latchscope causes show last-login-update` shows how." in text and text.count("Seen: ") == 1
 
 
 def told(user: str = "APP1", sessions: int = 90, sick: bool = True) -> DiagnosedInput:
