@@ -19,6 +19,7 @@ from rules.counter.search import counter_facts
 from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
+from rules.fixes import fix_line
 from rules.judge import CauseVerdict, OpenCause, Verdict, elsewhere, judge
 from rules.library_cache import caches_of_both_locks, library_cache_waiters
 from rules.model import (
@@ -170,6 +171,11 @@ class Judgement:
         """The diagnosis by every cause, without its reasons."""
         return self._diagnosis(self._verdicts)
 
+    def _undetermined(self, verdict: OpenCause) -> Undetermined:
+        """An open cause, with whether its bug is fixed here."""
+        fix = fix_line(self._judged[verdict.cause], self.delta)
+        return verdict.undetermined.model_copy(update={"fix": fix})
+
     def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
         """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""
         context, basis = self._context, self.delta.basis
@@ -193,7 +199,7 @@ class Judgement:
             steps=(),
             findings=findings,
             ruled_out=(),
-            undetermined=tuple(verdict.undetermined for verdict in open_causes),
+            undetermined=tuple(self._undetermined(verdict) for verdict in open_causes),
             who=groups(context),
             waiting=waiting_groups(context),
             blockers=blockers_of(context),

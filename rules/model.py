@@ -248,6 +248,9 @@ class Finding(Advice):
     confirm: Confirmation | None
     false_positives: str
     references: tuple[Reference, ...]
+    fix: str | None = Field(
+        None, description="whether the fix of the bug it may be is installed; null if the cause is no bug"
+    )
     counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
     def sign(self, signal: str) -> Evidence | None:
@@ -261,7 +264,9 @@ class RuledOut(Frozen):
     cause: str
     signal: str
     name: str = Field("", description="what people call the signal")
-    value: float | None = Field(description="null for `release` and `mechanism`, which are not numbers")
+    value: float | None = Field(
+        description="null for `release`, `mechanism` and an installed fix (`fix_missing`), which are not numbers"
+    )
     unit: str = ""
     needs: str
     bound: Bound | None = Field(None, description="`needs` as operator and number; null if it is neither")
@@ -277,6 +282,7 @@ class Undetermined(Frozen):
     missing: str
     why: str = ""
     way_out: str
+    fix: str | None = Field(None, description="as in a finding")
     counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
 

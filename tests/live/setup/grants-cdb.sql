@@ -39,6 +39,9 @@ grant read on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant read on sys.v_$latch_children to C##LATCHSCOPE;
 grant read on sys.v_$latchholder to C##LATCHSCOPE;
 grant read on sys.gv_$session to C##LATCHSCOPE;
+-- Optional, read once an hour: patches with SQL, so that a diagnosis says whether a bug is fixed here. The view is
+-- there from 12.1 on; before, ORA-00942 is expected.
+grant read on sys.dba_registry_sqlpatch to C##LATCHSCOPE;
 -- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
 -- names of jobs. Leave them out, and a diagnosis says what it does not know.
 grant read on sys.cdb_scheduler_running_jobs to C##LATCHSCOPE;
