@@ -414,12 +414,12 @@ def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> 
 def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     """Grants without which a diagnosis says less. Those behind a setting that is off are there as comments."""
     optional = [collector for collector in collectors().values() if collector.optional and collector.granted_on]
-    yield "-- Optional, read once an hour: patches with SQL, so that a diagnosis says whether a bug is fixed here. The view is"
-    yield "-- there from 12.1 on; before, ORA-00942 is expected."
+    yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of"
+    yield "-- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected."
     for each in optional:
-        if each.every_seconds:
+        if each.every_seconds or not each.on_request:
             yield from grant_lines([each.granted_on], kind, user, release)
-    wanted = [each for each in optional if not each.every_seconds]
+    wanted = [each for each in optional if each.on_request and not each.every_seconds]
     yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
     for each in wanted:

@@ -13,6 +13,7 @@ from rules.baseline import UsualRange
 from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
+from rules.containers import container_shares
 from rules.contention.prediction import prediction_of
 from rules.context import SignalContext, gaps_of
 from rules.counter.search import counter_facts
@@ -194,6 +195,7 @@ class Judgement:
             headline=headline(context, findings, self.usual, undecided, other),
             impact=whole_impact(context, findings),
             other_wait=other,
+            containers=container_shares(context),
             surfaces=surface_impacts(context),
             troubles=() if quiet else troubles(context, findings),
             steps=(),

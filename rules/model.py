@@ -347,6 +347,20 @@ class OtherWait(Frozen):
         return self.share_of_db_time >= 0.5
 
 
+class ContainerShare(Frozen):
+    """The row cache waits of the sessions of one container."""
+
+    con_id: int = Field(description="number of the container; 1 is the root")
+    name: str | None = Field(None, description="its name; null if it was not read")
+    seconds: float = Field(description="foreground time waited for the row cache over the interval")
+    share: float = Field(description="part of the waits of all containers, 0 to 1")
+
+    @property
+    def called(self) -> str:
+        """Such as container ERP1 (5), or container 5."""
+        return f"container {self.con_id}" if self.name is None else f"container {self.name} ({self.con_id})"
+
+
 class SurfaceImpact(Impact):
     """The cost of the waits on one surface."""
 
@@ -386,6 +400,9 @@ class Diagnosis(Frozen):
     other_wait: OtherWait | None = Field(
         None,
         description="the largest wait that was read, if it is none for the row cache and has 5 % of DB time or more",
+    )
+    containers: tuple[ContainerShare, ...] = Field(
+        (), description="whose the row cache waits are, the most first; empty if it is not known, or nobody waited"
     )
     surfaces: tuple[SurfaceImpact, ...] = Field((), description="what each kind of wait costs, where it is known")
     troubles: tuple[Trouble, ...] = Field(

@@ -55,7 +55,7 @@ def views_of_look(*, wait_chains: bool = False) -> tuple[str, ...]:
 
 def of_look(sql: str) -> bool:
     """Whether a statement is one beside the polls that reads the dictionary or what hangs: it has a deadline of its own."""
-    return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS, patches.VIEW)
+    return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS, *patches.VIEWS)
 
 
 def look_for_blockers(

@@ -5,7 +5,8 @@ import pytest
 from collectors.errors import Cancelled, SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Missing, Rows
 from collectors.ondemand.blockers import of_look
-from collectors.ondemand.patches import VIEW, read_patches
+from collectors.ondemand.patches import PATCHES as VIEW
+from collectors.ondemand.patches import VIEWS, read_rarely
 from collectors.poll import Answer
 from collectors.registry import collectors
 
@@ -29,17 +30,17 @@ class Patched:
         pass
 
 
-def test_patches_are_read_by_one_bounded_statement_with_the_deadline_of_a_look() -> None:
+def test_patches_are_read_by_bounded_statements_with_the_deadline_of_a_look() -> None:
     connection = Patched()
-    read = read_patches(connection, "19.0.0.0.0")
+    read = read_rarely(connection, "19.0.0.0.0")[VIEW]
     assert isinstance(read, Rows) and read.rows == (dict(zip(COLUMNS, ROW, strict=True)),)
-    (sent,) = connection.sent
-    assert of_look(sent) and "rownum <=" in sent
+    assert len(connection.sent) == len(VIEWS)
+    assert all(of_look(sent) and "rownum <=" in sent for sent in connection.sent)
 
 
 def test_release_without_the_view_is_not_asked() -> None:
     connection = Patched()
-    read = read_patches(connection, "11.2.0.4.0")
+    read = read_rarely(connection, "11.2.0.4.0")[VIEW]
     assert isinstance(read, Missing) and read.kind == "not_asked" and connection.sent == []
 
 
@@ -52,10 +53,10 @@ def test_release_without_the_view_is_not_asked() -> None:
     ],
 )
 def test_view_that_gives_nothing_is_missing_with_the_way_out(error: Exception, kind: str, way_out: str) -> None:
-    read = read_patches(Patched(error), "19.0.0.0.0")
+    read = read_rarely(Patched(error), "19.0.0.0.0")[VIEW]
     assert isinstance(read, Missing) and read.kind == kind and way_out in read.way_out
 
 
 def test_lost_session_is_raised() -> None:
     with pytest.raises(SessionError):
-        read_patches(Patched(SessionError("gone")), "19.0.0.0.0")
+        read_rarely(Patched(SessionError("gone")), "19.0.0.0.0")
