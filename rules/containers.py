@@ -40,7 +40,7 @@ def container_shares(context: SignalContext) -> tuple[ContainerShare, ...]:
 
 
 def container_step(context: SignalContext) -> Step | None:
-    """Whose the waits are, as a sentence. None if that is not known, or nobody waited."""
+    """Whose the waits are, as a sentence. None if that is not known, or no session waited."""
     shares = container_shares(context)
     if not shares:
         return None

@@ -402,7 +402,7 @@ class Diagnosis(Frozen):
         description="the largest wait that was read, if it is none for the row cache and has 5 % of DB time or more",
     )
     containers: tuple[ContainerShare, ...] = Field(
-        (), description="whose the row cache waits are, the most first; empty if it is not known, or nobody waited"
+        (), description="whose the row cache waits are, the most first; empty if it is not known, or no session waited"
     )
     surfaces: tuple[SurfaceImpact, ...] = Field((), description="what each kind of wait costs, where it is known")
     troubles: tuple[Trouble, ...] = Field(

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from collectors.model import Row
+from collectors.delta import between
+from collectors.model import Delta, Row
 from collectors.views.con_system_event import MOST_ROWS
 from rules.containers import CONTAINERS, container_shares
 from rules.context import SignalContext
@@ -13,6 +14,7 @@ from rules.engine import diagnose
 from rules.model import ContainerShare
 from service.intake.inputs import DiagnosedInput
 from service.render.text import as_markdown, as_text
+from tests.collectors.scripted import poll_at
 from tests.rules.contexts import delta_of
 from tests.rules.rich import RICH
 
@@ -82,3 +84,11 @@ def test_text_and_markdown_say_whose_the_waits_are() -> None:
     inputs = [DiagnosedInput("one", delta, got)]
     for form in (as_text(inputs, verbose=True), as_markdown(inputs)):
         assert "of the row cache waits are those of container ERP1 (5)" in " ".join(form.split())
+
+
+def test_scripted_container_database_is_polled_from_its_root_and_has_the_waits_of_its_pdbs() -> None:
+    delta = between(poll_at("parse-storm", 30), poll_at("parse-storm", 60))
+    assert isinstance(delta, Delta)
+    got = diagnose(delta).containers
+    assert [one.con_id for one in got] == [3, 5]
+    assert got[0].share == pytest.approx(0.82, abs=0.001)
