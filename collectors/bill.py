@@ -94,6 +94,9 @@ def _schedule(collector: Collector, *, grouped: bool) -> tuple[StatementKind, st
             "between polls, while the row cache costs something",
             f"once a second, {LONGEST_BURST} times at most",
         )
+    if collector.on_request and collector.every_seconds:
+        minutes = f"every {collector.every_seconds / 60:g} min at most"
+        return "look", "no session hangs, after a poll or `latchscope check`", minutes
     if collector.on_request:
         return "look", "sessions hang, or `latchscope check` asks", PER_LOOK
     when = "a poll in which its group is set aside, or with oracle.statements: single" if grouped else "a poll"

@@ -412,8 +412,14 @@ def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> 
 
 
 def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
-    """Grants that only a hang needs. Those behind a setting that is off are there as comments."""
-    wanted = [collector for collector in collectors().values() if collector.optional and collector.granted_on]
+    """Grants without which a diagnosis says less. Those behind a setting that is off are there as comments."""
+    optional = [collector for collector in collectors().values() if collector.optional and collector.granted_on]
+    yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of"
+    yield "-- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected."
+    for each in optional:
+        if each.every_seconds or not each.on_request:
+            yield from grant_lines([each.granted_on], kind, user, release)
+    wanted = [each for each in optional if each.on_request and not each.every_seconds]
     yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
     for each in wanted:
@@ -434,6 +440,8 @@ def _objects(collector: Collector, kind: DatabaseKind) -> list[str]:
     if not collector.granted_on.startswith("sys.dba_"):
         return [collector.granted_on]
     with_containers = collector.granted_on.replace("sys.dba_", "sys.cdb_")
+    if not any(with_containers.removeprefix("sys.") in text for text in collector.statements.values()):
+        return [collector.granted_on]
     if kind in ("cdb", "pdb", "rds-cdb", "autonomous", "standby"):
         return [with_containers]
     return [collector.granted_on]

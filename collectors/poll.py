@@ -36,6 +36,7 @@ class Grouping:
         self._database = database
         self._clock = clock
         self._until: dict[str, float] = {}
+        self._aside: dict[str, Missing] = {}
         self._slow: dict[str, tuple[int, float, str]] = {}
 
     def usable(self) -> list[Group]:
@@ -44,12 +45,26 @@ class Grouping:
         usable = [group for name, group in groups().items() if self._until.get(name, now) <= now]
         return sorted(usable, key=lambda group: -len(group.views))
 
-    def set_aside(self, group: Group, why: str) -> None:
-        """Do without the statement of a group for an hour, so that a problem of one view costs only that view."""
-        self._until[group.name] = self._clock() + ASIDE_SECONDS
+    def set_aside(self, group: Group, error: str | StatementError | SessionError) -> None:
+        """Do without the statement of a group for an hour, so that a problem of one view costs only that view.
+
+        An optional view goes with all its groups, so that it costs one statement an hour where it is not granted.
+        """
+        why, until = str(error), self._clock() + ASIDE_SECONDS
+        self._until[group.name] = until
+        for view in group.views:
+            if collectors()[view].optional:
+                self._until |= {other.name: until for other in groups().values() if view in other.views}
+                self._aside[view] = _set_aside(collectors()[view], error)
         log.info(
             "%s: the views of the group %s are not asked for together for an hour: %s", self._database, group.name, why
         )
+
+    def left_out(self, view: str) -> Missing | None:
+        """What stands for an optional view while its groups are set aside. None if it is read."""
+        now = self._clock()
+        aside = any(self._until.get(group.name, now) > now for group in groups().values() if view in group.views)
+        return self._aside.get(view) if aside else None
 
     def resting(self, view: str) -> str | None:
         """Why a view is not read now, in one line. None if it is."""
@@ -151,6 +166,9 @@ class _Poll:
         view, grouping = collector.view, self.grouping
         if grouping is None:
             return self._read_alone(collector)
+        if (left_out := grouping.left_out(view)) is not None:
+            self.readings[view] = left_out
+            return None
         if (why := grouping.resting(view)) is not None:
             self.readings[view] = Missing(view, "failed", why, "find out why it is slow; the other views go on")
             return None
@@ -171,7 +189,7 @@ class _Poll:
     def _read_alone(self, collector: Collector) -> None:
         """One view by its own statement, unless an earlier reading still holds."""
         view, readings = collector.view, self.readings
-        known = _carried_over(collector, readings, self.previous)
+        known = _carried_over(collector, readings, self.previous) or _still_refused(collector, readings, self.previous)
         if known is not None:
             readings[view] = known
             return
@@ -193,10 +211,10 @@ class _Poll:
         try:
             answer = self.connection.query(statement.sql, binds)
         except StatementError as error:
-            self.grouping.set_aside(group, str(error))
+            self.grouping.set_aside(group, error)
             return
         except SessionError as error:
-            self.grouping.set_aside(group, str(error))  # the group may have cost the session
+            self.grouping.set_aside(group, error)  # the group may have cost the session
             raise
         self.costs[group.name] = cost = _cost(answer, self.clock() - began)
         if cost.seconds > SLOW_SECONDS:
@@ -272,6 +290,13 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
     return replace(known, read_at=read_at) if in_time else None
 
 
+def _still_refused(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
+    """The earlier refusal of an optional view, so that no poll without groups asks again before the next start."""
+    known = previous.readings.get(collector.view) if previous is not None and collector.optional else None
+    refused = isinstance(known, Missing) and known.kind == "refused"
+    return known if refused and previous and same_life(_instance_row(readings), previous.instance) else None
+
+
 def same_life(instance: Row, before: Row) -> bool:
     """Whether it is the same instance, not restarted. False if its start is unknown."""
     started = instance.get("startup_time")
@@ -310,6 +335,14 @@ def read_view(
     for name in answer.columns:
         collector.column(name)
     return Rows(collector.view, answer.as_rows()), answer
+
+
+def _set_aside(collector: Collector, error: str | Exception) -> Missing:
+    """The reading of an optional view whose group gave nothing. Another view of the group may be the reason."""
+    view, why = collector.view, f"{collector.view}: the statement with other views gave nothing: {error}"
+    if isinstance(error, ViewRefused):
+        return Missing(view, "refused", f"{why}; it is tried again within an hour", grant(collector, ANYBODY))
+    return Missing(view, "failed", why, "latchscope tries again within an hour")
 
 
 def _not_asked(collector: Collector, why: str) -> Missing:

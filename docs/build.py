@@ -29,7 +29,7 @@ from collectors.grants import (
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
 from docs import groups, licences
-from rules.cause import Cause, TextSpan, catalogue, text_spans
+from rules.cause import Cause, Fix, TextSpan, catalogue, text_spans
 from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling
@@ -104,13 +104,15 @@ def read() -> str:
         how_often = (
             "in bursts"
             if one.sampled
+            else "once an hour"
+            if one.on_request and one.every_seconds
             else "once per hang"
             if one.on_request
             else "once per start"
             if one.once
             else "every poll"
         )
-        if one.every_seconds:
+        if one.every_seconds and not one.on_request:
             minutes = one.every_seconds / 60
             how_often = "once a minute" if minutes == 1 else f"every {minutes:g} minutes"
         return (
@@ -291,6 +293,28 @@ def study_columns(columns: Iterable[StudyColumn]) -> str:
     )
 
 
+def fixes() -> str:
+    """Every bug that a cause may be, with the first release that has its fix and the page that says so."""
+
+    def cells(cause: Cause, fix: Fix) -> Iterator[str]:
+        yield f"`{cause.id}`"
+        yield fix.bug
+        yield fix.affects.in_words
+        yield fix.first_fixed or "none named"
+        yield "yes" if fix.one_off else "not told"
+        yield (
+            f"only with {fix.needs_setting}"
+            if fix.needs_setting
+            else "yes"
+            if fix.ends_the_cause
+            else "of this bug alone"
+        )
+        yield "; ".join(f"[{one.title}]({one.url})" if one.url else one.title for one in fix.sources)
+
+    heads = "cause | bug | releases affected | first release or update with the fix | patch of its own | ends the cause | source"
+    return table(heads, (cells(cause, fix) for cause in catalogue().values() for fix in cause.fixes))
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "columns": columns,
     "what is read": read,
@@ -302,6 +326,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "defaults": defaults,
     "signals": signals,
+    "fixes": fixes,
     "metrics of the process": process_metrics,
     "licences": lambda: table("package | licence | who gets it", licences.rows()),
     "study scaling": partial(study_columns, scaling.COLUMNS),

@@ -21,15 +21,19 @@ COUNTERS: tuple[str, ...] = (
     "v$system_event",
 )
 SESSIONS = ("waiting_sessions", "library_cache_sessions")
+CONTAINERS = "v$con_system_event"
 LEVELS = ("v$sga_resize_ops", "v$sgastat", "v$undostat")
 MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "containers": (*SESSIONS, CONTAINERS),
     "counters": COUNTERS,
     "counters_and_levels": (*COUNTERS, *LEVELS),
     "sessions": SESSIONS,
     "waits": ("v$latch_children", *SESSIONS),
+    "waits_and_containers": ("v$latch_children", *SESSIONS, CONTAINERS),
 }
 """Group → its views: what every poll reads without binds; the same with what is due once a minute; the looks at sessions; the
-same with what needs a bind, which a database with mutexes is not asked."""
+same with what needs a bind, which a database with mutexes is not asked. Those with the waits of containers are tried first, and
+set aside where they are refused (`collectors.poll.Grouping`)."""
 TEXTS = {
     *("name", "parent_name", "location", "mutex_type", "stat_name", "type", "parameter", "component", "start_time"),
     *("oper_type", "pool", "event", "begin_time", "addr", "p1raw", "sql_id", "module", "program", "username"),
@@ -45,6 +49,8 @@ def statements(root: Path) -> dict[Path, str]:
     for group, views in MEMBERS.items():
         for release in sorted({release for view in views for release in collectors()[view].statements}, key=parts):
             texts = {view: text_for(collectors()[view].statements, release) or "" for view in views}
+            if not all(texts.values()):
+                continue  # an older release lacks a view, and reads the others by a smaller group
             found[root / "collectors" / "groups" / f"{group}-{release}.sql"] = _statement(group, texts)
     return found
 

@@ -58,11 +58,46 @@ class Releases(Frozen):
     since: str | None = Field(None, pattern=RELEASE)
     until: str | None = Field(None, pattern=RELEASE)
 
+    @property
+    def in_words(self) -> str:
+        """Such as 19 to 19.7, from 12.1 on, or all."""
+        if self.since and self.until:
+            return self.since if self.since == self.until else f"{self.since} to {self.until}"
+        return f"from {self.since} on" if self.since else f"up to {self.until}" if self.until else "all"
+
     def include(self, release: str) -> bool:
         """Whether a release is, or may be, one of them: "11.2" may be 11.2.0.4."""
         version = parts(release)
         floor, top = parts(self.since or "0"), parts(self.until or "99")
         return version[: len(floor)] >= floor[: len(version)] and version[: len(top)] <= top[: len(version)]
+
+
+class Fix(Frozen):
+    """The fix of a bug behind a cause: what public pages say of it. A number is to be verified on My Oracle Support."""
+
+    bug: str = Field(pattern=r"^\d{7,8}$")
+    affects: Releases = Field(description="the releases said to have the bug")
+    fixed_in: str | None = Field(
+        None,
+        pattern=RELEASE,
+        description="the first release or release update said to have the fix; null: none is named",
+    )
+    or_earlier: bool = Field(False, description="an earlier update may have it: the page lists the bugs of several")
+    one_off: bool = Field(False, description="a page names a patch for this bug alone")
+    ends_the_cause: bool = Field(description="with the fix the cause cannot be; else it can, for another reason")
+    needs_setting: str | None = Field(None, description="the setting without which the fix changes nothing")
+    sources: tuple[Reference, ...] = Field(min_length=1)
+
+    @property
+    def first_fixed(self) -> str:
+        """The first release or update with the fix in words; empty if none is named."""
+        return "" if self.fixed_in is None else f"{self.fixed_in}{' or earlier' * self.or_earlier}"
+
+    @property
+    def comes_in(self) -> str:
+        """What brings it: a release or update, a patch of its own, or both."""
+        alone = "a patch of its own" if self.one_off else ""
+        return " and ".join(part for part in (self.first_fixed, alone) if part) or "no release that we know"
 
 
 class Cause(Frozen):
@@ -102,6 +137,7 @@ class Cause(Frozen):
     expected_effect: str
     false_positives: str
     references: tuple[Reference, ...] = ()
+    fixes: tuple[Fix, ...] = Field((), description="the bugs that it may be, and where they are fixed")
 
     @property
     def remedy(self) -> str:

@@ -13,12 +13,14 @@ from rules.baseline import UsualRange
 from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
+from rules.containers import container_shares
 from rules.contention.prediction import prediction_of
 from rules.context import SignalContext, gaps_of
 from rules.counter.search import counter_facts
 from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
+from rules.fixes import fix_line
 from rules.judge import CauseVerdict, OpenCause, Verdict, elsewhere, judge
 from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
 from rules.model import (
@@ -170,6 +172,11 @@ class Judgement:
         """The diagnosis by every cause, without its reasons."""
         return self._diagnosis(self._verdicts)
 
+    def _undetermined(self, verdict: OpenCause) -> Undetermined:
+        """An open cause, with whether its bug is fixed here."""
+        fix = fix_line(self._judged[verdict.cause], self.delta)
+        return verdict.undetermined.model_copy(update={"fix": fix})
+
     def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
         """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""
         context, basis = self._context, self.delta.basis
@@ -188,12 +195,13 @@ class Judgement:
             headline=headline(context, findings, self.usual, undecided, other),
             impact=whole_impact(context, findings),
             other_wait=other,
+            containers=container_shares(context),
             surfaces=surface_impacts(context),
             troubles=() if quiet else troubles(context, findings),
             steps=(),
             findings=findings,
             ruled_out=(),
-            undetermined=tuple(verdict.undetermined for verdict in open_causes),
+            undetermined=tuple(self._undetermined(verdict) for verdict in open_causes),
             who=groups(context),
             waiting=waiting_groups(context),
             blockers=blockers_of(context),

@@ -20,7 +20,8 @@ from rules.cache_map import cache_ref
 from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot, slots
 from rules.confidence import CacheKind, EvidenceKind, RivalKind, SightKind, SignKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.formatting import against_bound, sentence
+from rules.fixes import FIX_MISSING, ended_by, fix_line, full_release_of
+from rules.formatting import against_bound, sentence, within
 from rules.model import (
     CacheRef,
     Confidence,
@@ -206,22 +207,23 @@ def _map_fits(context: SignalContext, found: Finding) -> bool:
 
 
 def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
-    """The verdict on a cause of other releases, or one whose surface this instance does not have."""
+    """The verdict on a cause of other releases, one whose surface this instance does not have, or one whose fix is installed."""
     if not set(cause.surfaces) & set(context.surfaces):
         guards = "mutexes" if context.mechanism == "mutex" else "latches"
         because, needs = f"{guards} guard the row cache of this release", " or ".join(cause.surfaces)
         return RuledOut(cause=cause.id, signal="mechanism", name="mechanism", value=None, needs=needs, because=because)
+    if (ended := ended_by(cause, context.delta)) is not None:
+        needs = f"bug {ended.fix.bug} without its fix"
+        called = SIGNALS[FIX_MISSING].called
+        return RuledOut(
+            cause=cause.id, signal=FIX_MISSING, name=called, value=None, needs=needs, because=within(ended.sentence)
+        )
     release = full_release_of(context.delta)
     if release is not None and not cause.releases.include(release):
         needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
         because = f"this is {release}, and the cause is not known to occur there"
         return RuledOut(cause=cause.id, signal="release", name="release", value=None, needs=needs, because=because)
     return None
-
-
-def full_release_of(delta: Delta) -> str | None:
-    """The release with its update where the instance tells it (18c and later)."""
-    return text(next(iter(delta.rows("v$instance")), {}).get("version_full")) or delta.release
 
 
 # Step 2: its conditions, each read and compared with what it needs.
@@ -451,6 +453,7 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         expected_effect=cause.expected_effect,
         false_positives=cause.false_positives,
         references=cause.references,
+        fix=fix_line(cause, context.delta) if in_words else None,
     )
 
 

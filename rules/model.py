@@ -248,6 +248,9 @@ class Finding(Advice):
     confirm: Confirmation | None
     false_positives: str
     references: tuple[Reference, ...]
+    fix: str | None = Field(
+        None, description="whether the fix of the bug it may be is installed; null if the cause is no bug"
+    )
     counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
     def sign(self, signal: str) -> Evidence | None:
@@ -261,7 +264,9 @@ class RuledOut(Frozen):
     cause: str
     signal: str
     name: str = Field("", description="what people call the signal")
-    value: float | None = Field(description="null for `release` and `mechanism`, which are not numbers")
+    value: float | None = Field(
+        description="null for `release`, `mechanism` and an installed fix (`fix_missing`), which are not numbers"
+    )
     unit: str = ""
     needs: str
     bound: Bound | None = Field(None, description="`needs` as operator and number; null if it is neither")
@@ -277,6 +282,7 @@ class Undetermined(Frozen):
     missing: str
     why: str = ""
     way_out: str
+    fix: str | None = Field(None, description="as in a finding")
     counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
 
@@ -346,6 +352,20 @@ class OtherWait(Frozen):
         return self.together_share_of_db_time >= 0.5
 
 
+class ContainerShare(Frozen):
+    """The row cache waits of the sessions of one container."""
+
+    con_id: int = Field(description="number of the container; 1 is the root")
+    name: str | None = Field(None, description="its name; null if it was not read")
+    seconds: float = Field(description="foreground time waited for the row cache over the interval")
+    share: float = Field(description="part of the waits of all containers, 0 to 1")
+
+    @property
+    def called(self) -> str:
+        """Such as container ERP1 (5), or container 5."""
+        return f"container {self.con_id}" if self.name is None else f"container {self.name} ({self.con_id})"
+
+
 class SurfaceImpact(Impact):
     """The cost of the waits on one surface."""
 
@@ -385,6 +405,9 @@ class Diagnosis(Frozen):
     other_wait: OtherWait | None = Field(
         None,
         description="the largest wait that was read, if it is none for the row cache and has 5 % of DB time or more",
+    )
+    containers: tuple[ContainerShare, ...] = Field(
+        (), description="whose the row cache waits are, the most first; empty if it is not known, or no session waited"
     )
     surfaces: tuple[SurfaceImpact, ...] = Field((), description="what each kind of wait costs, where it is known")
     troubles: tuple[Trouble, ...] = Field(

@@ -17,6 +17,7 @@ from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
+from rules.fixes import full_release_of
 from rules.formatting import compared
 from rules.judge import (
     CauseVerdict,
@@ -25,7 +26,6 @@ from rules.judge import (
     OpenCause,
     Verdict,
     confirmed,
-    full_release_of,
     hypothesis,
     missing_in,
     of_own_cache,

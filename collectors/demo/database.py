@@ -204,6 +204,40 @@ def _container(now: ScenarioState) -> Row:
     return {"con_id": 0} if at_least(now.scenario.release, "12.1") else {}
 
 
+PDBS: Mapping[int, tuple[str, float]] = {3: ("ERP1", 0.82), 5: ("CRM1", 0.18)}
+"""The containers of a scripted CDB, each with its part of every wait."""
+BY_CONTAINER = (
+    "latch: row cache objects",
+    "row cache mutex",
+    "row cache lock",
+    "library cache lock",
+    "library cache pin",
+)
+
+
+def _con_system_event(now: ScenarioState) -> list[Row]:
+    if now.scenario.container != (1, "CDB$ROOT"):
+        return []
+    return [
+        {
+            "con_id": con_id,
+            "event": row["event"],
+            "total_waits_fg": round((number(row["total_waits_fg"]) or 0.0) * part),
+            "time_waited_micro_fg": round((number(row["time_waited_micro_fg"]) or 0.0) * part),
+        }
+        for row in system_event(now)
+        if row["event"] in BY_CONTAINER
+        for con_id, (_, part) in PDBS.items()
+    ]
+
+
+def _containers(now: ScenarioState) -> list[Row]:
+    if now.scenario.container is None:
+        return []
+    names = {1: "CDB$ROOT", **{con_id: name for con_id, (name, _) in PDBS.items()}}
+    return [{"con_id": con_id, "name": name} for con_id, name in names.items()]
+
+
 VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$instance": _instance,
     "v$latchname": _latchname,
@@ -214,6 +248,8 @@ VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$rowcache": _rowcache,
     "x$kqrst": _kqrst,
     "v$system_event": system_event,
+    "v$con_system_event": _con_system_event,
+    "v$containers": _containers,
     "v$mutex_sleep": mutex_sleep,
     "v$session": session,
     "waiting_sessions": waiting_sessions,

@@ -161,8 +161,8 @@ def _listed(views: list[str], confirming: bool) -> str:
 
 
 def _snapshot(part: str) -> Iterator[_Section]:
-    """What is read twice: the clock, then every view with counters, the most expensive last."""
-    twice = [collector for collector in collectors().values() if _counts(collector) and not collector.sampled]
+    """What is read twice: the clock, then every view with counters, the most expensive last. Optional views are left out."""
+    twice = [one for one in collectors().values() if _counts(one) and not (one.sampled or one.optional)]
     for collector in sorted(twice, key=lambda collector: (collector.view != INSTANCE, collector.view in LATEST)):
         texts = {floor: _bound(collector, text) for floor, text in collector.statements.items()}
         if collector.view in NOT_READ_FROM:

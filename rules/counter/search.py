@@ -17,6 +17,7 @@ from rules.context import SignalContext
 from rules.counter.figures import SESSIONS, PrintedFigure, in_order, limits_of, value_of, with_figure
 from rules.counter.levers import cost_figures, figures_of
 from rules.counter.words import counter_fact, follows
+from rules.fixes import FIX_MISSING
 from rules.judge import NAMING, CauseVerdict, OpenCause, Verdict, judge
 from rules.memoize import hand_over
 from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Surface
@@ -146,6 +147,8 @@ def nearness(verdict: RuledOut) -> float:
 
 ELSEWHERE = ("release", "mechanism")
 """What rules out causes of other instances. It is no figure."""
+NO_FIGURE = (*ELSEWHERE, FIX_MISSING)
+"""The same, and a fix that is installed."""
 
 
 def standing_of(verdict: CauseVerdict) -> Becomes:
@@ -172,7 +175,7 @@ class Search:
 
     def nearest_out(self, verdicts: Sequence[CauseVerdict]) -> list[RuledOut]:
         """The ruled-out causes that were nearest to a finding: those with a single condition against them first."""
-        out = [verdict for verdict in verdicts if isinstance(verdict, RuledOut) and verdict.signal not in ELSEWHERE]
+        out = [verdict for verdict in verdicts if isinstance(verdict, RuledOut) and verdict.signal not in NO_FIGURE]
 
         def order(verdict: RuledOut) -> tuple[int, float, str]:
             unmet = self._unmet(self._causes[verdict.cause])

@@ -6,11 +6,11 @@ from heapq import nsmallest
 
 from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number, spoken
 from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, cut_notes, misplaced_notes, pdb_note
-from rules.formatting import count, over
+from rules.formatting import count, over, percent
 from rules.memoize import remembered
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.signals import SIGNALS, Subject
-from rules.waits import LATCH_EVENT, ROW_CACHE_SURFACES, SYSTEM_EVENTS, SampledWaiters, hanging
+from rules.waits import LATCH_EVENT, ROW_CACHE_SURFACES, SYSTEM_EVENTS, SampledWaiters, hanging, severity_of
 
 # Who waits: sampled waiters by what they have in common, and as totals by statement and by module.
 
@@ -95,6 +95,8 @@ def funnel(context: SignalContext, findings: Sequence[Finding]) -> EventFunnel |
 
 # The notes: assumptions, omitted counters, views that gave nothing, and waits that are too long to be ordinary.
 
+TOLD_WHERE_NEEDED = ("dba_registry_sqlpatch", "v$containers", "v$con_system_event")
+"""Optional views: what needs them says that they are not granted, so that no diagnosis repeats it."""
 MINIMUM_MISSES = 100
 """Views are read without a lock, so a few more misses than gets are not a contradiction."""
 
@@ -108,7 +110,9 @@ def notes(context: SignalContext) -> tuple[str, ...]:
     refused = [
         f"{reading.why}; {reading.way_out}"
         for _, reading in readings
-        if isinstance(reading, Missing) and reading.kind in ("refused", "failed")
+        if isinstance(reading, Missing)
+        and reading.kind in ("refused", "failed")
+        and reading.view not in TOLD_WHERE_NEEDED
     ]
     source = [REMEMBER] if context.printed else []
     doubts = [str(disagreement) for disagreement in context.map.disagreements]
@@ -127,6 +131,7 @@ def notes(context: SignalContext) -> tuple[str, ...]:
         *implausible(context),
         *long_waits(context),
         *background_waits(context),
+        *late_db_time(context),
         *swap_used_up(context),
         *odd,
         *refused,
@@ -175,6 +180,28 @@ def background_waits(context: SignalContext) -> Iterator[str]:
         f"{many} waited for the row cache for up to {spoken(longest.seconds)} (session {longest.sid} for {longest.event} on "
         f"{longest.cache}): DB time and the cost leave that out, and no session hangs behind it yet"
     )
+
+
+LATE_SECONDS, SHORT_SECONDS, FEW_ACTIVE = 5.0, 60.0, 2.0
+"""Oracle publishes DB time up to 5 s late (Reference, V$SYS_TIME_MODEL: a timed operation buffers at most 5 seconds). That
+matters in an interval below a minute in which at most two sessions were active on average (our bounds)."""
+
+
+def late_db_time(context: SignalContext) -> Iterator[str]:
+    """That DB time may be off by what Oracle published late, where the severity of the cost hangs on it."""
+    basis, db_time, impact = context.delta.basis, context.seconds_of("DB time"), context.impact
+    waited = context.row_cache_wait_seconds
+    if context.printed or basis.kind != "interval" or not basis.seconds or basis.seconds >= SHORT_SECONDS:
+        return
+    if not db_time or not waited or impact is None or impact.share_of_db_time is None or context.inside_pdb:
+        return
+    bounds = [waited / total for total in (db_time + LATE_SECONDS, max(db_time - LATE_SECONDS, waited))]
+    grades = {severity_of(impact.model_copy(update={"share_of_db_time": share})) for share in bounds}
+    if db_time <= FEW_ACTIVE * basis.seconds and len(grades) > 1:
+        yield (
+            f"DB time {over(basis)} may be off by 5 s of {db_time:,.1f} s, because Oracle counts it late: the share of the row "
+            f"cache is {percent(bounds[0])} to {percent(bounds[1])}, and the severity hangs on it; wait for the next polls"
+        )
 
 
 SWAP_LEFT = 0.001

@@ -15,6 +15,7 @@ from rules.baseline import UsualRange
 from rules.blockers import ROW_CACHE_BLOCKERS as BLOCKERS_VIEW
 from rules.blockers import blockers_of
 from rules.confidence import counted_in_words
+from rules.containers import container_step
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.explain.blockers import blocker_steps, entry_of, in_one_sentence
 from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
@@ -64,7 +65,13 @@ def walk(
     hang = Stop(hang_step(context), _hang_link(context, in_trouble))
     causes = _cause_steps(findings[0], context) if findings else []
 
-    beside = (as_printed(context), _who(context), *library_cache_steps(context), _largest_wait(context))
+    beside = (
+        as_printed(context),
+        _who(context),
+        *library_cache_steps(context),
+        container_step(context),
+        _largest_wait(context),
+    )
     steps = [*(stop.step for stop in (hang, *blockers, *first)), *beside, *causes]
     for trouble in others(context, findings):
         steps += [stop.step for stop in stops(focused(context, trouble), trouble.surface, None, usual)]

@@ -703,5 +703,5 @@ def release_update(context: SignalContext, subject: Subject) -> SignalValue:
 
 @signal(unit="value", of="opatch", called="fix that is not installed")
 def fix_missing(context: SignalContext, subject: Subject) -> SignalValue:
-    """1 if the fix of the cause is not installed. Never known: opatch lists one-off patches, and no view does."""
-    return Unknown("opatch", "no view says whether the one-off patch is in", "see it in `opatch lspatches`")
+    """1 if the fix of the cause is not installed. Never known: a fix that is known to be installed rules the cause out before."""
+    return Unknown("opatch", "no view lists every patch without SQL", "see it in `opatch lspatches`")

@@ -16,6 +16,7 @@ from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers, read_each
 from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
+from collectors.ondemand.patches import read_rarely
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waits import HANGING_SECONDS
@@ -62,7 +63,7 @@ def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind
             look.look(connection)
             wanted = settings.defaults.wait_chains == "on"
             looked = read_each(connection, snapshot.release, wait_chains=wanted)
-            seen = with_samples(snapshot, look.taken(), looked)
+            seen = with_samples(snapshot, look.taken(), looked, read_rarely(connection, snapshot.release))
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))
         finally:
@@ -89,10 +90,10 @@ def take_capture(database: DatabaseSettings, settings: Settings, seconds: float)
 
 
 def _with_blockers(last: Snapshot, connection: Connection, wait_chains: bool) -> Snapshot:
-    """The last snapshot, with who holds what sessions hang on. Unchanged if no session hangs."""
+    """The last snapshot, with who holds what sessions hang on, or with what is read rarely if no session hangs."""
     waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
     if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
-        return last
+        return replace(last, readings={**last.readings, **read_rarely(connection, last.release)})
     looked = look_for_blockers(connection, last.release, wait_chains=wait_chains)
     return replace(last, readings={**last.readings, **looked})
 

@@ -173,6 +173,8 @@ def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "Confirm first", query
     do = finding.do_now or finding.remedy
     yield "Do", f"not yet: {against}. If it is proven after all: {do}" if against else do
+    if finding.fix:
+        yield "Bug", finding.fix
     if finding.check_first:
         yield "Check first", finding.check_first
     if finding.do_not:
@@ -223,8 +225,8 @@ def elsewhere(diagnosis: Diagnosis) -> Sequence[str]:
 
 
 def against(verdict: RuledOut) -> str:
-    """Why a cause is ruled out. If another cause explains the waits, that cause."""
-    if verdict.explained_by is not None:
+    """Why a cause is ruled out. If another cause explains the waits, that cause; if its fix is installed, that."""
+    if verdict.explained_by is not None or verdict.value is None:
         return verdict.because
     value, needs = compared(verdict)
     return f"{verdict.signal} is {value} where it would need {needs}"

@@ -435,6 +435,8 @@ def _cause(cause: Cause) -> Iterator[str]:
     yield "\nRemedy:"
     yield from steps_of_every_release(cause.remedy_steps)
     yield from ("", *wrapped(f"Expected effect: {cause.expected_effect}"))
+    for fix in cause.fixes:
+        yield from wrapped(f"Bug {fix.bug}: affects {fix.affects.in_words}, fixed in {fix.comes_in}")
     for reference in cause.references:
         yield from wrapped(f"Reference: {reference.title}{f' ({reference.url})' if reference.url else ''}")
     yield from wrapped(f"When this is wrong: {cause.false_positives}")
@@ -503,6 +505,8 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
         for (why, way_out), causes in not_judged(diagnosis).items():
             yield from wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
         for open_cause in diagnosis.undetermined:
+            if open_cause.fix:
+                yield from wrapped(f"Bug of {open_cause.cause}: {open_cause.fix}", "  ")
             yield from _changes(open_cause, f" for {open_cause.cause}")
     for note in diagnosis.notes:
         if note not in shared:
@@ -591,7 +595,7 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
         yield "\n### Ruled out\n\n| cause | signal | value | would need |\n|---|---|---|---|"
         for out in ruled_out(diagnosis):
             value, needs = compared(out)
-            yield row((out.cause, out.signal, value, needs))
+            yield row((out.cause, out.signal, value, f"{needs}; {out.because}" if out.value is None else needs))
         if others := elsewhere(diagnosis):
             yield f"\nNot on this instance: {', '.join(others)}"
     if gap := nothing_judged(diagnosis):
@@ -600,6 +604,9 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
         yield "\n### Cannot tell\n\n| cause | why | way out |\n|---|---|---|"
         for (why, way_out), causes in not_judged(diagnosis).items():
             yield row((", ".join(causes), why, way_out))
+    for open_cause in diagnosis.undetermined:
+        if open_cause.fix:
+            yield f"\nBug of {open_cause.cause}: {inline(open_cause.fix)}"
     verdicts: list[RuledOut | Undetermined] = [*ruled_out(diagnosis), *diagnosis.undetermined]
     facts = [(verdict.cause, verdict.counter_fact) for verdict in verdicts if verdict.counter_fact]
     if facts:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Missing, Reading, Rows, Snapshot, number
+from collectors.ondemand import patches
 from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Connection
@@ -29,6 +30,7 @@ class FollowUp:
         self._watched = watched
         self._look = look or BlockerLook(Audit())
         self._confirms = confirms
+        self._hourly = HourlyLook()
         self._burst: Burst | None = None
         self._asked = False
 
@@ -36,6 +38,7 @@ class FollowUp:
         """Ask what this poll calls for. Raises SessionError if the session is lost."""
         self._confirm_what_began(published, connection)
         self._look_for_blockers(published, connection)
+        self._hourly.after(published.snapshot, connection)
         costly = published.delta is not None and published.verdict.severity is not Severity.INFO
         self._burst = Burst(published.snapshot.release) if self._asked or costly else None
         self._asked = False
@@ -44,6 +47,11 @@ class FollowUp:
     def blockers(self) -> Mapping[str, Reading] | None:
         """Who holds what sessions hang on. None without a look."""
         return self._look.found
+
+    @property
+    def rarely(self) -> Mapping[str, Reading] | None:
+        """The installed patches and the names of containers as they were read last. None if they were not read yet."""
+        return self._hourly.found
 
     @property
     def samples(self) -> Reading | None:
@@ -173,6 +181,26 @@ class BlockerLook:
             self._audit.record(CALLER, ACTION, diagnosis.database, lost.why)
             raise
         self._audit.record(CALLER, ACTION, diagnosis.database, _outcome(self._found[VIEW]))
+
+
+class HourlyLook:
+    """What one database is asked after its first poll and then once an hour, while no session hangs."""
+
+    def __init__(self) -> None:
+        self.found: Mapping[str, Reading] | None = None
+        self._again_at = 0.0
+
+    def after(self, snapshot: Snapshot, connection: Connection, now: float | None = None) -> None:
+        """Ask, if it is due. Raises SessionError. A view that fails keeps what was read before; `now`: time.monotonic()."""
+        now = time.monotonic() if now is None else now
+        if (self.found is not None and now < self._again_at) or _may_hang(snapshot):
+            return
+        self._again_at = now + patches.AGAIN_SECONDS
+        before = self.found or {}
+        self.found = {
+            view: before.get(view, reading) if isinstance(reading, Missing) and reading.kind == "failed" else reading
+            for view, reading in patches.read_rarely(connection, snapshot.release).items()
+        }
 
 
 def _may_hang(snapshot: Snapshot) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol
 from collectors.delta import between, since_startup
 from collectors.model import ConfirmationResult, Delta, NotComparable, Reading, Snapshot
 from collectors.ondemand.blockers import not_looked
+from collectors.ondemand.patches import not_read
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
 from collectors.poll import Connection, Grouping, poll, same_life
@@ -38,19 +39,20 @@ def run_poll(
     clock: Callable[[], float] = time.monotonic,
     seen: Reading | None = None,
     blockers: Mapping[str, Reading] | None = None,
+    rarely: Mapping[str, Reading] | None = None,
     holds: Callable[[], bool] = lambda: True,
     grouping: Grouping | None = None,
     rendered: bool = True,
 ) -> Published:
     """One poll of one database, from Oracle's rows to every output. Raises SessionError if the session is lost.
 
-    `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on. Raises LeasesLost
-    if the database is no longer ours (`holds`) at the diagnosis. Then nothing is shown or kept. A poll that nobody scrapes
-    needs no metrics (`rendered`).
+    `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on, `rarely` what is
+    read once an hour. Raises LeasesLost if the database is no longer ours (`holds`) at the diagnosis. Then nothing is shown or
+    kept. A poll that nobody scrapes needs no metrics (`rendered`).
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
-    snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers)
+    snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers, rarely)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
     judged = examined_poll(snapshot, change, watched.usual)
@@ -63,11 +65,16 @@ def run_poll(
     return published
 
 
-def with_samples(snapshot: Snapshot, seen: Reading | None, blockers: Mapping[str, Reading] | None = None) -> Snapshot:
-    """The snapshot with the samples since the one before it, and who holds what sessions hang on."""
+def with_samples(
+    snapshot: Snapshot,
+    seen: Reading | None,
+    blockers: Mapping[str, Reading] | None = None,
+    rarely: Mapping[str, Reading] | None = None,
+) -> Snapshot:
+    """The snapshot with the samples since the one before it, who holds what sessions hang on, and what is read once an hour."""
     sampled = not_sampled() if seen is None else seen
     held = not_looked() if blockers is None else blockers
-    return replace(snapshot, readings={**snapshot.readings, SESSIONS: sampled, **held})
+    return replace(snapshot, readings={**snapshot.readings, SESSIONS: sampled, **(rarely or not_read()), **held})
 
 
 def difference(

@@ -242,6 +242,7 @@ class Worker:
                 self._keeper,
                 seen=self._follow_up.samples,
                 blockers=self._follow_up.blockers,
+                rarely=self._follow_up.rarely,
                 holds=self._holds,
                 grouping=self._grouping,
             )

@@ -54,15 +54,19 @@ class Session:
         return [view for view, _, _ in self.asked]
 
 
-POLLED = sorted(view for view, one in collectors().items() if not one.sampled and not one.on_request)
-"""Views of a poll. Bursts read the sampled ones in between."""
+POLLED = sorted(
+    view for view, one in collectors().items() if not (one.sampled or one.on_request) and "11.2" in one.statements
+)
+"""Views of a poll on 11.2. Bursts read the sampled ones in between."""
+SINCE_CONTAINERS = "v$con_system_event"
+"""The one polled view that 11.2 does not have."""
 
 
 def test_poll_reads_every_view_once_and_marked() -> None:
     session = Session({"v$latchname": NAMES})
     snapshot = poll("erp1", session)
     assert sorted(session.views) == POLLED
-    assert sorted(snapshot.readings) == POLLED
+    assert sorted(snapshot.readings) == sorted([*POLLED, SINCE_CONTAINERS])
     assert all(marker(view) in sql for view, sql, _ in session.asked)
     assert (snapshot.database, snapshot.release) == ("erp1", "11.2.0.4.0")
 
@@ -138,7 +142,7 @@ def test_cost_is_told_for_each_view_that_answered() -> None:
 def test_refused_view_costs_that_view_alone(view: str) -> None:
     snapshot = poll("erp1", Session({"v$latchname": NAMES, view: ViewRefused("ORA-00942: table or view")}))
     missing = {name: reading for name, reading in snapshot.readings.items() if isinstance(reading, Missing)}
-    assert list(missing) == [view]
+    assert missing.keys() - {SINCE_CONTAINERS} == {view}
     reading = missing[view]
     assert (reading.kind, reading.why) == ("refused", f"{view}: ORA-00942: table or view")
 
@@ -494,10 +498,11 @@ def test_group_that_is_refused_or_fails_is_asked_one_by_one_for_an_hour(
     assert session.groups() in (1, 2)
 
 
-@pytest.mark.parametrize("view", sorted(GROUPED))
+@pytest.mark.parametrize("view", sorted(GROUPED - {SINCE_CONTAINERS}))
 def test_refused_view_of_a_group_costs_itself_alone(view: str) -> None:
     snapshot = poll("erp1", GroupingSession(refused=(view,)), grouping=Grouping("erp1"))
-    assert [name for name, reading in snapshot.readings.items() if isinstance(reading, Missing)] == [view]
+    missing = {name for name, reading in snapshot.readings.items() if isinstance(reading, Missing)}
+    assert missing - {SINCE_CONTAINERS} == {view}
     assert snapshot.readings == poll("erp1", GroupingSession(refused=(view,))).readings
 
 
@@ -528,7 +533,13 @@ def test_group_in_which_the_session_was_lost_is_set_aside() -> None:
     session, grouping = GroupingSession(spoil=lose), Grouping("erp1", GroupingClock())
     with pytest.raises(SessionError, match="ORA-03113"):
         poll("erp1", session, grouping=grouping)
-    assert [group.name for group in grouping.usable()] == ["counters", "waits", "sessions"]
+    assert [group.name for group in grouping.usable()] == [
+        "counters",
+        "waits_and_containers",
+        "containers",
+        "waits",
+        "sessions",
+    ]
 
 
 def test_children_that_are_not_asked_leave_the_looks_at_sessions_in_one_statement() -> None:
@@ -536,7 +547,38 @@ def test_children_that_are_not_asked_leave_the_looks_at_sessions_in_one_statemen
     snapshot = poll("erp1", session, grouping=Grouping("erp1"))
     children = snapshot.read("v$latch_children")
     assert isinstance(children, Missing) and children.kind == "not_asked"
-    assert "sessions" in snapshot.costs and not {"waits", "waiting_sessions"} & snapshot.costs.keys()
+    assert "containers" in snapshot.costs and not {"waits", "sessions", "waiting_sessions"} & snapshot.costs.keys()
+
+
+def test_waits_of_containers_cost_no_round_trip_where_granted_and_one_refused_statement_an_hour_where_not() -> None:
+    clock = GroupingClock()
+    granted, refused = GroupingSession("users-mutex"), GroupingSession("users-mutex", refused=(SINCE_CONTAINERS,))
+    with_grant, without = Grouping("erp1", clock), Grouping("erp1", clock)
+    first = poll("erp1", granted, grouping=with_grant)
+    assert isinstance(first.read(SINCE_CONTAINERS), Rows) and granted.groups() == 2
+    snapshot = poll("erp1", refused, grouping=without)
+    missing = snapshot.read(SINCE_CONTAINERS)
+    assert (
+        isinstance(missing, Missing) and missing.kind == "refused" and "grant select on sys.v_$con" in missing.way_out
+    )
+    assert isinstance(snapshot.read("waiting_sessions"), Rows), "the others are read by the smaller group"
+    assert refused.groups() == 3
+    for _ in range(3):
+        clock.now += (ASIDE_SECONDS - 1.0) / 3
+        snapshot = poll("erp1", refused, snapshot, grouping=without)
+        assert snapshot.read(SINCE_CONTAINERS) == missing
+        assert refused.groups() == 2 and not any(view_of(sql) == SINCE_CONTAINERS for sql in refused.asked)
+    clock.now += 1.0
+    poll("erp1", refused, snapshot, grouping=without)
+    assert refused.groups() == 3, "tried once more after an hour"
+
+
+def test_refused_waits_of_containers_are_asked_once_per_start_without_groups() -> None:
+    session = GroupingSession("users-mutex", refused=(SINCE_CONTAINERS,))
+    first = poll("erp1", session)
+    second = poll("erp1", session, first)
+    assert [view_of(sql) for sql in session.asked].count(SINCE_CONTAINERS) == 1
+    assert second.read(SINCE_CONTAINERS) == first.read(SINCE_CONTAINERS)
 
 
 def test_levels_are_read_once_a_minute_without_a_round_trip_of_their_own() -> None:

@@ -53,7 +53,7 @@ def wired(name: str) -> Iterator[Wired]:
         ("undo-storm", True, 8, 3, 4),
         ("users-mutex", True, 8, 3, 4),
         ("undo-storm", False, 20, 12, 16),
-        ("users-mutex", False, 19, 11, 15),
+        ("users-mutex", False, 20, 12, 16),
     ],
 )
 def test_later_polls_ask_only_what_changes(

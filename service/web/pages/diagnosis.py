@@ -10,7 +10,7 @@ from markupsafe import Markup
 from rules.cause import catalogue
 from rules.context import DeltaSource
 from rules.counter.search import ELSEWHERE
-from rules.formatting import compared, function_of, number
+from rules.formatting import compared, function_of, number, sentence
 from rules.model import (
     Candidate,
     ChainBar,
@@ -99,7 +99,7 @@ def _ruled_out(verdict: RuledOut) -> CheckedCause:
         signal=verdict.signal,
         value=value,
         needs=in_words(needs),
-        changes=_changes(verdict),
+        changes=_changes(verdict) if verdict.value is not None else f"{sentence(verdict.because)}.",
     )
 
 
@@ -114,7 +114,7 @@ def _undetermined(verdict: Undetermined) -> CheckedCause:
         _named(verdict.cause),
         why=verdict.why or verdict.missing,
         way_out=verdict.way_out,
-        changes=_changes(verdict),
+        changes=" ".join(words for words in (verdict.fix, _changes(verdict)) if words),
     )
 
 

@@ -48,7 +48,7 @@ def same(one: Snapshot, other: Snapshot) -> None:
     """The spooled snapshot equals a poll at that moment, cell by cell and type by type."""
     assert one.taken_at == other.taken_at
     for view, collector in collectors().items():
-        if collector.sampled or collector.on_request:
+        if collector.sampled or collector.on_request or collector.optional:
             continue
         spool, live = one.read(view), other.read(view)
         if collector.momentary and isinstance(spool, Missing):

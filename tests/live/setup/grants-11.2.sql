@@ -36,6 +36,11 @@ grant select on sys.latchscope_kqrst to LATCHSCOPE;
 grant select on sys.v_$latch_children to LATCHSCOPE;
 grant select on sys.v_$latchholder to LATCHSCOPE;
 grant select on sys.gv_$session to LATCHSCOPE;
+-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of
+-- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected.
+grant select on sys.dba_registry_sqlpatch to LATCHSCOPE;
+grant select on sys.v_$con_system_event to LATCHSCOPE;
+grant select on sys.v_$containers to LATCHSCOPE;
 -- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
 -- names of jobs. Leave them out, and a diagnosis says what it does not know.
 grant select on sys.dba_scheduler_running_jobs to LATCHSCOPE;

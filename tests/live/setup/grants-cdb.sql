@@ -39,6 +39,11 @@ grant read on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant read on sys.v_$latch_children to C##LATCHSCOPE;
 grant read on sys.v_$latchholder to C##LATCHSCOPE;
 grant read on sys.gv_$session to C##LATCHSCOPE;
+-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of
+-- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected.
+grant read on sys.dba_registry_sqlpatch to C##LATCHSCOPE;
+grant read on sys.v_$con_system_event to C##LATCHSCOPE;
+grant read on sys.v_$containers to C##LATCHSCOPE;
 -- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
 -- names of jobs. Leave them out, and a diagnosis says what it does not know.
 grant read on sys.cdb_scheduler_running_jobs to C##LATCHSCOPE;

@@ -143,3 +143,33 @@ def test_funnel_of_what_was_not_read_is_none() -> None:
     rows = with_rows("v$latch")
     refused = ["v$latch", "v$latch_children", "v$system_event", "v$mutex_sleep"]
     assert diagnose(delta_of(rows, refused=refused)).funnel is None
+
+
+@pytest.mark.parametrize(
+    ("db_time", "locked", "seconds", "said"),
+    [
+        (20.0, 0.2, 30.0, True),  # with 2 s for the latch 8.8 % to 14.7 %: the bound of 10 % is between
+        (20.0, 4.0, 30.0, False),  # critical either way
+        (200.0, 18.2, 30.0, False),  # many sessions at work
+        (90.0, 7.2, 90.0, False),  # long enough
+    ],
+)
+def test_db_time_that_oracle_counts_late_is_told_where_the_severity_hangs_on_it(
+    db_time: float, locked: float, seconds: float, said: bool
+) -> None:
+    rows = {
+        "v$sys_time_model": [{"stat_name": "DB time", "value": db_time * 1e6}],
+        "v$system_event": [
+            {"event": "row cache lock", "total_waits": 100, "total_waits_fg": 100}
+            | {"time_waited_micro": locked * 1e6, "time_waited_micro_fg": locked * 1e6}
+        ],
+    }
+    delta = delta_of({**SICK, **rows}, basis=replace(INTERVAL, seconds=seconds))
+    late = [note for note in notes(SignalContext(delta)) if "may be off by 5 s" in note]
+    assert len(late) == said
+    assert not said or "8.8 % to 14.7 %" in late[0]
+
+
+def test_optional_views_that_are_not_granted_are_in_no_note() -> None:
+    views = ("dba_registry_sqlpatch", "v$containers", "v$con_system_event")
+    assert notes(SignalContext(delta_of(SICK, refused=views))) == notes(SignalContext(delta_of(SICK)))

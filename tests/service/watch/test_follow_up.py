@@ -17,9 +17,11 @@ from collectors.errors import (
     SessionError,
     SessionKept,
     StatementError,
+    ViewRefused,
 )
-from collectors.model import Binds, Missing, Rows
+from collectors.model import Binds, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import AGAIN_SECONDS, ELSEWHERE, VIEW
+from collectors.ondemand.patches import PATCHES, VIEWS
 from collectors.oracle import prepare
 from collectors.poll import Answer
 from collectors.registry import view_of
@@ -28,7 +30,7 @@ from service.config.logs import Audit
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector
-from service.watch.follow_up import BlockerLook, FollowUp
+from service.watch.follow_up import BlockerLook, FollowUp, HourlyLook
 from service.watch.worker import (
     Worker,
 )
@@ -330,3 +332,58 @@ def test_blockers_are_kept_with_the_snapshot() -> None:
     site.poll(8)
     published = site.worker.watched.published
     assert published is not None and isinstance(published.snapshot.read(VIEW), Rows)
+
+
+class Patched:
+    """A connection that has one patch and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.error: Exception | None = None
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return Answer(("patch_id",), [(self.asked,)])
+
+    def close(self) -> None:
+        pass
+
+
+def snapshot_at(at: float) -> Snapshot:
+    """What a poll of the database in which sessions hang shows, before or during the hang."""
+    site = Site(BlockerLook(Audit()), at=at, scenario=DDL_HANG)
+    site.poll(2)
+    assert site.worker.watched.published is not None
+    return site.worker.watched.published.snapshot
+
+
+def test_patches_are_read_once_an_hour_and_kept_when_a_later_read_fails() -> None:
+    look, connection, calm = HourlyLook(), Patched(), snapshot_at(5)
+    for now in (0.0, 15.0, 3_599.0):
+        look.after(calm, connection, now)
+    assert connection.asked == len(VIEWS) and look.found is not None
+    first = look.found[PATCHES]
+    connection.error = StatementError("ORA-01555")
+    look.after(calm, connection, 3_600.0)
+    assert connection.asked == 2 * len(VIEWS) and isinstance(first, Rows) and look.found[PATCHES] == first
+    connection.error = ViewRefused("ORA-00942")
+    look.after(calm, connection, 7_200.0)
+    refused = look.found[PATCHES]
+    assert isinstance(refused, Missing) and refused.kind == "refused"
+
+
+def test_patches_are_not_read_while_sessions_hang() -> None:
+    look, connection = HourlyLook(), Patched()
+    look.after(snapshot_at(100), connection, 0.0)
+    assert connection.asked == 0 and look.found is None
+
+
+def test_diagnosis_of_a_poll_has_the_patches_that_were_read_after_the_poll_before() -> None:
+    site = Site(BlockerLook(Audit()), at=5)
+    site.poll(1)
+    assert site.worker.watched.published is not None
+    assert isinstance(site.worker.watched.published.snapshot.read(PATCHES), Missing)
+    site.poll(1)
+    assert isinstance(site.worker.watched.published.snapshot.read(PATCHES), Rows)

@@ -1,0 +1,27 @@
+"""v$containers: the names of the containers, once an hour, so that waits by container have the name that people know."""
+
+from collectors.model import Collector, Column, ColumnKind
+
+MOST_ROWS = 500
+
+CONTAINERS = Collector(
+    view="v$containers",
+    about="number and name of each container",
+    columns=(
+        Column("con_id", ColumnKind.KEY, "", "number of the container"),
+        Column("name", ColumnKind.TEXT, "", "its name"),
+    ),
+    statements={
+        "12.1": f"""
+            select /* latchscope v$containers */ con_id, name
+              from v$containers
+             where rownum <= {MOST_ROWS}""",
+    },
+    without="the names of containers, which then have their number",
+    granted_on="sys.v_$containers",
+    every_seconds=3600.0,
+    on_request=True,
+    optional=True,
+    momentary=True,
+    after=("v$instance",),
+)

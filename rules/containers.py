@@ -1,0 +1,55 @@
+"""Whose the row cache waits are: their seconds by container, as v$con_system_event counts them in the root."""
+
+from collections import Counter
+
+from collectors.model import Missing, number, text
+from collectors.views.con_system_event import MOST_ROWS
+from rules.context import SignalContext
+from rules.formatting import over, percent
+from rules.model import ContainerShare, Figure, Step
+from rules.waits import ROW_CACHE_SURFACES, SURFACE_EVENTS
+
+VIEW, NAMES = "v$con_system_event", "v$containers"
+CONTAINERS = "containers"
+MOST_CONTAINERS = 10
+SHARE_TOLD = 0.01
+"""A container with less of the waits is not named in the sentence."""
+
+
+def container_shares(context: SignalContext) -> tuple[ContainerShare, ...]:
+    """The containers whose sessions waited for the row cache, those with most first. Empty if that is not known of all."""
+    reading = context.delta.read(VIEW)
+    if isinstance(reading, Missing) or len(reading.rows) >= MOST_ROWS:
+        return ()
+    events = {SURFACE_EVENTS[surface] for surface in ROW_CACHE_SURFACES}
+    waited: Counter[int] = Counter()
+    for row in reading.rows:
+        con_id, micro = number(row.get("con_id")), number(row.get("time_waited_micro_fg"))
+        if row.get("event") in events:
+            if con_id is None or micro is None:
+                return ()  # a counter that misbehaved: the whole is unknown, and so is every share
+            waited[int(con_id)] += round(micro)
+    whole = waited.total()
+    names = {number(row.get("con_id")): text(row.get("name")) for row in context.delta.rows(NAMES)}
+    most = sorted(waited.items(), key=lambda item: (-item[1], item[0]))[:MOST_CONTAINERS]
+    return tuple(
+        ContainerShare(con_id=con_id, name=names.get(con_id), seconds=micro / 1e6, share=micro / whole)
+        for con_id, micro in most
+        if micro > 0
+    )
+
+
+def container_step(context: SignalContext) -> Step | None:
+    """Whose the waits are, as a sentence. None if that is not known, or no session waited."""
+    shares = container_shares(context)
+    if not shares:
+        return None
+    told = [one for one in shares[:3] if one.share >= SHARE_TOLD]
+    first, *rest = told
+    others = "".join(f", {percent(one.share)} those of {one.called}" for one in rest)
+    return Step(
+        step=CONTAINERS,
+        statement=f"{percent(first.share)} of the row cache waits are those of {first.called}{others}: {first.seconds:,.1f} s "
+        f"{over(context.delta.basis)}.",
+        figures=tuple(Figure(name=one.called, value=one.seconds, unit="s", of=VIEW) for one in told),
+    )
