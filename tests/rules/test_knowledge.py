@@ -74,7 +74,7 @@ audit-policy-change | with ALL USERS as the name, and is left out
 automatic-partitions | ORA-14767
 partition-maintenance | A table with an interval refuses it
 private-temp-statistics | into an empty table
-sequence-nocache | 34 digits with the default MAXVALUE
+sequence-nocache | 34 digits by default
 standby-instance-lock | the cases with LGWR as the holder are all of 11.2
 """
 
