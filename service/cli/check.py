@@ -14,6 +14,7 @@ from collectors.errors import CollectError, SessionError
 from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers, read_each
+from collectors.ondemand.changes import read_changes
 from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
@@ -62,7 +63,8 @@ def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind
             look.look(connection)
             wanted = settings.defaults.wait_chains == "on"
             looked = read_each(connection, snapshot.release, wait_chains=wanted)
-            seen = with_samples(snapshot, look.taken(), looked)
+            changed = read_changes(connection, snapshot.release)
+            seen = with_samples(snapshot, look.taken(), looked, changed)
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))
         finally:
@@ -160,7 +162,7 @@ def _lines(preflight: Preflight) -> Iterator[str]:
         yield "  everything that can be opened here can be read" if closed else "  everything needed can be read"
     extra = dict.fromkeys(view.sql for view in found.views if view.status == "optional" and view.sql)
     if extra:
-        yield f"  Optional, for who blocks whom in a hang. Run as {TRAITS[found.kind.kind].run_as}:"
+        yield f"  Optional, for who blocks whom in a hang and for what changed. Run as {TRAITS[found.kind.kind].run_as}:"
         yield from (f"    {line}" for sql in extra for line in sql.splitlines())
 
 

@@ -242,6 +242,7 @@ class Worker:
                 self._keeper,
                 seen=self._follow_up.samples,
                 blockers=self._follow_up.blockers,
+                changed=self._follow_up.changed,
                 holds=self._holds,
                 grouping=self._grouping,
             )
