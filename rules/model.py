@@ -422,6 +422,11 @@ class Diagnosis(Frozen):
         description="the timeline: what changed from an hour before the waits began, newest last; a change is listed, not "
         "blamed; null if nobody looked, as for a report",
     )
+    waits_began: datetime | None = Field(
+        None,
+        description="when the waits began, by which the timeline is ordered: the begin of the oldest open problem or of the "
+        "longest wait; null without waits, or if nobody looked for changes",
+    )
     changes_missing: tuple[str, ...] = Field((), description="what the timeline does not know, a line for each source")
     candidates: tuple[Candidate, ...] = Field((), description="handbook causes to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
