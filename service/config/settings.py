@@ -459,7 +459,7 @@ class HistorySettings(Strict):
     diagnoses: Seconds = Field(90 * _DAY, ge=3600)
     """Diagnoses, kept when the verdict changes and every five minutes while it does not."""
     episodes: Seconds = Field(730 * _DAY, ge=_DAY)
-    """Ended episodes, marks, results of confirming queries, deliveries."""
+    """Ended episodes, marks, changes, results of confirming queries, deliveries."""
 
     @model_validator(mode="after")
     def _coarser_for_longer(self) -> "HistorySettings":

@@ -206,8 +206,8 @@ def told_now(store: Repository, watched: MonitoredDatabase) -> Diagnosis:
     elsewhere = not watched.owned and summary is not None and diagnosis.basis is not None
     easing = summary.easing if elsewhere and summary is not None else easing_of(diagnosis, lasting)
     told = _told(store, diagnosis, easing, lasting)
-    begin, now = waits_began(told, lasting), datetime.now(UTC)
-    marks = store.marks.between(watched.name, (begin or now) - BEFORE, now + GRACE).items
+    begin, now = waits_began(told, lasting), _now(watched)
+    marks = store.marks.between(watched.name, (begin or now) - BEFORE, now).items
     return with_timeline(told, watched, lasting, marks)
 
 
@@ -217,7 +217,13 @@ def with_timeline(
     """The current diagnosis with what changed before its waits and since, as memory has it, and these marks."""
     readings = watched.published.snapshot.readings if watched.published else {}
     known = [*watched.timeline.changes, *map(_of_mark, marks)]
-    return _ordered(diagnosis, known, waits_began(diagnosis, lasting), datetime.now(UTC) + GRACE, gaps(readings))
+    return _ordered(diagnosis, known, waits_began(diagnosis, lasting), _now(watched), gaps(readings))
+
+
+def _now(watched: MonitoredDatabase) -> datetime:
+    """The end of the timeline: the last poll by the database's clock, and a little more for what was read after it."""
+    taken_at = watched.published.snapshot.taken_at if watched.published else None
+    return (taken_at or datetime.now(UTC)) + GRACE
 
 
 def waits_began(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> datetime | None:

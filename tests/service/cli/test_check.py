@@ -100,7 +100,9 @@ def test_standin_check_names_an_optional_grant_and_stays_green(site: Site, view:
     code, told, _ = site.check("erp")
     assert code == 0 and "everything needed can be read" in told
     assert f"optional {view} " in told and collectors()[view].without in told
-    assert "Optional, for who blocks whom in a hang and for what changed. Run as" in told and len(_SQL.findall(told)) == 1
+    assert (
+        "Optional, for who blocks whom in a hang and for what changed. Run as" in told and len(_SQL.findall(told)) == 1
+    )
 
 
 def test_standin_check_without_any_grant_is_green_after_what_it_prints(site: Site) -> None:
