@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from collectors.model import Collector, Row, Snapshot, number, text
 from collectors.registry import collectors
-from collectors.release import at_least, parts
+from collectors.release import OLDEST, at_least, parts
 
 # The kinds of database that differ in who may grant what: their names, and what each can open.
 
@@ -436,22 +436,25 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
 def _changes(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     """Grants that only the timeline of changes needs."""
     wanted = [collector for collector in collectors().values() if collector.for_changes]
+    older = _is_older(kind, release)
+    read = [each for each in wanted if not older or OLDEST in each.statements]
     yield "-- Optional, for what changed before the waits began: DDL, statistics, jobs, windows, opened containers, patches. Read"
     yield "-- once an hour and when a problem begins. Leave them out, and the timeline says which of these it does not know."
-    yield from grant_lines(dict.fromkeys(_object(each, kind, release) for each in wanted), kind, user, release)
-    if release is None and kind in WITHOUT_CONTAINERS:
+    yield from grant_lines(dict.fromkeys(_object(each, kind, release) for each in read), kind, user, release)
+    if older and release is None:
         yield "-- From 12.1 on these are read. An older release has none of them: ORA-00942 is expected there."
         newer = dict.fromkeys(_object(each, kind, CONTAINERS_SINCE) for each in wanted)
-        yield from grant_lines((name for name in newer if ".cdb_" in name), kind, user, release)
+        yield from grant_lines(newer, kind, user, release)
 
 
-WITHOUT_CONTAINERS: tuple[DatabaseKind, ...] = ("11.2", "rds")
+def _is_older(kind: DatabaseKind, release: str | None) -> bool:
+    """Whether the database is from before 12.1, or may be."""
+    return not at_least(release, CONTAINERS_SINCE) if release else kind in ("11.2", "rds")
 
 
 def _object(collector: Collector, kind: DatabaseKind, release: str | None) -> str:
     """The object that a collector reads there: a DBA_ view, from 12.1 on its CDB_ view, which every database has there."""
-    newer = at_least(release, CONTAINERS_SINCE) if release else kind not in WITHOUT_CONTAINERS
-    if newer and "cdb_" in collector.statements.get(CONTAINERS_SINCE, ""):
+    if not _is_older(kind, release) and "cdb_" in collector.statements.get(CONTAINERS_SINCE, ""):
         return collector.granted_on.replace("sys.dba_", "sys.cdb_")
     return collector.granted_on
 
