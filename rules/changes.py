@@ -136,18 +136,6 @@ def _statistics(row: Row) -> str:
     return f"statistics: {row.get('operation')}{f' on {target}' if target else ''} began"
 
 
-def _job(row: Row) -> str:
-    return f"job {row.get('owner')}.{row.get('job_name')} began"
-
-
-def _window(row: Row) -> str:
-    return f"window {row.get('window_name')} {'opened' if row.get('operation') == 'OPEN' else 'closed'}"
-
-
-def _pdb(row: Row) -> str:
-    return f"container {row.get('name')} opened {row.get('open_mode')}"
-
-
 def _patch(row: Row) -> str:
     patch = number(row.get("patch_id"))
     done = "rolled back" if row.get("action") == "ROLLBACK" else "applied"
@@ -155,13 +143,14 @@ def _patch(row: Row) -> str:
     return f"patch {patch:.0f} {done}{failed}" if patch is not None else f"a patch {done}{failed}"
 
 
+_JOB = "job {owner}.{job_name} began".format_map
 _READ: Mapping[str, tuple[ChangeKind, Callable[[Row], str], bool]] = {
     "dba_objects": ("ddl", _object, False),
     "dba_optstat_operations": ("statistics", _statistics, True),
-    "dba_scheduler_job_run_details": ("job", _job, True),
-    "jobs_begun": ("job", _job, True),
-    "dba_scheduler_window_log": ("window", _window, True),
-    "v$pdbs": ("pdb_open", _pdb, False),
+    "dba_scheduler_job_run_details": ("job", _JOB, True),
+    "jobs_begun": ("job", _JOB, True),
+    "dba_scheduler_window_log": ("window", "window {window_name}: {operation}".format_map, True),
+    "v$pdbs": ("pdb_open", "container {name} opened {open_mode}".format_map, False),
     "dba_registry_sqlpatch": ("patch", _patch, False),
 }
 """View → the kind of its changes, their words, and whether its times are exact whatever zone the clock of SQL has."""

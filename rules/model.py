@@ -420,12 +420,12 @@ class Diagnosis(Frozen):
         None,
         max_length=MOST_CHANGES,
         description="the timeline: what changed from an hour before the waits began, newest last; a change is listed, not "
-        "blamed; null if nobody looked, as for a report",
+        "blamed; null without a reading, as for a report",
     )
     waits_began: datetime | None = Field(
         None,
         description="when the waits began, by which the timeline is ordered: the begin of the oldest open problem or of the "
-        "longest wait; null without waits, or if nobody looked for changes",
+        "longest wait; null without waits",
     )
     changes_missing: tuple[str, ...] = Field((), description="what the timeline does not know, a line for each source")
     candidates: tuple[Candidate, ...] = Field((), description="handbook causes to check beside the findings")

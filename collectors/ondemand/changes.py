@@ -41,7 +41,7 @@ def read_changes(connection: Connection, release: str | None) -> Mapping[str, Re
         except Cancelled as error:
             why = f"{view}: the statement hit its deadline and was ended: {error}"
             return {
-                **_not_read(why),
+                **_not_read(f"not read, because {view} hit its deadline"),
                 **found,
                 view: Missing(view, "failed", why, "latchscope reads it again within an hour"),
             }

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from prometheus_client import CollectorRegistry, Counter
-from sqlalchemy.exc import SQLAlchemyError
 
 from collectors.errors import SetupError
 from rules.cause import catalogue
@@ -24,6 +23,7 @@ from service.escape import visible
 from service.extras import require
 from service.notify.delivery import DeliveryRefused, DeliverySchedule, ReceiverThread, document, post
 from service.state.episodes import EpisodeChange, told
+from service.store.engine import STORE_ERRORS
 from service.store.episodes import Deliveries, Delivery, LoggedChange
 from service.store.repository import Repository
 
@@ -96,7 +96,7 @@ def changes_in(store: Repository) -> Nearby:
     def nearby(database: str, begin: datetime) -> Sequence[Change]:
         try:
             return store.timeline.between(database, begin - BEFORE, begin + BEFORE).items
-        except SQLAlchemyError:
+        except STORE_ERRORS:
             return ()
 
     return nearby

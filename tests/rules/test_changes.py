@@ -81,7 +81,7 @@ READINGS: dict[str, tuple[Row, str]] = {
     "jobs_begun": ({"owner": "APP", "job_name": "NIGHTLY"}, "job APP.NIGHTLY began"),
     "dba_scheduler_window_log": (
         {"window_name": "MONDAY_WINDOW", "operation": "OPEN"},
-        "window MONDAY_WINDOW opened",
+        "window MONDAY_WINDOW: OPEN",
     ),
     "v$pdbs": ({"con_id": 1, "name": "SALES", "open_mode": "READ WRITE"}, "container SALES opened READ WRITE"),
     "dba_registry_sqlpatch": (

@@ -248,7 +248,7 @@ class ChangesCard:
 
 
 def changes_card(diagnosis: Diagnosis) -> ChangesCard | None:
-    """The card of the timeline. None if nobody looked."""
+    """The card of the timeline. None without a reading."""
     if diagnosis.changes is None:
         return None
     begin = diagnosis.waits_began
