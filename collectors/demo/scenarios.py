@@ -312,6 +312,14 @@ DDL_HANG = Scenario(
             key=ENTRY,
         ),
     ),
+    changes=(
+        ScriptedChange(35, "dba_scheduler_job_run_details", {"owner": "WEBSHOP", "job_name": "SEND_MAIL"}),
+        ScriptedChange(
+            END,
+            "dba_objects",
+            {"owner": "WEBSHOP", "object_name": "ORDERS", "object_type": "TABLE", "is_new": "NO"},
+        ),
+    ),
 )
 
 
