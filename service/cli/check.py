@@ -63,7 +63,7 @@ def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind
             look.look(connection)
             wanted = settings.defaults.wait_chains == "on"
             looked = read_each(connection, snapshot.release, wait_chains=wanted)
-            changed = read_changes(connection, snapshot.release)
+            changed = None if _hangs(snapshot) else read_changes(connection, snapshot.release)
             seen = with_samples(snapshot, look.taken(), looked, changed)
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))
@@ -92,11 +92,16 @@ def take_capture(database: DatabaseSettings, settings: Settings, seconds: float)
 
 def _with_blockers(last: Snapshot, connection: Connection, wait_chains: bool) -> Snapshot:
     """The last snapshot, with who holds what sessions hang on. Unchanged if no session hangs."""
-    waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
-    if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
+    if not _hangs(last):
         return last
     looked = look_for_blockers(connection, last.release, wait_chains=wait_chains)
     return replace(last, readings={**last.readings, **looked})
+
+
+def _hangs(snapshot: Snapshot) -> bool:
+    """Whether a session is known to hang on the row cache."""
+    waited = [number(row.get("wait_time_micro")) or 0.0 for row in snapshot.rows(WAITING_SESSIONS)]
+    return max(waited, default=0.0) >= HANGING_SECONDS * 1e6
 
 
 def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:

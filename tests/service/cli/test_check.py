@@ -13,6 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from collectors.capture import delta_of
+from collectors.demo.scenarios import BEGIN, END, scenarios
 from collectors.grants import KINDS, TRAITS, DatabaseKind
 from collectors.model import Delta, Value
 from collectors.ondemand.check import CLOUD, SURROUNDINGS
@@ -22,6 +23,8 @@ from rules.engine import diagnose
 from service.cli.check import as_text, run_check, take_capture
 from service.cli.main import cli
 from service.config.settings import DatabaseSettings, Settings
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
@@ -273,3 +276,16 @@ def test_capture_includes_who_waited_between_its_snapshots() -> None:
     change = delta_of(taken)
     assert isinstance(change, Delta)
     assert {one.cache for one in diagnose(change).who} >= {"dc_users"}
+
+
+def test_standin_check_reads_nothing_of_what_changed_while_sessions_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
+    now = [0.0]
+    service = Service(ScriptedBackend(scenarios()["ddl-hang"], lambda: now[0]), {USER: Account(PASSWORD)})
+    now[0] = (BEGIN + END) / 2
+    with Listener({"erp": service}) as listener:
+        code, told, _ = Site(listener, tmp_path).check("erp")
+        assert code == 0 and "no need dba_objects" in told
+        assert not any("cdb_objects" in text for text in service.texts)
