@@ -53,12 +53,14 @@ def read_changes(connection: Connection, release: str | None) -> Mapping[str, Re
 def kept(found: Mapping[str, Reading], at: datetime | None) -> Mapping[str, Missing]:
     """What later polls say of a reading. Its rows are in the timeline, so no poll carries them."""
     moment = f" at {at:%H:%M:%S} UTC" if at else ""
-    return {
-        view: reading
-        if isinstance(reading, Missing)
-        else Missing(view, "not_asked", f"{collectors()[view].about}: read{moment}, {len(reading.rows)} rows", KEPT)
-        for view, reading in found.items()
-    }
+    after: dict[str, Missing] = {}
+    for view, reading in found.items():
+        if isinstance(reading, Missing):
+            after[view] = reading
+            continue
+        many = f"{len(reading.rows)} row{'s' * (len(reading.rows) != 1)}"
+        after[view] = Missing(view, "not_asked", f"{collectors()[view].about}: read{moment}, {many}", KEPT)
+    return after
 
 
 def gaps(readings: Mapping[str, Reading]) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def test_statement_that_breaks_is_a_gap_and_a_lost_session_is_raised() -> None:
 def test_later_polls_carry_no_rows_and_say_when_they_were_read() -> None:
     at = datetime(2026, 3, 1, 14, 2, tzinfo=UTC)
     after = kept(read_changes(Asked({"dba_objects": ViewRefused("ORA-00942")}), "19.0.0.0.0"), at)
-    assert after["v$pdbs"].why.endswith("read at 14:02:00 UTC, 1 rows") and after["v$pdbs"].way_out == KEPT
+    assert after["v$pdbs"].why.endswith("read at 14:02:00 UTC, 1 row") and after["v$pdbs"].way_out == KEPT
     assert len(gaps(after)) == 1 and len(gaps(not_read())) == len(views())
 
 

@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import TypeAdapter
+from sqlalchemy import text as sql
 
 from rules.changes import Change
 from rules.model import Confidence, Severity
-from service.notify.messages import LONGEST_SENTENCE, MOST_EPISODES, message_of
+from service.notify.messages import LONGEST_SENTENCE, MOST_EPISODES, changes_in, message_of
 from service.state.episodes import Episode
 from service.store.episodes import LoggedChange
+from service.store.repository import Repository
 from tests.service.store.test_episodes import BEGAN, episode
 
 HOME = "https://latchscope.example.com/"
@@ -124,3 +126,18 @@ def test_begin_has_the_three_nearest_changes_and_an_end_has_none() -> None:
     )
     assert "Changes" not in message_of([logged("end")], HOME, nearby).body
     assert message_of([logged()], HOME).body.count("Changes") == 0, "nothing is known, so nothing is said"
+
+
+def test_changes_of_a_message_are_those_of_the_store_around_the_begin(store: Repository) -> None:
+    near, far = (
+        Change(
+            at=BEGAN + timedelta(minutes=minutes), kind="patch", text=f"patch {minutes}", source="dba_registry_sqlpatch"
+        )
+        for minutes in (-5, -90)
+    )
+    with store.engine.begin() as connection:
+        store.timeline.write(connection, [("erp1", near), ("erp1", far), ("erp2", near)])
+    assert list(changes_in(store)("erp1", BEGAN)) == [near]
+    with store.engine.begin() as connection:
+        connection.execute(sql("drop table database_changes"))
+    assert list(changes_in(store)("erp1", BEGAN)) == [], "a message goes out without them"

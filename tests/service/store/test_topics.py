@@ -168,6 +168,15 @@ def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Sta
     assert store.timeline.between("undo-storm", BEGAN, BEGAN + DAY).items == (ddl(3),)
 
 
+def test_parameter_that_two_polls_show_otherwise_is_kept_with_the_later_poll(store: Repository, stage: Stage) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    stage.poll("undo-storm", 100)
+    stage.poll("undo-storm", 410)
+    (change,) = store.timeline.between("undo-storm", BEGAN, BEGAN + DAY).items
+    assert change.text == "undo_tablespace: UNDOTBS1 → UNDOTBS2"
+    assert (change.not_before, change.at) == (BEGAN + timedelta(seconds=100), BEGAN + timedelta(seconds=410))
+
+
 def test_marks_are_paged_newest_first(store: Repository) -> None:
     made = [store.marks.add("erp1", BEGAN + timedelta(minutes=m), f"change {m}", "anna") for m in range(7)]
     store.marks.add("erp2", BEGAN, "elsewhere", "ben")

@@ -536,3 +536,15 @@ def test_changes_are_small_triangles_in_the_charts(stage: Stage) -> None:
     ):
         page = app.get(path).text
         assert "<title>12:00:40 TABLE APP.ORDERS changed by DDL</title>" in page, path
+
+
+def test_page_of_a_past_time_has_the_changes_of_then(stage: Stage) -> None:
+    stage.poll_all(38, 40, 42, 44)
+    app = stage.app()
+    store = stored(stage)
+    with store.engine.begin() as connection:
+        then, later = (changed(seconds, f"TABLE APP.T{seconds} changed by DDL") for seconds in (20, 600))
+        store.timeline.write(connection, [("undo-storm", then), ("undo-storm", later)])
+    card = card_of(app.get(f"/db/undo-storm?at={iso(BEGAN + timedelta(seconds=44))}").text)
+    assert "12:00:20 TABLE APP.T20 changed by DDL, 20 s before the waits began" in card and "T600" not in card
+    assert "which sources of changes could be read then is not kept" in card
