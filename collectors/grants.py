@@ -449,7 +449,8 @@ def _changes(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str
 
 def _is_older(kind: DatabaseKind, release: str | None) -> bool:
     """Whether the database is from before 12.1, or may be."""
-    return not at_least(release, CONTAINERS_SINCE) if release else kind in ("11.2", "rds")
+    given = parts(release or OLDEST)
+    return kind in ("11.2", "rds") and given < parts(CONTAINERS_SINCE)[: len(given)]  # 12c may be any of its releases
 
 
 def _object(collector: Collector, kind: DatabaseKind, release: str | None) -> str:
