@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from collectors.model import Collector, Row, Snapshot, number, text
 from collectors.registry import collectors
-from collectors.release import at_least, parts
+from collectors.release import OLDEST, at_least, parts
 
 # The kinds of database that differ in who may grant what: their names, and what each can open.
 
@@ -233,6 +233,8 @@ ON_REQUEST = ("v$latchholder", "gv$session")
 """Read only for a holder profile."""
 
 
+CONTAINERS_SINCE = "12.1"
+"""The first release with containers, and so with CDB_ views."""
 READ_SINCE = "12.1.0.2"
 """The first release with READ. SELECT also allows `select … for update` and `lock table`; READ allows queries only."""
 RDSADMIN: tuple[DatabaseKind, ...] = ("rds", "rds-cdb")
@@ -252,12 +254,12 @@ def privilege(kind: DatabaseKind, release: str | None = None) -> Literal["read",
 
 def grants_either(collector: Collector) -> tuple[str, ...]:
     """The grants that a poll may name for a view: of SELECT, or of READ where the release has it."""
-    return tuple(grant(collector, ANYBODY, release=release) for release in (None, READ_SINCE))
+    return tuple(grant(collector, ANYBODY, release=release) for release in (None, CONTAINERS_SINCE, READ_SINCE))
 
 
 def grant(collector: Collector, user: str, kind: DatabaseKind = "11.2", release: str | None = None) -> str:
     """The SQL that lets the user read a view, for the person who grants on that kind of database and release."""
-    (granted,) = grant_lines([collector.granted_on], kind, user, release)
+    (granted,) = grant_lines([_object(collector, kind, release)], kind, user, release)
     return f"{KQRST_VIEW}\n{granted}" if collector.view == "x$kqrst" else granted
 
 
@@ -329,7 +331,7 @@ def confirming_script(
 
 def granted_for_polls(view: str) -> bool:
     """Whether `grants_script` opens a view already."""
-    polled = (*(collector.granted_on for collector in collectors().values()), *ON_REQUEST)
+    polled = (*(one.granted_on for one in collectors().values() if not one.for_changes), *ON_REQUEST)
     return owned_by_sys(view) in {owned_by_sys(name) for name in polled if name}
 
 
@@ -409,11 +411,13 @@ def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> 
             yield grant(collector, user, kind, release)
     yield from grant_lines(ON_REQUEST, kind, user, release)
     yield from _optional(kind, user, release)
+    yield from _changes(kind, user, release)
 
 
 def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     """Grants without which a diagnosis says less. Those behind a setting that is off are there as comments."""
     optional = [collector for collector in collectors().values() if collector.optional and collector.granted_on]
+    optional = [collector for collector in optional if not collector.for_changes]
     yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of"
     yield "-- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected."
     for each in optional:
@@ -424,7 +428,7 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
     for each in wanted:
         if not each.setting:
-            yield from grant_lines(_objects(each, kind), kind, user, release)
+            yield from grant_lines([_object(each, kind, release)], kind, user, release)
     yield "-- Only for defaults.wait_chains: on, which reads Oracle's own analysis of a hang (ask for your licence first):"
     for each in wanted:
         if each.setting:
@@ -435,16 +439,31 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
             )
 
 
-def _objects(collector: Collector, kind: DatabaseKind) -> list[str]:
-    """The object that a collector reads on that kind of database: a DBA_ view, with containers its CDB_ view."""
-    if not collector.granted_on.startswith("sys.dba_"):
-        return [collector.granted_on]
-    with_containers = collector.granted_on.replace("sys.dba_", "sys.cdb_")
-    if not any(with_containers.removeprefix("sys.") in text for text in collector.statements.values()):
-        return [collector.granted_on]
-    if kind in ("cdb", "pdb", "rds-cdb", "autonomous", "standby"):
-        return [with_containers]
-    return [collector.granted_on]
+def _changes(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
+    """Grants that only the timeline of changes needs."""
+    wanted = [collector for collector in collectors().values() if collector.for_changes]
+    older = _is_older(kind, release)
+    read = [each for each in wanted if not older or OLDEST in each.statements]
+    yield "-- Optional, for what changed before the waits began: DDL, statistics, jobs, windows, opened containers, patches. Read"
+    yield "-- once an hour and when a problem begins. Leave them out, and the timeline says which of these it does not know."
+    yield from grant_lines(dict.fromkeys(_object(each, kind, release) for each in read), kind, user, release)
+    if older and release is None:
+        yield "-- From 12.1 on these are read. An older release has none of them: ORA-00942 is expected there."
+        newer = dict.fromkeys(_object(each, kind, CONTAINERS_SINCE) for each in wanted)
+        yield from grant_lines(newer, kind, user, release)
+
+
+def _is_older(kind: DatabaseKind, release: str | None) -> bool:
+    """Whether the database is from before 12.1, or may be."""
+    given = parts(release or OLDEST)
+    return kind in ("11.2", "rds") and given < parts(CONTAINERS_SINCE)[: len(given)]  # 12c may be any of its releases
+
+
+def _object(collector: Collector, kind: DatabaseKind, release: str | None) -> str:
+    """The object that a collector reads there: a DBA_ view, from 12.1 on its CDB_ view, which every database has there."""
+    if not _is_older(kind, release) and "cdb_" in collector.statements.get(CONTAINERS_SINCE, ""):
+        return collector.granted_on.replace("sys.dba_", "sys.cdb_")
+    return collector.granted_on
 
 
 def _afterwards(kind: DatabaseKind, latch: bool) -> Iterator[str]:

@@ -91,6 +91,34 @@ def other_time_zone(parameters: Iterable[Mapping[str, object]], sessions: Iterab
     return None
 
 
+# When something happened, in UTC, as SQL says it for the timeline of changes. The same row gives the same text at every reading.
+#
+# A column with a time zone is exact. A column without one has the host's clock, so it is shifted by what that clock differs
+# from UTC now; where another zone may be in force (`other_time_zone`), the result may be off by hours.
+
+CHANGES_MINUTES = 70
+"""How far back a reading of changes looks: it comes once an hour, and a little late."""
+_FORMAT = "'YYYY-MM-DD HH24:MI:SS'"
+_SHIFT = "(cast(sys_extract_utc(systimestamp) as date) - cast(systimestamp as date))"
+
+
+def utc_of_zoned(column: str) -> str:
+    """SQL: a TIMESTAMP WITH TIME ZONE as text in UTC."""
+    return f"to_char(sys_extract_utc({column}), {_FORMAT})"
+
+
+def utc_of_local(column: str) -> str:
+    """SQL: a DATE or TIMESTAMP of the host's clock as text in UTC."""
+    return f"to_char(cast({column} as date) + {_SHIFT}, {_FORMAT})"
+
+
+def lately(column: str, *, zoned: bool) -> str:
+    """SQL: the condition that it happened within the time that a reading of changes looks back."""
+    if zoned:
+        return f"{column} > systimestamp - interval '{CHANGES_MINUTES}' minute"
+    return f"{column} > cast(systimestamp as date) - {CHANGES_MINUTES} / 1440"
+
+
 # ConfirmationResult: the number that a confirming query gave, or why it was refused, and the container it ran in.
 
 NamedRow = Mapping[str, str | float | None]
@@ -213,6 +241,8 @@ class Collector:
     optional: bool = (
         False  # read on request where it is granted; the diagnosis says less without it, and nothing is lacking
     )
+    for_changes: bool = False
+    """Read for the timeline of changes (`collectors.ondemand.changes`), never while sessions hang."""
     setting: str = ""  # the setting that is off unless somebody turns it on, without which the view is not read
     momentary: bool = False  # describes the moment of the poll only; a Delta keeps the earlier reading as `at_begin`
     after: tuple[str, ...] = ()

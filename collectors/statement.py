@@ -8,7 +8,7 @@ from typing import Literal
 
 from collectors.deadline import STATEMENT_SECONDS
 
-StatementKind = Literal["login", "poll", "group", "burst", "look", "holders", "check", "confirm"]
+StatementKind = Literal["login", "poll", "group", "burst", "look", "changes", "holders", "check", "confirm"]
 HASH_LENGTH = 12
 """Hex digits of a hash as it is shown: with a few hundred texts two of them never agree by chance."""
 

@@ -104,6 +104,8 @@ def read() -> str:
         how_often = (
             "in bursts"
             if one.sampled
+            else "once an hour and once per problem"
+            if one.for_changes
             else "once an hour"
             if one.on_request and one.every_seconds
             else "once per hang"

@@ -19,6 +19,8 @@ from rules.base import Proof as Proof
 from rules.base import Severity as Severity
 from rules.base import State as State
 from rules.base import worst as worst
+from rules.changes import MOST as MOST_CHANGES
+from rules.changes import Change
 from rules.hang_model import Blockers, LibraryCacheWaiters, WaitingGroup
 from rules.remedy import Advice, Confirmation, PredictedEffect
 
@@ -442,6 +444,18 @@ class Diagnosis(Frozen):
     episodes: tuple[LastingTrouble, ...] = Field(
         (), description="problems that were open at the time, from the episodes"
     )
+    changes: tuple[Change, ...] | None = Field(
+        None,
+        max_length=MOST_CHANGES,
+        description="the timeline: what changed from an hour before the waits began, newest last; a change is listed, not "
+        "blamed; null without a reading, as for a report",
+    )
+    waits_began: datetime | None = Field(
+        None,
+        description="when the waits began, by which the timeline is ordered: the begin of the oldest open problem or of the "
+        "longest wait; null without waits",
+    )
+    changes_missing: tuple[str, ...] = Field((), description="what the timeline does not know, a line for each source")
     candidates: tuple[Candidate, ...] = Field((), description="handbook causes to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from collectors.demo import load
 from collectors.demo.library_cache import library_cache_sessions, library_cache_waiters
@@ -25,9 +26,9 @@ from collectors.demo.load import (
     waiting_sessions,
 )
 from collectors.errors import StatementError, ViewRefused
-from collectors.model import ROW_CACHE_LATCH, Binds, Row, Value, number
+from collectors.model import CHANGES_MINUTES, ROW_CACHE_LATCH, Binds, Row, Value, number
 from collectors.ondemand import blockers as ondemand_blockers
-from collectors.ondemand import chains, check, holders
+from collectors.ondemand import chains, changes, check, holders
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.poll import Answer
 from collectors.registry import collectors, group_text_of, views_of
@@ -191,6 +192,9 @@ def _undostat(now: ScenarioState) -> list[Row]:
 
 def _parameter(now: ScenarioState) -> list[Row]:
     settings = {"cpu_count": str(now.scenario.cpus), **now.scenario.parameters}
+    for change in now.scenario.changes:
+        if change.view == "v$parameter" and (passed := change.times(now.at, now.scenario.length)):
+            settings[str(change.cells["name"])] = str(change.cells["value"]).format(1 + len(passed))
     return [{**_container(now), "name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
 
 
@@ -238,6 +242,17 @@ def _containers(now: ScenarioState) -> list[Row]:
     return [{"con_id": con_id, "name": name} for con_id, name in names.items()]
 
 
+def _happened(view: str, now: ScenarioState, *, last: bool = False) -> list[Row]:
+    """The scripted changes that a reading finds in a view. `last`: the view has only the latest of each."""
+    rows: list[Row] = []
+    for change in (change for change in now.scenario.changes if change.view == view):
+        passed = [at for at in change.times(now.at, now.scenario.length) if now.at - at < CHANGES_MINUTES * 60]
+        for at in passed[-1:] if last else passed:
+            moment = now.began + timedelta(seconds=at)
+            rows.append({**_container(now), **change.cells, "happened_at": f"{moment:%Y-%m-%d %H:%M:%S}"})
+    return sorted(rows, key=lambda row: str(row["happened_at"]), reverse=True)
+
+
 VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$instance": _instance,
     "v$latchname": _latchname,
@@ -265,6 +280,8 @@ VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$undostat": _undostat,
     "v$parameter": _parameter,
     "v$sgastat": _sgastat,
+    "dba_objects": partial(_happened, "dba_objects", last=True),
+    **{view: partial(_happened, view) for view in changes.views() if view != "dba_objects"},
 }
 
 

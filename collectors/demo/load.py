@@ -103,6 +103,24 @@ class ScriptedHang:
         return min(max(into - arrived, 0.0), self.end - arrived)
 
 
+@dataclass(frozen=True, slots=True)
+class ScriptedChange:
+    """Something that changes at a second of each loop, or once at a second before it (negative), as a row of a view says it.
+
+    In a value of v$parameter, {} is the number of times that it has changed, and one more.
+    """
+
+    at: float
+    view: str
+    cells: Row
+
+    def times(self, now: float, length: float) -> list[float]:
+        """Every time until now, in seconds since the first loop began."""
+        if self.at < 0:
+            return [self.at] if self.at <= now else []
+        return [self.at + loop * length for loop in range(math.ceil((now - self.at) / length + 1e-9))]
+
+
 P = ParamSpec("P")
 
 RESLEEPS = 0.04
@@ -211,6 +229,8 @@ class Scenario:
     """Seconds into the loop, and what somebody changes then, in their own words."""
     past_marks: tuple[tuple[float, str], ...] = ()
     """The same for the past, in seconds before the loop."""
+    changes: tuple[ScriptedChange, ...] = ()
+    """What changes, whether it matters or not."""
 
     @property
     def length(self) -> float:

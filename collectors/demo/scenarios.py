@@ -9,6 +9,7 @@ from collectors.demo.load import (
     Child,
     Scenario,
     ScriptedBlocker,
+    ScriptedChange,
     ScriptedHang,
     ScriptedHolder,
     ScriptedLoad,
@@ -311,6 +312,14 @@ DDL_HANG = Scenario(
             key=ENTRY,
         ),
     ),
+    changes=(
+        ScriptedChange(35, "dba_scheduler_job_run_details", {"owner": "WEBSHOP", "job_name": "SEND_MAIL"}),
+        ScriptedChange(
+            END,
+            "dba_objects",
+            {"owner": "WEBSHOP", "object_name": "ORDERS", "object_type": "TABLE", "is_new": "NO"},
+        ),
+    ),
 )
 
 
@@ -573,4 +582,13 @@ UNDO_STORM = Scenario(
     ),
     past_marks=((1770, RECREATES),),
     parameters={"undo_management": "AUTO", "undo_tablespace": "UNDOTBS1", "undo_retention": "900"},
+    changes=(
+        ScriptedChange(5, "dba_optstat_operations", {"operation": "gather_table_stats", "target": "SALES.CUSTOMERS"}),
+        ScriptedChange(
+            16,
+            "dba_objects",
+            {"owner": "ETL", "object_name": "STAGE_ORDERS", "object_type": "TABLE", "is_new": "NO"},
+        ),
+        ScriptedChange(140, "v$parameter", {"name": "undo_tablespace", "value": "UNDOTBS{}"}),
+    ),
 )

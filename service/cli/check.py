@@ -14,6 +14,7 @@ from collectors.errors import CollectError, SessionError
 from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers, read_each
+from collectors.ondemand.changes import read_changes
 from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
 from collectors.ondemand.patches import read_rarely
@@ -63,7 +64,10 @@ def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind
             look.look(connection)
             wanted = settings.defaults.wait_chains == "on"
             looked = read_each(connection, snapshot.release, wait_chains=wanted)
-            seen = with_samples(snapshot, look.taken(), looked, read_rarely(connection, snapshot.release))
+            hanging = _hangs(snapshot)
+            changed = None if hanging else read_changes(connection, snapshot.release)
+            rarely = None if hanging else read_rarely(connection, snapshot.release)
+            seen = with_samples(snapshot, look.taken(), looked, rarely, changed)
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))
         finally:
@@ -91,11 +95,16 @@ def take_capture(database: DatabaseSettings, settings: Settings, seconds: float)
 
 def _with_blockers(last: Snapshot, connection: Connection, wait_chains: bool) -> Snapshot:
     """The last snapshot, with who holds what sessions hang on, or with what is read rarely if no session hangs."""
-    waited = [number(row.get("wait_time_micro")) or 0.0 for row in last.rows(WAITING_SESSIONS)]
-    if max(waited, default=0.0) < HANGING_SECONDS * 1e6:
+    if not _hangs(last):
         return replace(last, readings={**last.readings, **read_rarely(connection, last.release)})
     looked = look_for_blockers(connection, last.release, wait_chains=wait_chains)
     return replace(last, readings={**last.readings, **looked})
+
+
+def _hangs(snapshot: Snapshot) -> bool:
+    """Whether a session is known to hang on the row cache."""
+    waited = [number(row.get("wait_time_micro")) or 0.0 for row in snapshot.rows(WAITING_SESSIONS)]
+    return max(waited, default=0.0) >= HANGING_SECONDS * 1e6
 
 
 def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
@@ -161,7 +170,7 @@ def _lines(preflight: Preflight) -> Iterator[str]:
         yield "  everything that can be opened here can be read" if closed else "  everything needed can be read"
     extra = dict.fromkeys(view.sql for view in found.views if view.status == "optional" and view.sql)
     if extra:
-        yield f"  Optional, for who blocks whom in a hang. Run as {TRAITS[found.kind.kind].run_as}:"
+        yield f"  Optional, for who blocks whom in a hang and for what changed. Run as {TRAITS[found.kind.kind].run_as}:"
         yield from (f"    {line}" for sql in extra for line in sql.splitlines())
 
 

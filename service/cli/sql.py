@@ -84,6 +84,7 @@ KINDS: Mapping[StatementKind, str] = {
     "poll": "polls: one view each",
     "burst": "samples of waiting sessions",
     "look": "who holds what sessions hang on",
+    "changes": "what changed lately",
     "holders": "profile of latch holders",
     "check": "kind of database",
     "confirm": "confirming queries of causes",

@@ -429,6 +429,10 @@ class Defaults(Strict):
     look_for_blocker: Switch = "on"
     """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
     at most once a minute, with an entry in the audit log. latchscope never kills a session."""
+    look_for_changes: Switch = "on"
+    """Whether latchscope reads what changed lately: DDL, statistics, jobs, windows, opened containers, patches. Up to seven
+    statements once an hour and when a problem begins, never while sessions hang, with an entry in the audit log. The store keeps
+    the names of objects and jobs."""
     wait_chains: Switch = "off"
     """Whether that look reads Oracle's own analysis too: v$wait_chains, v$hang_info, v$hang_session_info. No page that we
     found says whether they need a licensed pack, so it is off. Ask for your licence before you turn it on."""
@@ -455,7 +459,7 @@ class HistorySettings(Strict):
     diagnoses: Seconds = Field(90 * _DAY, ge=3600)
     """Diagnoses, kept when the verdict changes and every five minutes while it does not."""
     episodes: Seconds = Field(730 * _DAY, ge=_DAY)
-    """Ended episodes, marks, results of confirming queries, deliveries."""
+    """Ended episodes, marks, changes, results of confirming queries, deliveries."""
 
     @model_validator(mode="after")
     def _coarser_for_longer(self) -> "HistorySettings":

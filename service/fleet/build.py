@@ -75,6 +75,8 @@ def resume(databases: Sequence[MonitoredDatabase], store: Repository, writer: Wr
     confirmed: dict[str, dict[str, Confirmed]] = {}
     try:
         episodes = {watched.name: store.episodes.recent(watched.name) for watched in databases}
+        for watched in databases:
+            watched.timeline.restore(store.timeline.last_day(watched.name))
         confirmed = store.confirmations.live(datetime.now(UTC))
     except STORE_ERRORS as error:
         log.warning("store: open episodes cannot be read, so they start again: %s", brief(error))

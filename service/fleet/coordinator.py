@@ -25,7 +25,7 @@ from service.state.replicas import Lease, Leases, LeasesLost, Ownership
 from service.store.engine import STORE_ERRORS
 from service.store.replicas import FleetReader
 from service.watch.connect import ConnectionOpener
-from service.watch.follow_up import BlockerLook, FollowUp
+from service.watch.follow_up import BlockerLook, ChangesLook, FollowUp
 from service.watch.pipeline import PollKeeper
 from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
@@ -336,13 +336,14 @@ class WorkerFactory:
         look = BlockerLook(
             self._audit, settings.defaults.look_for_blocker == "on", wait_chains=settings.defaults.wait_chains == "on"
         )
+        changes = ChangesLook(self._audit, settings.defaults.look_for_changes == "on")
         wait = 0.0 if polled is None else min(watched.interval, max(0.0, polled + watched.interval - time.time()))
         return Worker(
             watched,
             self._opener,
             self._keeper,
             1.0 if watched.settings.scripted else settings.defaults.budget,
-            follow_up=FollowUp(watched, look, confirms=settings.defaults.confirm == "once_per_episode"),
+            follow_up=FollowUp(watched, look, changes, confirms=settings.defaults.confirm == "once_per_episode"),
             holds=lease.held,
             first=time.monotonic() + wait,
             scheduler=self._scheduler,

@@ -9,6 +9,7 @@ from collectors.model import Snapshot
 from service.state.board import MonitoredDatabase, PeerReport, Published
 from service.state.episodes import VALID_SECONDS, Confirmed, Episodes, still_counting
 from service.state.replicas import DatabaseStatus, OwnerRequest, status_of
+from service.state.timeline import ChangeLog
 from service.store.engine import STORE_ERRORS
 from service.store.replicas import FleetReader, FleetStatusTable
 from service.watch.pipeline import difference, examined_poll
@@ -54,9 +55,12 @@ class RemoteDatabases:
             published = publication(snapshots, confirmed, status.ahead if status else 0.0)
         episodes = Episodes()
         episodes.restore(self._reader.episodes(watched.name))
+        timeline = ChangeLog()
+        timeline.restore(self._reader.changes(watched.name))
         with watched.ownership_lock:
             _apply_status(watched, status)
             if not watched.owned:
+                watched.timeline = timeline
                 watched.episodes = episodes
                 watched.published = published or watched.published
 

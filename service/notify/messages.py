@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -13,6 +13,8 @@ from prometheus_client import CollectorRegistry, Counter
 
 from collectors.errors import SetupError
 from rules.cause import catalogue
+from rules.changes import BEFORE, Change, nearest_to
+from rules.changes import told as told_change
 from rules.formatting import percent
 from rules.model import Confidence, Severity
 from service.config.load import read_secret
@@ -21,6 +23,7 @@ from service.escape import visible
 from service.extras import require
 from service.notify.delivery import DeliveryRefused, DeliverySchedule, ReceiverThread, document, post
 from service.state.episodes import EpisodeChange, told
+from service.store.engine import STORE_ERRORS
 from service.store.episodes import Deliveries, Delivery, LoggedChange
 from service.store.repository import Repository
 
@@ -82,14 +85,33 @@ def news(changes: Iterable[LoggedChange]) -> list[EpisodeNews]:
     return list(found.values())
 
 
-def message_of(changes: Sequence[LoggedChange], public_url: str | None) -> Message:
-    """The message for at least one change."""
+Nearby = Callable[[str, datetime], Sequence[Change]]
+"""Database and the begin of its waits → what changed around then."""
+MOST_NEARBY = 3
+
+
+def changes_in(store: Repository) -> Nearby:
+    """What the store has. Nothing while it does not answer: the message goes out without."""
+
+    def nearby(database: str, begin: datetime) -> Sequence[Change]:
+        try:
+            return store.timeline.between(database, begin - BEFORE, begin + BEFORE).items
+        except STORE_ERRORS:
+            return ()
+
+    return nearby
+
+
+def message_of(
+    changes: Sequence[LoggedChange], public_url: str | None, nearby: Nearby = lambda database, begin: ()
+) -> Message:
+    """The message for at least one change. A begin has the changes of the database nearest to it."""
     items = news(changes)
     lasting = [each.peak for each in items if not each.over]
     severity = max(lasting, key=lambda peak: peak.rank) if lasting else None
     if len(items) == 1:
         (only,) = items
-        lines = [_sentence(only), *_advice(only), *_link(public_url, only.change.database)]
+        lines = [_sentence(only), *_advice(only), *_nearest(only, nearby), *_link(public_url, only.change.database)]
         return Message(_title(only), "\n".join(lines), severity)
     databases = {each.change.database for each in items}
     over = sum(each.over for each in items)
@@ -149,6 +171,16 @@ def _advice(item: EpisodeNews) -> Iterator[str]:
     do_not = item.episode.get("do_not") or (known.do_not if known else "")  # a change of an older release has none
     if do_not:
         yield harmless(do_not)
+
+
+def _nearest(item: EpisodeNews, nearby: Nearby) -> Iterator[str]:
+    """What changed nearest to the begin of the waits, in one line. It says when, and not why."""
+    if item.outage or item.over or not item.begins:
+        return
+    begin = datetime.fromisoformat(item.episode["begin"])
+    found = nearest_to(nearby(item.change.database, begin), begin, MOST_NEARBY)
+    if found:
+        yield harmless(f"Changes (UTC): {'; '.join(told_change(change, begin) for change in found)}.")
 
 
 def _listed(item: EpisodeNews, advice: Iterable[str], public_url: str | None) -> list[str]:
@@ -318,7 +350,9 @@ class Notifications:
         )
         self._channels = settings.notifications
         self.senders = [
-            Channel(channel, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
+            Channel(
+                channel, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule(), changes_in(store)
+            )
             for channel in self._channels
         ]
         store.episode_log.recipients.append(self.recipients)
@@ -339,10 +373,12 @@ class Channel(ReceiverThread):
         attempts: Counter,
         public_url: str | None,
         pace: DeliverySchedule,
+        nearby: Nearby = lambda database, begin: (),
     ) -> None:
         super().__init__(channel.kind, channel.target, deliveries, attempts, pace)
         self._channel = channel
         self._public_url = public_url
+        self._nearby = nearby
 
     def step(self) -> float:
         """Send what is due as one message. Returns the seconds until there is something to do. Raises StoreUnavailable."""
@@ -386,7 +422,7 @@ class Channel(ReceiverThread):
         if not news:
             return True
         try:
-            send(self._channel, message_of([each.change for each in news], self._public_url))
+            send(self._channel, message_of([each.change for each in news], self._public_url, self._nearby))
         except DeliveryRefused as error:
             now = datetime.now(UTC)
             given_up = [self.was_refused(each, error, now, self._released(each)) for each in news]

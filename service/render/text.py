@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from collectors.model import Delta
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
+from rules.changes import nearest_to, told
 from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
@@ -56,6 +57,7 @@ MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
 AS_PRINTED = "as printed"
 CHANGES = "What would change it"
+CHANGED, MOST_CHANGED = "Changes", 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     for finding in troubles[:1]:
         if finding.counter_fact:
             yield Part(wrapped(f"{CHANGES}: {finding.counter_fact.sentence}."))
+    yield Part(wrapped(f"{CHANGED}: {'; '.join(lately)}.") if troubles and (lately := near_changes(diagnosis)) else [])
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
     if not troubles and not nothing_judged(diagnosis):
         yield from _open(diagnosis)
@@ -124,6 +127,13 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     if out := ruled_out(diagnosis):
         near = ", ".join(verdict.cause for verdict in nearest(out))
         yield Part(wrapped(f"Ruled out: {len(out)} causes, nearest {near}."))
+
+
+def near_changes(diagnosis: Diagnosis) -> list[str]:
+    """The changes nearest to the begin of the waits, in words, at most `MOST_CHANGED`."""
+    begin = diagnosis.waits_began
+    near = nearest_to(diagnosis.changes or (), begin, MOST_CHANGED) if begin else ()
+    return [told(change, begin) for change in near]
 
 
 def _brief_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
@@ -508,6 +518,10 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
             if open_cause.fix:
                 yield from wrapped(f"Bug of {open_cause.cause}: {open_cause.fix}", "  ")
             yield from _changes(open_cause, f" for {open_cause.cause}")
+    for change in diagnosis.changes or ():
+        yield from wrapped(f"{CHANGED}: {told(change, diagnosis.waits_began)}")
+    for gap_ in diagnosis.changes_missing:
+        yield from wrapped(f"{CHANGED}, not known: {gap_}")
     for note in diagnosis.notes:
         if note not in shared:
             yield from wrapped(f"Note: {note}")
@@ -558,6 +572,10 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
         yield from (
             f"{number}. **{inline(step.step)}**: {inline(step.statement)}" for number, step in enumerate(steps, 1)
         )
+    if diagnosis.changes or diagnosis.changes_missing:
+        yield "\n### What changed\n"
+        yield from (f"- {inline(told(change, diagnosis.waits_began))}" for change in diagnosis.changes or ())
+        yield from (f"- Not known: {inline(line)}" for line in diagnosis.changes_missing)
     yield from _markdown_verdicts(diagnosis)
     for note in diagnosis.notes:
         if note not in shared:

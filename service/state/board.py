@@ -14,6 +14,7 @@ from collectors.model import ConfirmationResult, Delta, NotComparable, Snapshot
 from rules.base import Confidence, Easing, LastingTrouble, Severity, State
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
+from rules.changes import Change
 from rules.engine import Examination
 from rules.explain.headline import NO_CAUSE, NONE_JUDGED
 from rules.formatting import within
@@ -23,6 +24,7 @@ from rules.waits import SURFACE_OF
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Confirmed, Episode, EpisodeChange, Episodes, own_waits, still_counting, waits_left
 from service.state.login_gate import LoginGate
+from service.state.timeline import ChangeLog
 
 # A database in short, as the fleet shows it: its instance, its state and since when, what is wrong, and what is easing.
 
@@ -278,6 +280,8 @@ class PollRecord:
     confirmed: tuple[Confirmed, ...] = ()
     episode_changes: tuple[EpisodeChange, ...] = ()
     """Changes of episodes by this poll, for notifications."""
+    happened: tuple[Change, ...] = ()
+    """Changes of the database that were read since the poll before."""
     examined: Examination | None = None
     """Makes the complete diagnosis when it is stored. None if the verdict is complete."""
 
@@ -321,6 +325,8 @@ class MonitoredDatabase:
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
     last_hour: LastHour = field(default_factory=LastHour)
+    timeline: ChangeLog = field(default_factory=ChangeLog)
+    """What changed on it during the last day."""
     confirmed: dict[str, Confirmed] = field(default_factory=dict)
     """Results of confirming queries by cause."""
     action_lock: Lock = field(default_factory=Lock)
@@ -401,7 +407,7 @@ class MonitoredDatabase:
     def forget(self) -> None:
         """Leave the known state to the store. Another replica continues."""
         self.published, self.failure, self.peer_report, self.pace = None, None, None, 0.0
-        self.episodes, self.confirmed = Episodes(), {}
+        self.episodes, self.confirmed, self.timeline = Episodes(), {}, ChangeLog()
 
 
 ReadRemote = Callable[[Sequence[MonitoredDatabase], bool], None]

@@ -16,9 +16,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from rules.cause import catalogue
+from rules.changes import Change
 from rules.model import Severity
 from rules.remedy import PredictionScore
 from service.state.episodes import KEEP, OF_ONE_POLL, VALID_SECONDS, Confirmed, Episode, EpisodeChange, MarkVerdict
+from service.state.timeline import KEEP as KEEP_DAY
+from service.state.timeline import MOST_KEPT
 from service.store.engine import Probe, unavailable_as_one_line
 from service.store.record import current, former, known_members, read, verdict_kind
 from service.store.rows import insert_new, table_of, upsert
@@ -27,6 +30,7 @@ from service.store.tables import (
     StoredBaseline,
     StoredChange,
     StoredConfirmation,
+    StoredDatabaseChange,
     StoredDelivery,
     StoredEpisode,
     StoredMark,
@@ -527,6 +531,43 @@ class Marks:
             rows = connection.execute(query.order_by(table.at.desc(), table.id).limit(limit + 1))
             found = [Mark(row.id, row.database, row.at, row.text, row.who) for row in rows]
         return paged(found, limit, lambda last: (last.at, last.id))
+
+
+# The timeline of each database: what changed on it, as the polls and the readings of changes found it.
+
+
+class DatabaseChanges:
+    """What changed on every database, without the marks."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def write(self, connection: Connection, rows: Sequence[tuple[str, Change]]) -> None:
+        """Keep changes by database, within the caller's transaction. One that is there stays as it is."""
+        insert_new(
+            connection, table_of(StoredDatabaseChange), [{"database": name} | dict(change) for name, change in rows]
+        )
+
+    def between(
+        self, database: str, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
+    ) -> EpisodePage[Change]:
+        """Changes of a database, the newest first. Raises BadCursor."""
+        table = StoredDatabaseChange
+        query = select(*table_of(table).c).where(table.database == database, table.at >= begin, table.at < end)
+        if cursor is not None:
+            at, kind, words = split(cursor, 3)
+            later = or_(table.kind > kind, and_(table.kind == kind, table.text > words))
+            query = query.where(or_(table.at < at, and_(table.at == at, later)))
+        ordered = query.order_by(table.at.desc(), table.kind, table.text).limit(limit + 1)
+        with self._engine.connect() as connection:
+            rows = connection.execute(ordered).mappings()
+            found = [Change(**{name: row[name] for name in Change.model_fields}) for row in rows]
+        return paged(found, limit, lambda last: (last.at, last.kind, last.text))
+
+    def last_day(self, database: str) -> Sequence[Change]:
+        """The newest changes of a database, up to a day before the last one, for memory."""
+        now = datetime.now(UTC)
+        return self.between(database, now - KEEP_DAY, now + KEEP_DAY, limit=MOST_KEPT).items
 
 
 # Store queries for rows of the fleet, for all databases at once: the last marks, the last hour, earlier episodes.

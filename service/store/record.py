@@ -28,6 +28,7 @@ from collectors.model import (
     number,
 )
 from collectors.registry import collectors
+from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
 from service.state.board import PollRecord
 from service.state.episodes import KINDS, OF_ONE_POLL, Confirmed, Episode, EpisodeChange, MarkVerdict
@@ -188,6 +189,8 @@ class IngestRecord:
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
+    happened: list[dict[str, Any]] = field(default_factory=list)
+    """Changes of the database for its timeline."""
     kind: ObstacleKind | None = None
     """Of `why`; None in a file of the spool that latchscope 0.2 or older left."""
 
@@ -253,7 +256,13 @@ def record_of(
         changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
         if poll_record
         else [],
+        happened=[change.model_dump(mode="json") for change in poll_record.happened] if poll_record else [],
     )
+
+
+def happened_in(record: IngestRecord) -> list[Change]:
+    """What changed on the database between its poll before and the poll of a record."""
+    return [Change.model_validate(members, extra="ignore") for members in record.happened]
 
 
 def changes_in(record: IngestRecord) -> list[EpisodeChange]:

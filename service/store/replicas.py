@@ -19,6 +19,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import SQLAlchemyError
 
 from collectors.model import Snapshot
+from rules.changes import Change
 from service.state.episodes import Confirmed, Episode
 from service.state.replicas import DatabaseStatus, Lease, LeasesLost, OwnerRequest, Ownership, Replica
 from service.store.record import read
@@ -108,6 +109,10 @@ class FleetReader:
     def episodes(self, database: str) -> Sequence[Episode]:
         """Its episodes, open ones and the last that ended."""
         return self._store.episodes.recent(database)
+
+    def changes(self, database: str) -> Sequence[Change]:
+        """What changed on it during the last day."""
+        return self._store.timeline.last_day(database)
 
     def confirmed(self, database: str) -> Mapping[str, Confirmed]:
         """Results of confirming queries that are still valid, by cause."""

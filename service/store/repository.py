@@ -30,9 +30,18 @@ from service.store.engine import (
     sqlite_file,
     upgrade,
 )
-from service.store.episodes import Baselines, Confirmations, Deliveries, EpisodeLog, EpisodeStore, Marks, RecentRows
+from service.store.episodes import (
+    Baselines,
+    Confirmations,
+    DatabaseChanges,
+    Deliveries,
+    EpisodeLog,
+    EpisodeStore,
+    Marks,
+    RecentRows,
+)
 from service.store.figures import pack
-from service.store.record import IngestRecord, changes_in, read_diagnosis, record_of
+from service.store.record import IngestRecord, changes_in, happened_in, read_diagnosis, record_of
 from service.store.reports import Reports
 from service.store.rows import (
     Day,
@@ -73,6 +82,7 @@ class Repository:
         self.episodes = EpisodeStore(self.engine)
         self.confirmations = Confirmations(self.engine)
         self.marks = Marks(self.engine)
+        self.timeline = DatabaseChanges(self.engine)
         self.recent = RecentRows(self.engine)
         self.baselines = Baselines(self.engine, self.history)
         self.episode_log = EpisodeLog(self.engine)
@@ -119,6 +129,9 @@ class Repository:
             self.episodes.write(connection, [row for record in records for row in record.episodes])
             self.confirmations.write(
                 connection, [(record.database, row) for record in records for row in record.confirmed]
+            )
+            self.timeline.write(
+                connection, [(record.database, change) for record in records for change in happened_in(record)]
             )
             self.episode_log.append(connection, changes)
         self._last = last

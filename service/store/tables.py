@@ -212,6 +212,22 @@ class StoredMark(Base):
     who: Mapped[str] = mapped_column(Text)
 
 
+class StoredDatabaseChange(Base):
+    """What changed on a database, such as a table by DDL. The same change read twice is one row."""
+
+    __tablename__ = "database_changes"
+    __table_args__ = (Index("database_changes_by_time", "at"),)
+
+    database: Mapped[str] = mapped_column(String(63), primary_key=True)
+    at: Mapped[datetime] = mapped_column(UtcTime, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)
+    text: Mapped[str] = mapped_column(Text, primary_key=True)
+    source: Mapped[str] = mapped_column(String(63))
+    con_id: Mapped[int | None] = mapped_column(Integer)
+    not_before: Mapped[datetime | None] = mapped_column(UtcTime)
+    unsure: Mapped[str | None] = mapped_column(Text)
+
+
 class StoredBaseline(Base):
     """The usual value of a metric of a database in one hour of the week (0 is Monday 00:00 UTC)."""
 

@@ -31,6 +31,7 @@ from service.store.tables import (
     StoredBucket,
     StoredConfirmation,
     StoredDatabase,
+    StoredDatabaseChange,
     StoredDiagnosis,
     StoredEpisode,
     StoredFigures,
@@ -364,6 +365,7 @@ def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[Declarat
         (StoredFrame, StoredFrame.day < first_day, None),
         (episode, over, None),
         (StoredMark, StoredMark.at < long_ago, None),
+        (StoredDatabaseChange, StoredDatabaseChange.at < long_ago, None),
         (StoredConfirmation, StoredConfirmation.at < long_ago, None),
     ]
     return [(table, list(table_of(table).primary_key), old, before) for table, old, before in tiers]

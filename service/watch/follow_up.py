@@ -1,4 +1,4 @@
-"""What follows a poll on its session: confirming queries, who holds what sessions hang on, samples until the next poll."""
+"""What follows a poll on its session: confirming queries, who holds what sessions hang on, what changed, samples."""
 
 import logging
 import time
@@ -8,14 +8,17 @@ from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Missing, Reading, Rows, Snapshot, number
 from collectors.ondemand import patches
 from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
+from collectors.ondemand.changes import kept, not_read, read_changes
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Connection
 from rules.cause import catalogue
+from rules.changes import from_readings
 from rules.model import Diagnosis, Severity
 from rules.waits import HANGING_SECONDS
 from service.config.logs import Audit
 from service.state import episodes
 from service.state.board import MonitoredDatabase, Published
+from service.state.timeline import ChangeLog
 
 log = logging.getLogger("latchscope.loop")
 
@@ -24,11 +27,18 @@ class FollowUp:
     """What one database is asked between two polls. The next poll takes the results."""
 
     def __init__(
-        self, watched: MonitoredDatabase, look: "BlockerLook | None" = None, *, confirms: bool = False
+        self,
+        watched: MonitoredDatabase,
+        look: "BlockerLook | None" = None,
+        changes: "ChangesLook | None" = None,
+        *,
+        confirms: bool = False,
     ) -> None:
-        """`confirms`: whether the confirming query of each problem that begins is run."""
+        """`changes`: reads what changed, by default nothing; `confirms`: whether the confirming query of each problem that
+        begins is run."""
         self._watched = watched
         self._look = look or BlockerLook(Audit())
+        self._changes = changes or ChangesLook(Audit(), enabled=False)
         self._confirms = confirms
         self._hourly = HourlyLook()
         self._burst: Burst | None = None
@@ -39,6 +49,7 @@ class FollowUp:
         self._confirm_what_began(published, connection)
         self._look_for_blockers(published, connection)
         self._hourly.after(published.snapshot, connection)
+        self._look_for_changes(published, connection)
         costly = published.delta is not None and published.verdict.severity is not Severity.INFO
         self._burst = Burst(published.snapshot.release) if self._asked or costly else None
         self._asked = False
@@ -52,6 +63,11 @@ class FollowUp:
     def rarely(self) -> Mapping[str, Reading] | None:
         """The installed patches and the names of containers as they were read last. None if they were not read yet."""
         return self._hourly.found
+
+    @property
+    def changed(self) -> Mapping[str, Reading]:
+        """What is known of the last reading of changes."""
+        return self._changes.readings
 
     @property
     def samples(self) -> Reading | None:
@@ -102,6 +118,15 @@ class FollowUp:
             self._look.warm(published.snapshot, connection)
         except SessionError as error:
             log.warning("%s: who holds what sessions hang on was not found: %s", self._watched.name, error)
+            if not isinstance(error, SessionKept):
+                raise
+
+    def _look_for_changes(self, published: Published, connection: Connection) -> None:
+        """The next poll stores what was found."""
+        try:
+            self._changes.after(published, connection, self._watched.timeline)
+        except SessionError as error:
+            log.warning("%s: what changed was not read: %s", self._watched.name, error)
             if not isinstance(error, SessionKept):
                 raise
 
@@ -201,6 +226,48 @@ class HourlyLook:
             view: before.get(view, reading) if isinstance(reading, Missing) and reading.kind == "failed" else reading
             for view, reading in patches.read_rarely(connection, snapshot.release).items()
         }
+
+
+# When to read what changed: when a problem begins and once an hour, never while sessions hang. Each reading is in the audit log.
+
+CHANGES_ACTION = "look for changes"
+
+
+class ChangesLook:
+    """The readings of changes of one database."""
+
+    def __init__(self, audit: Audit, enabled: bool = True) -> None:
+        self._audit = audit
+        self._enabled = enabled
+        self._due = False
+        self._looked_at: float | None = None
+        self.readings: Mapping[str, Reading] = not_read(enabled=enabled)
+        """What is known of the last reading, without its rows."""
+
+    def after(
+        self, published: Published, connection: Connection, timeline: ChangeLog, now: float | None = None
+    ) -> None:
+        """Read if it is time, and add what is found to the timeline. Raises SessionError. `now`: time.monotonic()."""
+        now = time.monotonic() if now is None else now
+        self._due |= any(change.what == "begin" for change in published.episode_changes)
+        ago = float("inf") if self._looked_at is None else now - self._looked_at
+        wanted = ago >= AGAIN_SECONDS or (self._due and ago >= PAUSE_SECONDS)
+        snapshot = published.snapshot
+        if not self._enabled or not wanted or _may_hang(snapshot):
+            return
+        self._due, self._looked_at = False, now
+        try:
+            found = read_changes(connection, snapshot.release)
+        except SessionError as error:
+            self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, f"the session was lost: {error}")
+            raise
+        new = timeline.add(from_readings(found, snapshot))
+        self.readings = kept(found, snapshot.taken_at)
+        unread = [
+            view for view, reading in found.items() if isinstance(reading, Missing) and reading.kind != "not_asked"
+        ]
+        outcome = "; not read: ".join((f"new changes found: {new}", *([", ".join(unread)] if unread else [])))
+        self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, outcome)
 
 
 def _may_hang(snapshot: Snapshot) -> bool:

@@ -8,13 +8,14 @@ from typing import Protocol
 
 from collectors.delta import between, since_startup
 from collectors.model import ConfirmationResult, Delta, NotComparable, Reading, Snapshot
+from collectors.ondemand import changes, patches
 from collectors.ondemand.blockers import not_looked
-from collectors.ondemand.patches import not_read
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
 from collectors.poll import Connection, Grouping, poll, same_life
 from rules.baseline import UsualRange
 from rules.cache_map import cache_map
+from rules.changes import between_polls
 from rules.engine import examine
 from rules.model import Diagnosis
 from service.metrics.exposition import render
@@ -40,6 +41,7 @@ def run_poll(
     seen: Reading | None = None,
     blockers: Mapping[str, Reading] | None = None,
     rarely: Mapping[str, Reading] | None = None,
+    changed: Mapping[str, Reading] | None = None,
     holds: Callable[[], bool] = lambda: True,
     grouping: Grouping | None = None,
     rendered: bool = True,
@@ -47,17 +49,18 @@ def run_poll(
     """One poll of one database, from Oracle's rows to every output. Raises SessionError if the session is lost.
 
     `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on, `rarely` what is
-    read once an hour. Raises LeasesLost if the database is no longer ours (`holds`) at the diagnosis. Then nothing is shown or
-    kept. A poll that nobody scrapes needs no metrics (`rendered`).
+    read once an hour, `changed` what is known of the last reading of changes. Raises LeasesLost if the database is no longer
+    ours (`holds`) at the diagnosis. Then nothing is shown or kept. A poll that nobody scrapes needs no metrics (`rendered`).
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
-    snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers, rarely)
+    snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers, rarely, changed)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
     judged = examined_poll(snapshot, change, watched.usual)
     if not holds():
         raise LeasesLost("the lease was lost during the poll")
+    watched.timeline.add(between_polls(previous, snapshot))
     published = publish(watched, judged, seconds, rendered=rendered)
     keeper.keep(snapshot, published.verdict, poll_record(watched, published, change, previous))
     published.examined.release()
@@ -70,11 +73,16 @@ def with_samples(
     seen: Reading | None,
     blockers: Mapping[str, Reading] | None = None,
     rarely: Mapping[str, Reading] | None = None,
+    changed: Mapping[str, Reading] | None = None,
 ) -> Snapshot:
-    """The snapshot with the samples since the one before it, who holds what sessions hang on, and what is read once an hour."""
-    sampled = not_sampled() if seen is None else seen
-    held = not_looked() if blockers is None else blockers
-    return replace(snapshot, readings={**snapshot.readings, SESSIONS: sampled, **(rarely or not_read()), **held})
+    """The snapshot with what is read between polls: samples, holders in a hang, what is read once an hour, what changed."""
+    between_polls = {
+        SESSIONS: not_sampled() if seen is None else seen,
+        **(patches.not_read() if rarely is None else rarely),
+        **(changes.not_read() if changed is None else changed),
+        **(not_looked() if blockers is None else blockers),
+    }
+    return replace(snapshot, readings={**snapshot.readings, **between_polls})
 
 
 def difference(
@@ -135,5 +143,12 @@ def poll_record(
     """The store's part of a poll beside its snapshot and verdict."""
     ended = [change.episode for change in published.episode_changes if change.what == "end"]
     lasting = (*watched.episodes.open, *ended)
-    confirmed = tuple(watched.confirmed.values())
-    return PollRecord(change, previous, lasting, confirmed, published.episode_changes, published.examined)
+    return PollRecord(
+        change,
+        previous,
+        episodes=lasting,
+        confirmed=tuple(watched.confirmed.values()),
+        episode_changes=published.episode_changes,
+        happened=watched.timeline.take_new(),
+        examined=published.examined,
+    )

@@ -243,6 +243,7 @@ class Worker:
                 seen=self._follow_up.samples,
                 blockers=self._follow_up.blockers,
                 rarely=self._follow_up.rarely,
+                changed=self._follow_up.changed,
                 holds=self._holds,
                 grouping=self._grouping,
             )

@@ -3,22 +3,25 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 from collectors.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
+from collectors.ondemand.changes import gaps
 from collectors.ondemand.holders import Held, HolderProfile
-from rules.base import ChangeMade, Easing, State
+from rules.base import ChangeMade, Easing, Severity, State
 from rules.cache_map import CacheMap
+from rules.changes import BEFORE, Change, timeline
 from rules.context import LOOKUPS, SignalContext, latch_statistics, ratio
 from rules.engine import cannot_tell
 from rules.model import Diagnosis, DiagnosisBasis, Impact
 from service.history.comparison import GRACE, FleetPast, MarkOutcome, diagnosis_at
 from service.state.board import LAST_HOUR, DatabaseSummary, MonitoredDatabase, easing_of, lasting_trouble, told_with
 from service.state.episodes import Episode
+from service.state.timeline import MOST_KEPT
 from service.state.window import Window
-from service.store.episodes import EpisodePage, paged
+from service.store.episodes import EpisodePage, Mark, paged
 from service.store.repository import Repository
 from service.web.schemas import (
     CacheOut,
@@ -197,21 +200,67 @@ def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
 
 
 def told_now(store: Repository, watched: MonitoredDatabase) -> Diagnosis:
-    """The current diagnosis with its episodes, starting with what eases."""
+    """The current diagnosis with its episodes and its timeline of changes, starting with what eases."""
     diagnosis, lasting = diagnosis_of(watched), watched.episodes.open
     summary = watched.summary
     elsewhere = not watched.owned and summary is not None and diagnosis.basis is not None
     easing = summary.easing if elsewhere and summary is not None else easing_of(diagnosis, lasting)
-    return _told(store, diagnosis, easing, lasting)
+    told = _told(store, diagnosis, easing, lasting)
+    begin, now = waits_began(told, lasting), _now(watched)
+    marks = store.marks.between(watched.name, (begin or now) - BEFORE, now).items
+    return with_timeline(told, watched, lasting, marks)
+
+
+def with_timeline(
+    diagnosis: Diagnosis, watched: MonitoredDatabase, lasting: Sequence[Episode], marks: Sequence[Mark] = ()
+) -> Diagnosis:
+    """The current diagnosis with what changed before its waits and since, as memory has it, and these marks."""
+    readings = watched.published.snapshot.readings if watched.published else {}
+    known = [*watched.timeline.changes, *map(_of_mark, marks)]
+    return _ordered(diagnosis, known, waits_began(diagnosis, lasting), _now(watched), gaps(readings))
+
+
+def _now(watched: MonitoredDatabase) -> datetime:
+    """The end of the timeline: the last poll by the database's clock, and a little more for what was read after it."""
+    taken_at = watched.published.snapshot.taken_at if watched.published else None
+    return (taken_at or datetime.now(UTC)) + GRACE
+
+
+def waits_began(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> datetime | None:
+    """When the oldest open problem or the longest wait began. None if nothing costs anything."""
+    begins = [episode.begin for episode in lasting]
+    if (basis := diagnosis.basis) is not None and basis.begin and basis.end and diagnosis.severity is not Severity.INFO:
+        waited = [group.longest_seconds for group in diagnosis.waiting if group.hanging]
+        begins += [basis.end - timedelta(seconds=max(waited))] if waited else [] if begins else [basis.begin]
+    return min(begins, default=None)
+
+
+def _of_mark(mark: Mark) -> Change:
+    return Change(at=mark.at, kind="mark", text=f"{mark.text} (set by {mark.who})", source="marks")
+
+
+def _ordered(
+    diagnosis: Diagnosis, known: Iterable[Change], begin: datetime | None, now: datetime, missing: tuple[str, ...]
+) -> Diagnosis:
+    shown = timeline(known, begin, now)
+    return diagnosis.model_copy(update={"changes": shown, "waits_began": begin, "changes_missing": missing})
+
+
+THEN_UNKNOWN = "which sources of changes could be read then is not kept"
 
 
 def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diagnosis:
-    """The diagnosis of a past time with the episodes that were open then. Raises what the store does."""
+    """The diagnosis of a past time with the episodes and the timeline of then. Raises what the store does."""
     diagnosis = diagnosis_at(store, watched.name, at)
     episodes = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
     lasting = [episode for episode in episodes if episode.begin <= at and (episode.end is None or at <= episode.end)]
     then = [replace(episode, waits="falling") if episode.last_seen < at else episode for episode in lasting]
-    return _told(store, diagnosis, easing_of(diagnosis, then), lasting)
+    told = _told(store, diagnosis, easing_of(diagnosis, then), lasting)
+    begin = waits_began(told, lasting)
+    since = (begin or at) - BEFORE
+    marks = map(_of_mark, store.marks.between(watched.name, since, at + GRACE).items)
+    known = store.timeline.between(watched.name, since, at + GRACE, limit=MOST_KEPT).items
+    return _ordered(told, [*known, *marks], begin, at + GRACE, (THEN_UNKNOWN,))
 
 
 def _told(store: Repository, diagnosis: Diagnosis, easing: Easing | None, lasting: Sequence[Episode]) -> Diagnosis:

@@ -73,7 +73,21 @@ KEYWORDS = frozenset(
             "else",
             "end",
         ),
-        *("as", "date", "interval", "hour", "on", "join", "left", "union", "all", "connect", "over", "partition"),
+        *(
+            "as",
+            "date",
+            "interval",
+            "hour",
+            "minute",
+            "on",
+            "join",
+            "left",
+            "union",
+            "all",
+            "connect",
+            "over",
+            "partition",
+        ),
     )
 )
 """Words of the language that a query may have. `for`, `into`, `with`, `function` and all that begins a change are not here."""
@@ -120,7 +134,8 @@ NODES = (
         exp.DecodeCase,
         exp.Coalesce,
     ),
-    *(exp.Count, exp.Sum, exp.Max, exp.Min, exp.Round, exp.RowNumber, exp.ToChar, exp.ToNumber, exp.Lower, exp.Upper),
+    *(exp.Count, exp.Sum, exp.Max, exp.Min, exp.Round, exp.RowNumber, exp.ToChar, exp.TimeToStr, exp.ToNumber),
+    *(exp.Lower, exp.Upper),
     *(exp.Trim, exp.Replace, exp.Greatest, exp.Chr, exp.RegexpSubstr, exp.CurrentTimestamp, exp.Systimestamp),
     *(exp.Cast, exp.DataType, exp.Interval),
 )
@@ -167,7 +182,7 @@ def _in_tree(tree: exp.Select, views: frozenset[str]) -> Iterator[str]:
             if node.name.lower() in ("nextval", "currval"):
                 yield "uses a sequence"
         elif isinstance(node, exp.Var):
-            if node.name.lower() not in HINTS | {"m", "hour"}:
+            if node.name.lower() not in HINTS | {"m", "hour", "minute"}:
                 yield f"says {node.name}"
         elif type(node) not in NODES:
             yield f"has {type(node).__name__}"

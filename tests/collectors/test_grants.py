@@ -12,6 +12,7 @@ from collectors.grants import (
     DatabaseKind,
     UnknownKind,
     detected,
+    grant,
     grant_lines,
     grantee,
     grants_script,
@@ -20,6 +21,7 @@ from collectors.grants import (
     privilege,
 )
 from collectors.model import Row, Rows, Snapshot, Value
+from collectors.registry import collectors
 
 each = pytest.mark.parametrize("kind", KINDS)
 
@@ -311,3 +313,31 @@ def test_user_is_a_common_one_where_the_root_is_watched() -> None:
         assert grantee(given, "cdb") == grantee(given, "standby") == "C##LATCHSCOPE"
     assert grantee("c##latchscope", "cdb") == "c##latchscope"
     assert {grantee("LATCHSCOPE", kind) for kind in ("11.2", "pdb", "rds", "rds-cdb", "autonomous")} == {"LATCHSCOPE"}
+
+
+@pytest.mark.parametrize(("kind", "named"), [("cdb", "cdb_objects"), ("pdb", "cdb_objects"), ("11.2", "dba_objects")])
+def test_script_opens_what_changed_as_an_optional_block(kind: DatabaseKind, named: str) -> None:
+    text = grants_script("LATCHSCOPE", kind)
+    block = text.partition("for what changed before the waits began")[2]
+    assert f" on sys.{named} to " in block and "Leave them out" in block
+    assert text.count(f" on sys.{named} to ") == 1
+
+
+def test_script_for_11_2_opens_what_a_newer_release_without_containers_reads_too() -> None:
+    older, newer = grants_script("LATCHSCOPE", "11.2").split("From 12.1 on these are read.")
+    assert (
+        "sys.cdb_" not in older and " on sys.cdb_optstat_operations to " in newer and "ORA-00942 is expected" in newer
+    )
+    assert "From 12.1 on these are read." not in grants_script("LATCHSCOPE", "11.2", release="11.2.0.4")
+
+
+@pytest.mark.parametrize(
+    ("release", "sql"),
+    [
+        ("11.2.0.4.0", "grant select on sys.dba_objects to U;"),
+        ("12.1.0.1.0", "grant select on sys.cdb_objects to U;"),
+        ("19.0.0.0.0", "grant read on sys.cdb_objects to U;"),
+    ],
+)
+def test_grant_opens_the_view_that_the_release_reads(release: str, sql: str) -> None:
+    assert grant(collectors()["dba_objects"], "U", release=release) == sql

@@ -129,6 +129,13 @@ READ_FROM = {
     "library_cache_sessions": "v$session",
     "chain_sessions": "v$session",
     "running_jobs": "dba_scheduler_running_jobs",
+    "jobs_begun": "dba_scheduler_running_jobs",
+    "dba_objects": "dba_objects",
+    "dba_optstat_operations": "dba_optstat_operations",
+    "dba_scheduler_job_run_details": "dba_scheduler_job_run_details",
+    "dba_scheduler_window_log": "dba_scheduler_window_log",
+    "patches_applied": "dba_registry_sqlpatch",
+    "dba_registry_sqlpatch": "dba_registry_sqlpatch",
 }
 """Collectors whose name differs from the view that they read."""
 
@@ -154,7 +161,7 @@ def test_grants_are_on_the_views_the_statements_read(kind: DatabaseKind) -> None
         "chain_sessions",
     }
     wanted = {READ_FROM.get(view, view) for view in wanted}
-    granted = {name.replace("cdb_scheduler", "dba_scheduler") for name in granted}
+    granted = {name.replace("cdb_", "dba_") for name in granted}
     assert granted - {"latchscope_kqrst"} == wanted | set(ON_REQUEST)
     for columns in re.findall(r"as select (.+?) from x\$kqrst", text):
         assert set(columns.split(", ")) <= columns_of("x$kqrst", "11.2")

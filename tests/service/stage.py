@@ -20,6 +20,7 @@ from service.app import create_app
 from service.config.settings import DatabaseSettings, HistorySettings, Settings, SpoolSettings
 from service.state.board import Board, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
+from service.state.timeline import ChangeLog
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
@@ -86,6 +87,7 @@ class RecalledPoll:
     published: Published
     episodes: Episodes
     record: PollRecord | None
+    timeline: ChangeLog
 
 
 _BLANK = {one.name: one.default for one in fields(MonitoredDatabase)}
@@ -141,7 +143,9 @@ class Stage:
         kept = Kept([])
         published = run_poll(watched, database, kept, lambda: self.at)
         if past is not None:
-            RECALLED[past] = RecalledPoll(published, deepcopy(watched.episodes), kept.records[0])
+            RECALLED[past] = RecalledPoll(
+                published, deepcopy(watched.episodes), kept.records[0], deepcopy(watched.timeline)
+            )
             self._pasts[name] = (past, published, watched.episodes)
         self.keeper.keep(*kept.polls[0], kept.records[0])
         return published
@@ -158,7 +162,7 @@ class Stage:
 
     def _recall(self, watched: MonitoredDatabase, known: RecalledPoll) -> None:
         watched.take(known.published)
-        watched.episodes = deepcopy(known.episodes)
+        watched.episodes, watched.timeline = deepcopy(known.episodes), deepcopy(known.timeline)
         self.keeper.keep(known.published.snapshot, known.published.verdict, known.record)
 
     def poll_all(self, *moments: float) -> None:

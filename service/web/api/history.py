@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 
+from rules.changes import Change
 from rules.comparison.changes import Comparison
 from service.config.logs import Audit
 from service.escape import plain_cell
@@ -252,6 +253,33 @@ def _csv(found: TimeSeriesSet) -> str:
             highest = series.highest[index] if series.highest else None
             writer.writerow((iso(at), seconds, series.metric, of, series.unit, series.values[index], highest))
     return file.getvalue()
+
+
+# REST for the timeline: what changed, as the database says it.
+
+
+def changes_api(board: Board, store: Repository, access: Access) -> APIRouter:
+    """GET …/changes."""
+    router = store_router(access)
+
+    @router.get("/databases/{db}/changes", responses=NOT_FOUND)
+    def list_changes(
+        request: Request,
+        response: Response,
+        db: str,
+        begin: BeginQuery = "-1d",
+        end: EndQuery = "now",
+        cursor: CursorQuery = None,
+        limit: LimitQuery = 100,
+    ) -> list[Change]:
+        """What changed on the database, newest first, without change marks. `Link` names the page of older ones."""
+        watched_in(board, db)
+        within = requested_window(begin, end)
+        page = understood(lambda: store.timeline.between(db, within.begin, within.end, cursor, limit))
+        link_next(request, response, within, page.cursor)
+        return list(page.items)
+
+    return router
 
 
 # REST for change marks: what was changed, and when.

@@ -256,7 +256,7 @@ def _bands(axis: Axis, events: Sequence[Event]) -> str:
         )
         words = _from_to(event, event.end)
         start = min(left, frame.edge - LETTER * len(words))
-        taken = [axis.x(mark.begin) for mark in events if mark.end is None]
+        taken = [axis.x(mark.begin) for mark in events if mark.kind == "mark"]
         beside = any(start - LETTER * 16 < x < start + LETTER * len(words) for x in taken)
         if start >= free and not beside and event.kind != "fine":
             drawn += f'<text class="bandtext {escape(event.kind)}" x="{start:.1f}" y="{frame.top - 7}">{words}</text>'
@@ -272,9 +272,14 @@ def _from_to(event: Event, end: datetime) -> str:
 
 
 def _flags(axis: Axis, events: Sequence[Event]) -> str:
-    """Change marks: a dashed line, a flag, and as much of the text as fits."""
+    """Change marks: a dashed line, a flag, and as much of the text as fits. Changes: a small triangle at the foot."""
     frame, drawn = axis.frame, ""
-    marks = sorted((event for event in events if event.end is None), key=lambda event: event.begin)
+    for change in (event for event in events if event.kind == "change"):
+        x = axis.x(change.begin)
+        drawn += (
+            f'<path class="flag" d="M{x:.1f} {frame.floor - 9}l4 9h-8z"><title>{escape(change.title)}</title></path>'
+        )
+    marks = sorted((event for event in events if event.kind == "mark"), key=lambda event: event.begin)
     for mark, after in pairwise([*marks, None]):
         assert mark is not None
         x = axis.x(mark.begin)

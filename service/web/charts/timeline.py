@@ -330,7 +330,7 @@ LONGEST_LABEL = 28
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An episode (`end` given) or a mark (`end` None) on the timeline. `kind` is a severity or `mark`."""
+    """An episode (`end` given), or a mark or change (`end` None) on the timeline. `kind` is a severity, `mark` or `change`."""
 
     begin: datetime
     end: datetime | None
@@ -371,7 +371,7 @@ def _timeline_drawing(shown: Sequence[Event], axis: Axis, gaps: Sequence[Gap], z
     line = f'<line class="axis" x1="{frame.left}" x2="{frame.edge}" y1="{floor}" y2="{floor}"/>'
     return Markup(
         f'<svg class="chart events {frame.kind}" viewBox="0 0 {frame.width} {floor + BOTTOM}" role="group" '
-        f'aria-label="Episodes and change marks">{ground}{line}{axis.times(floor)}{drawn}'
+        f'aria-label="Episodes, change marks and changes">{ground}{line}{axis.times(floor)}{drawn}'
         f"{_zooms(axis, floor, zoom) if zoom else ''}</svg>"
     )
 
@@ -421,6 +421,8 @@ def _event(event: Event, lane: int, axis: Axis, floor: float, labelled: bool) ->
     head = f'<a href="{escape(event.link)}" class="{escape(event.kind)}"><title>{escape(event.title)}</title>'
     if event.end is None:
         flag = f"M{left:.1f} {floor}V{y}h14l-4 5 4 5h-12.5V{floor}z"
+        if event.kind == "change":
+            flag = f"M{left:.1f} {floor - 9}l4 9h-8z"
         return f'{head}<path class="flag" d="{flag}"/></a>'
     band = f'<rect class="lane" x="{left:.1f}" y="{y}" width="{right - left:.1f}" height="{LANE - 4}" rx="4"/>'
     if _fits(event, axis):

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
+from rules.changes import clock, nearest_to, order
 from rules.formatting import number
 from rules.model import Diagnosis
 from service.config.logs import Audit
@@ -38,7 +39,7 @@ from service.web.charts.svg import FRAMES, Axis, ChartPanel, Frame, reached, thi
 from service.web.charts.timeline import Event
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.history import as_events, happenings, of_mark
+from service.web.pages.history import as_events, change_flags, happenings, of_mark
 from service.web.pages.layout import GONE, HERE, address_at, form_of, no_database, page, refused
 from service.web.pages.words import capped
 from service.web.presenters import FleetRows
@@ -207,6 +208,7 @@ def shown(
         "restart": None if at else _restart(store, watched, out),
         "past": None if at or view.card.state not in words.CALM or diagnosis.easing else past_trouble(watched),
         "said": None,
+        "changes": changes_card(diagnosis),
         "at": at,
         **recent(store, watched, now, at),
     }
@@ -219,7 +221,44 @@ def _told(store: Repository, watched: MonitoredDatabase, at: datetime | None) ->
     try:
         return presenters.told_now(store, watched)
     except STORE_ERRORS:
-        return presenters.diagnosis_of(watched)
+        return presenters.with_timeline(presenters.diagnosis_of(watched), watched, watched.episodes.open)
+
+
+NEAR = 10
+"""Changes on the page. The others are behind a click."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """One change on the page."""
+
+    kind: str
+    clock: str
+    text: str
+    order: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesCard:
+    """What changed, oldest first: the changes nearest to the begin of the waits, all of them if those are not all, and gaps."""
+
+    near: Sequence[ChangeLine]
+    every: Sequence[ChangeLine]
+    missing: Sequence[str]
+
+
+def changes_card(diagnosis: Diagnosis) -> ChangesCard | None:
+    """The card of the timeline. None without a reading."""
+    if diagnosis.changes is None:
+        return None
+    begin = diagnosis.waits_began
+    near = nearest_to(diagnosis.changes, begin, NEAR) if begin else diagnosis.changes[-NEAR:]
+    every = diagnosis.changes if len(diagnosis.changes) > len(near) else ()
+    lines = [
+        [ChangeLine(words.CHANGES[one.kind], clock(one), one.text, order(one, begin)) for one in some]
+        for some in (near, every)
+    ]
+    return ChangesCard(lines[0], lines[1], diagnosis.changes_missing)
 
 
 def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
@@ -272,7 +311,7 @@ def last_hour(
     end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
     drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.map, DRAWN)
     window = drawn.window if at else _watched(drawn, end)
-    events = as_events(happenings(store, watched.name, window), end)
+    events = [*as_events(happenings(store, watched.name, window), end), *change_flags(store, watched.name, window)]
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
     usual = usual_lines(store, watched.name, window)
     charts = [

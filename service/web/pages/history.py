@@ -10,8 +10,11 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
+from rules.changes import MOST as MOST_CHANGES
+from rules.changes import told
 from service.state.board import Board, MonitoredDatabase
-from service.state.episodes import Episode, told
+from service.state.episodes import Episode
+from service.state.episodes import told as verdict_told
 from service.state.window import PRESETS, BadWindow, Window, window
 from service.store.engine import STORE_ERRORS
 from service.store.episodes import Mark
@@ -71,6 +74,22 @@ def happenings(store: Repository, database: str | None, window: Window) -> list[
     return sorted(events, key=lambda event: event.begin, reverse=True)
 
 
+LONGEST_WITH_CHANGES = timedelta(days=1)
+"""In a longer window the changes would cover each other."""
+
+
+def change_flags(store: Repository, database: str, window: Window) -> list[Event]:
+    """What changed on a database within a window as flags without words, the newest `MOST_CHANGES`."""
+    if window.length > LONGEST_WITH_CHANGES:
+        return []
+    found = store.timeline.between(database, window.begin, window.end, limit=MOST_CHANGES).items
+    home = f"/db/{quote(database)}/history"
+    return [
+        Event(one.at, None, "change", told(one, None), f"{home}?{Window(one.at - SIDE, one.at + SIDE).query}", "")
+        for one in found
+    ]
+
+
 def of_mark(mark: Mark) -> PageEvent:
     """A change mark. It links to the time around it, and to the comparison of before and after."""
     around = Window(mark.at - SIDE, mark.at + SIDE)
@@ -88,7 +107,7 @@ def _episode(episode: Episode, now: datetime) -> PageEvent:
     home = f"/db/{quote(episode.database)}"
     return PageEvent(
         episode.database, state_of(episode.peak_severity), episode.begin, episode.end,
-        f"{episode.title} on {episode.cache}" if episode.cache else episode.title, told(episode.verdict or ""),
+        f"{episode.title} on {episode.cache}" if episode.cache else episode.title, verdict_told(episode.verdict or ""),
         f"{home}/history?{around.query}",
         f"{home}/compare?before={quote(before.dots)}&after={quote(after.dots)}", words,
     )  # fmt: skip
@@ -145,7 +164,8 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     drawn = overview(store, watched.name, chosen, watched.map)
     happened = happenings(store, watched.name, chosen)
-    events, axis = as_events(happened, min(now, chosen.end)), Axis(chosen)
+    axis = Axis(chosen)
+    events = [*as_events(happened, min(now, chosen.end)), *change_flags(store, watched.name, chosen)]
     usual = usual_lines(store, watched.name, chosen)
     home = f"/db/{quote(watched.name)}/history"
     return {

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from rules.base import Bound, UsualBetween
+from rules.changes import ChangeKind
 from rules.formatting import percent, rough, sentence, within
 from rules.model import Severity
 from service.history.comparison import Outcome
@@ -195,3 +196,17 @@ def spoken(percents: Sequence[float | None]) -> str:
         return "not known"
     low, high, last = (share(value / 100) for value in (min(known), max(known), known[-1]))
     return f"steady at {last}" if low == high else f"from {low} to {high}, last {last}"
+
+
+CHANGES: Mapping[ChangeKind, str] = {
+    "ddl": "DDL",
+    "parameter": "Parameter",
+    "statistics": "Statistics",
+    "job": "Job",
+    "window": "Window",
+    "pdb_open": "Container",
+    "patch": "Patch",
+    "instance_start": "Start",
+    "mark": "Mark",
+}
+"""What kind of change it is, on a page."""

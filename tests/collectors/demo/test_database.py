@@ -71,3 +71,34 @@ def test_columns_are_those_declared() -> None:
         assert set(answer.columns) <= {column.name for column in collector.columns}
         assert set(collector.key) - CONTAINER <= set(answer.columns)
         assert all(len(row) == len(answer.columns) for row in answer.rows)
+
+
+def changes_of(view: str, at: float) -> list[dict[str, object]]:
+    database = ScriptedDatabase(SCENARIO, BEGAN, lambda: at)
+    database.query(statement("v$instance"), {})
+    answer = database.query(statement(view), {})
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+
+
+def test_scripted_ddl_has_the_time_of_its_last_run_alone_and_statistics_have_each() -> None:
+    assert changes_of("dba_objects", 15) == []
+    loop = SCENARIO.length
+    (table,) = changes_of("dba_objects", loop + 100)
+    assert (table["object_name"], table["happened_at"]) == (
+        "STAGE_ORDERS",
+        f"{BEGAN + timedelta(seconds=loop + 16):%Y-%m-%d %H:%M:%S}",
+    )
+    assert [row["happened_at"] for row in changes_of("dba_optstat_operations", loop + 100)] == [
+        f"{BEGAN + timedelta(seconds=second):%Y-%m-%d %H:%M:%S}" for second in (loop + 5, 5)
+    ]
+    assert len(changes_of("dba_optstat_operations", 100 * loop)) == 4200 // loop, (
+        "no older ones than a reading asks for"
+    )
+
+
+def test_scripted_parameter_has_a_new_value_from_its_second_on() -> None:
+    values = [
+        next(row["value"] for row in changes_of("v$parameter", at) if row["name"] == "undo_tablespace")
+        for at in (139, 141, SCENARIO.length + 141)
+    ]
+    assert values == ["UNDOTBS1", "UNDOTBS2", "UNDOTBS3"]

@@ -51,5 +51,20 @@ grant select on sys.v_$transaction to LATCHSCOPE;
 -- grant select on sys.v_$hang_info to LATCHSCOPE;
 -- grant select on sys.v_$hang_session_info to LATCHSCOPE;
 -- grant select on sys.v_$wait_chains to LATCHSCOPE;
+-- Optional, for what changed before the waits began: DDL, statistics, jobs, windows, opened containers, patches. Read
+-- once an hour and when a problem begins. Leave them out, and the timeline says which of these it does not know.
+grant select on sys.dba_objects to LATCHSCOPE;
+grant select on sys.dba_optstat_operations to LATCHSCOPE;
+grant select on sys.dba_scheduler_job_run_details to LATCHSCOPE;
+grant select on sys.dba_scheduler_window_log to LATCHSCOPE;
+grant select on sys.dba_scheduler_running_jobs to LATCHSCOPE;
+-- From 12.1 on these are read. An older release has none of them: ORA-00942 is expected there.
+grant select on sys.cdb_objects to LATCHSCOPE;
+grant select on sys.cdb_optstat_operations to LATCHSCOPE;
+grant select on sys.cdb_scheduler_job_run_details to LATCHSCOPE;
+grant select on sys.cdb_scheduler_window_log to LATCHSCOPE;
+grant select on sys.cdb_scheduler_running_jobs to LATCHSCOPE;
+grant select on sys.cdb_registry_sqlpatch to LATCHSCOPE;
+grant select on sys.v_$pdbs to LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

@@ -54,5 +54,14 @@ grant read on sys.v_$transaction to C##LATCHSCOPE;
 -- grant read on sys.v_$hang_info to C##LATCHSCOPE;
 -- grant read on sys.v_$hang_session_info to C##LATCHSCOPE;
 -- grant read on sys.v_$wait_chains to C##LATCHSCOPE;
+-- Optional, for what changed before the waits began: DDL, statistics, jobs, windows, opened containers, patches. Read
+-- once an hour and when a problem begins. Leave them out, and the timeline says which of these it does not know.
+grant read on sys.cdb_objects to C##LATCHSCOPE;
+grant read on sys.cdb_optstat_operations to C##LATCHSCOPE;
+grant read on sys.cdb_scheduler_job_run_details to C##LATCHSCOPE;
+grant read on sys.cdb_scheduler_window_log to C##LATCHSCOPE;
+grant read on sys.cdb_scheduler_running_jobs to C##LATCHSCOPE;
+grant read on sys.cdb_registry_sqlpatch to C##LATCHSCOPE;
+grant read on sys.v_$pdbs to C##LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

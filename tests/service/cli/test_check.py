@@ -13,6 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from collectors.capture import delta_of
+from collectors.demo.scenarios import BEGIN, END, scenarios
 from collectors.grants import KINDS, TRAITS, DatabaseKind
 from collectors.model import Delta, Value
 from collectors.ondemand.check import CLOUD, SURROUNDINGS
@@ -22,6 +23,8 @@ from rules.engine import diagnose
 from service.cli.check import as_text, run_check, take_capture
 from service.cli.main import cli
 from service.config.settings import DatabaseSettings, Settings
+from tests.oracle_standin.accounts import Account
+from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
@@ -34,6 +37,7 @@ OPTIONAL = [
     for view, one in collectors().items()
     if one.granted_on and one.optional and not one.setting and "11.2" in one.statements
 ]
+"""Of the release that the stand-in plays."""
 _SQL = re.compile(r"^    grant (?:read|select) on (\S+) to (\S+);$", re.MULTILINE)
 
 
@@ -99,7 +103,9 @@ def test_standin_check_names_an_optional_grant_and_stays_green(site: Site, view:
     code, told, _ = site.check("erp")
     assert code == 0 and "everything needed can be read" in told
     assert f"optional {view} " in told and collectors()[view].without in told
-    assert "Optional, for who blocks whom in a hang. Run as" in told and len(_SQL.findall(told)) == 1
+    assert (
+        "Optional, for who blocks whom in a hang and for what changed. Run as" in told and len(_SQL.findall(told)) == 1
+    )
 
 
 def test_standin_check_without_any_grant_is_green_after_what_it_prints(site: Site) -> None:
@@ -270,3 +276,16 @@ def test_capture_includes_who_waited_between_its_snapshots() -> None:
     change = delta_of(taken)
     assert isinstance(change, Delta)
     assert {one.cache for one in diagnose(change).who} >= {"dc_users"}
+
+
+def test_standin_check_reads_nothing_of_what_changed_while_sessions_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
+    now = [0.0]
+    service = Service(ScriptedBackend(scenarios()["ddl-hang"], lambda: now[0]), {USER: Account(PASSWORD)})
+    now[0] = (BEGIN + END) / 2
+    with Listener({"erp": service}) as listener:
+        code, told, _ = Site(listener, tmp_path).check("erp")
+        assert code == 0 and "no need dba_objects" in told
+        assert not any("cdb_objects" in text for text in service.texts)

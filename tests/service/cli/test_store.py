@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from rules.changes import Change
 from service.cli.main import cli
 from service.store.admin import OWN, TransferError, problems, read_history, write_history
 from service.store.record import IngestRecord, record_of
@@ -34,6 +35,7 @@ COUNTED = (
     "frames",
     "episodes",
     "marks",
+    "database_changes",
 )
 
 
@@ -54,6 +56,11 @@ def fill(place: Place, hour: list[IngestRecord]) -> None:
     store = Repository(place.url)
     store.write(hour)
     store.marks.add("undo-storm", BEGAN, "a change", "anna")
+    with store.engine.begin() as connection:
+        change = Change(
+            at=BEGAN, kind="ddl", text="TABLE APP.ORDERS changed by DDL", source="dba_objects", not_before=BEGAN
+        )
+        store.timeline.write(connection, [("undo-storm", change)])
     roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
     store.close()
 

@@ -13,6 +13,7 @@ from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError
 from rules.cause import catalogue
+from rules.changes import Change
 from service.config.settings import DatabaseSettings, Settings
 from service.fleet.build import resume
 from service.fleet.coordinator import WorkerFactory
@@ -109,6 +110,20 @@ def test_follower_and_owner_give_the_same_answers(pair: Pair) -> None:
         assert pair.short(pair.follower) == pair.short(pair.owner)
     assert pair.follower.published is not None and pair.follower.published.diagnosis.findings, "the storm shows"
     assert pair.follower.episodes.open == pair.owner.episodes.open != ()
+
+
+def test_what_changed_reaches_the_follower_and_a_successor(pair: Pair, tmp_path: Path) -> None:
+    pair.poll(*POLLS[:-1])
+    seen = Change(
+        at=datetime.now(UTC).replace(microsecond=0), kind="ddl", text="TABLE A.B changed by DDL", source="dba_objects"
+    )
+    pair.owner.timeline.add([seen])
+    pair.poll(POLLS[-1])
+    pair.publish()
+    assert pair.follower.timeline.changes == (seen,)
+    successor = MonitoredDatabase(pair.settings, 15.0)
+    resume([successor], pair.store, Writer(pair.store, DiskQueue(tmp_path / "spool", 2**20)))
+    assert successor.timeline.changes == (seen,) and successor.timeline.take_new() == ()
 
 
 def test_database_list_of_a_follower_reads_no_snapshot(pair: Pair) -> None:

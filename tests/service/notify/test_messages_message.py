@@ -5,11 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import TypeAdapter
+from sqlalchemy import text as sql
 
+from rules.changes import Change
 from rules.model import Confidence, Severity
-from service.notify.messages import LONGEST_SENTENCE, MOST_EPISODES, message_of
+from service.notify.messages import LONGEST_SENTENCE, MOST_EPISODES, changes_in, message_of
 from service.state.episodes import Episode
 from service.store.episodes import LoggedChange
+from service.store.repository import Repository
 from tests.service.store.test_episodes import BEGAN, episode
 
 HOME = "https://latchscope.example.com/"
@@ -97,3 +100,44 @@ def test_names_from_a_database_call_nobody_and_drive_nothing() -> None:
         assert not set(text) & set("\x1b<>@*`\u202e"), text[:200]
     assert "[U+001B][2J‹!channel› ＠everyone" in told.body
     assert len(told.title) <= 200 and len(told.body) < LONGEST_SENTENCE + 300
+
+
+def test_begin_has_the_three_nearest_changes_and_an_end_has_none() -> None:
+    asked = list[tuple[str, datetime]]()
+
+    def nearby(database: str, begin: datetime) -> list[Change]:
+        asked.append((database, begin))
+        times = (-3000, -60, -20, 30)
+        return [
+            Change(
+                at=begin + timedelta(seconds=s),
+                kind="ddl",
+                text=f"TABLE @APP.T{-s} changed by DDL",
+                source="dba_objects",
+            )
+            for s in times
+        ]
+
+    begin = message_of([logged()], HOME, nearby).body.splitlines()
+    assert asked == [("erp1", BEGAN)]
+    assert begin[-2] == (
+        "Changes (UTC): 11:59:00 TABLE ＠APP.T60 changed by DDL, 60 s before the waits began; 11:59:40 TABLE ＠APP.T20 changed "
+        "by DDL, 20 s before the waits began; 12:00:30 TABLE ＠APP.T-30 changed by DDL, 30 s after the waits began."
+    )
+    assert "Changes" not in message_of([logged("end")], HOME, nearby).body
+    assert message_of([logged()], HOME).body.count("Changes") == 0, "nothing is known, so nothing is said"
+
+
+def test_changes_of_a_message_are_those_of_the_store_around_the_begin(store: Repository) -> None:
+    near, far = (
+        Change(
+            at=BEGAN + timedelta(minutes=minutes), kind="patch", text=f"patch {minutes}", source="dba_registry_sqlpatch"
+        )
+        for minutes in (-5, -90)
+    )
+    with store.engine.begin() as connection:
+        store.timeline.write(connection, [("erp1", near), ("erp1", far), ("erp2", near)])
+    assert list(changes_in(store)("erp1", BEGAN)) == [near]
+    with store.engine.begin() as connection:
+        connection.execute(sql("drop table database_changes"))
+    assert list(changes_in(store)("erp1", BEGAN)) == [], "a message goes out without them"

@@ -3,17 +3,20 @@
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
+from rules.changes import Change
 from rules.engine import diagnose
 from rules.explain.blockers import heading
 from rules.model import Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
-from service.render.text import as_text
+from service.render.text import as_markdown, as_text
 from tests.paths import PROBES, REPORTS
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
@@ -146,3 +149,24 @@ def test_largest_wait_is_named_where_it_is_not_of_the_row_cache(anonymised_repor
     assert "Of the waits that are read the largest is enq: TX - row lock contention, 96.9 % of DB time." in text
     own = diagnose_all([str(PROBES / "P00_undo_storm.json")]).diagnosed
     assert "the largest is" not in as_text(own, verbose=True), "for our own surfaces the headline has it"
+
+
+def test_three_nearest_changes_are_in_the_answer_and_all_of_them_in_the_long_ones() -> None:
+    storm = told("storm", scripted("undo-storm", 40, 42))
+    begin = datetime(2026, 3, 1, 12, 0, 40, tzinfo=UTC)
+    changes = tuple(
+        Change(at=begin + timedelta(seconds=s), kind="ddl", text=f"TABLE APP.T{s} changed by DDL", source="dba_objects")
+        for s in (-3000, -60, -20, 30)
+    )
+    more = {"changes": changes, "waits_began": begin, "changes_missing": ("opened containers: not read yet",)}
+    shown = replace(storm, diagnosis=storm.diagnosis.model_copy(update=more))
+    short = " ".join(as_text([shown]).split())
+    assert (
+        "Changes: 11:59:40 TABLE APP.T-60 changed by DDL, 60 s before the waits began; 12:00:20 TABLE APP.T-20" in short
+    )
+    assert "T-3000" not in short
+    long, markdown = as_text([shown], verbose=True), as_markdown([shown])
+    for text in (long, markdown):
+        assert all(f"APP.T{s} changed" in " ".join(text.split()) for s in (-3000, -60, -20, 30))
+        assert "opened containers: not read yet" in text
+    assert "### What changed" in markdown and "What changed" not in as_markdown([storm])

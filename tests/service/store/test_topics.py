@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from collectors.model import NotComparable
+from rules.changes import Change
 from rules.model import Severity
 from service.state.board import PollRecord
 from service.state.episodes import Episode
 from service.store import record as stored
 from service.store.episodes import Baseline
-from service.store.record import current, former, read_diagnosis
+from service.store.record import current, former, from_bytes, read_diagnosis, record_of, to_bytes
 from service.store.repository import Repository
 from service.store.rows import Partitions
 from service.store.series import BadCursor
@@ -128,6 +130,53 @@ def test_aliases_all_lead_to_an_existing_cause() -> None:
     assert [old for old in stored.RENAMED if current(old) not in catalogue() or old in catalogue()] == []
 
 
+def ddl(minute: int, name: str = "ORDERS") -> Change:
+    at = BEGAN + timedelta(minutes=minute)
+    return Change(
+        at=at, kind="ddl", text=f"TABLE APP.{name} changed by DDL", source="dba_objects", con_id=0, not_before=at
+    )
+
+
+def put_changes(store: Repository, *changes: Change, database: str = "erp1") -> None:
+    with store.engine.begin() as connection:
+        store.timeline.write(connection, [(database, change) for change in changes])
+
+
+def test_changes_are_paged_newest_first_and_kept_once(store: Repository) -> None:
+    made = [ddl(0, "A~B"), ddl(0, "C"), *(ddl(minute) for minute in range(1, 6))]
+    put_changes(store, *made)
+    put_changes(store, *made[:2])
+    put_changes(store, ddl(9), database="erp2")
+    first = store.timeline.between("erp1", BEGAN, BEGAN + DAY, limit=6)
+    rest = store.timeline.between("erp1", BEGAN, BEGAN + DAY, first.cursor, limit=6)
+    assert [*first.items, *rest.items] == [*reversed(made[2:]), *made[:2]] and rest.cursor is None
+
+
+def test_last_day_of_changes_is_what_memory_gets(store: Repository) -> None:
+    now = datetime.now(UTC)
+    new, old = (Change(at=now - timedelta(hours=hours), kind="patch", text="p", source="s") for hours in (1, 25))
+    put_changes(store, new, old)
+    assert list(store.timeline.last_day("erp1")) == [new]
+
+
+def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:
+    published = stage.poll("undo-storm", 40)
+    gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
+    record = record_of(published.snapshot, published.diagnosis, PollRecord(gap, happened=(ddl(3),)))
+    assert record is not None
+    store.write([from_bytes(to_bytes(record))])
+    assert store.timeline.between("undo-storm", BEGAN, BEGAN + DAY).items == (ddl(3),)
+
+
+def test_parameter_that_two_polls_show_otherwise_is_kept_with_the_later_poll(store: Repository, stage: Stage) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    stage.poll("undo-storm", 100)
+    stage.poll("undo-storm", 410)
+    (change,) = store.timeline.between("undo-storm", BEGAN, BEGAN + DAY).items
+    assert change.text == "undo_tablespace: UNDOTBS1 → UNDOTBS2"
+    assert (change.not_before, change.at) == (BEGAN + timedelta(seconds=100), BEGAN + timedelta(seconds=410))
+
+
 def test_marks_are_paged_newest_first(store: Repository) -> None:
     made = [store.marks.add("erp1", BEGAN + timedelta(minutes=m), f"change {m}", "anna") for m in range(7)]
     store.marks.add("erp2", BEGAN, "elsewhere", "ben")
@@ -161,8 +210,10 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
         stage.poll("undo-storm", at)
     put(episode(end=BEGAN + timedelta(hours=1)), episode(cause="starved-host"))
     store.marks.add("erp1", BEGAN, "m", "w")
+    put_changes(store, ddl(0))
     roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
     tiers = ("snapshots", "polls", "figures", "figures_5m", "figures_1h", "frames", "diagnoses", "episodes", "marks")
+    tiers = (*tiers, "database_changes")
 
     def left(days: float) -> set[str]:
         store.prune(BEGAN + timedelta(days=days))
@@ -172,8 +223,8 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
     week = 8 if place.kind == "postgresql" else 0  # a partition goes after its last day
     assert left(3.5) == set(tiers) - {"snapshots", "polls", "figures"}
     assert left(15 + week) == set(tiers) - {"snapshots", "polls", "figures", "figures_5m"}
-    assert left(91) == {"figures_1h", "frames", "episodes", "marks"}
-    assert left(402 + 4 * week) == {"episodes", "marks"}
+    assert left(91) == {"figures_1h", "frames", "episodes", "marks", "database_changes"}
+    assert left(402 + 4 * week) == {"episodes", "marks", "database_changes"}
     assert left(732) == {"episodes"}
     assert len(store.episodes.open()) == 1, "open ones are kept, however old"
 

@@ -1,7 +1,7 @@
 """What follows a poll: who holds what sessions hang on, looked for once a hang, at its own deadline, and audited."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,19 @@ from collectors.errors import (
     ViewRefused,
 )
 from collectors.model import Binds, Missing, Rows, Snapshot
+from collectors.ondemand import changes
 from collectors.ondemand.blockers import AGAIN_SECONDS, ELSEWHERE, VIEW
 from collectors.ondemand.patches import PATCHES, VIEWS
 from collectors.oracle import prepare
 from collectors.poll import Answer
-from collectors.registry import view_of
+from collectors.registry import collectors, view_of
+from collectors.release import text_for
 from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector
-from service.watch.follow_up import BlockerLook, FollowUp, HourlyLook
+from service.watch.follow_up import BlockerLook, ChangesLook, FollowUp, HourlyLook
 from service.watch.worker import (
     Worker,
 )
@@ -44,7 +46,7 @@ from tests.oracle_standin.server import Listener
 from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.standin import unlisted
 
-DDL_HANG = scenarios()["ddl-hang"]
+DDL_HANG, UNDO_STORM = scenarios()["ddl-hang"], scenarios()["undo-storm"]
 
 
 class Site:
@@ -387,3 +389,126 @@ def test_diagnosis_of_a_poll_has_the_patches_that_were_read_after_the_poll_befor
     assert isinstance(site.worker.watched.published.snapshot.read(PATCHES), Missing)
     site.poll(1)
     assert isinstance(site.worker.watched.published.snapshot.read(PATCHES), Rows)
+
+
+# What changed: read when a problem begins and once an hour, never while sessions hang.
+
+
+class Changing(Site):
+    """A worker that reads what changed on the undo storm."""
+
+    def __init__(self, look: ChangesLook, at: float, scenario: Scenario = UNDO_STORM) -> None:
+        super().__init__(BlockerLook(Audit(), enabled=False), at, scenario)
+        self.worker = Worker(
+            self.worker.watched, self, Kept([]), 1.0, follow_up=FollowUp(self.worker.watched, changes=look)
+        )
+        self.read = list[str]()
+        self.lost: SessionError | None = None
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        if (view := view_of(sql)) in changes.views():
+            self.read.append(str(view))
+            if self.lost is not None:
+                raise self.lost
+        return super().query(sql, binds)
+
+    @property
+    def texts(self) -> list[str]:
+        return [change.text for change in self.worker.watched.timeline.changes]
+
+
+def test_changes_are_read_after_the_first_poll_and_again_when_a_problem_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("service.watch.follow_up.time.monotonic", lambda: clock[0])
+    site = Changing(ChangesLook(Audit(tmp_path / "audit.log")), at=0)
+    site.poll(1)
+    once = [view for view in changes.views() if text_for(collectors()[view].statements, UNDO_STORM.release)]
+    assert site.read == once and site.texts == []
+    clock[0] += 61
+    site.poll(6)
+    assert site.read == once, "no problem began, and no hour has passed"
+    site.at = 40
+    site.poll(3)
+    assert [each.cause for each in site.worker.watched.episodes.open] == ["undo-segments"]
+    assert site.read == [*once, *once]
+    assert "TABLE ETL.STAGE_ORDERS changed by DDL" in site.texts
+    assert "statistics: gather_table_stats on SALES.CUSTOMERS began" in site.texts
+    lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert [(line["action"], line["outcome"]) for line in lines] == [
+        ("look for changes", "new changes found: 0"),
+        ("look for changes", "new changes found: 2"),
+    ]
+    clock[0] += AGAIN_SECONDS
+    site.poll(1)
+    assert site.read == [*once, *once, *once], "an hour has passed"
+
+
+def test_changes_are_not_read_while_sessions_hang() -> None:
+    site = Changing(ChangesLook(Audit()), at=(BEGIN + END) / 2, scenario=DDL_HANG)
+    site.poll(3)
+    assert site.worker.watched.published is not None
+    assert site.worker.watched.published.verdict.severity == "critical" and site.read == []
+    site.at = END + 5
+    site.poll(4)
+    assert site.read and "TABLE WEBSHOP.ORDERS changed by DDL" in site.texts
+
+
+def test_changes_are_never_read_where_that_is_off() -> None:
+    site = Changing(ChangesLook(Audit(), enabled=False), at=0)
+    site.poll(3)
+    assert site.read == []
+    published = site.worker.watched.published
+    assert published is not None and all(
+        "look_for_changes is off" in line for line in changes.gaps(published.snapshot.readings)
+    )
+
+
+def test_view_that_may_not_be_read_is_a_gap_with_its_grant_and_the_others_are_read() -> None:
+    site = Changing(ChangesLook(Audit()), at=30)
+    site._script = ScriptedDatabase(UNDO_STORM, BEGAN, lambda: site.at, refused=["dba_objects"])
+    site.poll(2)
+    published = site.worker.watched.published
+    assert published is not None
+    (line,) = changes.gaps(published.snapshot.readings)
+    assert (
+        line
+        == "objects that DDL changed, grants and revokes included: not readable: grant select on sys.dba_objects to <user>"
+    )
+    assert site.texts == ["statistics: gather_table_stats on SALES.CUSTOMERS began"]
+
+
+def test_reading_that_hits_its_deadline_ends_there_and_the_polls_go_on() -> None:
+    site = Changing(ChangesLook(Audit()), at=30)
+    site.query, asked = _cancelling(site), site.query  # type: ignore[method-assign,assignment]
+    site.poll(1)
+    assert site.read == [] and asked is not None
+    site.poll(1)
+    published = site.worker.watched.published
+    assert published is not None
+    assert "hit its deadline" in " ".join(changes.gaps(published.snapshot.readings)) and site.opened == 1
+
+
+def _cancelling(site: "Changing") -> Callable[[str, Binds], Answer]:
+    def query(sql: str, binds: Binds) -> Answer:
+        if view_of(sql) in changes.views():
+            raise Cancelled("DPY-4024; the statement was cancelled")
+        return Site.query(site, sql, binds)
+
+    return query
+
+
+def test_session_lost_in_a_reading_of_changes_is_opened_again() -> None:
+    site = Changing(ChangesLook(Audit()), at=0)
+    site.lost = SessionError("ORA-03113: end-of-file on communication channel")
+    site.poll(2)
+    assert site.opened == 2 and len(site.read) == 1
+
+
+def test_parameter_that_differs_between_two_polls_needs_no_statement() -> None:
+    site = Changing(ChangesLook(Audit(), enabled=False), at=100)
+    site.poll(1)
+    site.at = 410
+    site.poll(1)
+    assert site.texts == ["undo_tablespace: UNDOTBS1 → UNDOTBS2"]

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from rules.changes import Change
 from rules.comparison.changes import Comparison
 from service.history.timeseries import NAMED
 from service.state.window import iso
 from service.store.repository import Repository
 from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, marked, polled
-from tests.service.stage import Client, Stage
+from tests.service.stage import BEGAN, Client, Stage
 from tests.service.stores import ENGINES, Place
 
 LOCK = {"lock_waits", "lock_wait_seconds"}
@@ -242,3 +243,26 @@ def test_store_that_is_away_is_503(stage: Stage, store: Repository, place: Place
     answer = app.get(f"{PATH}/marks")
     assert answer.status_code == 503 and answer.json()["title"] == "The store does not answer"
     assert json.loads(answer.text)["type"].startswith("/docs/problems/")
+
+
+def test_changes_are_listed_newest_first_and_paged(stage: Stage) -> None:
+    stage.poll_all(38, 40)
+    app = stage.app()
+    made = [
+        Change(
+            at=BEGAN + timedelta(seconds=second),
+            kind="ddl",
+            text=f"TABLE APP.T{second} changed by DDL",
+            source="dba_objects",
+        )
+        for second in (10, 20, 30)
+    ]
+    store = Repository(f"sqlite:///{stage.folder}/store.db")
+    with store.engine.begin() as connection:
+        store.timeline.write(connection, [("undo-storm", change) for change in made])
+    window = f"begin={iso(BEGAN)}&end={iso(BEGAN + timedelta(minutes=1))}"
+    first = app.get(f"/api/v1/databases/undo-storm/changes?{window}&limit=2")
+    assert [one["text"] for one in first.json()] == ["TABLE APP.T30 changed by DDL", "TABLE APP.T20 changed by DDL"]
+    older = app.get(first.headers["link"].partition(">")[0].removeprefix("<"))
+    assert [Change.model_validate(one) for one in older.json()] == made[:1]
+    assert app.get("/api/v1/databases/nobody/changes").status_code == 404

@@ -15,12 +15,14 @@ from httpx import Response
 from collectors.demo.scenarios import scenarios
 from collectors.model import ConfirmationResult, Rows
 from rules.cause import catalogue
+from rules.changes import Change, ChangeKind
 from rules.engine import Examination
 from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure
 from service.state.episodes import Confirmed
 from service.state.window import iso
+from service.store.repository import Repository
 from service.web.pages.database import past_trouble
 from tests.service.stage import BEGAN, Client, Stage
 
@@ -453,3 +455,96 @@ def test_page_in_trouble_and_one_without_any_tell_of_none(stage: Stage) -> None:
         stage.poll("healthy-19c", moment)
     app = stage.app()
     assert all('data-live="past"' not in app.get(f"/db/{name}").text for name in ("undo-storm", "healthy-19c"))
+
+
+# What changed: beside the waits, by its time alone.
+
+
+def changed(seconds: float, text: str, kind: ChangeKind = "ddl") -> Change:
+    return Change(at=BEGAN + timedelta(seconds=seconds), kind=kind, text=text, source="dba_objects", con_id=0)
+
+
+def stored(stage: Stage) -> Repository:
+    """The store of the stage's app."""
+    return Repository(f"sqlite:///{stage.folder}/store.db")
+
+
+def card_of(page: str) -> str:
+    (card,) = re.findall(r'<section class="card" id="changes".*?</section>', page, re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", card)).split())
+
+
+def test_change_before_and_one_after_the_waits_are_told_with_their_times_and_no_cause_names_them(stage: Stage) -> None:
+    stage.poll_all(38, 40, 42, 44)
+    watched = stage["undo-storm"]
+    watched.timeline.add(
+        [changed(20, "TABLE APP.ORDERS changed by DDL"), changed(42, "statistics: x began", "statistics")]
+    )
+    page = stage.app().get("/db/undo-storm").text
+    card = card_of(page)
+    assert "DDL 12:00:20 TABLE APP.ORDERS changed by DDL, 20 s before the waits began" in card
+    assert "Statistics 12:00:42 statistics: x began, 2 s after the waits began" in card
+    assert "APP.ORDERS" not in re.sub(
+        r'<section class="card" id="changes".*?</section>|<title>.*?</title>', "", page, flags=re.DOTALL
+    )
+    got = stage.app().get("/api/v1/databases/undo-storm/diagnosis").json()
+    assert [one["text"] for one in got["changes"]] == ["TABLE APP.ORDERS changed by DDL", "statistics: x began"]
+    assert "APP.ORDERS" not in str(got["findings"]) + str(got["chain"]) + got["headline"]
+
+
+def test_change_mark_is_part_of_the_timeline(stage: Stage) -> None:
+    stage.poll_all(38, 40, 42, 44)
+    app = stage.app()
+    stored(stage).marks.add("undo-storm", BEGAN + timedelta(seconds=30), "a release", "anna")
+    assert "Mark 12:00:30 a release (set by anna), 10 s before the waits began" in card_of(
+        app.get("/db/undo-storm").text
+    )
+
+
+def test_database_without_waits_shows_the_changes_of_the_last_hour_without_an_order(stage: Stage) -> None:
+    stage.poll_all(4, 6, 8)
+    stage["healthy-19c"].timeline.add([changed(-3700, "old"), changed(5, "TABLE APP.ORDERS changed by DDL")])
+    card = card_of(stage.app().get("/db/healthy-19c").text)
+    assert "12:00:05 TABLE APP.ORDERS changed by DDL" in card and "waits began" not in card and "old" not in card
+
+
+def test_no_change_is_no_silence_and_what_was_not_read_is_listed(stage: Stage) -> None:
+    stage.poll_all(4, 6, 8)
+    card = card_of(stage.app().get("/db/healthy-19c").text)
+    assert "No change is known of the last hour." in card
+    assert (
+        "Not known: 7 sources" in card and "objects that DDL changed, grants and revokes included: not read yet" in card
+    )
+
+
+def test_many_changes_are_behind_a_click_and_names_take_no_effect(stage: Stage) -> None:
+    stage.poll_all(38, 40, 42, 44)
+    stage["undo-storm"].timeline.add(changed(second, f"{HOSTILE} {second}") for second in range(10, 30))
+    page = stage.app().get("/db/undo-storm").text
+    assert "All 20 changes" in card_of(page) and HOSTILE not in page
+
+
+def test_changes_are_small_triangles_in_the_charts(stage: Stage) -> None:
+    stage.poll_all(*range(20, 60, 2))
+    app = stage.app()
+    store = stored(stage)
+    with store.engine.begin() as connection:
+        store.timeline.write(connection, [("undo-storm", changed(40, "TABLE APP.ORDERS changed by DDL"))])
+    for path in (
+        "/db/undo-storm",
+        f"/db/undo-storm/history?begin={iso(BEGAN)}&end={iso(BEGAN + timedelta(minutes=2))}",
+    ):
+        page = app.get(path).text
+        assert "<title>12:00:40 TABLE APP.ORDERS changed by DDL</title>" in page, path
+
+
+def test_page_of_a_past_time_has_the_changes_of_then(stage: Stage) -> None:
+    stage.poll_all(38, 40, 42, 44)
+    app = stage.app()
+    store = stored(stage)
+    with store.engine.begin() as connection:
+        then, later = (changed(seconds, f"TABLE APP.T{seconds} changed by DDL") for seconds in (20, 600))
+        store.timeline.write(connection, [("undo-storm", then), ("undo-storm", later)])
+    card = card_of(app.get(f"/db/undo-storm?at={iso(BEGAN + timedelta(seconds=44))}").text)
+    assert "12:00:20 TABLE APP.T20 changed by DDL, 20 s before the waits began" in card and "T600" not in card
+    assert "which sources of changes could be read then is not kept" in card

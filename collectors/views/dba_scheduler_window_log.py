@@ -1,0 +1,41 @@
+"""dba_scheduler_window_log: maintenance windows that opened or closed. Read for the timeline of changes, never in a poll."""
+
+from collectors.model import Collector, Column, ColumnKind, lately, utc_of_zoned
+
+MOST_ROWS = 50
+
+_ROWS = f"""
+                     and operation in ('OPEN', 'CLOSE')
+                   order by log_date desc)
+             where rownum <= {MOST_ROWS}"""
+_CELLS = f"window_name, operation, {utc_of_zoned('log_date')} as happened_at"
+
+DBA_SCHEDULER_WINDOW_LOG = Collector(
+    view="dba_scheduler_window_log",
+    about="scheduler windows that opened or closed",
+    columns=(
+        Column("con_id", ColumnKind.KEY, "", "its container, 12.1 and later"),
+        Column("window_name", ColumnKind.KEY, "", "name of the window"),
+        Column("operation", ColumnKind.KEY, "", "OPEN or CLOSE"),
+        Column("happened_at", ColumnKind.KEY, "", "time of it in UTC"),
+    ),
+    statements={
+        "11.2": f"""
+            select /* latchscope dba_scheduler_window_log */ window_name, operation, happened_at
+              from (select {_CELLS}
+                    from dba_scheduler_window_log
+                   where {lately("log_date", zoned=True)}{_ROWS}""",
+        "12.1": f"""
+            select /* latchscope dba_scheduler_window_log */ con_id, window_name, operation, happened_at
+              from (select con_id, {_CELLS}
+                    from cdb_scheduler_window_log
+                   where {lately("log_date", zoned=True)}{_ROWS}""",
+    },
+    without="which scheduler windows opened or closed before the waits began",
+    granted_on="sys.dba_scheduler_window_log",
+    on_request=True,
+    optional=True,
+    momentary=True,
+    for_changes=True,
+    after=("v$instance",),
+)

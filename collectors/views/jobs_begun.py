@@ -1,0 +1,40 @@
+"""jobs_begun: scheduler jobs that run now and began lately, which no log has before they end.
+
+Read for the timeline of changes, never in a poll. `running_jobs` reads the same view in a hang, for the session of a job.
+"""
+
+from collectors.model import CHANGES_MINUTES, Collector, Column, ColumnKind, utc_of_zoned
+
+MOST_ROWS = 50
+
+_ROWS = f"""
+             where elapsed_time < interval '{CHANGES_MINUTES}' minute
+               and rownum <= {MOST_ROWS}"""
+
+JOBS_BEGUN = Collector(
+    view="jobs_begun",
+    about="scheduler jobs that run now and began lately",
+    columns=(
+        Column("con_id", ColumnKind.KEY, "", "its container, 12.1 and later"),
+        Column("owner", ColumnKind.KEY, "", "owner of the job"),
+        Column("job_name", ColumnKind.KEY, "", "name of the job"),
+        Column("happened_at", ColumnKind.TEXT, "", "its begin in UTC"),
+    ),
+    statements={
+        "11.2": f"""
+            select /* latchscope jobs_begun */
+                   owner, job_name, {utc_of_zoned("systimestamp - elapsed_time")} as happened_at
+              from dba_scheduler_running_jobs{_ROWS}""",
+        "12.1": f"""
+            select /* latchscope jobs_begun */
+                   con_id, owner, job_name, {utc_of_zoned("systimestamp - elapsed_time")} as happened_at
+              from cdb_scheduler_running_jobs{_ROWS}""",
+    },
+    without="which scheduler jobs began before the waits and still run",
+    granted_on="sys.dba_scheduler_running_jobs",
+    on_request=True,
+    optional=True,
+    momentary=True,
+    for_changes=True,
+    after=("v$instance",),
+)
