@@ -26,7 +26,10 @@ PER_LOOK = "while sessions hang, at most once a minute"
 @cache
 def statements() -> tuple[Statement, ...]:
     """Every statement of this floor: those of a poll first."""
-    return (*_of_groups(), *_of_collectors(), *_on_demand())
+    modules = [
+        importlib.import_module(one.name) for one in pkgutil.iter_modules(ondemand.__path__, f"{ondemand.__name__}.")
+    ]
+    return (*_of_groups(), *_of_collectors(), *(one for module in modules for one in getattr(module, "STATEMENTS", ())))
 
 
 @cache
@@ -108,8 +111,3 @@ def _schedule(collector: Collector, *, grouped: bool) -> tuple[StatementKind, st
     if collector.every_seconds:
         return "poll", when, f"every {collector.every_seconds / 60:g} min at most"
     return "poll", when, POLL
-
-
-def _on_demand() -> Iterator[Statement]:
-    for module in pkgutil.iter_modules(ondemand.__path__, f"{ondemand.__name__}."):
-        yield from getattr(importlib.import_module(module.name), "STATEMENTS", ())

@@ -11,9 +11,10 @@ from collectors.deadline import LOOK_SECONDS
 from collectors.errors import Cancelled, StatementError, ViewRefused
 from collectors.grants import ANYBODY, privilege
 from collectors.model import Binds, Missing, Reading, Row, Rows, Snapshot
-from collectors.ondemand import chains, patches
+from collectors.ondemand import chains
 from collectors.ondemand.chains import LATER as LATER
 from collectors.ondemand.chains import look_at_chains, read
+from collectors.ondemand.changes import RARE
 from collectors.poll import Connection
 from collectors.registry import collectors, view_of
 from collectors.release import text_for
@@ -55,7 +56,7 @@ def views_of_look(*, wait_chains: bool = False) -> tuple[str, ...]:
 
 def of_look(sql: str) -> bool:
     """Whether a statement is one beside the polls that reads the dictionary or what hangs: it has a deadline of its own."""
-    return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS, *patches.VIEWS)
+    return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS, *RARE)
 
 
 def look_for_blockers(

@@ -99,21 +99,28 @@ def _coordinators(connection: Connection, met: list[Row], slaves: tuple[Row, ...
         yield from answer.as_rows()
 
 
-def read(connection: Connection, view: str, release: str | None, *, cold: bool = False) -> Reading:
-    """The rows of a view that is read on request, or why there are none. Raises SessionError."""
+def read(connection: Connection, view: str, release: str | None, *, cold: bool = False, later: str = LATER) -> Reading:
+    """The rows of a view that is read on request, or why there are none. Raises SessionError. `later`: when it is read again."""
+    try:
+        return asked(connection, view, release)
+    except Cancelled as error:
+        why = f"{view}: the look hit its deadline and was ended{COLD * cold}: {error}"
+        return Missing(view, "failed", why, later)
+
+
+def asked(connection: Connection, view: str, release: str | None) -> Reading:
+    """The same. Raises Cancelled if it hits its deadline, and SessionError."""
     statement = text_for(collectors()[view].statements, release)
     if statement is None:
         return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
     try:
-        answer = connection.query(statement, {})
+        return Rows(view, connection.query(statement, {}).as_rows())
     except ViewRefused as error:
         return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
-    except Cancelled as error:
-        why = f"{view}: the look hit its deadline and was ended{COLD * cold}: {error}"
-        return Missing(view, "failed", why, LATER)
+    except Cancelled:
+        raise
     except StatementError as error:
         return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
-    return Rows(view, answer.as_rows())
 
 
 @cache

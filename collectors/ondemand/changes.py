@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 
-from collectors.errors import Cancelled, StatementError, ViewRefused
-from collectors.grants import ANYBODY, grant
-from collectors.model import Missing, Reading, Rows
+from collectors.errors import Cancelled
+from collectors.model import Missing, Reading
+from collectors.ondemand.chains import asked, read
 from collectors.poll import Connection
 from collectors.registry import collectors
-from collectors.release import text_for
 
 OFF = "defaults.look_for_changes is off"
 WAIT, KEPT = "wait for the next reading", "see the timeline of changes"
@@ -29,15 +28,8 @@ def read_changes(connection: Connection, release: str | None) -> Mapping[str, Re
     """Read each view once. Raises SessionError. After the first that hits its deadline, the others wait for the next reading."""
     found: dict[str, Reading] = {}
     for view in views():
-        statement = text_for(collectors()[view].statements, release)
-        if statement is None:
-            found[view] = Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
-            continue
         try:
-            found[view] = Rows(view, connection.query(statement, {}).as_rows())
-        except ViewRefused as error:
-            opening = grant(collectors()[view], ANYBODY, release=release)
-            found[view] = Missing(view, "refused", f"{view}: {error}", opening)
+            found[view] = asked(connection, view, release)
         except Cancelled as error:
             why = f"{view}: the statement hit its deadline and was ended: {error}"
             return {
@@ -45,8 +37,6 @@ def read_changes(connection: Connection, release: str | None) -> Mapping[str, Re
                 **found,
                 view: Missing(view, "failed", why, "latchscope reads it again within an hour"),
             }
-        except StatementError as error:
-            found[view] = Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
     return found
 
 
@@ -86,3 +76,22 @@ def not_read(*, enabled: bool = True) -> Mapping[str, Missing]:
 @cache
 def _not_read(why: str) -> Mapping[str, Missing]:
     return {view: Missing(view, "not_asked", f"{collectors()[view].about}: {why}", WAIT) for view in views()}
+
+
+# What is read once an hour beside them: the installed patches, and the names of the containers. Both change a few times a year.
+
+PATCHES, CONTAINERS = "dba_registry_sqlpatch", "v$containers"
+RARE = (PATCHES, CONTAINERS)
+RARE_SECONDS = 3600.0
+
+
+def read_rarely(connection: Connection, release: str | None) -> Mapping[str, Reading]:
+    """Each of these views, or why it is unknown. Raises SessionError."""
+    return {view: read(connection, view, release, later="latchscope reads it again after an hour") for view in RARE}
+
+
+@cache
+def rare_not_read() -> Mapping[str, Reading]:
+    """The readings of a poll before the first of these."""
+    way_out = "wait: it is read once an hour, while nobody hangs"
+    return {view: Missing(view, "not_asked", f"{view} was not read yet", way_out) for view in RARE}

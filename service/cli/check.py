@@ -14,10 +14,9 @@ from collectors.errors import CollectError, SessionError
 from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
 from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers, read_each
-from collectors.ondemand.changes import read_changes
+from collectors.ondemand.changes import read_changes, read_rarely
 from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
-from collectors.ondemand.patches import read_rarely
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waits import HANGING_SECONDS

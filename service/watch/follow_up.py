@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Missing, Reading, Rows, Snapshot, number
-from collectors.ondemand import patches
 from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
-from collectors.ondemand.changes import kept, not_read, read_changes
+from collectors.ondemand.changes import RARE_SECONDS, kept, not_read, read_changes, read_rarely
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Connection
 from rules.cause import catalogue
@@ -220,11 +219,11 @@ class HourlyLook:
         now = time.monotonic() if now is None else now
         if (self.found is not None and now < self._again_at) or _may_hang(snapshot):
             return
-        self._again_at = now + patches.AGAIN_SECONDS
+        self._again_at = now + RARE_SECONDS
         before = self.found or {}
         self.found = {
             view: before.get(view, reading) if isinstance(reading, Missing) and reading.kind == "failed" else reading
-            for view, reading in patches.read_rarely(connection, snapshot.release).items()
+            for view, reading in read_rarely(connection, snapshot.release).items()
         }
 
 

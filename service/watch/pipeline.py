@@ -8,7 +8,7 @@ from typing import Protocol
 
 from collectors.delta import between, since_startup
 from collectors.model import ConfirmationResult, Delta, NotComparable, Reading, Snapshot
-from collectors.ondemand import changes, patches
+from collectors.ondemand import changes
 from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
 from collectors.ondemand.sampling import not_sampled
@@ -78,7 +78,7 @@ def with_samples(
     """The snapshot with what is read between polls: samples, holders in a hang, what is read once an hour, what changed."""
     between_polls = {
         SESSIONS: not_sampled() if seen is None else seen,
-        **(patches.not_read() if rarely is None else rarely),
+        **(changes.rare_not_read() if rarely is None else rarely),
         **(changes.not_read() if changed is None else changed),
         **(not_looked() if blockers is None else blockers),
     }

@@ -93,6 +93,7 @@ def test_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -
         "chain_sessions": "v$session",
         "running_jobs": "dba_scheduler_running_jobs",
         "jobs_begun": "dba_scheduler_running_jobs",
+        "patches_applied": "dba_registry_sqlpatch",
         "x$kqrst": "latchscope_kqrst",
         "v$parameter": "v$system_parameter",
     }.get(one.view, one.view)

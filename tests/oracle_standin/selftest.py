@@ -62,8 +62,9 @@ EFFECTS: Mapping[str, ScriptedLoad] = {
     "sequence": replace(NUMBERING, **_QUIET),
     "failed-logons": replace(
         ORDINARY_19,
-        events={**ORDINARY_19.events, "library cache lock": (2.0, 6.0), "row cache lock": (6.0, 0.9)},
+        events={**ORDINARY_19.events, "library cache lock": (2.0, 6.0), "row cache lock": (3.0, 2.4)},
         seconds={**ORDINARY_19.seconds, "DB time": 14.0, "connection management call elapsed time": 8.0},
+        waiting=(ScriptedWaiters("row cache lock", 2.4, "dc_users", None, None, "secret@host", p3=3),),
     ),
     "logons": LOGON_STORM,
     "ddl-hang": ORDINARY_19,

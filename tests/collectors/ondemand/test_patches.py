@@ -5,8 +5,9 @@ import pytest
 from collectors.errors import Cancelled, SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Missing, Rows
 from collectors.ondemand.blockers import of_look
-from collectors.ondemand.patches import PATCHES as VIEW
-from collectors.ondemand.patches import VIEWS, read_rarely
+from collectors.ondemand.changes import PATCHES as VIEW
+from collectors.ondemand.changes import RARE as VIEWS
+from collectors.ondemand.changes import read_rarely
 from collectors.poll import Answer
 from collectors.registry import collectors
 
@@ -49,7 +50,7 @@ def test_release_without_the_view_is_not_asked() -> None:
     [
         (ViewRefused("ORA-00942"), "refused", f"grant read on {collectors()[VIEW].granted_on} to"),
         (Cancelled("DPY-4024"), "failed", "after an hour"),
-        (StatementError("ORA-01555"), "failed", "after an hour"),
+        (StatementError("ORA-01555"), "failed", "the polls go on"),
     ],
 )
 def test_view_that_gives_nothing_is_missing_with_the_way_out(error: Exception, kind: str, way_out: str) -> None:

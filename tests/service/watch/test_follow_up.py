@@ -22,7 +22,8 @@ from collectors.errors import (
 from collectors.model import Binds, Missing, Rows, Snapshot
 from collectors.ondemand import changes
 from collectors.ondemand.blockers import AGAIN_SECONDS, ELSEWHERE, VIEW
-from collectors.ondemand.patches import PATCHES, VIEWS
+from collectors.ondemand.changes import PATCHES
+from collectors.ondemand.changes import RARE as VIEWS
 from collectors.oracle import prepare
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
