@@ -99,7 +99,7 @@ def _schedule(collector: Collector, *, grouped: bool) -> tuple[StatementKind, st
         )
     if collector.for_changes:
         when = "a problem begins, an hour has passed, or `latchscope check` asks; never while sessions hang"
-        return "changes", when, "once an hour and once per problem, at most once a minute"
+        return "changes", when, "once an hour, and once per problem, at most once a minute"
     if collector.on_request and collector.every_seconds:
         minutes = f"every {collector.every_seconds / 60:g} min at most"
         return "look", "no session hangs, after a poll or `latchscope check`", minutes

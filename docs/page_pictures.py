@@ -25,6 +25,7 @@ SHOTS = (
     ("page-database", "/db/undo-storm", WIDE, "light"),
     ("page-database-dark", "/db/undo-storm", WIDE, "dark"),
     ("page-phone", "/db/undo-storm", PHONE, "light"),
+    ("page-changes", "/db/undo-storm#changes", WIDE, "light"),
     ("page-compare", "/db/undo-storm/compare?before=-60s..-48s&after=-12s..now", WIDE, "light"),
     ("page-cause", "/causes/undo-segments", WIDE, "light"),
 )

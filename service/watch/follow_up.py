@@ -240,6 +240,8 @@ class ChangesLook:
         self._enabled = enabled
         self._due = False
         self._looked_at: float | None = None
+        self._problem_at: float | None = None
+        """The last reading for a problem. The hourly one, which a session begins with, does not put it off."""
         self.readings: Mapping[str, Reading] = not_read(enabled=enabled)
         """What is known of the last reading, without its rows."""
 
@@ -249,11 +251,13 @@ class ChangesLook:
         """Read if it is time, and add what is found to the timeline. Raises SessionError. `now`: time.monotonic()."""
         now = time.monotonic() if now is None else now
         self._due |= any(change.what == "begin" for change in published.episode_changes)
-        ago = float("inf") if self._looked_at is None else now - self._looked_at
-        wanted = ago >= AGAIN_SECONDS or (self._due and ago >= PAUSE_SECONDS)
+        hourly = self._looked_at is None or now - self._looked_at >= AGAIN_SECONDS
+        problem = self._due and (self._problem_at is None or now - self._problem_at >= PAUSE_SECONDS)
+        wanted = hourly or problem
         snapshot = published.snapshot
         if not self._enabled or not wanted or _may_hang(snapshot):
             return
+        self._problem_at = now if problem else self._problem_at
         self._due, self._looked_at = False, now
         try:
             found = read_changes(connection, snapshot.release)

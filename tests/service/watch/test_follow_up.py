@@ -446,6 +446,18 @@ def test_changes_are_read_after_the_first_poll_and_again_when_a_problem_begins(
     assert site.read == [*once, *once, *once], "an hour has passed"
 
 
+def test_problem_that_begins_right_after_the_first_reading_is_read_for_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("service.watch.follow_up.time.monotonic", lambda: clock[0])
+    site = Changing(ChangesLook(Audit()), at=0)
+    site.poll(1)
+    once = list(site.read)
+    clock[0] += 30
+    site.at = 40
+    site.poll(3)
+    assert site.read == [*once, *once] and "TABLE ETL.STAGE_ORDERS changed by DDL" in site.texts
+
+
 def test_changes_are_not_read_while_sessions_hang() -> None:
     site = Changing(ChangesLook(Audit()), at=(BEGIN + END) / 2, scenario=DDL_HANG)
     site.poll(3)
