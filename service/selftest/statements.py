@@ -163,7 +163,7 @@ LOADS: tuple[Load, ...] = (
         "eight clients log on and off all the time",
         (PROFILE, USER),
         (LogOns(8, "right"),),
-        ("logon-storm", "logon-cursor-mutex"),
+        ("logon-storm", "logon-cursor-mutex", "last-login-update"),
         (MAY_LOG_ON,),
     ),
     Load(
@@ -171,14 +171,14 @@ LOADS: tuple[Load, ...] = (
         "a trigger keeps the DDL of one session open for 20 s while six others parse statements on its table",
         (HELD, HOLD),
         (Repeated(1, (HOLDS,)), Repeated(6, (_count(HELD),))),
-        ("row-cache-lock-hang",),
+        ("row-cache-lock-hang", "object-ddl"),
     ),
     Load(
         "grants",
         "one session changes a user and grants and revokes, while others log on as that user and parse",
         (PROFILE, USER, GRANTED),
         (Repeated(1, (GRANT, REVOKE, CHANGE_USER)), Repeated(3, (_count(GRANTED),)), LogOns(3, "right")),
-        ("grants-while-logging-on", "ddl-invalidation", "object-grants"),
+        ("grants-while-logging-on", "ddl-invalidation", "object-ddl", "object-grants"),
         (MAY_LOG_ON,),
     ),
     Load(
@@ -186,7 +186,7 @@ LOADS: tuple[Load, ...] = (
         "one session adds and drops partitions, while six others parse statements on the table",
         (PARTED,),
         (Repeated(1, (ADD_PARTITION, DROP_PARTITION)), Repeated(6, (_count(PARTED),))),
-        ("ddl-invalidation", "segment-churn"),
+        ("ddl-invalidation", "object-ddl", "segment-churn"),
     ),
     Load(
         "literals",
