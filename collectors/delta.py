@@ -11,7 +11,9 @@ from collectors.model import (
     Collector,
     ColumnKind,
     Delta,
+    DeltaSource,
     Key,
+    LoggedEvent,
     Missing,
     NotComparable,
     ObstacleKind,
@@ -55,6 +57,9 @@ def since_startup(snapshot: Snapshot) -> Delta:
     return _delta(basis, snapshot, None)
 
 
+A_SOURCE = {"report": "a report", "alert log": "an alert log", "trace": "a trace file", "views": "a capture"}
+
+
 def reported(
     database: str,
     release: str | None,
@@ -64,22 +69,35 @@ def reported(
     *,
     dbid: str | None = None,
     cut_off: bool = False,
+    source: DeltaSource = "report",
+    events: tuple[LoggedEvent, ...] = (),
 ) -> Delta:
-    """The interval of a report as a Delta. Its counters are differences already, and it has few views.
+    """The interval of a report or a log file as a Delta. Its counters are differences already, and it has few views.
 
-    `printed` has the views that the report has rows of. Any other view is missing, and the script is the way out.
+    `printed` has the views that the file has rows of. Any other view is missing, and the script is the way out. `events`: what
+    a log file says happened.
     """
     oddities: list[Oddity] = []
     readings = {
         view: _printed(
             collector,
-            printed.get(view) or Missing(collector.view, "unread", f"a report does not hold {collector.view}", SCRIPT),
+            printed.get(view)
+            or Missing(collector.view, "unread", f"{A_SOURCE[source]} does not hold {collector.view}", SCRIPT),
             oddities,
         )
         for view, collector in collectors().items()
     }
     return Delta(
-        database, release, basis, readings, tuple(oddities), source="report", notes=notes, dbid=dbid, cut_off=cut_off
+        database,
+        release,
+        basis,
+        readings,
+        tuple(oddities),
+        source=source,
+        events=events,
+        notes=notes,
+        dbid=dbid,
+        cut_off=cut_off,
     )
 
 

@@ -342,6 +342,49 @@ class Changes:
     """When an earlier poll read these rows, as in `Rows`."""
 
 
+EventKind = Literal[
+    "row_cache_timeout",  # WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK, or the header of its trace
+    "library_cache_timeout",  # the same of a library cache lock, pin or load; ORA-04020 and ORA-04021
+    "deadlock",  # ORA-00060
+    "shared_pool",  # ORA-04031, and a stall of the shared pool
+    "internal_error",  # ORA-00600 and ORA-07445
+    "latch_timeout",
+    "enqueue_timeout",
+    "hang",  # hang manager or blocker resolver, ORA-32701: found, or what was done about it
+    "parse_errors",
+    "processes",  # ORA-00018 and ORA-00020: no session or process is left
+    "space",  # ORA-01652 to ORA-01654, ORA-30036
+    "resize",
+    "undo_switch",
+    "instance_start",
+    "instance_stop",
+    "patch",
+    "parameter",
+    "ddl",
+    "other",  # another ORA error, listed beside the others
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """One line or block of an alert log or a trace file."""
+
+    at: datetime | None
+    """When, with a zone only if the file prints one. None where no time could be read."""
+    kind: EventKind
+    text: str
+    """What it says, in our own words and with its figures; no SQL text and no secret."""
+    line: int
+    """Number of its first line in the file, from 1."""
+    facts: Row = field(default_factory=dict)
+    """What was read of it: cache_id, cache, lock_mode, lock_request, pid, ospid, instance, sid, serial#, error, argument,
+    seconds, trace_file (base name of the trace to bring next), times (how many such lines in a row it stands for)."""
+
+
+DeltaSource = Literal["views", "report", "alert log", "trace"]
+"""Oracle's views; a printed report, which rounds and leaves out; or a log file, which has no counters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Delta:
     """The change between two snapshots of one instance, or one snapshot read as totals. Made by `collectors.delta`."""
@@ -353,8 +396,9 @@ class Delta:
     oddities: tuple[Oddity, ...] = ()
     confirmations: Mapping[str, ConfirmationResult] = field(default_factory=dict)
     """Results of confirming queries by cause id, where somebody ran them."""
-    source: Literal["views", "report"] = "views"
-    """Whether the figures are from Oracle's views or from a printed report, which rounds and leaves out."""
+    source: DeltaSource = "views"
+    events: tuple[LoggedEvent, ...] = ()
+    """What a log file says happened, the oldest first; undated ones in the order of the file."""
     notes: tuple[str, ...] = ()  # what a reader must know about the source: a layout not verified, a very long window
     dbid: str | None = None
     """The DB Id that a report prints, digits. None for captures and polls, which name their database otherwise."""

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 from collectors.model import (
     ROW_CACHE_LATCH,
     SCRIPT,
     Delta,
+    DeltaSource,
     Missing,
     Row,
     Value,
@@ -278,9 +278,6 @@ SECTIONS: Mapping[str, str] = {
 def section_of(views: str) -> str:
     """Where a report prints the figures of some views: 'v$latch, v$sysstat' → the names of its sections."""
     return ", ".join(SECTIONS.get(view, view) for view in views.split(", "))
-
-
-DeltaSource = Literal["views", "report"]
 
 
 def busier(source: DeltaSource) -> str:

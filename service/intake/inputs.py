@@ -14,12 +14,11 @@ from pathlib import Path
 
 from collectors.capture import FORMAT, delta_of, load
 from collectors.errors import InputError
-from collectors.model import ROW_CACHE_LATCH, Delta, NotComparable, Row, number
+from collectors.model import ROW_CACHE_LATCH, Delta, DeltaSource, NotComparable, Row, number
 from collectors.reports.read import looks_like_report
 from collectors.reports.read import read as read_report
 from collectors.sqlplus import spool
 from rules.base import Frozen
-from rules.context import DeltaSource
 from rules.engine import cannot_tell, diagnose
 from rules.model import CANNOT_TELL, Diagnosis
 from service.intake.archives import (

@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from collectors.model import DeltaSource
 from rules.base import Frozen
-from rules.context import REMEMBER, DeltaSource
+from rules.context import REMEMBER
 from rules.model import Diagnosis
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.inputs import Bars, InputResults, diagnose_data, figures

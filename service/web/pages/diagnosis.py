@@ -7,8 +7,8 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from collectors.model import DeltaSource
 from rules.cause import catalogue
-from rules.context import DeltaSource
 from rules.counter.search import ELSEWHERE
 from rules.formatting import compared, function_of, number, sentence
 from rules.model import (

@@ -6,8 +6,8 @@ import pytest
 
 from collectors.capture import delta_of as capture_delta
 from collectors.capture import load
-from collectors.model import Basis, Changes, Delta, Oddity, Row
-from rules.context import REMEMBER, DeltaSource, SignalContext
+from collectors.model import Basis, Changes, Delta, DeltaSource, Oddity, Row
+from rules.context import REMEMBER, SignalContext
 from rules.engine import diagnose
 from rules.explain.notes import implausible, notes
 from rules.model import Severity
