@@ -21,7 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.client import ServiceClient, ServiceRefused
 from service.escape import visible
-from service.intake.inputs import diagnose_all
+from service.intake.incident import story
+from service.intake.inputs import diagnose_all, files_of, short_names
 
 # The answers for an assistant: marked as data, without invisible characters, and bounded in every direction.
 #
@@ -165,10 +166,14 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def diagnose_file(
         path: Annotated[
-            str, Field(description="an AWR or Statspack report, or a capture, in the folder of files", max_length=500)
+            str,
+            Field(
+                description="a report, an alert log, a trace, a capture, or a folder of them, below the folder of files",
+                max_length=500,
+            ),
         ],
     ) -> str:
-        """Diagnose a file of the user. Only its diagnosis is returned, never its text."""
+        """Diagnose a file of the user, or the files of a folder as one incident. Their text is never returned."""
         try:
             wanted = (folder / path).resolve()
         except (OSError, ValueError):  # an impossible file name
@@ -177,11 +182,16 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
             raise ToolError(
                 f"only files below {folder} may be read; start `latchscope mcp` with another --files for others"
             )
-        if not os.path.isfile(wanted):
+        if os.path.isdir(wanted):
+            # A link in the folder may lead out of it.
+            names = [name for name in files_of(str(wanted)).files if Path(name).resolve().is_relative_to(folder)]
+        else:
+            names = [str(wanted)] if os.path.isfile(wanted) else []
+        if not names:
             raise ToolError(f"there is no file {short(path)} below {folder}")
-        outcome = diagnose_all([str(wanted)])
-        diagnoses = [each.diagnosis.model_dump(mode="json") for each in outcome.diagnosed]
-        return as_data({"diagnoses": diagnoses, "not_read": [str(error) for error in outcome.errors]})
+        outcome = diagnose_all(names)
+        told = story(short_names(outcome.diagnosed)).model_dump(mode="json")
+        return as_data({**told, "not_read": [str(error) for error in outcome.errors]})
 
 
 def _token(context: Context[Any, Any]) -> str | None:

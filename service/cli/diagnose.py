@@ -20,9 +20,11 @@ from service.cli.common import fit_to_terminal, show
 from service.cli.messages import fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
-from service.intake.inputs import DEEPEST, MOST_FILES, InputResults
+from service.intake.incident import incident, story
+from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, short_names
 from service.render import text
 from service.render import text as text_
+from service.render.incident import incident_as_markdown, incident_as_text
 
 # `latchscope causes …`: the knowledge base, by id or by its number.
 
@@ -115,13 +117,23 @@ def diagnose(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="also show every cause that was ruled out, in text")
     ] = False,
+    as_story: Annotated[
+        bool,
+        typer.Option(
+            "--story", help="print one JSON object: the incident that the inputs tell together, and all diagnoses"
+        ),
+    ] = False,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
     if output is None and format is Format.TEXT:
         fit_to_terminal()
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step)
-    text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
+    if as_story:
+        format = Format.JSON
+        text: str | None = visible_json(story(short_names(outcome.diagnosed)).model_dump_json(indent=2))
+    else:
+        text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
     for note in outcome.notes:
         say(f"latchscope: {note}")
     for skipped in outcome.skipped:
@@ -159,9 +171,13 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
         from service.web.pages.export import as_html  # loads the pages, which no other form needs
 
         return as_html(outcome)
+    told = incident(short_names(outcome.diagnosed))
+    joined = told if told is not None and told.mixed else None
     if format is Format.TEXT:
-        return text_.as_text(outcome.diagnosed, verbose=verbose)
-    return text_.as_markdown(outcome.diagnosed)
+        first = f"{incident_as_text(joined)}\n" if joined else ""
+        return first + text_.as_text(outcome.diagnosed, verbose=verbose)
+    first = f"{incident_as_markdown(joined)}\n" if joined else ""
+    return first + text_.as_markdown(outcome.diagnosed)
 
 
 def _written(text: str, output: Path | None, format: Format) -> bool:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -141,6 +141,15 @@ class DiagnosedInput:
     def told(self) -> str:
         """The severity as people read it: elsewhere in place of info where another wait has most of DB time."""
         return "elsewhere" if self.diagnosis.state == "Elsewhere" else self.graded
+
+
+def short_names(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
+    """The inputs by the last part of their names, or in full if two are equal."""
+    short = [re.split(r"[/\\\\!]", entry.name)[-1] for entry in diagnosed]
+    return [
+        replace(entry, name=name) if short.count(name) == 1 else entry
+        for entry, name in zip(diagnosed, short, strict=True)
+    ]
 
 
 @dataclass(slots=True)

@@ -14,7 +14,8 @@ from rules.base import Frozen
 from rules.context import REMEMBER
 from rules.model import Diagnosis
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
-from service.intake.inputs import Bars, InputResults, diagnose_data, figures
+from service.intake.incident import Incident, Story, incident, story
+from service.intake.inputs import Bars, InputResults, diagnose_data, figures, short_names
 from service.store.episodes import EpisodePage
 from service.store.reports import Reports, StoredReportSummary
 
@@ -57,6 +58,9 @@ class StoredReportContent(Frozen):
     """All findings of a report. `unread` are its unreadable parts, each with the reason."""
 
     diagnoses: tuple[StoredReportPart, ...]
+    incident: Incident | None = Field(
+        None, description="what its parts tell together; null without a problem that has a time"
+    )
     unread: tuple[str, ...] = Field((), description="parts of an archive that were not read, each with the reason")
 
 
@@ -103,6 +107,13 @@ class Uploads:
             return None
         with self._reading:
             return diagnose_data(body, kept[0].name, self._limits)
+
+    def story(self, ids: Sequence[str]) -> Story | None:
+        """Several kept reports read again as one incident. None if one of them is not kept. Raises StoreError."""
+        outcomes = [self.original(id) for id in dict.fromkeys(ids)]
+        if not outcomes or None in outcomes:
+            return None
+        return story(short_names([entry for outcome in outcomes if outcome for entry in outcome.diagnosed]))
 
     def delete(self, id: str) -> bool:
         """Delete a report for good. False if there is none. Raises StoreError."""
@@ -153,4 +164,8 @@ def _content(outcome: InputResults) -> StoredReportContent:
         )
         for diagnosed in outcome.diagnosed
     )
-    return StoredReportContent(diagnoses=parts, unread=(*(str(error) for error in outcome.errors), *outcome.skipped))
+    return StoredReportContent(
+        diagnoses=parts,
+        incident=incident(short_names(outcome.diagnosed)),
+        unread=(*(str(error) for error in outcome.errors), *outcome.skipped),
+    )

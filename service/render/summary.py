@@ -1,8 +1,7 @@
 """Several Diagnoses at a glance: a line for each input, and the inputs of one database in order of time."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
@@ -51,15 +50,6 @@ class SummaryGroup:
     """What prevents the inputs from being one unbroken series."""
     gaps: tuple[str, ...] = ()
     """Inputs without an interval, each with the reason."""
-
-
-def short_names(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
-    """The inputs by the last part of their names, or in full if two are equal."""
-    short = [re.split(r"[/\\\\!]", entry.name)[-1] for entry in diagnosed]
-    return [
-        replace(entry, name=name) if short.count(name) == 1 else entry
-        for entry, name in zip(diagnosed, short, strict=True)
-    ]
 
 
 def worst_first(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:

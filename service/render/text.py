@@ -17,7 +17,7 @@ from rules.model import CANNOT_TELL, Diagnosis, Finding, RuledOut, Severity, Ste
 from rules.remedy import Texts, where
 from rules.trends import same_interval
 from service.escape import visible
-from service.intake.inputs import DiagnosedInput
+from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
     DO_NOT,
     EFFECT,
@@ -46,7 +46,7 @@ from service.render.parts import (
     without_basis,
     wrapped,
 )
-from service.render.summary import HEADINGS, SummaryGroup, groups, lines, short_names, troubles, worst_first
+from service.render.summary import HEADINGS, SummaryGroup, groups, lines, troubles, worst_first
 from service.render.wait_chain import tree_as_markdown, tree_lines
 
 # A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.

@@ -16,6 +16,7 @@ from rules.cause import Cause
 from rules.model import CacheRef, DiagnosisBasis, Impact, Surface
 from rules.remedy import PredictionScore, paragraph, risks
 from service.history.comparison import Outcome
+from service.intake.incident import Incident
 from service.intake.uploads import ReportPart
 
 # The JSON of watched databases in short, of the fleet, and of causes with their databases. Names are a contract.
@@ -344,6 +345,9 @@ class ReportOut(ReportShortOut):
 
     known: bool = Field(description="whether the same content had been uploaded before")
     diagnoses: tuple[ReportPart, ...]
+    incident: Incident | None = Field(
+        description="what its parts tell together; null without a problem that has a time"
+    )
     unread: tuple[str, ...] = Field(description="parts of an archive that were not read, each with the reason")
 
 

@@ -1,15 +1,17 @@
 """REST for uploaded reports: the results of `latchscope diagnose`, kept under the SHA-256 of the content."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
 
 from collectors.errors import InputError
 from service.config.logs import Audit
 from service.intake.archives import TooLarge, label
+from service.intake.incident import Story
 from service.intake.inputs import EmptyFile, UnknownFormat
-from service.intake.uploads import File, Upload, Uploads
+from service.intake.uploads import MOST_FILES, File, Upload, Uploads
 from service.store.engine import StoreError
 from service.web.access import Access, Caller
 from service.web.api.common import (
@@ -95,6 +97,16 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         link_next(request, response, None, page.cursor)
         return [ReportShortOut.model_validate(report, from_attributes=True) for report in page.items]
 
+    @router.get("/incident", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
+    def get_incident(
+        id: Annotated[list[str], Query(max_length=MOST_FILES, description="of each report", examples=[[REPORT_ID]])],
+    ) -> Story:
+        """Uploaded reports of one time, read together: the incident, and the Diagnosis of each."""
+        found = stored(lambda: uploads.story(id))
+        if found is None:
+            raise HTTPException(404, f"no report {_first_unknown(uploads, id)}; GET /api/v1/reports lists them")
+        return found
+
     @router.get("/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
     def get_report(id: Annotated[str, Path(json_schema_extra={"example": REPORT_ID})]) -> ReportOut:
         """One uploaded report with its Diagnoses."""
@@ -112,6 +124,10 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     return router
 
 
+def _first_unknown(uploads: Uploads, ids: Sequence[str]) -> str:
+    return label(next((id for id in ids if stored(partial(uploads.get, id)) is None), ids[0]))
+
+
 def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Sequence[File]]]:
     """A dependency that reads the files of a request from a caller who may send some."""
 
@@ -127,8 +143,13 @@ def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Seque
 def report_out(upload: Upload) -> ReportOut:
     """A kept report as REST shows it."""
     short = ReportShortOut.model_validate(upload.kept, from_attributes=True)
+    content = upload.content
     return ReportOut(
-        **short.model_dump(), known=upload.known, diagnoses=upload.content.diagnoses, unread=upload.content.unread
+        **short.model_dump(),
+        known=upload.known,
+        diagnoses=content.diagnoses,
+        incident=content.incident,
+        unread=content.unread,
     )
 
 

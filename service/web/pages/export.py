@@ -15,8 +15,10 @@ from collectors.model import Delta
 from rules.model import worst
 from rules.trends import ReportSeries
 from service.escape import visible
-from service.intake.inputs import DiagnosedInput, InputResults, figures
-from service.render.summary import SummaryGroup, groups, lines, period, short_names
+from service.intake.incident import incident
+from service.intake.inputs import DiagnosedInput, InputResults, figures, short_names
+from service.render.incident import incident_view
+from service.render.summary import SummaryGroup, groups, lines, period
 from service.render.text import as_markdown, causes_shown, common_notes
 from service.state.board import Board
 from service.store.engine import STORE_ERRORS
@@ -52,6 +54,7 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     return templates.env.get_template("mailed.html").render(
         css=Markup(css),
+        incident=incident_view(incident(diagnosed)),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
         title=_title(found),
         made=f"{at:%Y-%m-%d %H:%M} UTC",

@@ -2,15 +2,18 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.responses import Response
 
 from service.config.logs import Audit
 from service.intake.archives import label, mib
-from service.intake.uploads import File, Upload, Uploads
+from service.intake.uploads import MOST_FILES, File, Upload, Uploads
+from service.render.incident import incident_view
 from service.state.board import Board
 from service.web.access import Access, Caller
 from service.web.api.common import UploadRefused, most_bytes, receive
@@ -45,7 +48,28 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         except UploadRefused as error:
             return _listed(request, uploads, caller, error.status, str(error))
         known = "?known=1" if taken[0].known else ""
-        return RedirectResponse(f"/reports/{taken[0].kept.id}{known}" if len(taken) == 1 else "/reports", 303)
+        together = urlencode([("id", upload.kept.id) for upload in taken])
+        one = f"/reports/{taken[0].kept.id}{known}"
+        return RedirectResponse(one if len(taken) == 1 else f"/reports/incident?{together}", 303)
+
+    @router.get("/reports/incident")
+    def incident(
+        request: Request,
+        caller: Annotated[Caller, Depends(access.reader)],
+        id: Annotated[list[str], Query(max_length=MOST_FILES)],
+    ) -> Response:
+        kept = [stored(partial(uploads.get, each)) for each in id]
+        found = stored(lambda: uploads.story(id))
+        if found is None:
+            return _gone(request, next((each for each, upload in zip(id, kept, strict=True) if upload is None), id[0]))
+        return page(
+            request,
+            "incident.html",
+            incident=incident_view(found.incident),
+            address=f"{str(request.base_url).rstrip('/')}/reports/incident?{request.url.query}",
+            json=f"/api/v1/reports/incident?{request.url.query}",
+            reports=[upload.kept for upload in kept if upload],
+        )
 
     @router.get("/reports/{id}")
     def report(
@@ -98,6 +122,7 @@ def _shown(request: Request, board: Board, found: Upload, known: bool, caller: C
         known=known,
         address=f"{str(request.base_url).rstrip('/')}/reports/{found.kept.id}",
         may_delete=caller.role == "operate",
+        incident=incident_view(found.content.incident),
         unread=found.content.unread,
         parts=[
             diagnosis_view(part.name, part.diagnosis, part.source, part.figures, now)

@@ -1,0 +1,484 @@
+"""Inputs of one time joined into one incident: what each of them says when, where they agree, and where they disagree.
+
+An alert log, traces, reports and captures of one database go into one story. It adds no verdict: the cause is that of one input.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from pydantic import Field
+
+from collectors.model import Delta, DeltaSource, EventKind, LoggedEvent
+from rules.base import Frozen
+from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
+from service.intake.inputs import DiagnosedInput
+
+SIGNS: Mapping[EventKind, int] = {
+    "row_cache_timeout": 5,
+    "hang": 4,
+    "library_cache_timeout": 3,
+    "shared_pool": 3,
+    "latch_timeout": 3,
+    "processes": 2,
+    "enqueue_timeout": 2,
+    "deadlock": 2,
+    "internal_error": 2,
+    "parse_errors": 1,
+}
+"""Lines that make an incident, and how much each weighs when the folder holds several. Others are told beside them."""
+INTERVAL_WEIGHT = 3
+"""The same for an interval with a problem, times its severity."""
+MOST_EACH = 10
+"""Lines of one kind in one file that weigh something. A thousand equal lines are not a thousand incidents."""
+GAP = timedelta(hours=1)
+"""Signs further apart than this are of two incidents."""
+AROUND = timedelta(hours=1)
+"""What else the logs say is told from this long before the first sign until this long after the last one."""
+LONG = timedelta(hours=4)
+"""An interval longer than this says too little of when. It joins an incident and makes none."""
+MOST_MOMENTS = 60
+MOST_TRACES = 3
+
+KINDS: Mapping[DeltaSource, str] = {"views": "capture", "report": "report", "alert log": "alert log", "trace": "trace"}
+UNNAMED = frozenset({"", "unknown"})
+
+MomentKind = EventKind | Literal["interval"]
+
+
+class Moment(Frozen):
+    """One thing that an input says, and when."""
+
+    at: datetime | None = Field(description="by the clock of `Incident.clock`, without a zone; null if it has no time")
+    until: datetime | None = Field(
+        None, description="end of an interval, or the last line of the same kind; null for one line"
+    )
+    file: str
+    line: int | None = Field(None, description="line of the file, from 1; null for an interval")
+    kind: MomentKind = Field(description="`interval` for a report, a capture, or the script's output")
+    text: str
+    times: int = Field(1, description="how many such lines it stands for")
+
+
+class Incident(Frozen):
+    """One story of several inputs."""
+
+    database: str
+    instances: tuple[str, ...] = Field((), description="instances that the inputs are of, where they name them")
+    begin: datetime | None = Field(description="first sign, by `clock`, without a zone")
+    end: datetime | None = Field(description="last sign")
+    clock: Literal["host", "UTC"] = Field(description="whose clock all times are by")
+    headline: str
+    cause: str | None = Field(description="of the surest finding of all inputs; null if none has one")
+    cache: str | None = Field(description="that the finding names, or else the log lines")
+    confidence: Confidence | None = Field(description="as in that finding; joining adds nothing to it")
+    rests_on: str | None = Field(description="the input with that finding")
+    moments: tuple[Moment, ...] = Field(
+        (), max_length=MOST_MOMENTS, description="oldest first, those without a time last"
+    )
+    left_out: int = Field(0, description="moments that are not listed")
+    agreements: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = Field((), description="where two inputs say different things; both are kept")
+    bring: tuple[str, ...] = Field((), description="trace files that the logs name and that were not given")
+    files: tuple[str, ...] = Field(description="inputs that belong to it")
+    apart: tuple[str, ...] = Field((), description="inputs that do not, each with the reason")
+    notes: tuple[str, ...] = ()
+
+    @property
+    def mixed(self) -> bool:
+        """Whether it says more than its inputs one by one: several files, one of them a log, or several instances."""
+        logged = any(moment.kind != "interval" for moment in self.moments)
+        return len(self.files) > 1 and (logged or len(self.instances) > 1)
+
+
+class Story(Frozen):
+    """What `latchscope diagnose --story` prints: the incident of the inputs, and the Diagnosis of each."""
+
+    incident: Incident | None = Field(description="null if no input shows a problem that has a time")
+    diagnoses: tuple[Diagnosis, ...]
+
+
+def story(diagnosed: Sequence[DiagnosedInput]) -> Story:
+    """The inputs as one object."""
+    return Story(incident=incident(diagnosed), diagnoses=tuple(entry.diagnosis for entry in diagnosed))
+
+
+def incident(diagnosed: Sequence[DiagnosedInput]) -> Incident | None:
+    """The incident with the heaviest signs. None if no input has a sign with a time."""
+    clock = _Clock.of(diagnosed)
+    inputs = [_Input.of(entry, clock) for entry in diagnosed]
+    spans = [span for group in _by_database(inputs) for span in _spans(group)]
+    if not spans:
+        return None
+    span = max(spans, key=lambda each: (each.weight, each.end))
+    joined = [each for each in span.group if each.within(span.begin - AROUND, span.end + AROUND)]
+    return _told(span, joined, inputs, clock)
+
+
+# One clock for all: that of the host, because reports print no other.
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """Puts times on the host's clock, without a zone. Reports and old logs are on it; captures are UTC."""
+
+    offset: timedelta | None
+    """What the host's clock is ahead of UTC, as an alert log or trace prints it. None if no file says it."""
+    name: Literal["host", "UTC"]
+    guessed: bool
+    """Whether captures in UTC stand beside files on a host's clock whose zone nobody prints."""
+
+    @classmethod
+    def of(cls, diagnosed: Sequence[DiagnosedInput]) -> "_Clock":
+        changes = [entry.change for entry in diagnosed if isinstance(entry.change, Delta)]
+        zoned = (event.at.utcoffset() for delta in changes for event in delta.events if event.at)
+        offset = next((each for each in zoned if each is not None), None)
+        sources = {delta.source for delta in changes}
+        alone = sources <= {"views"}
+        return cls(offset, "UTC" if alone else "host", not alone and "views" in sources and offset is None)
+
+    def put(self, moment: datetime) -> datetime:
+        if moment.tzinfo is None:
+            return moment
+        return moment.astimezone(UTC).replace(tzinfo=None) + (self.offset or timedelta())
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """One input as the story reads it. Times are on the common clock."""
+
+    entry: DiagnosedInput
+    name: str
+    dbid: str | None
+    names: frozenset[str]
+    """Of database and instance, without case and without the number of an instance."""
+    instance: str | None
+    events: tuple[tuple[datetime | None, LoggedEvent], ...]
+    window: tuple[datetime, datetime] | None
+
+    @classmethod
+    def of(cls, entry: DiagnosedInput, clock: _Clock) -> "_Input":
+        change = entry.change
+        row = next(iter(change.rows("v$instance")), {}) if isinstance(change, Delta) else {}
+        instance = str(row["instance_name"]) if row.get("instance_name") else None
+        named = {name for name in (change.database, instance or "") if name.casefold() not in UNNAMED}
+        delta = change if isinstance(change, Delta) else None
+        basis = delta.basis if delta and delta.source in ("views", "report") else None
+        placed = basis is not None and basis.begin is not None and basis.end is not None
+        return cls(
+            entry,
+            entry.name,
+            change.dbid,
+            frozenset(re.sub(r"_?\d$", "", name.casefold()) for name in named),
+            instance,
+            tuple((clock.put(event.at) if event.at else None, event) for event in (delta.events if delta else ())),
+            (clock.put(basis.begin), clock.put(basis.end)) if placed else None,  # type: ignore[union-attr,arg-type]
+        )
+
+    @property
+    def troubled(self) -> bool:
+        """Whether its interval has a problem with the row cache."""
+        return self.window is not None and self.entry.diagnosis.severity is not Severity.INFO
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [each for each in self.entry.diagnosis.findings if each.severity is not Severity.INFO]
+
+    @property
+    def caches(self) -> set[str]:
+        """That it names: in a line, in a finding, or as what its sessions hang on."""
+        lines = {str(event.facts["cache"]) for _, event in self.events if event.facts.get("cache")}
+        return lines | {each.cache for each in self.findings if each.cache}
+
+    def within(self, begin: datetime, end: datetime) -> bool:
+        """Whether it says something of this time, or something without a time."""
+        if self.window is not None:
+            return self.window[0] <= end and self.window[1] >= begin
+        return any(at is None or begin <= at <= end for at, _ in self.events)
+
+    def owner_of(self, other: "_Input") -> bool:
+        """Whether both may be of one database. An input that names none may be of any."""
+        if self.dbid is not None and other.dbid is not None:
+            return self.dbid == other.dbid
+        return not self.names or not other.names or bool(self.names & other.names)
+
+
+def _by_database(inputs: Sequence[_Input]) -> list[list[_Input]]:
+    """The inputs of each database; those that name none are in every group."""
+    known = [each for each in inputs if each.names or each.dbid]
+    groups: list[list[_Input]] = []
+    for each in known or inputs:
+        own = next((group for group in groups if all(each.owner_of(other) for other in group)), None)
+        if own is None:
+            groups.append([each])
+        else:
+            own.append(each)
+    return [[each for each in inputs if each in group or not (each.names or each.dbid)] for group in groups]
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Signs of one database without a long gap between them."""
+
+    begin: datetime
+    end: datetime
+    weight: float
+    group: Sequence[_Input]
+
+
+def _spans(group: Sequence[_Input]) -> list[_Span]:
+    spans: list[_Span] = []
+    for begin, end, weight in sorted(sign for each in group for sign in _signs(each)):
+        if spans and begin - spans[-1].end <= GAP:
+            last = spans.pop()
+            begin, end, weight = last.begin, max(last.end, end), last.weight + weight
+        spans.append(_Span(begin, end, weight, group))
+    return spans
+
+
+def _signs(each: _Input) -> Iterator[tuple[datetime, datetime, float]]:
+    """Begin, end and weight of each sign of an input."""
+    if each.window and each.troubled and each.window[1] - each.window[0] <= LONG:
+        yield *each.window, float(INTERVAL_WEIGHT * each.entry.diagnosis.severity.rank)
+    counted: dict[EventKind, int] = defaultdict(int)
+    for at, event in each.events:
+        if at is not None and event.kind in SIGNS:
+            counted[event.kind] += 1
+            yield at, at, float(SIGNS[event.kind]) if counted[event.kind] <= MOST_EACH else 0.0
+
+
+# The story itself.
+
+
+def _told(span: _Span, joined: Sequence[_Input], inputs: Sequence[_Input], clock: _Clock) -> Incident:
+    lines = [
+        (at, event)
+        for each in joined
+        for at, event in each.events
+        if at is not None and event.kind in SIGNS and span.begin <= at <= span.end
+    ]
+    begin = min((at for at, _ in lines), default=span.begin)
+    end = max((at for at, _ in lines), default=span.end)
+    surest = _surest(joined)
+    said = sorted(_moments(span, joined), key=lambda moment: (moment.at is None, moment.at or span.end))
+    kept = _kept(said)
+    cache = (surest[1].cache if surest else None) or _most_named(lines)
+    database = next((each.entry.change.database for each in joined if each.names), "the database")
+    return Incident(
+        database=database,
+        instances=tuple(sorted({each.instance for each in joined if each.instance})),
+        begin=begin,
+        end=end,
+        clock=clock.name,
+        headline=_headline(database, begin, end, lines, surest, cache),
+        cause=surest[1].cause if surest else None,
+        cache=cache,
+        confidence=surest[1].confidence if surest else None,
+        rests_on=surest[0].name if surest else None,
+        moments=tuple(kept),
+        left_out=len(said) - len(kept),
+        agreements=tuple(_agreements(joined)),
+        disagreements=tuple(_disagreements(joined, span)),
+        bring=tuple(_to_bring(joined, inputs)),
+        files=tuple(each.name for each in joined),
+        apart=tuple(_apart(each, joined[0], span) for each in inputs if each not in joined),
+        notes=tuple(_notes(joined, clock)),
+    )
+
+
+def _surest(joined: Sequence[_Input]) -> tuple[_Input, Finding] | None:
+    """The finding of the highest confidence, then severity, and its input."""
+    found = [(each, finding) for each in joined for finding in each.findings[:1]]
+    return max(found, key=lambda pair: (pair[1].confidence.rank, pair[1].severity.rank), default=None)
+
+
+def _most_named(lines: Iterable[tuple[datetime, LoggedEvent]]) -> str | None:
+    """The cache that most lines name."""
+    named: dict[str, int] = defaultdict(int)
+    for _, event in lines:
+        if event.facts.get("cache"):
+            named[str(event.facts["cache"])] += _times(event)
+    return max(named, key=lambda cache: named[cache], default=None)
+
+
+def _headline(
+    database: str,
+    begin: datetime,
+    end: datetime,
+    lines: Sequence[tuple[datetime, LoggedEvent]],
+    surest: tuple[_Input, Finding] | None,
+    cache: str | None,
+) -> str:
+    words = [f"{database}, {spoken(begin, end)}"]
+    if lines:
+        at, first = min(lines, key=lambda line: (-SIGNS[line[1].kind], line[0]))
+        words.append(f"{at:%H:%M:%S} {first.text}")
+    elif cache:
+        words.append(f"waits on {cache}")
+    if surest:
+        where, finding = surest
+        words.append(f"cause {finding.cause}, confidence {finding.confidence}, from {where.name}")
+    else:
+        words.append("no input names the cause")
+    return "; ".join([": ".join(words[:2]), *words[2:]])
+
+
+def spoken(begin: datetime, end: datetime) -> str:
+    """A stretch of time in words: 2009-11-24 13:58:01 to 14:40:12."""
+    if begin == end:
+        return f"{begin:%Y-%m-%d %H:%M:%S}"
+    same_day = begin.date() == end.date()
+    return (
+        f"{begin:%Y-%m-%d %H:%M:%S} to {end:%H:%M:%S}"
+        if same_day
+        else f"{begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S}"
+    )
+
+
+def _times(event: LoggedEvent) -> int:
+    times = event.facts.get("times")
+    return times if isinstance(times, int) else 1
+
+
+def _moments(span: _Span, joined: Sequence[_Input]) -> Iterator[Moment]:
+    """Intervals, and the lines around the incident; lines of one kind and cache in one file are one moment."""
+    for each in joined:
+        if each.window is not None:
+            begin, end = each.window
+            what = KINDS[each.entry.source]
+            yield Moment(
+                at=begin, until=end, file=each.name, kind="interval", text=f"{what}: {each.entry.diagnosis.headline}"
+            )
+        told: dict[tuple[EventKind, object], list[tuple[datetime | None, LoggedEvent]]] = defaultdict(list)
+        for at, event in each.events:
+            if at is None or span.begin - AROUND <= at <= span.end + AROUND:
+                told[event.kind, _stem(event)].append((at, event))
+        for alike in told.values():
+            yield _alike(each.name, alike)
+
+
+def _stem(event: LoggedEvent) -> object:
+    """What tells two lines of one kind apart: the cache, the error, or else the words without their numbers."""
+    facts = event.facts
+    return facts.get("cache") or facts.get("error") or re.sub(r"\d+", "", event.text)
+
+
+def _alike(file: str, lines: Sequence[tuple[datetime | None, LoggedEvent]]) -> Moment:
+    at, first = lines[0]
+    times = sum(_times(event) for _, event in lines)
+    last = next((moment for moment, _ in reversed(lines) if moment is not None), None)
+    return Moment(
+        at=at,
+        until=last if last != at else None,
+        file=file,
+        line=first.line,
+        kind=first.kind,
+        text=first.text,
+        times=times,
+    )
+
+
+def _kept(said: Sequence[Moment]) -> list[Moment]:
+    """The signs and intervals first if there are too many, in order of time."""
+    if len(said) <= MOST_MOMENTS:
+        return list(said)
+    weighty = sorted(said, key=lambda each: each.kind != "interval" and each.kind not in SIGNS)[:MOST_MOMENTS]
+    return [moment for moment in said if moment in weighty][:MOST_MOMENTS]
+
+
+def _agreements(joined: Sequence[_Input]) -> Iterator[str]:
+    for cache in sorted({cache for each in joined for cache in each.caches}):
+        names = [each.name for each in joined if cache in each.caches]
+        if len(names) > 1:
+            yield f"{_and(names)} name {cache}"
+    for cause in sorted({finding.cause for each in joined for finding in each.findings}):
+        names = [each.name for each in joined if any(finding.cause == cause for finding in each.findings)]
+        if len(names) > 1:
+            yield f"{_and(names)} find {cause}"
+
+
+def _disagreements(joined: Sequence[_Input], span: _Span) -> Iterator[str]:
+    yield from _other_caches(joined)
+    for each in joined:
+        if each.window is not None:
+            yield from _against_logs(each, each.window, joined)
+    yield from _other_releases(joined)
+
+
+def _other_caches(joined: Sequence[_Input]) -> Iterator[str]:
+    """Two inputs that both name caches and share none."""
+    naming = [each for each in joined if each.caches]
+    for place, one in enumerate(naming):
+        for other in naming[place + 1 :]:
+            if not one.caches & other.caches:
+                yield (
+                    f"{one.name} names {_and(sorted(one.caches))}, {other.name} names {_and(sorted(other.caches))}: an "
+                    "interval adds up all of its time, a line or a trace shows one moment of it"
+                )
+
+
+def _against_logs(each: _Input, window: tuple[datetime, datetime], joined: Sequence[_Input]) -> Iterator[str]:
+    begin, end = window
+    for log in joined:
+        inside = [(at, event) for at, event in log.events if at is not None and begin <= at <= end]
+        timeouts = sum(_times(event) for _, event in inside if event.kind == "row_cache_timeout")
+        if timeouts and not each.troubled and each.entry.diagnosis.standing != CANNOT_TELL:
+            yield (
+                f"{log.name} has {_many(timeouts, 'row cache timeout')} between {begin:%H:%M} and {end:%H:%M}, where {each.name} "
+                "shows no problem: waits that have not ended are not in its figures, and an average over the interval hides a "
+                "short stall"
+            )
+        started = [at for at, event in inside if event.kind == "instance_start" and at > begin]
+        if started:
+            yield (
+                f"{log.name} has an instance start at {started[0]:%H:%M:%S}, within the interval of {each.name}: its figures "
+                "cannot be of all of it, unless they are of another instance"
+            )
+
+
+def _other_releases(joined: Sequence[_Input]) -> Iterator[str]:
+    releases: dict[str, list[str]] = defaultdict(list)
+    for each in joined:
+        if each.entry.diagnosis.release:
+            releases[".".join(each.entry.diagnosis.release.split(".")[:2])].append(each.name)
+    if len(releases) > 1:
+        yield "; ".join(f"{_and(names)}: release {release}" for release, names in releases.items())
+
+
+def _to_bring(joined: Sequence[_Input], inputs: Sequence[_Input]) -> Iterator[str]:
+    """The traces of the heaviest lines."""
+    given = {re.split(r"[/\\!]", each.name)[-1].casefold().removesuffix(".gz") for each in inputs}
+    events = [event for each in joined for _, event in each.events if event.facts.get("trace_file")]
+    events.sort(key=lambda event: -SIGNS.get(event.kind, 0))
+    named = dict.fromkeys(str(event.facts["trace_file"]) for event in events if event.kind in SIGNS)
+    yield from [name for name in named if name.casefold() not in given][:MOST_TRACES]
+
+
+def _apart(each: _Input, one: _Input, span: _Span) -> str:
+    if not any(each is other for other in span.group):
+        return f"{each.name} is of another database, {each.entry.change.database}"
+    if each.window is None and not each.events:
+        return f"{each.name} has no interval and no line that could be placed"
+    return f"{each.name} is of another time"
+
+
+def _notes(joined: Sequence[_Input], clock: _Clock) -> Iterator[str]:
+    if clock.guessed:
+        yield (
+            "captures are in UTC, and no file says in which zone the host is: they are placed as if it were UTC; an alert log of "
+            "12.2 or later says it"
+        )
+    nameless = [each.name for each in joined if not each.names and each.dbid is None]
+    if nameless and len(nameless) < len(joined):
+        yield f"{_and(nameless)} {'do' if len(nameless) > 1 else 'does'} not say which database it is of; taken as this one's"
+
+
+def _and(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
