@@ -197,7 +197,12 @@ def _way_out(delta: Delta) -> str:
 def _open(verdict: Undetermined, delta: Delta, way_out: str) -> Undetermined:
     what = "an alert log" if delta.source == "alert log" else "a trace file"
     return verdict.model_copy(
-        update={"missing": "figures", "why": f"{what} has no figures of the row cache", "way_out": way_out}
+        update={
+            "missing": "figures",
+            "why": f"{what} has no figures of the row cache",
+            "way_out": way_out,
+            "counter_fact": None,
+        }
     )
 
 

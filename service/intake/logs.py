@@ -32,6 +32,27 @@ class Window:
 EVERYTHING = Window()
 
 
+def window_of(since: str | None, until: str | None) -> Window:
+    """A window from two times as people write them. Raises ValueError with what is wrong."""
+    window = Window(_moment("since", since), _moment("until", until))
+    begin, end = window.since, window.until
+    if begin and end and begin.replace(tzinfo=None) >= end.replace(tzinfo=None):
+        raise ValueError(f"--since {since} is not before --until {until}; give the earlier time to --since")
+    return window
+
+
+def _moment(name: str, written: str | None) -> datetime | None:
+    if written is None:
+        return None
+    try:
+        return datetime.fromisoformat(written.strip())
+    except ValueError:
+        raise ValueError(
+            f"--{name} {written!r} is no time; write it as 2026-03-01T14:00, by the clock of the log, or with a zone, as "
+            "2026-03-01T14:00+01:00"
+        ) from None
+
+
 class Read(Protocol):
     """Reads a log. It takes the stream in pieces and keeps a bounded part."""
 
