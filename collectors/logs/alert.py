@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import IO
 
 from collectors.delta import reported
-from collectors.logs.phrases import MARKS, Said, numbers_in, trace_in
+from collectors.logs.phrases import DDL_MARK, MARKS, Said, numbers_in, trace_in
 from collectors.logs.text import blocks, decoded, lines, moment_in
 from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows, Value
 from collectors.reports.header import Header, release_in
@@ -89,11 +89,6 @@ class _Draft:
     until: datetime | None = None
     times: int = 1
 
-    @property
-    def key(self) -> tuple[object, ...]:
-        said = self.said
-        return (said.kind, said.text, said.facts.get("trace_file") if said.kind in _BY_TRACE else None)
-
     def event(self) -> LoggedEvent:
         facts = dict(self.said.facts)
         if self.times > 1:
@@ -111,26 +106,32 @@ class _Events:
         self.left_out: dict[EventKind, int] = {}
 
     def add(self, draft: _Draft) -> None:
-        earlier = self._seen.get(draft.key)
+        said = draft.said
+        kind = said.kind
+        key = (kind, said.text, said.facts.get("trace_file") if kind in _BY_TRACE else None)
+        earlier = self._seen.get(key)
         if earlier is not None and _together(earlier.until or earlier.at, draft.at):
-            earlier.times += draft.times
+            earlier.times += 1
             earlier.until = draft.at
-            earlier.said.facts |= {name: draft.said.facts[name] for name in ("count",) if name in draft.said.facts}
+            if "count" in said.facts:
+                earlier.said.facts["count"] = said.facts["count"]
             return
         if len(self._seen) >= _KEYS:
             self._seen.clear()
-        self._seen[draft.key] = draft
-        kind = draft.said.kind
+        self._seen[key] = draft
         first = self._first.setdefault(kind, [])
         if len(first) < KEPT:
             first.append(draft)
             return
         last = self._last.setdefault(kind, deque(maxlen=KEPT))
-        self.left_out[kind] = self.left_out.get(kind, 0) + (len(last) == KEPT)
+        if len(last) == KEPT:
+            self.left_out[kind] = self.left_out.get(kind, 0) + last[0].times
         last.append(draft)
 
     def kept(self) -> tuple[LoggedEvent, ...]:
-        """In the order of the file."""
+        """In the order of the file. The last of the first ones says how many lines were left out behind it."""
+        for kind, many in self.left_out.items():
+            self._first[kind][-1].said.facts["left_out"] = many
         drafts = [draft for kept in (*self._first.values(), *self._last.values()) for draft in kept]
         return tuple(draft.event() for draft in sorted(drafts, key=lambda draft: draft.line))
 
@@ -139,6 +140,8 @@ def _together(earlier: datetime | None, later: datetime | None) -> bool:
     """Whether equal lines of these moments are one event. Undated ones are, since nothing tells them apart."""
     if earlier is None or later is None:
         return earlier is later
+    if earlier.tzinfo is later.tzinfo:
+        return abs(later - earlier) <= TOGETHER
     return abs(_local(later) - _local(earlier)) <= TOGETHER
 
 
@@ -158,6 +161,7 @@ _STAMP = re.compile(
 _MSG = b"<msg time="
 _BACK = timedelta(seconds=60)
 """A clock that goes back by less is not mentioned."""
+_NONE = timedelta()
 _JUMPS = 3
 """Jumps that are named."""
 
@@ -171,6 +175,9 @@ class _Clock:
     first: datetime | None = None
     latest: datetime | None = None
     jumps: list[str] = field(default_factory=list)
+    """The first of them, in words."""
+    back: int = 0
+    """How often the clock went back."""
     unread: int = 0
 
     def see(self, moment: datetime | None, line: int) -> None:
@@ -178,19 +185,25 @@ class _Clock:
             self.now = None  # a moment that cannot be read: the lines below it are undated
             self.unread += 1
             return
-        before = self.now or self.last
-        if before is not None and _earlier(moment, before) > _BACK:
-            went = f"from {_local(before):%Y-%m-%d %H:%M:%S} to {_local(moment):%Y-%m-%d %H:%M:%S}"
-            self.jumps.append(f"{went} before line {line:,}")
+        before = self.last
+        if moment == before:
+            self.now = moment
+            return
+        if before is None or (back := _earlier(moment, before)) > _NONE:
+            self.covers(moment)
+            if before is not None and back > _BACK:
+                self.back += 1
+                went = f"from {_local(before):%Y-%m-%d %H:%M:%S} to {_local(moment):%Y-%m-%d %H:%M:%S}"
+                self.jumps = [*self.jumps, f"{went} before line {line:,}"][:_JUMPS]
         self.now = self.last = moment
-        self.covers(moment)
 
     def covers(self, moment: datetime) -> None:
-        """The log has this moment."""
-        if self.first is None or _earlier(moment, self.first) > timedelta():
-            self.first = moment
-        if self.latest is None or _earlier(self.latest, moment) > timedelta():
-            self.latest = moment
+        """The log has this moment. Its last one is covered at the end, and before a clock that goes back."""
+        for seen in (moment, self.last or moment):
+            if self.first is None or _earlier(seen, self.first) > _NONE:
+                self.first = seen
+            if self.latest is None or _earlier(self.latest, seen) > _NONE:
+                self.latest = seen
 
 
 def _earlier(moment: datetime, than: datetime) -> timedelta:
@@ -200,18 +213,18 @@ def _earlier(moment: datetime, than: datetime) -> timedelta:
     return _local(than) - _local(moment)
 
 
-def _moment_above(block: bytes, start: int, floor: int, xml: bool) -> tuple[bool, datetime | None]:
-    """Whether there is a moment between two places of a block, and the last of them, None if it cannot be read."""
+def _moment_above(block: bytes, start: int, floor: int, xml: bool) -> bytes | None:
+    """The last moment between two places of a block, as it is written. None if there is none."""
     if xml:
         at = block.rfind(_MSG, floor, start)
-        return (at >= 0, moment_in(decoded(block[at + len(_MSG) + 1 : at + len(_MSG) + 41])) if at >= 0 else None)
+        return block[at + len(_MSG) + 1 : at + len(_MSG) + 41] if at >= 0 else None
     end = start
     while end > floor:
         begin = block.rfind(b"\n", floor, end - 1) + 1 or floor
         if end - begin <= LONGEST_MOMENT + 1 and _STAMP.match(line := block[begin : end - 1]):
-            return True, moment_in(decoded(line).strip())
+            return line
         end = begin
-    return False, None
+    return None
 
 
 # Of which instance it is.
@@ -285,7 +298,8 @@ _NEAR = 8
 """Lines between an event and the line that names its trace file."""
 _STATEMENT = 60
 """Lines of a statement that failed to parse which are not taken for DDL."""
-_ALL = (*MARKS, *_FOLLOWING)
+_ALL = (*(mark for mark in MARKS if mark != DDL_MARK), *_FOLLOWING)
+_DDL = re.compile(rb"\n(?:create|alter|drop|truncate|CREATE|ALTER|DROP|TRUNCATE) ")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
 _ENTITY = re.compile("|".join(_ENTITIES))
 
@@ -298,6 +312,7 @@ class _Reading:
         self.events, self.clock, self.identity = _Events(), _Clock(), _Identity()
         self.lines = 0
         self.xml = False
+        self._stamp = b""
         self._pending: _Draft | None = None
         self._errors_in: tuple[int, str] | None = None
         self._starting = 0  # lines of a start that are still to be read
@@ -328,9 +343,10 @@ class _Reading:
     def _see(self, block: bytes, start: int, floor: int, line: int) -> None:
         if self.clock.first is None and floor == 0:
             self._first(block[:start])
-        there, moment = _moment_above(block, start, floor, self.xml)
-        if there:
-            self.clock.see(moment, line)
+        stamp = _moment_above(block, start, floor, self.xml)
+        if stamp is not None and (stamp != self._stamp or self.clock.now is None):
+            self._stamp = stamp
+            self.clock.see(moment_in(decoded(stamp).strip()), line)
 
     def _first(self, text: bytes) -> None:
         """The first moment of the log, which may be far above its first event."""
@@ -400,8 +416,8 @@ class _Reading:
         """Whether a moment is asked for. An undated line always is."""
         if at is None:
             return True
-        after = self.since is None or _earlier(at, self.since) <= timedelta()
-        return after and (self.until is None or _earlier(at, self.until) >= timedelta())
+        after = self.since is None or _earlier(at, self.since) <= _NONE
+        return after and (self.until is None or _earlier(at, self.until) >= _NONE)
 
     def delta(self, name: str) -> Delta:
         self._close()
@@ -419,12 +435,14 @@ class _Reading:
         )
 
     def _basis(self) -> Basis:
+        if self.clock.last is not None:
+            self.clock.covers(self.clock.last)
         begin, end = self.clock.first, self.clock.latest
         if begin is None or end is None:
             return Basis("totals", None, None, None)
-        if self.since is not None and _earlier(begin, self.since) > timedelta():
+        if self.since is not None and _earlier(begin, self.since) > _NONE:
             begin = self.since
-        if self.until is not None and _earlier(self.until, end) > timedelta():
+        if self.until is not None and _earlier(self.until, end) > _NONE:
             end = self.until
         if (begin.tzinfo is None) != (end.tzinfo is None):
             begin, end = _local(begin), _local(end)
@@ -436,8 +454,8 @@ class _Reading:
             yield f"{many:,} more events of the kind {kind} are left out between the first {KEPT} and the last {KEPT}"
         jumps = self.clock.jumps
         if jumps:
-            more = f", and {len(jumps) - _JUMPS} times more" if len(jumps) > _JUMPS else ""
-            yield f"the clock of the log goes back {'; '.join(jumps[:_JUMPS])}{more}; events stay in the order of the file"
+            more = f", and {self.clock.back - _JUMPS:,} times more" if self.clock.back > _JUMPS else ""
+            yield f"the clock of the log goes back {'; '.join(jumps)}{more}; events stay in the order of the file"
         if self.clock.unread:
             yield f"{self.clock.unread:,} times could not be read; the lines below them are undated"
 
@@ -448,10 +466,11 @@ def _marked(block: bytes) -> dict[int, bytes]:
     for mark in _ALL:
         at = block.find(mark)
         while at >= 0:
-            start = at + 1 if mark[:1] == b"\n" else block.rfind(b"\n", 0, at) + 1
-            found.setdefault(start, mark)
-            end = block.find(b"\n", at + 1)
+            found.setdefault(block.rfind(b"\n", 0, at) + 1, mark)
+            end = block.find(b"\n", at)
             at = block.find(mark, end) if end >= 0 else -1
+    for begun in _DDL.finditer(block):
+        found.setdefault(begun.start() + 1, DDL_MARK)
     return found
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from collectors.model import EventKind, Value
 
-DDL = ("create", "alter", "drop", "truncate")
+DDL_MARK = b"DDL"
+"""Stands for the words with which a logged DDL statement begins, at the begin of a line."""
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ _SET = re.compile(
 )
 _SECRET = re.compile(r"pass|wallet|secret|key|credential|token", re.IGNORECASE)
 _DDL = re.compile(
-    rf"({'|'.join(DDL)})\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?(?:(?:global|private)\s+temporary\s+|unique\s+|bitmap\s+|"
+    r"(create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?(?:(?:global|private)\s+temporary\s+|unique\s+|bitmap\s+|"
     r"public\s+|force\s+)*(materialized\s+view|table|index|view|sequence|user|role|procedure|function|package|trigger|type|"
     r"synonym|cluster|profile)\b",
     re.IGNORECASE,
@@ -277,7 +278,6 @@ MARKS: Mapping[bytes, Callable[[str], Said | None]] = {
     b"terminating the instance": _stop,
     b"Patch Id:": _patch,
     b"ALTER SYSTEM ": _parameter,
-    **{b"\n" + word.encode() + b" ": _ddl for word in DDL},
-    **{b"\n" + word.upper().encode() + b" ": _ddl for word in DDL},
+    DDL_MARK: _ddl,
 }
 """Each mark, and the reader of its lines. Where a line has several marks, the first of this table decides."""
