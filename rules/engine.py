@@ -23,6 +23,7 @@ from rules.explain.walk import walk
 from rules.fixes import fix_line
 from rules.judge import CauseVerdict, OpenCause, Verdict, elsewhere, judge
 from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
+from rules.logs import with_events
 from rules.model import (
     Candidate,
     CounterFact,
@@ -144,7 +145,7 @@ class Judgement:
             "candidates": _candidates(context, self._known, verdict),
             "notes": notes(context),
         }
-        return verdict.model_copy(update=reasons)
+        return with_events(verdict.model_copy(update=reasons), self.delta)
 
     @cached_property
     def _known(self) -> Mapping[str, Cause]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from collectors.model import ObstacleKind
+from collectors.model import EventKind, ObstacleKind
 from rules.base import CANNOT_TELL as CANNOT_TELL
 from rules.base import Bound, Easing, Frozen, LastingTrouble, UsualBetween
 from rules.base import Confidence as Confidence
@@ -385,6 +385,24 @@ class Trouble(Impact):
     )
 
 
+MOST_LOGGED = 200
+"""Events of a log that a Diagnosis shows."""
+
+
+class Logged(Frozen):
+    """What an alert log or a trace file says happened, in words. No SQL text and no secret."""
+
+    at: datetime | None = Field(
+        description="when, with a zone only if the file prints one; null if no time could be read"
+    )
+    kind: EventKind
+    text: str
+    line: int = Field(description="number of its first line in the file, from 1")
+    trace_file: str | None = Field(None, description="the trace file that has more, without its folder")
+    times: int = Field(1, description="how many equal lines it stands for")
+    until: datetime | None = Field(None, description="when the last of them was written; null for a single one")
+
+
 class Diagnosis(Frozen):
     """All findings, all causes ruled out, all that could not be judged, for one Delta."""
 
@@ -456,6 +474,11 @@ class Diagnosis(Frozen):
         "longest wait; null without waits",
     )
     changes_missing: tuple[str, ...] = Field((), description="what the timeline does not know, a line for each source")
+    events: tuple[Logged, ...] = Field(
+        (),
+        max_length=MOST_LOGGED,
+        description="what an alert log or a trace file says happened, in the order of the file; empty for other inputs",
+    )
     candidates: tuple[Candidate, ...] = Field((), description="handbook causes to check beside the findings")
     notes: tuple[str, ...] = Field((), description="assumptions, counters left out, disagreements of the map")
 

@@ -15,6 +15,12 @@ _BLOCK = 1024 * 1024
 
 def lines(stream: IO[bytes]) -> Iterator[str]:
     """Each line without its end: UTF-16 by its mark, else UTF-8, and Windows-1252 for a line that is no UTF-8."""
+    for block in blocks(stream):
+        yield from map(decoded, block.removesuffix(b"\n").split(b"\n"))
+
+
+def blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Pieces of about a MiB, each of whole lines, as they are or as UTF-8 where the file is UTF-16."""
     utf16 = None
     kept = b""
     first = True
@@ -27,14 +33,17 @@ def lines(stream: IO[bytes]) -> Iterator[str]:
                 block = block.removeprefix(codecs.BOM_UTF8)
         if utf16 is not None:
             block = utf16.decode(block).encode("utf-8", "replace")
-        parts = (kept + block).split(b"\n")
-        kept = parts.pop()[:LONGEST_LINE]
-        yield from map(_decoded, parts)
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield kept + block[:end]
+            kept = b""
+        kept = (kept + block[end:])[:LONGEST_LINE]
     if kept:
-        yield _decoded(kept)
+        yield kept
 
 
-def _decoded(line: bytes) -> str:
+def decoded(line: bytes) -> str:
+    """A line as text, at most `LONGEST_LINE` bytes of it."""
     line = line[:LONGEST_LINE].removesuffix(b"\r")
     try:
         return line.decode()

@@ -22,6 +22,7 @@ from service.escape import visible_json
 from service.intake import inputs
 from service.intake.incident import incident, story
 from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, short_names
+from service.intake.logs import Window, window_of
 from service.render import text
 from service.render import text as text_
 from service.render.incident import incident_as_markdown, incident_as_text
@@ -104,8 +105,8 @@ def diagnose(
         list[str],
         typer.Argument(
             metavar="FILE…",
-            help="reports, script output, captures, archives, - for stdin, or directories: their files, and where they hold "
-            f"directories alone, the files in those, down to {DEEPEST} levels and {MOST_FILES:,} files",
+            help="reports, alert logs, script output, captures, archives, - for stdin, or directories: their files, and where "
+            f"they hold directories alone, the files in those, down to {DEEPEST} levels and {MOST_FILES:,} files",
         ),
     ],
     format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
@@ -123,12 +124,17 @@ def diagnose(
             "--story", help="print one JSON object: the incident that the inputs tell together, and all diagnoses"
         ),
     ] = False,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="of logs: only lines from then on, such as 2026-03-01T14:00")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
     if output is None and format is Format.TEXT:
         fit_to_terminal()
+    window = _window(since, until)
     with _progress() as step:
-        outcome = inputs.diagnose_all(files, step)
+        outcome = inputs.diagnose_all(files, step, window)
     if as_story:
         format = Format.JSON
         text: str | None = visible_json(story(short_names(outcome.diagnosed)).model_dump_json(indent=2))
@@ -149,6 +155,14 @@ def diagnose(
         raise typer.Exit(1)
     if fail_on_unknown and any(each.standing == CANNOT_TELL for each in diagnoses):
         raise typer.Exit(3)
+
+
+def _window(since: str | None, until: str | None) -> Window:
+    """The two options as a window. Ends the command if they are no times, or the wrong way round."""
+    try:
+        return window_of(since, until)
+    except ValueError as error:
+        fail(str(error))
 
 
 def _found(diagnosis: Diagnosis) -> Iterator[Severity]:

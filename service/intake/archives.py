@@ -99,7 +99,12 @@ def gunzipped(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             return _within(cast(IO[bytes], file), len(data), name, limits)
     except _BROKEN as error:
-        raise InputError(f"{name} is damaged ({_brief(error)}); copy it again") from None
+        raise damaged(name, error) from None
+
+
+def damaged(name: str, error: Exception) -> InputError:
+    """The error for a file that cannot be unpacked or read to its end."""
+    return InputError(f"{name} is damaged ({_brief(error)}); copy it again")
 
 
 def members(data: bytes, name: str, limits: Limits = LIMITS) -> Iterator[Member]:

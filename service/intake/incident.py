@@ -14,6 +14,7 @@ from pydantic import Field
 
 from collectors.model import Delta, DeltaSource, EventKind, LoggedEvent
 from rules.base import Frozen
+from rules.formatting import counted
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.intake.inputs import DiagnosedInput
 
@@ -29,7 +30,7 @@ SIGNS: Mapping[EventKind, int] = {
     "internal_error": 2,
     "parse_errors": 1,
 }
-"""Lines that make an incident, and how much each weighs when the folder holds several. Others are told beside them."""
+"""Lines that make an incident, and how much each weighs when the folder holds several. Others stand beside them."""
 INTERVAL_WEIGHT = 3
 """The same for an interval with a problem, times its severity."""
 MOST_EACH = 10
@@ -37,7 +38,7 @@ MOST_EACH = 10
 GAP = timedelta(hours=1)
 """Signs further apart than this are of two incidents."""
 AROUND = timedelta(hours=1)
-"""What else the logs say is told from this long before the first sign until this long after the last one."""
+"""What else the logs say belongs to it from this long before the first sign until this long after the last one."""
 LONG = timedelta(hours=4)
 """An interval longer than this says too little of when. It joins an incident and makes none."""
 MOST_MOMENTS = 60
@@ -427,7 +428,7 @@ def _against_logs(each: _Input, window: tuple[datetime, datetime], joined: Seque
         timeouts = sum(_times(event) for _, event in inside if event.kind == "row_cache_timeout")
         if timeouts and not each.troubled and each.entry.diagnosis.standing != CANNOT_TELL:
             yield (
-                f"{log.name} has {_many(timeouts, 'row cache timeout')} between {begin:%H:%M} and {end:%H:%M}, where {each.name} "
+                f"{log.name} has {counted(timeouts, 'row cache timeouts')} between {begin:%H:%M} and {end:%H:%M}, where {each.name} "
                 "shows no problem: waits that have not ended are not in its figures, and an average over the interval hides a "
                 "short stall"
             )
@@ -478,7 +479,3 @@ def _notes(joined: Sequence[_Input], clock: _Clock) -> Iterator[str]:
 
 def _and(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

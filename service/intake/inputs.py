@@ -1,16 +1,20 @@
 """Reads the inputs of `latchscope diagnose` and of uploads into Diagnoses, one clear error, or a reason to skip them.
 
-The content of an input decides what it is, never its name: a capture, a report, a script's output, or an archive of them.
+The content of an input decides what it is, never its name: a capture, a report, a script's output, a log, or an archive of
+them. A log is read as a stream, whatever its size; everything else is read whole, up to a limit.
 """
 
+import io
 import os
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import IO
 
 from collectors.capture import FORMAT, delta_of, load
 from collectors.errors import InputError
@@ -35,6 +39,7 @@ from service.intake.archives import (
     sized,
     unread_kind,
 )
+from service.intake.logs import EVERYTHING, HEAD_BYTES, Window, gunzipped_log, log_reader, read_log, rejoined
 
 # The files of a directory that are read: its own, or where it holds directories alone, theirs.
 
@@ -99,7 +104,7 @@ def _passed_over(entry: os.DirEntry[str]) -> str:
 LOOKED_THROUGH = 1000
 """Names of a folder that are compared with a missing name."""
 STDIN = "-"
-OURS = "an AWR or Statspack report, the output of `latchscope script`, or a capture"
+OURS = "an AWR or Statspack report, an alert log, the output of `latchscope script`, or a capture"
 READABLE = "give the right to read it, or name another file"
 NESTED = "is an archive within an archive; unpack it first"
 MANY_FOREIGN = 5
@@ -165,6 +170,8 @@ class InputResults:
     read: int = 0
     foreign: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    window: Window = EVERYTHING
+    """The time of the lines of logs that count."""
 
     @property
     def skipped(self) -> list[str]:
@@ -179,9 +186,16 @@ class InputResults:
         ]
 
 
-def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda done, of: None) -> InputResults:
-    """Every file, directory and archive among `names`. `step` receives the number of finished files and of all."""
-    outcome = InputResults()
+def diagnose_all(
+    names: Sequence[str],
+    step: Callable[[int, int], None] = lambda done, of: None,
+    window: Window = EVERYTHING,
+) -> InputResults:
+    """Every file, directory and archive among `names`. `step` receives the number of finished files and of all.
+
+    `window`: the time of the lines of logs that count.
+    """
+    outcome = InputResults(window=window)
     files = [(name, file) for name in names for file in _files(name, outcome)]
     ours = {name: 0 for name, (_, contained) in files if contained}
     for done, (name, (file, contained)) in enumerate(files):
@@ -199,9 +213,9 @@ def diagnose_all(names: Sequence[str], step: Callable[[int, int], None] = lambda
     return outcome
 
 
-def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS) -> InputResults:
+def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS, window: Window = EVERYTHING) -> InputResults:
     """The same for bytes already in memory, such as an upload."""
-    outcome = InputResults()
+    outcome = InputResults(window=window)
     _data(data, label(name), outcome, limits)
     return outcome
 
@@ -226,7 +240,13 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
 def _file(name: str, contained: bool, outcome: InputResults) -> None:
     shown = "standard input" if name == STDIN else label(name)
     try:
-        data = read(name)
+        with _opened(name) as stream:
+            head = stream.read(HEAD_BYTES)
+            if log := _log(head, stream, shown, outcome.window):
+                outcome.diagnosed += _diagnosed((log,), shown)
+                outcome.read += 1
+                return
+            data = _rest(name, head, stream, shown)
     except TooLarge as error:
         if contained:
             outcome.passed.append(str(error))
@@ -240,22 +260,37 @@ def _file(name: str, contained: bool, outcome: InputResults) -> None:
         _data(data, shown, outcome, LIMITS, contained)
 
 
-def read(name: str) -> bytes:
-    """The bytes of a file or of standard input, never more than the limit. Raises InputError."""
-    if name == STDIN:
-        return sized(sys.stdin.buffer.read(LIMITS.per_input + 1), "standard input")
+def _log(head: bytes, rest: IO[bytes], shown: str, window: Window) -> Delta | None:
+    """What a log says, plain or gzipped. None if it is none. Raises InputError."""
+    if packed := gunzipped_log(head, rest, shown):
+        reader, stream = packed
+        return read_log(reader, stream, shown, window)
+    found = log_reader(head)
+    return None if found is None else read_log(found, rejoined(head, rest), shown, window)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    """A file or standard input. Raises InputError, also where it breaks while it is read."""
     path, shown = Path(name), label(name)
     try:
-        size = path.stat().st_size
-        if size > LIMITS.per_input:
-            raise TooLarge(f"{shown} is {mib(size)} MiB; an input is at most {mib(LIMITS.per_input)} MiB")
-        with path.open("rb") as file:  # a device has no size
-            return sized(file.read(LIMITS.per_input + 1), shown)
+        if name == STDIN:
+            yield sys.stdin.buffer
+            return
+        with path.open("rb") as file:
+            yield file
     except FileNotFoundError:
         raise InputError(f"{shown} does not exist; {_instead(path)}") from None
     except (OSError, ValueError) as error:  # ValueError: an impossible file name
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{shown} cannot be read: {why}; {READABLE}") from None
+
+
+def _rest(name: str, head: bytes, stream: IO[bytes], shown: str) -> bytes:
+    """All bytes of a file that is no log, never more than the limit. Raises InputError."""
+    if name != STDIN and (size := os.stat(name).st_size) > LIMITS.per_input:
+        raise TooLarge(f"{shown} is {mib(size)} MiB; an input is at most {mib(LIMITS.per_input)} MiB")
+    return sized(head + stream.read(max(0, LIMITS.per_input + 1 - len(head))), shown)  # a device has no size
 
 
 def _instead(path: Path) -> str:
@@ -278,7 +313,7 @@ def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contain
             raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
         if is_archive(plain):
             raise UnknownFormat(f"{name} {NESTED}")
-        diagnosed = _diagnosed(plain, name, strict=not contained)
+        changes = _changes(plain, name, outcome.window, strict=not contained)
     except UnknownFormat as error:
         if contained and isinstance(error, ForeignFile):
             outcome.foreign.append(name)
@@ -290,7 +325,7 @@ def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contain
     except InputError as error:
         outcome.errors.append(error)
     else:
-        outcome.diagnosed += diagnosed
+        outcome.diagnosed += _diagnosed(changes, name)
     outcome.read += 1
 
 
@@ -335,8 +370,7 @@ def _member(member: Member, outcome: InputResults, limits: Limits) -> bytes | No
         return None
 
 
-def _diagnosed(data: bytes, name: str, *, strict: bool) -> list[DiagnosedInput]:
-    changes = _changes(data, name, strict=strict)
+def _diagnosed(changes: tuple[Delta | NotComparable, ...], name: str) -> list[DiagnosedInput]:
     names = (
         [name] if len(changes) == 1 else [f"{name}, period {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
     )
@@ -347,7 +381,7 @@ def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
     return cannot_tell(change, more_to_come=False) if isinstance(change, NotComparable) else diagnose(change)
 
 
-def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
+def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
     """The changes in an input. `strict`: the sender says that it is ours, so a JSON file gets an error that names its mistake."""
     if _looks_like_json(data) and (strict or FORMAT.encode() in data):
         return (delta_of(load(data, name)),)
@@ -355,6 +389,8 @@ def _changes(data: bytes, name: str, *, strict: bool) -> tuple[Delta | NotCompar
         return (delta_of(spool.load(data, name)),)
     if looks_like_report(data):
         return read_report(data, name)
+    if log := _log(data[:HEAD_BYTES], io.BytesIO(data[HEAD_BYTES:]), name, window):
+        return (log,)
     if not data.strip():
         raise EmptyFile(f"{name} is empty; give it {OURS}")
     raise ForeignFile(f"{name} is not {OURS}")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from textwrap import wrap
 
 from collectors.model import Basis, Delta
@@ -12,7 +13,8 @@ from rules.context import SignalContext
 from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
-from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, RuledOut, Severity, Step
+from rules.logs import NAMES
+from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
 from service.escape import visible
 from service.intake.inputs import DiagnosedInput
@@ -105,12 +107,44 @@ def wrapped(words: str, indent: str = "") -> list[str]:
     return [line.replace(TIED, " ") for line in lines]
 
 
-def circumstances(diagnosis: Diagnosis) -> str:
-    """Release, what guards the row cache, and the time that the figures cover."""
+def circumstances(diagnosis: Diagnosis, *, log: bool = False) -> str:
+    """Release, what guards the row cache, and the time that the figures, or the lines of a log, cover."""
     release = f"Oracle {diagnosis.release}" if diagnosis.release else "release unknown"
     guarded = f"row cache guarded by {diagnosis.mechanism}es" if diagnosis.mechanism else "mechanism unknown"
     basis = f"figures are of {_of(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
-    return f"{release}, {guarded}; {basis}."
+    return f"{release}, {guarded}; {_lines_of(diagnosis.basis) if log else basis}."
+
+
+def _lines_of(basis: DiagnosisBasis | None) -> str:
+    """The time of the lines of a log."""
+    if basis is None or basis.begin is None or basis.end is None:
+        return "the lines have no time that could be read"
+    return f"lines of {basis.begin:%Y-%m-%d %H:%M:%S} to {basis.end:%Y-%m-%d %H:%M:%S}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedLine:
+    """An event of a log for people: when, its kind, what it says, and the trace file that has more."""
+
+    clock: str
+    kind: str
+    text: str
+    trace_file: str | None
+
+
+def logged_lines(diagnosis: Diagnosis, most: int | None = None) -> list[LoggedLine]:
+    """The events of a log in its order; of more than `most` those that weigh most for the row cache."""
+    weight = {kind: place for place, kind in enumerate(NAMES)}
+    events = list(enumerate(diagnosis.events))
+    kept = sorted(events, key=lambda each: (weight[each[1].kind], each[0]))[:most]
+    return [_logged(event) for _, event in sorted(kept, key=lambda each: each[0])]
+
+
+def _logged(event: Logged) -> LoggedLine:
+    until = f" until {event.until:%H:%M:%S}" if event.until else ""
+    many = f" ({event.times:,} times{until})" if event.times > 1 else ""
+    clock = f"{event.at:%Y-%m-%d %H:%M:%S}" if event.at else "time unknown"
+    return LoggedLine(clock, NAMES[event.kind][0], f"{event.text}{many}", event.trace_file)
 
 
 def without_basis(diagnosis: Diagnosis, statement: str) -> str:

@@ -33,6 +33,7 @@ from service.render.parts import (
     hang_steps,
     how_sure,
     inline,
+    logged_lines,
     nearest,
     not_judged,
     nothing_judged,
@@ -58,6 +59,8 @@ BLOCKER = "blocker"
 AS_PRINTED = "as printed"
 CHANGES = "What would change it"
 CHANGED, MOST_CHANGED = "Changes", 3
+LOG, MOST_LOGGED = "From the log", 8
+LOGS = ("alert log", "trace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             yield Part(wrapped(f"{CHANGES}: {finding.counter_fact.sentence}."))
     yield Part(wrapped(f"{CHANGED}: {'; '.join(lately)}.") if troubles and (lately := near_changes(diagnosis)) else [])
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
-    if not troubles and not nothing_judged(diagnosis):
+    yield Part(_logged(diagnosis, MOST_LOGGED))
+    if not troubles and not nothing_judged(diagnosis) and diagnosed.source not in LOGS:
         yield from _open(diagnosis)
     for step in (*hang_steps(diagnosis), *chain(diagnosis)):
         if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS) and (not quiet or step.step == LARGEST_WAIT):
@@ -123,10 +127,23 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             yield Part(wrapped(words))
     if diagnosis.candidates:
         named = ", ".join(hint.cause for hint in diagnosis.candidates)
-        yield Part(wrapped(f"Check by hand, because latchscope cannot measure it: {named}"))
+        why = "the log is a reason to look" if diagnosed.source in LOGS else "latchscope cannot measure it"
+        yield Part(wrapped(f"Check by hand, because {why}: {named}"))
     if out := ruled_out(diagnosis):
         near = ", ".join(verdict.cause for verdict in nearest(out))
         yield Part(wrapped(f"Ruled out: {len(out)} causes, nearest {near}."))
+
+
+def _logged(diagnosis: Diagnosis, most: int | None = None) -> list[str]:
+    """The events of a log, a line each; nothing without a log."""
+    events = diagnosis.events
+    if not events:
+        return []
+    shown = logged_lines(diagnosis, most)
+    of = f", {len(shown)} of {len(events)} events" if len(shown) < len(events) else ""
+    traces = (f"; {line.trace_file}" if line.trace_file else "" for line in shown)
+    lines = (f"{line.clock}  {line.text}{trace}" for line, trace in zip(shown, traces, strict=True))
+    return [f"{LOG}{of}:", *(piece for line in lines for piece in wrapped(line, "  "))]
 
 
 def near_changes(diagnosis: Diagnosis) -> list[str]:
@@ -188,9 +205,11 @@ def _not_judged(diagnosed: DiagnosedInput) -> Part:
     """How many causes are open, and the reason that most of them share; where that is too long, the views they lack."""
     diagnosis = diagnosed.diagnosis
     open_ = diagnosis.undetermined
+    causes = _many(open_)
+    if open_ and diagnosed.source in LOGS and not nothing_judged(diagnosis):
+        return Part(wrapped(f"Not judged: {causes}, because {open_[0].why}. Way out: {open_[0].way_out}"), needed=True)
     if not open_ or nothing_judged(diagnosis) or _all_listed(diagnosis):
         return Part([])
-    causes = _many(open_)
     (why, _), most = max(not_judged(diagnosis).items(), key=lambda item: len(item[1]))
     others = _lacking([verdict for verdict in open_ if verdict.cause not in most])
     because = f"because {why.split(' (')[0]}"
@@ -479,7 +498,7 @@ def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], other
     head = [
         *wrapped(f"{diagnosis.database} ({diagnosed.name})"),
         *wrapped(f"{diagnosed.told.upper()}: {diagnosis.headline}"),
-        *wrapped(circumstances(diagnosis)),
+        *wrapped(circumstances(diagnosis, log=diagnosed.source in LOGS)),
     ]
     yield from head
     yield from wrapped(f"{others}.") if others else ()
@@ -502,6 +521,8 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     for number, step in enumerate(chain(diagnosis), 1):
         yield from wrapped(f"{number}. {step.step}: {step.statement}", "  ")
     yield ""
+    if logged := _logged(diagnosis):
+        yield from (*logged, "")
     for verdict in ruled_out(diagnosis):
         yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}")
         yield from _changes(verdict)
@@ -559,7 +580,7 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
     yield f"**{diagnosed.told}**: {inline(diagnosis.headline)}\n"
     if others:
         yield f"{inline(others)}.\n"
-    yield f"{inline(circumstances(diagnosis))}\n"
+    yield f"{inline(circumstances(diagnosis, log=diagnosed.source in LOGS))}\n"
     for step in hang_steps(diagnosis):
         if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
             yield from tree_as_markdown(diagnosis.blockers)
@@ -572,6 +593,9 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
         yield from (
             f"{number}. **{inline(step.step)}**: {inline(step.statement)}" for number, step in enumerate(steps, 1)
         )
+    if diagnosis.events:
+        yield f"\n### {LOG}\n\n| when | what | says | trace file |\n|---|---|---|---|"
+        yield from (row((line.clock, line.kind, line.text, line.trace_file or "")) for line in logged_lines(diagnosis))
     if diagnosis.changes or diagnosis.changes_missing:
         yield "\n### What changed\n"
         yield from (f"- {inline(told(change, diagnosis.waits_began))}" for change in diagnosis.changes or ())

@@ -1,7 +1,6 @@
 """REST for uploaded reports: the results of `latchscope diagnose`, kept under the SHA-256 of the content."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
@@ -66,14 +65,14 @@ def delete(uploads: Uploads, audit: Audit, id: str, caller: Caller) -> bool:
 
 
 def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
-    """The routes below /api/v1/reports."""
+    """The routes below /api/v1/reports, and /api/v1/incident, which reads several reports together."""
     router = APIRouter(
-        prefix="/api/v1/reports", tags=["reports"], generate_unique_id_function=operation_id, responses=REFUSED | STORE
+        prefix="/api/v1", tags=["reports"], generate_unique_id_function=operation_id, responses=REFUSED | STORE
     )
 
     received, most = _receiver(uploads, access), most_bytes(uploads.max_bytes)
 
-    @router.post("", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY, max_body_size=most)
+    @router.post("/reports", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY, max_body_size=most)
     def create_reports(
         files: Annotated[Sequence[File], Depends(received)],
         caller: Annotated[Caller, Depends(access.operator)],
@@ -88,7 +87,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
             response.status_code = 200
         return [report_out(upload) for upload in taken]
 
-    @router.get("", dependencies=[Depends(access.reader)])
+    @router.get("/reports", dependencies=[Depends(access.reader)])
     def list_reports(
         request: Request, response: Response, cursor: CursorQuery = None, limit: LimitQuery = 100
     ) -> list[ReportShortOut]:
@@ -99,15 +98,17 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
 
     @router.get("/incident", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
     def get_incident(
-        id: Annotated[list[str], Query(max_length=MOST_FILES, description="of each report", examples=[[REPORT_ID]])],
+        id: Annotated[
+            list[str], Query(max_length=MOST_FILES, description="of each report", json_schema_extra={"example": [REPORT_ID]})
+        ],
     ) -> Story:
         """Uploaded reports of one time, read together: the incident, and the Diagnosis of each."""
         found = stored(lambda: uploads.story(id))
         if found is None:
-            raise HTTPException(404, f"no report {_first_unknown(uploads, id)}; GET /api/v1/reports lists them")
+            raise HTTPException(404, "one of these reports is not kept; GET /api/v1/reports lists those that are")
         return found
 
-    @router.get("/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
+    @router.get("/reports/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
     def get_report(id: Annotated[str, Path(json_schema_extra={"example": REPORT_ID})]) -> ReportOut:
         """One uploaded report with its Diagnoses."""
         found = stored(lambda: uploads.get(id))
@@ -115,17 +116,13 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
             raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
         return report_out(found)
 
-    @router.delete("/{id}", status_code=204, responses=NOT_FOUND)
+    @router.delete("/reports/{id}", status_code=204, responses=NOT_FOUND)
     def delete_report(id: str, caller: Annotated[Caller, Depends(access.operator)]) -> None:
         """Delete an uploaded report for good. Its address returns 404 afterwards."""
         if not delete(uploads, audit, id, caller):
             raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
 
     return router
-
-
-def _first_unknown(uploads: Uploads, ids: Sequence[str]) -> str:
-    return label(next((id for id in ids if stored(partial(uploads.get, id)) is None), ids[0]))
 
 
 def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Sequence[File]]]:

@@ -25,7 +25,7 @@ from rules.model import (
 )
 from rules.waits import NOTICEABLE_SHARE
 from service.intake.inputs import Bars
-from service.render.parts import nothing_judged, same_waits
+from service.render.parts import LoggedLine, logged_lines, nothing_judged, same_waits
 from service.render.summary import period
 from service.web.charts import sparklines, svg
 from service.web.pages import words
@@ -341,6 +341,8 @@ class DiagnosisView:
     charts: Sequence[Markup]
     printed: bool
     """Whether the figures are from a printed report, and so from its sections."""
+    logged: Sequence[LoggedLine]
+    """The events of a log file."""
 
 
 def diagnosis_view(
@@ -373,6 +375,7 @@ def diagnosis_view(
         findings=[_signs(finding) for finding in diagnosis.findings],
         charts=[_chart(figure) for figure in figures],
         printed=printed,
+        logged=logged_lines(diagnosis),
     )
 
 

@@ -50,9 +50,9 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         known = "?known=1" if taken[0].known else ""
         together = urlencode([("id", upload.kept.id) for upload in taken])
         one = f"/reports/{taken[0].kept.id}{known}"
-        return RedirectResponse(one if len(taken) == 1 else f"/reports/incident?{together}", 303)
+        return RedirectResponse(one if len(taken) == 1 else f"/incident?{together}", 303)
 
-    @router.get("/reports/incident")
+    @router.get("/incident")
     def incident(
         request: Request,
         caller: Annotated[Caller, Depends(access.reader)],
@@ -66,8 +66,8 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
             request,
             "incident.html",
             incident=incident_view(found.incident),
-            address=f"{str(request.base_url).rstrip('/')}/reports/incident?{request.url.query}",
-            json=f"/api/v1/reports/incident?{request.url.query}",
+            address=f"{str(request.base_url).rstrip('/')}/incident?{request.url.query}",
+            json=f"/api/v1/incident?{request.url.query}",
             reports=[upload.kept for upload in kept if upload],
         )
 
