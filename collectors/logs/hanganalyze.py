@@ -67,7 +67,7 @@ class HangAnalysis:
         elif line.endswith("Oracle session identified by:"):
             self._identity = {}
             self._history = False
-        elif line.startswith("<") or line.startswith("-- <"):
+        elif line.startswith(("<", "-- <")):
             self._listed(line)
         elif line.startswith(("Chain ", "Cycle ")):
             self._begin(line)

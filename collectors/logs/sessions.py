@@ -15,6 +15,22 @@ LIBRARY_CACHE_EVENTS = ("library cache lock", "library cache pin")
 MODES: Mapping[str, int] = {"N": 0, "S": 3, "X": 5}
 """Modes of a row cache lock as a trace writes them → as v$rowcache_parent numbers them."""
 LARGEST = 2**63 - 1
+CACHES: Mapping[int, str] = {
+    0: "dc_tablespaces",
+    1: "dc_free_extents",
+    2: "dc_segments",
+    3: "dc_rollback_segments",
+    4: "dc_used_extents",
+    5: "dc_tablespace_quotas",
+    6: "dc_files",
+    8: "dc_objects",
+    12: "dc_constraints",
+    13: "dc_sequences",
+    16: "dc_histogram_defs",
+    17: "dc_global_oids",
+}
+"""Caches by id, for a dump that prints ids only: those that have the same id in every list that is public, from 9.2
+(https://www.iter01.com/355568.html) to 12.1. Others have moved, and are not named."""
 
 SessionKey = tuple[int | None, int]
 """Number of the instance, None if the dump does not say, and SID."""
@@ -91,7 +107,7 @@ class RowCacheLock:
     session: int | None
     """Address of the session."""
     inside: SessionKey | None
-    """The session within whose dump it stands."""
+    """The session that was being dumped."""
     held: int
     asked: int
 
@@ -158,8 +174,26 @@ class Dump:
         for waiter, holders in self._behind_entries():
             if len(holders) == 1:
                 self.sessions[waiter].wait_for(holders[0])
+        for session in self.sessions.values():
+            if session.final is None and session.blockers:
+                session.final = self._end_of(session)
         self.blocking_addresses.clear()
         self.blocking_processes.clear()
+
+    def _end_of(self, session: TracedSession) -> SessionKey | None:
+        """The session at the end of a chain. None for a circle, and if the chain forks: then the end is not one session."""
+        seen: set[SessionKey] = set()
+        current: TracedSession | None = session
+        key = session.key
+        while current is not None and current.blockers:
+            if key in seen or len(current.blockers) > 1:
+                return None
+            seen.add(key)
+            if current.final is not None:
+                return current.final
+            key = current.blockers[0]
+            current = self.sessions.get(key)
+        return key
 
     def _place(self, own: int) -> None:
         """Sessions without an instance are of the one that wrote the dump."""
@@ -171,7 +205,7 @@ class Dump:
         for key, session in self.sessions.items():
             session.instance = placed(key)[0]
             session.blockers = list(dict.fromkeys(map(placed, session.blockers)))
-            session.final = None if session.final is None else placed(session.final)
+            session.final = session.final and placed(session.final)
             known = merged.get(placed(key))
             merged[placed(key)] = session if known is None else _one(known, session)
         self.sessions = merged
@@ -184,7 +218,7 @@ class Dump:
         ]
 
     def _owner(self, lock: RowCacheLock) -> SessionKey | None:
-        """The session of a lock: by its address, else the one whose dump it stands in."""
+        """The session of a lock: by its address, else the one that was being dumped."""
         found = None if lock.session is None else self.addresses.get(lock.session)
         key = found or lock.inside
         return key if key in self.sessions else None
@@ -235,8 +269,11 @@ class Dump:
         sessions of a whole cluster.
         """
         waiting, library = self.on_row_cache(), self._on_library_cache()
+        names = {**CACHES, **self.names()}
         read: dict[str, Reading] = {
-            "waiting_sessions": Rows("waiting_sessions", tuple(_waiting(each, len(waiting)) for each in waiting)),
+            "waiting_sessions": Rows(
+                "waiting_sessions", tuple(_on_cache(each, len(waiting), names) for each in waiting)
+            ),
             "chain_sessions": Rows("chain_sessions", tuple(map(_in_chain, self.in_chains()))),
             "library_cache_sessions": Rows(
                 "library_cache_sessions", tuple(_waiting(each, len(library)) for each in library)
@@ -265,8 +302,8 @@ class Dump:
         waiters: dict[SessionKey, int] = defaultdict(int)
         analysed = list(analysed)
         for session in analysed:
-            for blocker in session.blockers:
-                waiters[blocker] += 1
+            for each in session.blockers:
+                waiters[each] += 1
         for session in analysed:
             blocker = next(iter(session.blockers), None)
             ahead = None if blocker is None else self.sessions.get(blocker)
@@ -307,7 +344,7 @@ class Dump:
 
 
 def _one(named: TracedSession, other: TracedSession) -> TracedSession:
-    """One session that a dump shows twice, with and without its instance: what either says, first the one that says whether it waits."""
+    """One session that a dump shows twice, with and without its instance. The one that says whether it waits counts first."""
     first, second = (named, other) if named.waits is not None else (other, named)
     for name in ("serial", "ospid", "pid", "type", "program", "username", "module", "sql_id", "seconds", "final"):
         if getattr(first, name) is None:
@@ -340,6 +377,15 @@ def _waiting(session: TracedSession, met: int) -> Row:
     }
 
 
+def _on_cache(session: TracedSession, met: int, names: Mapping[int, str]) -> Row:
+    """A row as waiting_sessions has it, with the name of the cache if the wait says which it is."""
+    row = _waiting(session, met)
+    cache_id = row.get("p1")
+    if session.event == "latch: row cache objects" or not isinstance(cache_id, int) or cache_id not in names:
+        return row
+    return {**row, "cache_name": names[cache_id]}
+
+
 def _about(session: TracedSession) -> Row:
     """What all the looks have of a session. Who blocks it is left out if the dump does not say: it may be that nobody does."""
     p1, p2, p3 = (*session.parameters, None, None, None)[:3]
@@ -359,7 +405,7 @@ def _about(session: TracedSession) -> Row:
     }
     if session.seconds is not None:
         row["wait_time_micro"] = session.seconds * 1e6
-    if direct is not None:
+    if len(session.blockers) == 1 and direct is not None:
         row |= {"blocking_instance": direct[0], "blocking_session": direct[1]}
     elif session.free:
         row |= {"blocking_instance": None, "blocking_session": None}

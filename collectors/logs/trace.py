@@ -47,7 +47,7 @@ def read(stream: IO[bytes], name: str, since: datetime | None = None, until: dat
     """What a trace file says. Only one pass, and memory for the sessions of two dumps, however large the file is.
 
     `since`, `until`: what is dated outside is left out; what has no date stays. Raises InputError, one line that starts with
-    `name`, for a file that is empty or is no text.
+    `name`, for a file that is empty or binary.
     """
     reader = TraceReader(since, until)
     number = 0
@@ -469,7 +469,7 @@ def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
         return LoggedEvent(dump.at, "other", f"{dump.kind}: no session waits for another one", dump.line, {})
     ends: dict[SessionKey | None, list[TracedSession]] = {}
     for session in waiting:
-        ends.setdefault(_end_of(dump, session), []).append(session)
+        ends.setdefault(session.final, []).append(session)
     end, most = max(ends.items(), key=lambda item: len(item[1]))
     events = [session.event for session in most if session.event]
     common = max(sorted(set(events)), key=events.count, default=None)
@@ -494,20 +494,6 @@ def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
     return LoggedEvent(
         dump.at, "hang", text, dump.line, {name: each for name, each in facts.items() if each is not None}
     )
-
-
-def _end_of(dump: Dump, session: TracedSession) -> SessionKey | None:
-    """The session at the end of a chain. None for a circle."""
-    seen: set[SessionKey] = set()
-    current: TracedSession | None = session
-    key = session.key
-    while current is not None and current.blockers:
-        if key in seen:
-            return None
-        seen.add(key)
-        key = current.blockers[0]
-        current = dump.sessions.get(key)
-    return session.final if key == session.key and session.final else key
 
 
 _BEGINNINGS: Mapping[str, Callable[[TraceReader, str], None]] = {
