@@ -170,12 +170,16 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     reading = context.delta.read(ROW_CACHE_BLOCKERS)
     rows = () if isinstance(reading, Missing) else tuple(row for row in reading.rows if row.get("cache#") is not None)
     waiting = context.look.of(ROW_CACHE_SURFACES) if context.look else ()
-    if not stuck and (not rows or context.look is not None):
+    past = context.delta.source == "trace"
+    if not stuck and not past and (not rows or context.look is not None):
         return None
     chains, left_out = chains_of(context)
+    if past and not chains and not rows:
+        return None
     held = [_held(row, stuck, waiting, chains) for row in rows]
     found = (*held, *_at_the_end(chains, held))
-    why = reading.why if isinstance(reading, Missing) else "" if rows else NO_HOLDER
+    no_holder = NO_HOLDER_IN_TRACE if past else NO_HOLDER
+    why = reading.why if isinstance(reading, Missing) else "" if rows else no_holder
     cure = reading.way_out if isinstance(reading, Missing) else ""
     return Blockers(
         blockers=found,
@@ -259,6 +263,7 @@ MIDDLE = "it waits behind another session itself, or nobody is known to wait for
 NO_HOLDER = (
     "v$rowcache_parent shows no holder on this instance; it may be on another instance, or it has released the entry"
 )
+NO_HOLDER_IN_TRACE = "the trace file shows no session that holds the entry; it may be on another instance"
 
 
 def _held(

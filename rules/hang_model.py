@@ -10,7 +10,7 @@ from rules.base import Frozen
 
 SessionKind = Literal["foreground", "background", "parallel slave", "job"]
 Holding = Literal["exclusive", "share", "unknown"]
-ChainSource = Literal["v$wait_chains", "v$session", "v$rowcache_parent"]
+ChainSource = Literal["v$wait_chains", "v$session", "v$rowcache_parent", "trace"]
 
 
 class ChainSession(Frozen):

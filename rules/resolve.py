@@ -104,8 +104,10 @@ class Rivals:
         # The confirming query asks for the cause itself. What was counted is views, of which a report prints a part.
         steps = {True: int(verdict.named), False: -1, None: 0}[agrees] - self.context.printed
         sure, against = (level or Confidence.LOW).moved(steps), agrees is False
-        if verdict.missing:
-            sure = sure.at_most(Confidence.MEDIUM)  # what was not captured might have refuted it
+        if verdict.missing or self.context.delta.source == "trace":
+            sure = sure.at_most(
+                Confidence.MEDIUM
+            )  # what was not captured might have refuted it; a trace has no counter
         unknown_cost = self.context.gate_of((own.surface,)) is None
         unsure = unknown_cost and sure is Confidence.LOW
         return own.model_copy(

@@ -273,7 +273,8 @@ def cache_namer(
         event = text(row.get("event"))
         if event in BY_CACHE_ID:
             cache_id = number(row.get("p1"))
-            return names.get(cache_id) or unlisted(cache_id)
+            # Beside a view's columns, a trace file may say the name itself.
+            return names.get(cache_id) or text(row.get("cache_name")) or unlisted(cache_id)
         if event == LATCH_EVENT:
             child = children.get(text(row.get("p1raw")))
             return "unknown" if child is None else _behind(caches, int(child))

@@ -40,6 +40,9 @@ def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitCh
     if forbidden:
         return chain.model_copy(update={"no_action": forbidden})
     missing = tuple(_missing(chain, end, graph))
+    if graph.looks.past:
+        # Its serial number would keep the command from another session, and not from the same one at other work.
+        missing = (*missing, _still(end))
     if missing:
         return chain.model_copy(update={"missing": missing})
     return chain.model_copy(update={"action": _action(chain, end, graph, platform)})
@@ -89,6 +92,16 @@ def _missing(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> Iterator
             query=_mode_query(chain, end.sid),
             instance=end.instance,
         )
+
+
+def _still(end: ChainSession) -> MissingFact:
+    """What nobody knows of a session that a trace file shows."""
+    serial = "" if end.serial is None else f" and serial# = {end.serial}"
+    return MissingFact(
+        fact="whether it is still there and still holds that, because the trace file shows a moment that is over",
+        query=f"{ABOUT} where sid = {end.sid}{serial}",
+        instance=end.instance,
+    )
 
 
 def _own_wait(end: ChainSession, facts: SessionFacts, about: str) -> MissingFact:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from collectors.model import Delta, Missing, number, text
 from rules.context import SignalContext
-from rules.hang_model import ChainSession, HangVerdict, WaitChain
+from rules.hang_model import ChainSession, ChainSource, HangVerdict, WaitChain
 from rules.memoize import remembered
 from rules.wait_chain.action import decided
 from rules.wait_chain.graph import (
@@ -33,6 +33,12 @@ BESIDE = {
     "jobs": "running_jobs",
     "transactions": "v$transaction",
 }
+PARTS = {
+    "v$rowcache_parent": "the locks of the processes",
+    "v$wait_chains": "the hang analysis",
+    "v$session": "the waiting session",
+}
+"""What a trace file has in place of a view."""
 MOST_TREES = 10
 MOST_LISTED = 20
 """Sessions of a tree, or groups of sessions that wait alike, that are listed."""
@@ -60,6 +66,7 @@ def chains_of(context: SignalContext) -> Forest:
         holders=delta.rows(HOLDERS),
         sessions=delta.rows(SESSIONS),
         read=frozenset(view for view in BESIDE.values() if not isinstance(delta.read(view), Missing)),
+        past=delta.source == "trace",
         **{name: delta.rows(view) for name, view in BESIDE.items()},
     )
     return wait_chains(looks, platform_of(delta))
@@ -156,7 +163,7 @@ def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
     if alone:
         yield WaitChain(
             end=None,
-            waiters=tuple(_waiters(group, None, 1, graph.looks.own) for group in alone[:MOST_LISTED]),
+            waiters=tuple(_waiters(group, None, 1, graph.looks) for group in alone[:MOST_LISTED]),
             waiting=sum(group.count for group in alone),
             left_out=sum(group.count for group in alone[MOST_LISTED:]),
         )
@@ -171,7 +178,7 @@ def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSessi
         key, depth = stack.pop()
         for group, edge in graph.groups_behind.get(key, ()):
             waiting += group.count
-            found.append(_waiters(group, edge, depth + 1, graph.looks.own))
+            found.append(_waiters(group, edge, depth + 1, graph.looks))
         for node, edge in graph.behind.get(key, ()):
             if node in seen:
                 continue
@@ -217,12 +224,13 @@ def _first_ahead(graph: ChainGraph, key: SessionKey) -> str | None:
     return at(edges[0].ahead) if edges else None
 
 
-def _waiters(group: WaiterRows, edge: Edge | None, depth: int, own: int | None) -> ChainSession:
+def _waiters(group: WaiterRows, edge: Edge | None, depth: int, looks: ChainLooks) -> ChainSession:
     """Sessions that wait alike, as the one that has waited longest."""
     row = group.longest
+    key = looks.here(row)
     micro = number(row.get("wait_time_micro"))
     return ChainSession(
-        instance=own if row else None,
+        instance=(key[0] if key else looks.own) if row else None,
         sid=whole(row.get("sid")),
         serial=whole(row.get("serial#")),
         kind=kind_of(row) if row else None,
@@ -230,7 +238,7 @@ def _waiters(group: WaiterRows, edge: Edge | None, depth: int, own: int | None) 
         event=group.event,
         waited_seconds=None if micro is None else micro / 1e6,
         cache=group.cache,
-        sources=edge.sources if edge else (),
+        sources=_sources(edge.sources if edge else (), looks),
         username=text(row.get("username")),
         program=text(row.get("program")),
         module=text(row.get("module")),
@@ -270,7 +278,7 @@ def _session(
         event=facts.event,
         waited_seconds=facts.seconds,
         cache=looks.cache_of({**row, "event": facts.event}),
-        sources=tuple(dict.fromkeys(source for edge in into for source in edge.sources)),
+        sources=_sources((source for edge in into for source in edge.sources), looks),
         undo_blocks=undo[0] if undo else 0 if "v$transaction" in looks.read and here else None,
         username=text(row.get("username")),
         program=program,
@@ -285,6 +293,12 @@ def _session(
     )
 
 
+def _sources(named: Iterable[ChainSource], looks: ChainLooks) -> tuple[ChainSource, ...]:
+    """Each source once. A trace file shows the same as the views, and is none of them."""
+    once = tuple(dict.fromkeys(named))
+    return ("trace",) if once and looks.past else once
+
+
 def _coordinator(slave: object) -> str | None:
     row = slave if isinstance(slave, dict) else {}
     sid, serial, instance = (whole(row.get(name)) for name in ("qcsid", "qcserial#", "qcinst_id"))
@@ -297,12 +311,21 @@ def _coordinator(slave: object) -> str | None:
 def _disagreements(graph: ChainGraph, members: Iterable[SessionKey]) -> tuple[str, ...]:
     inside = set(members)
     said = [words for words, keys in graph.disagreements if keys & inside]
+    if graph.looks.past:
+        said = [_in_a_trace(words) for words in said]
     for key in sorted(inside, key=str):
         serials = graph.facts[key].serials if key in graph.facts else set()
         if len(serials) > 1:
             both = " and ".join(map(str, sorted(serials)))
             said.append(f"session {at(key)} has the serial numbers {both} by source: the number was used again")
     return tuple(said)
+
+
+def _in_a_trace(words: str) -> str:
+    """A disagreement of views as one of the parts of a trace file that show the same."""
+    for view, part in PARTS.items():
+        words = words.replace(view, part)
+    return words
 
 
 def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | None:

@@ -106,6 +106,8 @@ class ChainLooks:
     transactions: Sequence[Row] = ()
     read: frozenset[str] = field(default_factory=frozenset)
     """The views that were read."""
+    past: bool = False
+    """Whether a trace file shows it all: a moment that is over, of which Oracle itself said that sessions wait too long."""
 
     def key(self, instance: Value, sid: Value) -> SessionKey | None:
         """A session by what a row says. Outside a cluster every session is of the polled instance."""
@@ -320,6 +322,8 @@ class ChainGraph:
     def _hanging(self) -> list[Row]:
         """Waiting sessions that hang, and those that wait for the same."""
         known = [(row, self.looks.cache_of(row)) for row in self.looks.waiters]
+        if self.looks.past:  # traces before 11.2 do not say for how long
+            return [row for row, cache in known if cache is not None]
         stuck = {
             (row.get("event"), cache)
             for row, cache in known
@@ -406,7 +410,8 @@ class ChainGraph:
                 self.facts[key].serials.add(serial)
             chained = None if key is None else self._chained.get(key)
             blockers = looks.named(row, "blocking"), looks.named(row, "final_blocking"), chained
-            alike[(row.get("event"), looks.cache_of(row), row.get("type"), *blockers)].append(row)
+            at_instance = None if key is None else key[0]
+            alike[(row.get("event"), looks.cache_of(row), row.get("type"), at_instance, *blockers)].append(row)
         for (event, cache, *_), same in alike.items():
             yield WaiterRows(same, str(event), str(cache), len(same))
 
