@@ -196,10 +196,14 @@ def holder_of(context: SignalContext) -> str | None:
     chain = next(iter(found.chains), None) if found else None
     if chain is None or chain.end is None or chain.end.sid is None:
         return None
-    end = chain.end
-    module = f"module {end.module}" if end.module else None
-    about = end.name if end.kind == "background" else module or end.program or end.username
-    return f"session {named_session(end)}" + (f" ({about})" if about else "")
+    return described_session(chain.end)
+
+
+def described_session(session: ChainSession) -> str:
+    """`session 312,48211 on instance 1 (module checkout)`, as far as it is known."""
+    module = f"module {session.module}" if session.module else None
+    about = session.name if session.kind == "background" else module or session.program or session.username
+    return f"session {named_session(session)}" + (f" ({about})" if about else "")
 
 
 def named_session(session: ChainSession) -> str:

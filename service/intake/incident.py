@@ -14,6 +14,7 @@ from pydantic import Field
 
 from collectors.model import Delta, DeltaSource, EventKind, LoggedEvent
 from rules.base import Frozen
+from rules.blockers import described_session
 from rules.formatting import counted
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.intake.inputs import DiagnosedInput
@@ -173,7 +174,7 @@ class _Input:
             entry,
             entry.name,
             change.dbid,
-            frozenset(re.sub(r"_?\d$", "", name.casefold()) for name in named),
+            frozenset(re.sub(r"[/_]?\d$", "", name.casefold()) for name in named),
             instance,
             tuple((clock.put(event.at) if event.at else None, event) for event in (delta.events if delta else ())),
             (clock.put(basis.begin), clock.put(basis.end)) if placed else None,  # type: ignore[union-attr,arg-type]
@@ -192,7 +193,8 @@ class _Input:
     def caches(self) -> set[str]:
         """That it names: in a line, in a finding, or as what its sessions hang on."""
         lines = {str(event.facts["cache"]) for _, event in self.events if event.facts.get("cache")}
-        return lines | {each.cache for each in self.findings if each.cache}
+        hanging = {group.cache for group in self.entry.diagnosis.waiting if group.hanging}
+        return lines | hanging | {each.cache for each in self.findings if each.cache}
 
     def within(self, begin: datetime, end: datetime) -> bool:
         """Whether it says something of this time, or something without a time."""
@@ -267,14 +269,14 @@ def _told(span: _Span, joined: Sequence[_Input], inputs: Sequence[_Input], clock
     said = sorted(_moments(span, joined), key=lambda moment: (moment.at is None, moment.at or span.end))
     kept = _kept(said)
     cache = (surest[1].cache if surest else None) or _most_named(lines)
-    database = next((each.entry.change.database for each in joined if each.names), "the database")
+    database = _database(joined)
     return Incident(
         database=database,
         instances=tuple(sorted({each.instance for each in joined if each.instance})),
         begin=begin,
         end=end,
         clock=clock.name,
-        headline=_headline(database, begin, end, lines, surest, cache),
+        headline=_headline(database, begin, end, lines, surest, cache, _holder(joined)),
         cause=surest[1].cause if surest else None,
         cache=cache,
         confidence=surest[1].confidence if surest else None,
@@ -312,19 +314,36 @@ def _headline(
     lines: Sequence[tuple[datetime, LoggedEvent]],
     surest: tuple[_Input, Finding] | None,
     cache: str | None,
+    holder: str | None,
 ) -> str:
     words = [f"{database}, {spoken(begin, end)}"]
     if lines:
         at, first = min(lines, key=lambda line: (-SIGNS[line[1].kind], line[0]))
-        words.append(f"{at:%H:%M:%S} {first.text}")
+        words.append(f"{at:%H:%M:%S} {first.text}{f' on {cache}' if cache and cache not in first.text else ''}")
     elif cache:
         words.append(f"waits on {cache}")
+    if holder:
+        words.append(f"at the end of the chain {holder}")
     if surest:
         where, finding = surest
         words.append(f"cause {finding.cause}, confidence {finding.confidence}, from {where.name}")
     else:
         words.append("no input names the cause")
     return "; ".join([": ".join(words[:2]), *words[2:]])
+
+
+def _database(joined: Sequence[_Input]) -> str:
+    """Its name as reports and captures have it, which a log may not know; of a cluster without the number of the instance."""
+    named = sorted((each.dbid is None, place, each) for place, each in enumerate(joined) if each.names)
+    return re.sub(r"/\d+$", "", named[0][2].entry.change.database) if named else "the database"
+
+
+def _holder(joined: Sequence[_Input]) -> str | None:
+    """The session at the end of the longest chain that an input shows."""
+    blockers = [each.entry.diagnosis.blockers for each in joined]
+    chains = [chain for found in blockers if found for chain in found.chains if chain.end]
+    longest = max(chains, key=lambda chain: chain.waiting, default=None)
+    return described_session(longest.end) if longest and longest.end else None
 
 
 def spoken(begin: datetime, end: datetime) -> str:
@@ -427,10 +446,10 @@ def _against_logs(each: _Input, window: tuple[datetime, datetime], joined: Seque
         inside = [(at, event) for at, event in log.events if at is not None and begin <= at <= end]
         timeouts = sum(_times(event) for _, event in inside if event.kind == "row_cache_timeout")
         if timeouts and not each.troubled and each.entry.diagnosis.standing != CANNOT_TELL:
+            many = counted(timeouts, "row cache timeouts")
             yield (
-                f"{log.name} has {counted(timeouts, 'row cache timeouts')} between {begin:%H:%M} and {end:%H:%M}, where {each.name} "
-                "shows no problem: waits that have not ended are not in its figures, and an average over the interval hides a "
-                "short stall"
+                f"{log.name} has {many} between {begin:%H:%M} and {end:%H:%M}, where {each.name} shows no problem: waits that "
+                "have not ended are not in its figures, and an average over the interval hides a short stall"
             )
         started = [at for at, event in inside if event.kind == "instance_start" and at > begin]
         if started:

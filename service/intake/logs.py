@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Protocol, cast
 
-from collectors.logs import alert
+from collectors.logs import alert, trace
 from collectors.model import Delta
 from collectors.reports.read import looks_like_report
 from collectors.sqlplus.spool import looks_like_spool
@@ -69,7 +69,7 @@ class LogReader:
     read: Read
 
 
-READERS = (LogReader(alert.looks_like_alert_log, alert.read),)
+READERS = (LogReader(alert.looks_like_alert_log, alert.read), LogReader(trace.looks_like_trace, trace.read))
 """The first that knows the begin of a file reads it."""
 
 

@@ -99,7 +99,8 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     @router.get("/incident", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
     def get_incident(
         id: Annotated[
-            list[str], Query(max_length=MOST_FILES, description="of each report", json_schema_extra={"example": [REPORT_ID]})
+            list[str],
+            Query(max_length=MOST_FILES, description="of each report", json_schema_extra={"example": [REPORT_ID]}),
         ],
     ) -> Story:
         """Uploaded reports of one time, read together: the incident, and the Diagnosis of each."""
