@@ -31,7 +31,7 @@ SIGNS: Mapping[EventKind, int] = {
     "internal_error": 2,
     "parse_errors": 1,
 }
-"""Lines that make an incident, and how much each weighs when the folder holds several. Others stand beside them."""
+"""Lines that make an incident, and how much each weighs when the folder holds several. Others are context."""
 INTERVAL_WEIGHT = 3
 """The same for an interval with a problem, times its severity."""
 MOST_EACH = 10
@@ -131,7 +131,7 @@ class _Clock:
     """What the host's clock is ahead of UTC, as an alert log or trace prints it. None if no file says it."""
     name: Literal["host", "UTC"]
     guessed: bool
-    """Whether captures in UTC stand beside files on a host's clock whose zone nobody prints."""
+    """Whether captures in UTC come together with files on a host's clock whose zone nobody prints."""
 
     @classmethod
     def of(cls, diagnosed: Sequence[DiagnosedInput]) -> "_Clock":

@@ -15,6 +15,7 @@ import uvicorn
 from service.assistants import MOST_CHARACTERS, NOTICE
 from service.client import ServiceClient, ServiceRefused
 from service.web.server import guarded
+from tests.paths import INCIDENT_FOLDER
 from tests.ports import free_port
 from tests.service.stage import Client as StageClient
 from tests.service.stage import Stage
@@ -149,6 +150,10 @@ def test_files_are_diagnosed_and_never_returned(rest: OnStage, incident: Path, t
         ("diagnose_file", {"path": "none\0"}),
     )
     assert not failed and json.loads(text)["data"]["diagnoses"][0]["findings"][0]["cause"] == "undo-segments"
+    ((failed, text),) = called(
+        assistant_server(lambda token: rest, INCIDENT_FOLDER.parent), ("diagnose_file", {"path": INCIDENT_FOLDER.name})
+    )
+    assert not failed and json.loads(text)["data"]["incident"]["cause"] == "sequence-nocache"
     assert outside[0] and "only files below" in outside[1]
     assert missing[0] and "there is no file none[U+001B]" in missing[1]
     assert impossible[0] and "there is no file none[U+0000]" in impossible[1]

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from collectors.delta import reported
 from collectors.model import Basis, DeltaSource, EventKind, LoggedEvent, Row
 from rules.engine import diagnose
-from service.intake.incident import MOST_MOMENTS, SIGNS, Incident, incident, story
-from service.intake.inputs import DiagnosedInput
+from service.cli.main import cli
+from service.intake.incident import MOST_MOMENTS, SIGNS, Incident, Story, incident, story
+from service.intake.inputs import DiagnosedInput, diagnose_all, short_names
 from service.render.incident import incident_as_markdown, incident_as_text, incident_view
+from tests.paths import INCIDENT_FOLDER
 from tests.rules.contexts import SICK, TOTALS, delta_of
 
 DAY = datetime(2009, 11, 24)  # noqa: DTZ001 - the clock of the host, as reports print it
@@ -222,3 +225,24 @@ def test_page_leads_with_the_story_only_where_it_says_more() -> None:
     view = incident_view(told(interval(TWO), log(event(at(14, 2)))))
     assert view is not None
     assert view.moments[0][0] == "14:00:00 to 15:00:00"
+
+
+def test_staged_folder_is_one_story_in_every_form() -> None:
+    outcome = diagnose_all([str(INCIDENT_FOLDER)])
+    assert not outcome.errors
+    found = told(*short_names(outcome.diagnosed))
+    assert len(found.files) == 4
+    assert [str(moment.at) for moment in found.moments][:3] == [
+        "2025-03-12 08:58:01",
+        "2025-03-12 09:00:20",
+        "2025-03-12 09:02:20",
+    ]
+    assert "session 206,1533 on instance 1" in found.headline
+    assert any("name dc_sequences" in each for each in found.agreements)
+    assert "ORDERS1_ora_4242.trc" not in found.bring
+    printed = CliRunner().invoke(cli, ["diagnose", str(INCIDENT_FOLDER), "--story"])
+    assert printed.exit_code == 0, printed.stderr
+    assert Story.model_validate_json(printed.stdout).incident == found
+    for form in ("text", "markdown", "html"):
+        shown = CliRunner().invoke(cli, ["diagnose", str(INCIDENT_FOLDER), "--format", form]).stdout
+        assert shown.index("09:02:20") < shown.index("Give each busy sequence a cache"), form

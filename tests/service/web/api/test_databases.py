@@ -291,7 +291,7 @@ def test_answers_match_the_openapi_document(own: Client, stage: Stage) -> None:
     for path, method, operation in operations(own):
         if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream tests it
             continue
-        id = report if path.startswith("/api/v1/reports") else "undo-segments"
+        id = report if path.startswith(("/api/v1/reports", "/api/v1/incident")) else "undo-segments"
         examples = {"db": "undo-storm", "id": id, "target": "undo-storm", "metric": "child_gets"}
         parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one["required"]]
         required = {one["name"]: examples[one["name"]] for one in parameters}

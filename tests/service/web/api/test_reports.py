@@ -19,13 +19,14 @@ from rules.model import Diagnosis
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
 from service.intake.archives import label
+from service.intake.incident import Story
 from service.intake.inputs import diagnose_data
 from service.intake.uploads import MOST_FILES
 from service.store import reports as stored_reports
 from service.store.reports import Reports, StoredReportSummary
 from service.store.repository import Repository
 from service.web.schemas import Problem, ReportOut, ReportShortOut
-from tests.paths import REPORTS
+from tests.paths import INCIDENT_FOLDER, REPORTS
 from tests.service.intake.test_archives import encrypted, tar, zipped
 from tests.service.stage import Client, Stage
 from tests.service.web.test_access import OPERATE, READ, basic, bearer, digest
@@ -278,7 +279,8 @@ def test_form_leads_to_the_report_and_says_if_it_was_uploaded_before(app: Client
 
 def test_form_with_several_files_leads_to_the_list(app: Client, incident: Path) -> None:
     answer = upload(app, ("a", AWR), ("b", incident.read_bytes()), path="/reports")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/reports")
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/incident?id=")
 
 
 def test_report_and_watched_database_of_its_name_link_to_each_other(app: Client, incident: Path) -> None:
@@ -394,3 +396,34 @@ def test_report_that_could_not_be_judged_is_listed_as_such(app: Client) -> None:
     assert "state none" in row and "</svg>Cannot tell</span>" in row, "was: Fine, in green"
     (listed,) = app.get(PATH).json()
     assert listed["severity"] == "info", "JSON has no other word for it"
+
+
+def test_files_of_one_time_are_read_together(app: Client) -> None:
+    files = [(path.name, path.read_bytes()) for path in sorted(INCIDENT_FOLDER.iterdir())]
+    page = upload(app, *files, path="/reports", follow_redirects=False)
+    assert page.status_code == 303
+    where = page.headers["location"]
+    shown = app.get(where)
+    assert shown.status_code == 200
+    assert 'aria-labelledby="incident"' in shown.text
+    assert "ORDERS1_ora_4242.trc:19" in shown.text
+    told = Story.model_validate(app.get(f"/api/v1{where}").json())
+    assert told.incident is not None
+    assert set(told.incident.files) == {name for name, _ in files}
+    assert told.incident.cause == "sequence-nocache"
+    assert len(told.diagnoses) == len(files)
+
+
+def test_archive_of_one_time_leads_with_its_incident(app: Client) -> None:
+    packed = zipped(*((path.name, path.read_bytes()) for path in INCIDENT_FOLDER.iterdir()))
+    (one,) = [ReportOut.model_validate(each) for each in upload(app, ("incident.zip", packed)).json()]
+    assert one.incident is not None and one.incident.cause == "sequence-nocache"
+    shown = app.get(f"/reports/{one.id}").text
+    assert shown.index('aria-labelledby="incident"') < shown.index("Raw figures")
+    assert 'aria-labelledby="incident"' in app.get(f"/reports/{one.id}/export.html").text
+
+
+def test_incident_of_a_report_that_is_not_kept(app: Client) -> None:
+    assert app.get("/api/v1/incident", params={"id": "nobody"}).status_code == 404
+    assert app.get("/incident", params={"id": "nobody"}).status_code == 404
+    assert app.get("/api/v1/incident").status_code == 422
