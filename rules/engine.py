@@ -283,7 +283,9 @@ def state_of(context: SignalContext, severity: Severity, other: OtherWait | None
     A row cache that costs little is no news of the database: where another wait has most of DB time, the word is Elsewhere.
     """
     harmless = severity is Severity.INFO
-    nothing = not anything_read(context) and (harmless or context.delta.source != "trace")  # a trace may show a hang alone
+    nothing = not anything_read(context) and (
+        harmless or context.delta.source != "trace"
+    )  # a trace may show a hang alone
     if nothing or (harmless and totals_without_waits(context)):
         return "No data"
     return "Elsewhere" if harmless and other is not None and other.has_most else severity.state

@@ -190,7 +190,7 @@ END OF SYSTEM STATE
     Published(
         "cycle of row cache and library cache",
         "https://nenadnoveljic.com/blog/deadlock-row-cache-lock-library-cache-lock/",
-        "DIA0 ends a wait of M007, which splits a partition and waits for a row cache lock; the other session for a library cache lock",
+        "DIA0 ends a wait of M007, which splits a partition and waits for the row cache; the other session for the library cache",
         """\
 *** 2020-03-28T22:00:14.118204+01:00
 Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session id: 281'
@@ -275,7 +275,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "26ai with a summary of processes",
         "https://github.com/danimoya/autodiag/blob/661d6659034bc33249d0a7cb2172b0bbc46c55cf/tests/fixtures/23ai/traces/"
         "hanganalyze_systemstate.trc",
-        "the head with number and id, a chain to a sleeping session, the nodes with the times of their waits, a summary of processes",
+        "the head with number and id, a chain to a session that sleeps, nodes with the times of their waits, a summary of processes",
         "Trace file /opt/oracle/diag/rdbms/mill/MILL/trace/MILL_ora_1911.trc\n"
         "Oracle AI Database 26ai Free Release 23.26.3.0.0 - Develop, Learn, and Run for Free\nVersion 23.26.3.0.0\n"
         "Instance name: MILL\nInstance number: 1\nDatabase name: MILL\nDatabase id: 1501112213\n"
@@ -285,7 +285,8 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         + chained(178, "enq: TX - row lock contention", TX, 70, "waiting for 'PL/SQL lock timer' with wait info:")
         + "State of ALL nodes\n([nodenum]/cnode/sid/sess_srno/session/ospid/state/(wait_hash)/{time_in_wait}/[adjlist]):\n"
         "[69]/1/70/1248/0x878b51a0/6611/LEAF/(0x30c5f6b4)/{10793}\n[177]/1/178/87/0x879e92e8/6605/NLEAF/(0x12845616)/{6656}/[69]\n"
-        "=====\nEND OF HANG ANALYSIS\n=====\nSYSTEM STATE (level=10, with short stacks)\n------------\nDumping the Process Summary\n"
+        "=====\nEND OF HANG ANALYSIS\n=====\nSYSTEM STATE (level=10, with short stacks)\n------------\n"
+        "Dumping the Process Summary\n"
         "       1: PSEUDO process\n       2: PMON ospid 167 sid 1 ser 51353, waiting for 'pmon timer' \n\nEND OF SYSTEM STATE\n",
         ("hang",),
         ("1 session waits behind session 70,1248 on instance 1, which waits for PL/SQL lock timer",),
@@ -391,11 +392,13 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "the script of Oracle Support on system states: 11g names direct and final blocker of a session",
         "SYSTEM STATE (level=10)\n------------\nPROCESS 31:\n"
         "    SO: 0x9fae1b60, type: 4, owner: 0x9f000000, flag: INIT/-/-/0x00 if: 0x3 c: 0x3\n"
-        "    (session) sid: 771 ser: 1 trans: 0x0, creator: 0x0\n              flags: (0x41) USR/- flags_idl: (0x1) BSY/-/-/-/-/-\n"
+        "    (session) sid: 771 ser: 1 trans: 0x0, creator: 0x0\n"
+        "              flags: (0x41) USR/- flags_idl: (0x1) BSY/-/-/-/-/-\n"
         "    Current Wait Stack:\n     0: waiting for 'row cache lock'\n        cache id=0x8, mode=0x0, request=0x3\n"
         "        wait times: snap=12.000000 sec, exc=2 min 12 sec, total=2 min 12 sec\n"
         "    There is at least one session blocking this session.\n      Dumping 1 direct blocker(s):\n"
-        "        inst: 1, sid: 1158, ser: 8824\n      Dumping final blocker:\n        inst: 1, sid: 1158, ser: 8824\nEND OF SYSTEM STATE\n",
+        "        inst: 1, sid: 1158, ser: 8824\n      Dumping final blocker:\n        inst: 1, sid: 1158, ser: 8824\n"
+        "END OF SYSTEM STATE\n",
         ("hang",),
         ("1 session waits behind session 1158,8824 on instance 1",),
         (1158,),
