@@ -275,7 +275,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "26ai with a summary of processes",
         "https://github.com/danimoya/autodiag/blob/661d6659034bc33249d0a7cb2172b0bbc46c55cf/tests/fixtures/23ai/traces/"
         "hanganalyze_systemstate.trc",
-        "the head with number and id, a chain to a session that sleeps, nodes with the times of their waits, a summary of processes",
+        "the head with number and id, a chain to a session that sleeps, nodes with times of waits, a summary of processes",
         "Trace file /opt/oracle/diag/rdbms/mill/MILL/trace/MILL_ora_1911.trc\n"
         "Oracle AI Database 26ai Free Release 23.26.3.0.0 - Develop, Learn, and Run for Free\nVersion 23.26.3.0.0\n"
         "Instance name: MILL\nInstance number: 1\nDatabase name: MILL\nDatabase id: 1501112213\n"
