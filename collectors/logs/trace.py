@@ -91,7 +91,7 @@ _GRAPH = re.compile(r"([A-Z]{2})-[0-9A-Fa-f]{4,}-[0-9A-Fa-f-]+ +(.*)")
 _GLOBAL = re.compile(
     r"BLOCK(?:ED|ER) 0x[0-9a-fA-F]+ \d+ wq \d+ cvtops x\w+ (?:([A-Z]{2}) .* inst (\d+)|\[0x\w+\]\[0x\w+\],\[([A-Z]{2})\])"
 )
-"""10g prints the number of a node after the resource, which is no number of an instance."""
+"""10g prints a node after the resource. Its number need not be that of the instance, so it is left out."""
 _SIGNALED = re.compile(
     r"Resolving deadlock by signaling ORA-00060 to 'instance: (\d+), os id: ([\w.]+), session id: (\d+)"
 )
