@@ -3,7 +3,7 @@
 A trace file has no counters. What it says is returned as events, and the sessions of its last telling dump as rows of the looks
 that a hang has (`collectors.logs.sessions`). Neither SQL texts nor keys of entries, nor names of clients, are kept.
 
-The layouts are those of public pages and files; tests/collectors/logs/published.py has their addresses.
+The layouts are those of public pages and files; tests/collectors/logs/published_traces.py has their addresses.
 """
 
 import re

@@ -7,7 +7,7 @@ import pytest
 from collectors.logs.trace import looks_like_trace, read
 from collectors.model import Delta
 from rules.engine import diagnose
-from tests.collectors.logs.published import HANG, LOCK, PUBLISHED, TIMEOUT, Published, chained
+from tests.collectors.logs.published_traces import HANG, LOCK, PUBLISHED, TIMEOUT, Published, chained
 
 
 def traced(text: str) -> Delta:

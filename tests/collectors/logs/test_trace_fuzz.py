@@ -13,7 +13,7 @@ from collectors.logs.trace import MOST_EVENTS, read
 from collectors.model import Delta
 from rules.engine import diagnose
 from tests.collectors.logs.dumps import LAYOUTS, hang, written
-from tests.collectors.logs.published import PUBLISHED
+from tests.collectors.logs.published_traces import PUBLISHED
 
 DAMAGED, SOAK = 320, 2_000
 DIAGNOSED = 8
