@@ -310,12 +310,12 @@ class TraceReader:
         if line.startswith("20") and (moment := moment_in(line)):
             self._moment(moment)
         elif self._inside and (found := _HANG.match(line)):
-            number, kind, status, instance, sid, chain, total, action = found.groups()
+            number, kind, status, instance, sid, _, total, action = found.groups()
             text = (
                 f"Hang Manager found {kind.lower()} {number}: {total} sessions wait, session {sid} on instance {instance} is at "
                 f"the end; status {status}; it means to: {action.strip().lower()[:60]}"
             )
-            facts: Row = {"instance": decimal(instance), "sid": decimal(sid), "times": decimal(chain)}
+            facts: Row = {"instance": decimal(instance), "sid": decimal(sid), "sessions": decimal(total)}
             self._say(LoggedEvent(self.at, "hang", text, self._line, facts))
 
     # Dumps
@@ -487,7 +487,7 @@ def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
     end, most = max(ends.items(), key=lambda item: len(item[1]))
     events = [session.event for session in most if session.event]
     common = max(sorted(set(events)), key=events.count, default=None)
-    facts: dict[str, Value] = {"times": len(waiting)}
+    facts: dict[str, Value] = {"sessions": len(waiting)}
     text = f"{dump.kind}: {len(waiting):,} session{'s' * (len(waiting) != 1)} wait{'s' * (len(waiting) == 1)}"
     if end is None:
         text += ", in a circle" if any(session.cycle for session in most) else ""

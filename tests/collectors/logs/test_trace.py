@@ -139,3 +139,24 @@ def test_errors_keep_neither_statements_nor_owners_of_them() -> None:
 )
 def test_an_alert_log_or_a_report_is_no_trace(text: str) -> None:
     assert not looks_like_trace(text.encode())
+
+
+def test_the_headline_names_cache_and_holder_of_a_trace_that_proves_no_cause() -> None:
+    one = next(one for one in PUBLISHED if one.name == "time-out with holder")
+    told = diagnose(traced(one.text))
+    assert told.headline == (
+        "1 session waits for dc_sequences behind session 341 (batch@app2 (TNS V1-V3)), as the trace file shows; it does not prove "
+        "why"
+    )
+    assert told.state == "Warning" and told.findings == ()
+
+
+def test_a_chain_without_times_is_a_notice() -> None:
+    """Before 11.2 a hang analysis does not say for how long anybody waits."""
+    chain = (
+        "Chain 1 : <cnode/sid/sess_srno/proc_ptr/ospid/wait_event> :\n<0/5/1/0xa1/9/No Wait>\n"
+        " -- <0/6/1/0xa2/8/row cache lock>\n"
+    )
+    told = diagnose(traced(f"HANG ANALYSIS:\nOpen chains found:\n{chain}"))
+    assert told.severity.value == "notice" and told.state != "No data"
+    assert told.headline.startswith("1 session waits for an entry of the row cache behind session 5,1")
