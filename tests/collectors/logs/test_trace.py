@@ -145,8 +145,8 @@ def test_the_headline_names_cache_and_holder_of_a_trace_that_proves_no_cause() -
     one = next(one for one in PUBLISHED if one.name == "time-out with holder")
     told = diagnose(traced(one.text))
     assert told.headline == (
-        "1 session waits for dc_sequences behind session 341 (batch@app2 (TNS V1-V3)), as the trace file shows; it does not prove "
-        "why"
+        "1 session waits for dc_sequences behind session 341 (batch@app2 (TNS V1-V3)), as the trace file shows; it does not "
+        "prove why"
     )
     assert told.state == "Warning" and told.findings == ()
 
