@@ -292,10 +292,17 @@ def state_of(context: SignalContext, severity: Severity, other: OtherWait | None
     return "Elsewhere" if harmless and other is not None and other.has_most else severity.state
 
 
+def _waits_unmeasured(context: SignalContext) -> bool:
+    """Whether a trace file shows sessions behind others at the row cache and not for how long, as those before 11.2."""
+    found = blockers_of(context) if context.delta.source == "trace" else None
+    waiters = [waiter for chain in found.chains for waiter in chain.waiters] if found else []
+    return bool(waiters) and all(waiter.waited_seconds is None for waiter in waiters)
+
+
 def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:
     """The cost of the waits, whether or not a cause is known. A cause that exonerates the row cache decides by itself."""
     found = worst(finding.severity for finding in findings)
     if any(causes[finding.cause].look_alike for finding in findings):
         return found
-    unknown = Severity.NOTICE if cost_is_open(context) else Severity.INFO
+    unknown = Severity.NOTICE if cost_is_open(context) or _waits_unmeasured(context) else Severity.INFO
     return worst((found, overall_gate(context) or Severity.INFO, unknown))

@@ -3,7 +3,7 @@
 A trace file has no counters. What it says is returned as events, and the sessions of its last telling dump as rows of the looks
 that a hang has (`collectors.logs.sessions`). Neither SQL texts nor keys of entries, nor names of clients, are kept.
 
-The layouts are those of public pages and files; tests/collectors/logs/published.py has their addresses.
+The layouts are those of public pages and files; tests/collectors/logs/published_traces.py has their addresses.
 """
 
 import re
@@ -24,6 +24,8 @@ from collectors.reports.header import dbid_in, release_in
 from collectors.reports.read import as_text
 
 MOST_EVENTS = 5_000
+TEXT_BEGINS = 20
+"""A file with a zero byte within its first lines is binary."""
 HELD = {0: "not held", 3: "share", 5: "exclusive"}
 
 _HEADS = re.compile(
@@ -53,7 +55,11 @@ def read(stream: IO[bytes], name: str, since: datetime | None = None, until: dat
     number = 0
     for number, line in enumerate(lines(stream), 1):
         if "\0" in line:
-            raise InputError(f"{name} is no trace file but binary data; give the file with the ending .trc, unpacked")
+            if number <= TEXT_BEGINS:
+                raise InputError(
+                    f"{name} is no trace file but binary data; give the file with the ending .trc, unpacked"
+                )
+            line = line.replace("\0", "")
         reader.line(number, line)
     if not number:
         raise InputError(f"{name} is empty; copy the trace file again")
@@ -82,7 +88,10 @@ _REQUEST = re.compile(r"row cache enqueue: session: \S+, mode: ([NSX]), request:
 _CACHE = re.compile(r'\bcid="?(\d{1,4})\(([\w $#/&.-]{1,64})\)')
 _LISTS = re.compile(r"own=(?:0x)?([0-9a-fA-F]+)\[(?:0x)?([0-9a-fA-F]+),.* mode=([NSX])")
 _GRAPH = re.compile(r"([A-Z]{2})-[0-9A-Fa-f]{4,}-[0-9A-Fa-f-]+ +(.*)")
-_GLOBAL = re.compile(r"BLOCK(?:ED|ER) 0x[0-9a-fA-F]+ \d+ wq \d+ cvtops x\w+ ([A-Z]{2}) .* inst (\d+)")
+_GLOBAL = re.compile(
+    r"BLOCK(?:ED|ER) 0x[0-9a-fA-F]+ \d+ wq \d+ cvtops x\w+ (?:([A-Z]{2}) .* inst (\d+)|\[0x\w+\]\[0x\w+\],\[([A-Z]{2})\])"
+)
+"""10g prints a node after the resource. Its number need not be that of the instance, so it is left out."""
 _SIGNALED = re.compile(
     r"Resolving deadlock by signaling ORA-00060 to 'instance: (\d+), os id: ([\w.]+), session id: (\d+)"
 )
@@ -126,7 +135,7 @@ class TraceReader:
         """A time-out or deadlock whose lines are being read."""
         self._serials = False
         self._line = 0
-        self.dump: Dump = Dump("process state", 1)
+        self.dump: Dump = Dump("process state", 0)
         self._analysis, self._processes = HangAnalysis(self.dump), ProcessDumps(self.dump)
         self.dumps = 0
         self._best: Dump | None = None
@@ -141,12 +150,14 @@ class TraceReader:
             handler(self, stripped)
         elif stripped[2:3] == "-" and self._deadlocked():
             self._graph(stripped)
-        elif stripped[:2] == "20" and (moment := moment_in(stripped)):
-            self._moment(moment)
+        elif stripped[:1].isdigit():
+            self._numbered(stripped)
         if self._inside:
             self._processes.line(stripped)
             if self.dump.kind != "system state":
                 self._analysis.line(stripped)
+            if not self.dump.line and self.dump.sessions:
+                self.dump.line, self.dump.at = number, self.at
 
     # The head, and the time
 
@@ -244,7 +255,7 @@ class TraceReader:
                 self._open = LoggedEvent(self.at, "deadlock", "", self._line, {"error": "ORA-00060", "global": 1})
             self._add(**{"global": 1})
         elif (found := _GLOBAL.match(line)) and self._deadlocked():
-            self._involve(found[1], [], found[2])
+            self._involve(found[1] or found[3], [], found[2] or "")
 
     def _involve(self, resource: str, sessions: list[str], instance: str = "") -> None:
         known: Row = self._open.facts if self._open else {}
@@ -294,14 +305,17 @@ class TraceReader:
             text = f"{text}: Oracle found a possible hang"
         self._say(LoggedEvent(self.at, kind, text, self._line, facts))
 
-    def _hang(self, line: str) -> None:
-        if found := _HANG.match(line):
-            number, kind, status, instance, sid, chain, total, action = found.groups()
+    def _numbered(self, line: str) -> None:
+        """A moment without stars before it, or a hang that Hang Manager found."""
+        if line.startswith("20") and (moment := moment_in(line)):
+            self._moment(moment)
+        elif self._inside and (found := _HANG.match(line)):
+            number, kind, status, instance, sid, _, total, action = found.groups()
             text = (
                 f"Hang Manager found {kind.lower()} {number}: {total} sessions wait, session {sid} on instance {instance} is at "
                 f"the end; status {status}; it means to: {action.strip().lower()[:60]}"
             )
-            facts: Row = {"instance": decimal(instance), "sid": decimal(sid), "times": decimal(chain)}
+            facts: Row = {"instance": decimal(instance), "sid": decimal(sid), "sessions": decimal(total)}
             self._say(LoggedEvent(self.at, "hang", text, self._line, facts))
 
     # Dumps
@@ -473,7 +487,7 @@ def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
     end, most = max(ends.items(), key=lambda item: len(item[1]))
     events = [session.event for session in most if session.event]
     common = max(sorted(set(events)), key=events.count, default=None)
-    facts: dict[str, Value] = {"times": len(waiting)}
+    facts: dict[str, Value] = {"sessions": len(waiting)}
     text = f"{dump.kind}: {len(waiting):,} session{'s' * (len(waiting) != 1)} wait{'s' * (len(waiting) == 1)}"
     if end is None:
         text += ", in a circle" if any(session.cycle for session in most) else ""

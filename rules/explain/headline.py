@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
+from rules.blockers import blockers_of, holder_of
 from rules.cause import Cause
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, takes
 from rules.contradictions import contradictions
@@ -275,6 +276,18 @@ def headline(
     )
 
 
+def _traced(context: SignalContext) -> str | None:
+    """The largest chain that a trace file shows. None without one."""
+    found = blockers_of(context) if context.delta.source == "trace" else None
+    if found is None or not found.chains:
+        return None
+    chain = found.chains[0]
+    cache = next((waiter.cache for waiter in chain.waiters if waiter.cache not in (None, "unknown")), None)
+    who = f"{count(chain.waiting)} session{'s' * (chain.waiting != 1)} wait{'s' * (chain.waiting == 1)}"
+    where = " in a circle" if chain.cycle else f" behind {holder}" if (holder := holder_of(context)) else ""
+    return f"{who} for {cache or 'an entry of the row cache'}{where}, as the trace file shows; it does not prove why"
+
+
 def _headline(
     context: SignalContext,
     findings: Sequence[Finding],
@@ -288,6 +301,8 @@ def _headline(
         larger = f"{larger}, and {percent(most.together_share_of_db_time)} with other waits that are read"
     unexplained = _unexplained(context, findings)
     if not findings and not anything_read(context):
+        if (traced := _traced(context)) is not None:
+            return traced
         why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"
         return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
     harmless = all(finding.severity is Severity.INFO for finding in findings)

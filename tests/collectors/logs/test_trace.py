@@ -1,0 +1,162 @@
+"""What a trace file says, on the published layouts: events, sessions, and the diagnosis."""
+
+import io
+
+import pytest
+
+from collectors.logs.trace import looks_like_trace, read
+from collectors.model import Delta
+from rules.engine import diagnose
+from tests.collectors.logs.published_traces import HANG, LOCK, PUBLISHED, TIMEOUT, Published, chained
+
+
+def traced(text: str) -> Delta:
+    return read(io.BytesIO(text.encode()), "mill1_ora_4417.trc")
+
+
+@pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: one.name)
+def test_a_published_trace_is_known_and_read(one: Published) -> None:
+    assert looks_like_trace(one.text.encode())
+    delta = traced(one.text)
+    assert tuple(event.kind for event in delta.events) == one.kinds
+    for words in one.said:
+        assert any(words in event.text for event in delta.events), [event.text for event in delta.events]
+
+
+@pytest.mark.parametrize("one", PUBLISHED, ids=lambda one: one.name)
+def test_a_published_chain_is_drawn_and_gives_no_command(one: Published) -> None:
+    told = diagnose(traced(one.text))
+    chains = told.blockers.chains if told.blockers else ()
+    assert tuple(chain.end.sid for chain in chains if chain.end) == one.ends
+    assert all(chain.action is None for chain in chains)
+    if one.cache:
+        assert {session.cache for chain in chains for session in chain.waiters} == {one.cache}
+
+
+def test_published_traces_are_of_many_sources() -> None:
+    assert len(PUBLISHED) >= 16
+    assert len({one.address.split("/")[2] for one in PUBLISHED}) >= 9
+
+
+def test_a_time_out_says_which_cache_in_which_mode_and_of_whom() -> None:
+    (event,) = traced(TIMEOUT).events
+    assert event.line == 20 and event.at is not None and event.at.isoformat() == "2011-02-03T06:41:09.118000"
+    assert event.facts == {
+        "sid": 208,
+        "serial#": 4411,
+        "ospid": "4417",
+        "lock_mode": 0,
+        "lock_request": 3,
+        "cache_id": 0,
+        "cache": "dc_tablespaces",
+    }
+
+
+def test_the_head_names_instance_release_and_host() -> None:
+    delta = traced(TIMEOUT)
+    assert (delta.database, delta.release, delta.source) == ("MILL1", "10.2.0.4.0", "trace")
+    assert delta.rows("v$instance") == ({"instance_name": "MILL1", "host_name": "db7", "version": "10.2.0.4.0"},)
+
+
+def test_the_head_of_26ai_names_number_and_id() -> None:
+    one = next(one for one in PUBLISHED if one.name.startswith("26ai"))
+    delta = traced(one.text)
+    assert (delta.dbid, delta.release) == ("1501112213", "23.26.3.0.0")
+    assert delta.rows("v$instance")[0]["instance_number"] == 1
+    assert delta.basis.end is not None and delta.basis.end.isoformat() == "2026-09-22T11:50:18.016504+00:00"
+
+
+def test_a_row_lock_is_no_matter_of_the_row_cache() -> None:
+    one = next(one for one in PUBLISHED if one.name == "11.2.0.1 row lock")
+    told = diagnose(traced(one.text))
+    assert told.blockers is None and told.findings == () and told.severity.value == "info"
+
+
+def test_one_line_alone_finds_no_cause() -> None:
+    for one in PUBLISHED[:3]:
+        told = diagnose(traced(one.text))
+        assert told.findings == () and told.blockers is None
+
+
+def test_a_background_process_at_the_end_is_left_alone() -> None:
+    text = HANG + chained(41, "row cache lock", LOCK.format("0x3"), 35, "not in a wait:").replace(
+        "process id: 42, oracle@db7 (TNS V1-V3)", "process id: 42, oracle@db7 (SMON)"
+    )
+    told = diagnose(traced(text))
+    assert told.blockers is not None
+    (chain,) = told.blockers.chains
+    assert chain.end is not None and (chain.end.kind, chain.end.name) == ("background", "SMON")
+    assert chain.no_action is not None and chain.no_action.startswith("never kill SMON")
+
+
+def test_a_known_id_names_its_cache_and_another_one_stays_a_number() -> None:
+    for cache_id, name in (("0xd", "dc_sequences"), ("0xb", "cache id 11, not listed in v$rowcache")):
+        told = diagnose(traced(HANG + chained(41, "row cache lock", LOCK.format(cache_id), 35, "not in a wait:")))
+        assert told.blockers is not None
+        assert told.blockers.chains[0].waiters[0].cache == name
+
+
+def test_the_dump_that_says_most_counts_and_the_last_of_those() -> None:
+    first = HANG + chained(41, "row cache lock", LOCK.format("0xd"), 35, "not in a wait:")
+    second = first.replace("10:20:30", "10:22:30").replace("session id: 35", "session id: 36")
+    nothing = "*** 2016-08-19 10:30:00.000\nHANG ANALYSIS:\nNon-intersecting chains:\n"
+    delta = traced(first + second + nothing)
+    assert {row["sid"] for row in delta.rows("chain_sessions")} == {41, 36}
+    assert delta.notes == (
+        "sessions are those of the hang analysis of 2016-08-19 10:22:30, line 43, which says most of 2 dumps in the file; they "
+        "may have gone on since",
+    )
+
+
+def test_a_trace_without_anything_says_what_to_bring() -> None:
+    delta = traced("Trace file /a/b.trc\n*** 2020-01-01 10:00:00.000\nPARSING IN CURSOR #1\n")
+    assert delta.events == () and len(delta.notes) == 1 and "bring the one that the alert log names" in delta.notes[0]
+
+
+def test_errors_keep_neither_statements_nor_owners_of_them() -> None:
+    delta = traced(
+        '*** 2020-01-01 10:00:00.000\nORA-04031: unable to allocate 4160 bytes of shared memory ("shared pool","select hidden '
+        'from x","sga heap(1,0)","KGLH0")\nORA-00600: internal error code, arguments: [kqrpre1], [0x7F], [], []\n'
+        "ORA-04020: deadlock detected while trying to lock object MILL.WEIGH\n"
+    )
+    assert [event.text for event in delta.events] == [
+        "ORA-04031: no piece of 4,160 bytes in the shared pool",
+        "ORA-00600: an internal error, first argument kqrpre1",
+        "ORA-04020: a deadlock while locking MILL.WEIGH",
+    ]
+    assert "hidden" not in str(delta)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tue Nov 24 14:02:20 2009\nThread 1 advanced to log sequence 8\nStarting ORACLE instance (normal)\n",
+        ">>> WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! pid=37\nSystem State dumped to trace file /a/b.trc\n",
+        "Oracle Database 11g Enterprise Edition Release 11.2.0.4.0 - 64bit Production\n",
+        "WORKLOAD REPOSITORY report for\n",
+        "",
+    ],
+)
+def test_an_alert_log_or_a_report_is_no_trace(text: str) -> None:
+    assert not looks_like_trace(text.encode())
+
+
+def test_the_headline_names_cache_and_holder_of_a_trace_that_proves_no_cause() -> None:
+    one = next(one for one in PUBLISHED if one.name == "time-out with holder")
+    told = diagnose(traced(one.text))
+    assert told.headline == (
+        "1 session waits for dc_sequences behind session 341 (batch@app2 (TNS V1-V3)), as the trace file shows; it does not "
+        "prove why"
+    )
+    assert told.state == "Warning" and told.findings == ()
+
+
+def test_a_chain_without_times_is_a_notice() -> None:
+    """Before 11.2 a hang analysis does not say for how long anybody waits."""
+    chain = (
+        "Chain 1 : <cnode/sid/sess_srno/proc_ptr/ospid/wait_event> :\n<0/5/1/0xa1/9/No Wait>\n"
+        " -- <0/6/1/0xa2/8/row cache lock>\n"
+    )
+    told = diagnose(traced(f"HANG ANALYSIS:\nOpen chains found:\n{chain}"))
+    assert told.severity.value == "notice" and told.state != "No data"
+    assert told.headline.startswith("1 session waits for an entry of the row cache behind session 5,1")
