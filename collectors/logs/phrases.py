@@ -135,23 +135,23 @@ def _hang(line: str) -> Said | None:
     if ("hang" not in lower and "terminat" not in lower) or "hang analysis" in lower:
         return None  # such as: DIA0 started with pid=8
     facts = numbers_in(line, "hang_id", "sid", "serial#", "ospid", "instance")
-    number = f" {facts['hang_id']}" if "hang_id" in facts else ""
+    which = f"hang {facts['hang_id']}" if "hang_id" in facts else "a hang"
     who = (
         f" session {facts['sid']}" + (f",{facts['serial#']}" if "serial#" in facts else "")
         if "sid" in facts
         else " a session"
     )
     if "instance termination" in lower or "instance eviction" in lower:
-        return Said("hang", f"Oracle would end an instance to resolve hang{number}", facts)
+        return Said("hang", f"Oracle would end an instance to resolve {which}", facts)
     if "successfully terminated" in lower or "successfully resolved" in lower:
-        return Said("hang", f"Oracle ended{who} to resolve hang{number}", facts)
+        return Said("hang", f"Oracle ended{who} to resolve {which}", facts)
     if "terminat" in lower:
-        return Said("hang", f"Oracle ends{who} to resolve hang{number}", facts)
+        return Said("hang", f"Oracle ends{who} to resolve {which}", facts)
     if "resolution reason" in lower:
         return Said("hang", "Oracle resolved a hang by itself")
     if "critical database process" in lower:
-        return Said("hang", f"a process that Oracle needs is the root of hang{number}", facts)
-    return Said("hang", f"Oracle found hang{number}" if number else "Oracle found a hang", facts)
+        return Said("hang", f"a process that Oracle needs is the root of {which}", facts)
+    return Said("hang", f"Oracle found {which}", facts)
 
 
 def _possible_hangs(line: str) -> Said:
@@ -169,6 +169,12 @@ def _enqueue(line: str) -> Said:
         f"enqueue {found[1] if found else 'of the control file'} was held{seconds} (ORA-00494)",
         facts,
     )
+
+
+def _killed(line: str) -> Said:
+    facts: dict[str, Value] = {"ospid": found["pid"]} if (found := numbers_in(line, "pid")) else {}
+    who = f"operating system process {facts['ospid']}" if facts else "a process"
+    return Said("enqueue_timeout", f"Oracle ends {who}, which held an enqueue too long", facts)
 
 
 def _space(code: str) -> Callable[[str], Said]:
@@ -250,12 +256,12 @@ def _parameter(line: str) -> Said | None:
     if not found:
         return None
     name, value = found[1].lower(), found[3]
-    shown = "" if not value or _SECRET.search(name) else f" = {value}"
+    shown = "" if not value or _SECRET.search(name) else f" to {value}"
     return Said("parameter", f"parameter {name} was set{shown}", {"parameter": name})
 
 
 def _ddl(line: str) -> Said | None:
-    found = _DDL.match(line)
+    found = _DDL.match(line.removeprefix("diag_adl:"))
     return Said("ddl", f"DDL: {' '.join(found[0].lower().split())}") if found else None
 
 
@@ -265,6 +271,7 @@ MARKS: Mapping[bytes, Callable[[str], Said | None]] = {
     b"too many parse errors": _parse_errors,
     b"DIA0 ": _hang,
     b"Hang Resolution": _hang,
+    b"Killing enqueue blocker": _killed,
     b"acquire latch": _plain("latch_timeout", "a process could not get a latch in time"),
     b"Services Deadlock detected": _plain(
         "deadlock", "sessions of a cluster waited for each other (a global deadlock)"
