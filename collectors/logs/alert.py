@@ -33,11 +33,12 @@ _TYPICAL = re.compile(
     r"Starting ORACLE instance|Shutting down (?:ORACLE )?instance|Thread \d+ (?:advanced to|opened at|cannot allocate)|"
     r"(?:  )?Current log# ?\d|ALTER SYSTEM |ALTER DATABASE |alter database |Completed: |Errors in file \S|ORA-\d{1,6}\b|"
     r"Archived Log entry |Beginning (?:global )?(?:log switch )?checkpoint|Completed checkpoint|Fatal NI connect error|"
-    r">>> WAITED TOO LONG FOR |System State dumped to trace file|WARNING: too many|PARSE ERROR: ospid=|Resize operation completed|"
-    r"Incremental checkpoint|\[?\d*\]? ?Successfully onlined Undo|Undo Tablespace \d|LICENSE_MAX|Using LOG_ARCHIVE|"
-    r"Dumping diagnostic data|Sweep \[inc|Setting Resource Manager|Begin automatic SQL|Closing scheduler window|DIA0 |"
-    r"Global Enqueue Services|Reconfiguration started|PMON failed|LGWR: |ARC\w: |Patch Id: |TABLE SYS\.|Instance shutdown complete|"
-    r"Process \w+ (?:started|died)|Control autobackup|Media Recovery|Private Strand flush|Deleted Oracle|Killing enqueue|Instance terminated|diag_adl:",
+    r">>> WAITED TOO LONG FOR |System State dumped to trace file|WARNING: too many|PARSE ERROR: ospid=|LGWR: |ARC\w: |"
+    r"Resize operation completed|Incremental checkpoint|\[?\d*\]? ?Successfully onlined Undo|Undo Tablespace \d|LICENSE_MAX|"
+    r"Using LOG_ARCHIVE|Dumping diagnostic data|Dumping current patch|Sweep \[inc|Setting Resource Manager|Begin automatic SQL|"
+    r"Closing scheduler window|DIA0 |Global Enqueue Services|Reconfiguration started|PMON failed|Patch Id: |TABLE SYS\.|"
+    r"Instance shutdown complete|Instance terminated|Process \w+ (?:started|died)|Control autobackup|Media Recovery|"
+    r"Private Strand flush|Deleted Oracle|Killing enqueue|diag_adl:",
 )
 _ALONE = re.compile(r"WAITED TOO LONG FOR A \w+ \w+ ENQUEUE LOCK! pid=\d|WARNING: too many parse errors, count=\d")
 """Lines that only an alert log has, even without a moment above them."""

@@ -37,7 +37,7 @@ _ORA = re.compile(r"\bORA-0*(\d{1,5})\b")
 _ARGUMENT = re.compile(r"(?:arguments: ?|core dump ?)\[([\w:$ .+-]{1,60})\]")
 _POOL = re.compile(r"unable to allocate (\d+) bytes of shared memory \(\"([\w ]{1,30})\"")
 _OF = re.compile(
-    r"unable to extend (temp segment|[a-z ]{1,30}?) (?:\S+ )?(?:partition \S+ )?by \d+ in .{0,14}tablespace"
+    r"unable to extend (temp segment|[a-z ]{1,30}?) (?:\S+ )?(?:partition \S+ )?by \d+ in .{0,40}?tablespace"
 )
 _SET = re.compile(
     r"ALTER SYSTEM (?:SET|RESET) \"?([\w$]+)\"?(?:\s*=\s*(['\"]?)([\w.%-]{1,30})\2(?=[\s;,]|$))?", re.IGNORECASE
