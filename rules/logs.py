@@ -139,12 +139,9 @@ def _severity(delta: Delta) -> Severity:
         end, last = delta.basis.end, timeouts[-1].at
         old = end is not None and last is not None and _wall(end) - _wall(last) > RECENT
         return Severity.NOTICE if old else Severity.WARNING
-    return Severity.NOTICE if any(map(_of_the_row_cache, delta.events)) else Severity.INFO
-
-
-def _of_the_row_cache(event: LoggedEvent) -> bool:
-    """Whether an internal error has its argument in the code of the row cache."""
-    return event.kind == "internal_error" and str(event.facts.get("argument", "")).lower().startswith("kqr")
+    # The argument of an internal error is the place in Oracle's code; that of the row cache is kqr.
+    arguments = (str(event.facts.get("argument", "")) for event in _of(delta, ("internal_error",)))
+    return Severity.NOTICE if any(argument.lower().startswith("kqr") for argument in arguments) else Severity.INFO
 
 
 def _wall(moment: datetime) -> datetime:

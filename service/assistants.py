@@ -165,7 +165,11 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def diagnose_file(
         path: Annotated[
-            str, Field(description="an AWR or Statspack report, or a capture, in the folder of files", max_length=500)
+            str,
+            Field(
+                description="an AWR or Statspack report, an alert log, or a capture, in the folder of files",
+                max_length=500,
+            ),
         ],
     ) -> str:
         """Diagnose a file of the user. Only its diagnosis is returned, never its text."""

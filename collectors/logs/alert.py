@@ -186,6 +186,7 @@ class _Clock:
     unread: int = 0
 
     def see(self, moment: datetime | None, line: int) -> None:
+        """The moment that a line begins with, None if it cannot be read."""
         if moment is None:
             self.now = None  # a moment that cannot be read: the lines below it are undated
             self.unread += 1

@@ -43,11 +43,11 @@ _SET = re.compile(
     r"ALTER SYSTEM (?:SET|RESET) \"?([\w$]+)\"?(?:\s*=\s*(['\"]?)([\w.%-]{1,30})\2(?=[\s;,]|$))?", re.IGNORECASE
 )
 _SECRET = re.compile(r"pass|wallet|secret|key|credential|token", re.IGNORECASE)
-_DDL = re.compile(
-    r"(create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?(?:(?:global|private)\s+temporary\s+|unique\s+|bitmap\s+|"
-    r"public\s+|force\s+)*(materialized\s+view|table|index|view|sequence|user|role|procedure|function|package|trigger|type|"
-    r"synonym|cluster|profile)\b",
-    re.IGNORECASE,
+_DDL = (
+    r"^(?:diag_adl:)?((?:create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?"
+    r"(?:(?:global|private)\s+temporary\s+|unique\s+|bitmap\s+|public\s+|force\s+)*"
+    r"(?:materialized\s+view|table|index|view|sequence|user|role|procedure|function|package|trigger|type|synonym|cluster|"
+    r"profile))\b"
 )
 
 OTHERS: Mapping[int, str] = {
@@ -91,15 +91,12 @@ def _error(line: str) -> Said | None:
     # "ORA-20 errors will NOT be written to the alert log for the next minute" says nothing new.
     if not code or "errors will NOT be written" in line:
         return None
-    said = _KNOWN[code](line) if code in _KNOWN else Said("other", _other(code))
+    words = f"ORA-{code:05}: {OTHERS[code]}" if code in OTHERS else f"ORA-{code:05}"
+    said = _KNOWN[code](line) if code in _KNOWN else Said("other", words)
     said.facts = {"error": f"ORA-{code:05}", **said.facts}
     if trace := trace_in(line):
         said.facts["trace_file"] = trace
     return said
-
-
-def _other(code: int) -> str:
-    return f"ORA-{code:05}: {OTHERS[code]}" if code in OTHERS else f"ORA-{code:05}"
 
 
 def _shared_pool(line: str) -> Said:
@@ -224,11 +221,6 @@ def _undo(line: str) -> Said | None:
     return Said("undo_switch", f"{which} is in use") if "nlined" in line else None
 
 
-def _resize(line: str) -> Said:
-    found = re.search(r"file# ?(\d+)", line)
-    return Said("resize", f"data file {found[1] if found else '?'} was resized")
-
-
 def _stop(line: str) -> Said:
     facts = numbers_in(line, "ospid")
     how = re.search(r"\((normal|immediate|transactional|abort)\)", line)
@@ -241,16 +233,6 @@ def _stop(line: str) -> Said:
     return Said("instance_stop", f"the instance was ended{f' by {who}' if who else ''}", facts)
 
 
-def _start(line: str) -> Said:
-    how = re.search(r"instance \((\w+)\)", line)
-    return Said("instance_start", f"the instance starts{f' ({how[1]})' if how else ''}")
-
-
-def _patch(line: str) -> Said | None:
-    found = re.search(r"Patch Id: ?(\d+)", line)
-    return Said("patch", f"patch {found[1]} is installed", {"patch": found[1]}) if found else None
-
-
 def _parameter(line: str) -> Said | None:
     found = _SET.search(line)
     if not found:
@@ -260,9 +242,19 @@ def _parameter(line: str) -> Said | None:
     return Said("parameter", f"parameter {name} was set{shown}", {"parameter": name})
 
 
-def _ddl(line: str) -> Said | None:
-    found = _DDL.match(line.removeprefix("diag_adl:"))
-    return Said("ddl", f"DDL: {' '.join(found[0].lower().split())}") if found else None
+def _named(kind: EventKind, pattern: str, words: str, fact: str = "") -> Callable[[str], Said | None]:
+    """A reader of lines that match a pattern. `words` has its first group, and so has the `fact`."""
+    compiled = re.compile(pattern, re.IGNORECASE)
+
+    def said(line: str) -> Said | None:
+        found = compiled.search(line)
+        if not found:
+            return None
+        return Said(
+            kind, words.format(" ".join((found[1] or "unknown").split()).lower()), {fact: found[1]} if fact else {}
+        )
+
+    return said
 
 
 MARKS: Mapping[bytes, Callable[[str], Said | None]] = {
@@ -277,14 +269,14 @@ MARKS: Mapping[bytes, Callable[[str], Said | None]] = {
         "deadlock", "sessions of a cluster waited for each other (a global deadlock)"
     ),
     b"ndo Tablespace ": _undo,
-    b"Resize operation completed": _resize,
-    b"Starting ORACLE instance": _start,
+    b"Resize operation completed": _named("resize", r"file# ?(\d+)", "data file {} was resized"),
+    b"Starting ORACLE instance": _named("instance_start", r"instance ?(?:\((\w+)\))?", "the instance starts ({})"),
     b"hutting down ": lambda line: _stop(line) if "nstance" in line else None,
     b"nstance shutdown complete": _stop,
     b"nstance terminated by": _stop,
     b"terminating the instance": _stop,
-    b"Patch Id:": _patch,
+    b"Patch Id:": _named("patch", r"Patch Id: ?(\d{1,12})", "patch {} is installed", "patch"),
     b"ALTER SYSTEM ": _parameter,
-    DDL_MARK: _ddl,
+    DDL_MARK: _named("ddl", _DDL, "DDL: {}"),
 }
 """Each mark, and the reader of its lines. Where a line has several marks, the first of this table decides."""

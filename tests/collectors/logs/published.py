@@ -30,7 +30,7 @@ PUBLISHED = (
         "https://positivemh.tistory.com/265",
         """Thu Sep 13 22:47:23 KORST 2018
 >>> WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! pid=128
-System State dumped to trace file /home/oracle/admin/DB/bdump/orcl_j001_5587004.trc
+System State dumped to trace file /u01/admin/DB/bdump/orcl_j001_5587004.trc
 """,
         ("row_cache_timeout",),
         "process number 128 waited too long for a row cache enqueue lock",
