@@ -49,6 +49,8 @@ AFTER: tuple[EventKind, ...] = ("hang", "processes", "instance_stop", "internal_
 HOUR = timedelta(hours=1)
 RECENT = timedelta(days=1)
 """A timeout this long before the end of the log is an old one."""
+A_FEW = 3
+"""Events of each kind that come before a further one of a kind that weighs more."""
 NAMED = 5
 """Trace files, or events of an hour, that a sentence names."""
 CHECKS: Mapping[EventKind, str] = {
@@ -84,16 +86,25 @@ def with_events(diagnosis: Diagnosis, delta: Delta) -> Diagnosis:
         "state": "No data" if severity is Severity.INFO else severity.state,
         "steps": tuple(_steps(delta)),
         "candidates": tuple(_candidates(delta)),
+        "notes": (*delta.notes, *map(str, delta.oddities)),
         "undetermined": tuple(_open(verdict, delta, way_out) for verdict in diagnosis.undetermined),
     }
     return diagnosis.model_copy(update=logged | told)
 
 
+def weighed(kinds: Sequence[EventKind], most: int | None) -> list[int]:
+    """Which of events of these kinds are shown, as places in their order: of each kind a few, those of the row cache first."""
+    met: Counter[EventKind] = Counter()
+    order = []
+    for place, kind in enumerate(kinds):
+        order.append((met[kind] // A_FEW, KINDS.index(kind), place))
+        met[kind] += 1
+    return sorted(place for _, _, place in sorted(order)[:most])
+
+
 def _shown(events: Sequence[LoggedEvent]) -> Iterator[Logged]:
-    """At most `MOST_LOGGED`, those of the row cache first, in the order of the file."""
-    weight = {kind: place for place, kind in enumerate(KINDS)}
-    most = sorted(range(len(events)), key=lambda at: (weight[events[at].kind], at))[:MOST_LOGGED]
-    for event in (events[at] for at in sorted(most)):
+    """At most `MOST_LOGGED`, in the order of the file."""
+    for event in (events[place] for place in weighed([event.kind for event in events], MOST_LOGGED)):
         until = event.facts.get("until")
         yield Logged(
             at=event.at,
@@ -128,12 +139,9 @@ def _severity(delta: Delta) -> Severity:
         end, last = delta.basis.end, timeouts[-1].at
         old = end is not None and last is not None and _wall(end) - _wall(last) > RECENT
         return Severity.NOTICE if old else Severity.WARNING
-    return Severity.NOTICE if any(map(_of_the_row_cache, delta.events)) else Severity.INFO
-
-
-def _of_the_row_cache(event: LoggedEvent) -> bool:
-    """Whether an internal error has its argument in the code of the row cache."""
-    return event.kind == "internal_error" and str(event.facts.get("argument", "")).lower().startswith("kqr")
+    # The argument of an internal error is the place in Oracle's code; that of the row cache is kqr.
+    arguments = (str(event.facts.get("argument", "")) for event in _of(delta, ("internal_error",)))
+    return Severity.NOTICE if any(argument.lower().startswith("kqr") for argument in arguments) else Severity.INFO
 
 
 def _wall(moment: datetime) -> datetime:
@@ -145,8 +153,9 @@ def _clock(moment: datetime | None) -> str:
 
 
 def _many(events: Sequence[LoggedEvent]) -> tuple[int, str]:
-    """How many lines the events of one kind stand for, and the same in words."""
-    many = sum(map(_times, events))
+    """How many lines the events of one kind stand for, those that were left out too, and the same in words."""
+    left_out = (event.facts.get("left_out") for event in events)
+    many = sum(map(_times, events)) + sum(each for each in left_out if isinstance(each, int))
     one, several = NAMES[events[0].kind]
     return many, f"{count(many)} {several if many > 1 else one}"
 
@@ -207,15 +216,11 @@ def _open(verdict: Undetermined, delta: Delta, way_out: str) -> Undetermined:
 
 
 def _steps(delta: Delta) -> Iterator[Step]:
-    counted = Counter({event.kind: 0 for event in delta.events})
-    for event in delta.events:
-        counted[event.kind] += _times(event)
-    figures = tuple(
-        Figure(name=NAMES[kind][1], value=counted[kind], unit="count", of="lines") for kind in KINDS if counted[kind]
-    )
-    if figures:
-        told = (f"{_many(events)[1]} ({_span(events)})" for kind in KINDS if (events := _of(delta, (kind,))))
-        yield Step(step=LOGGED, statement="; ".join(told), figures=figures)
+    each = [(kind, *_many(events), _span(events)) for kind in KINDS if (events := _of(delta, (kind,)))]
+    if each:
+        told = "; ".join(f"{words} ({span})" for _, _, words, span in each)
+        figures = tuple(Figure(name=NAMES[kind][1], value=many, unit="count", of="lines") for kind, many, _, _ in each)
+        yield Step(step=LOGGED, statement=told, figures=figures)
     first = next((event for event in _of(delta, ROW_CACHE) if event.at is not None), None)
     if first is not None and first.at is not None:
         begin, end = _wall(first.at) - HOUR, _wall(first.at) + HOUR

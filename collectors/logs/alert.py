@@ -33,14 +33,19 @@ _TYPICAL = re.compile(
     r"Starting ORACLE instance|Shutting down (?:ORACLE )?instance|Thread \d+ (?:advanced to|opened at|cannot allocate)|"
     r"(?:  )?Current log# ?\d|ALTER SYSTEM |ALTER DATABASE |alter database |Completed: |Errors in file \S|ORA-\d{1,6}\b|"
     r"Archived Log entry |Beginning (?:global )?(?:log switch )?checkpoint|Completed checkpoint|Fatal NI connect error|"
-    r">>> WAITED TOO LONG FOR |System State dumped to trace file|WARNING: |PARSE ERROR: ospid=|Resize operation completed|"
-    r"Incremental checkpoint|\[?\d*\]? ?Successfully onlined Undo|Undo Tablespace \d|LICENSE_MAX|Using LOG_ARCHIVE|"
-    r"Dumping diagnostic data|Sweep \[inc|Setting Resource Manager|Begin automatic SQL|Closing scheduler window|DIA0 |"
-    r"Global Enqueue Services|Reconfiguration started|PMON |LGWR|ARC\w: |Patch Id: |TABLE SYS\.|Instance shutdown complete|"
-    r"Process \w+ (?:started|died)|Control autobackup|Media Recovery|Private Strand flush|create |drop |alter |Deleted Oracle",
+    r">>> WAITED TOO LONG FOR |System State dumped to trace file|WARNING: too many|PARSE ERROR: ospid=|LGWR: |ARC\w: |"
+    r"Resize operation completed|Incremental checkpoint|\[?\d*\]? ?Successfully onlined Undo|Undo Tablespace \d|LICENSE_MAX|"
+    r"Using LOG_ARCHIVE|Dumping diagnostic data|Dumping current patch|Sweep \[inc|Setting Resource Manager|Begin automatic SQL|"
+    r"Closing scheduler window|DIA0 |Global Enqueue Services|Reconfiguration started|PMON failed|Patch Id: |TABLE SYS\.|"
+    r"Instance shutdown complete|Instance terminated|Process \w+ (?:started|died)|Control autobackup|Media Recovery|"
+    r"Private Strand flush|Deleted Oracle|Killing enqueue|diag_adl:",
 )
 _ALONE = re.compile(r"WAITED TOO LONG FOR A \w+ \w+ ENQUEUE LOCK! pid=\d|WARNING: too many parse errors, count=\d")
 """Lines that only an alert log has, even without a moment above them."""
+
+
+_ONLY_MOMENT = re.compile(r"(?: \d{4}|\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)\s*$")
+"""The end of a line that has nothing but a moment. Other programs write their message behind it."""
 
 
 def looks_like_alert_log(head: bytes) -> bool:
@@ -58,7 +63,7 @@ def looks_like_alert_log(head: bytes) -> bool:
         line = _PDB.sub("", line, count=1) if "):" in line else line
         if _ALONE.search(line):
             return True
-        if not dated and len(line) < LONGEST_MOMENT and moment_in(line):
+        if not dated and len(line) < LONGEST_MOMENT and _ONLY_MOMENT.search(line) and moment_in(line):
             dated = True
         elif not typical and _TYPICAL.match(line):
             typical = True
@@ -181,6 +186,7 @@ class _Clock:
     unread: int = 0
 
     def see(self, moment: datetime | None, line: int) -> None:
+        """The moment that a line begins with, None if it cannot be read."""
         if moment is None:
             self.now = None  # a moment that cannot be read: the lines below it are undated
             self.unread += 1
@@ -299,7 +305,7 @@ _NEAR = 8
 _STATEMENT = 60
 """Lines of a statement that failed to parse which are not taken for DDL."""
 _ALL = (*(mark for mark in MARKS if mark != DDL_MARK), *_FOLLOWING)
-_DDL = re.compile(rb"\n(?:create|alter|drop|truncate|CREATE|ALTER|DROP|TRUNCATE) ")
+_DDL = re.compile(rb"\n(?: ?<txt>)?(?:diag_adl:)?(?:create|alter|drop|truncate|CREATE|ALTER|DROP|TRUNCATE) ")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
 _ENTITY = re.compile("|".join(_ENTITIES))
 

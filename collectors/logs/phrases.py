@@ -37,17 +37,17 @@ _ORA = re.compile(r"\bORA-0*(\d{1,5})\b")
 _ARGUMENT = re.compile(r"(?:arguments: ?|core dump ?)\[([\w:$ .+-]{1,60})\]")
 _POOL = re.compile(r"unable to allocate (\d+) bytes of shared memory \(\"([\w ]{1,30})\"")
 _OF = re.compile(
-    r"unable to extend (temp segment|[a-z ]{1,30}?) (?:\S+ )?(?:partition \S+ )?by \d+ in .{0,14}tablespace"
+    r"unable to extend (temp segment|[a-z ]{1,30}?) (?:\S+ )?(?:partition \S+ )?by \d+ in .{0,40}?tablespace"
 )
 _SET = re.compile(
     r"ALTER SYSTEM (?:SET|RESET) \"?([\w$]+)\"?(?:\s*=\s*(['\"]?)([\w.%-]{1,30})\2(?=[\s;,]|$))?", re.IGNORECASE
 )
 _SECRET = re.compile(r"pass|wallet|secret|key|credential|token", re.IGNORECASE)
-_DDL = re.compile(
-    r"(create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?(?:(?:global|private)\s+temporary\s+|unique\s+|bitmap\s+|"
-    r"public\s+|force\s+)*(materialized\s+view|table|index|view|sequence|user|role|procedure|function|package|trigger|type|"
-    r"synonym|cluster|profile)\b",
-    re.IGNORECASE,
+_DDL = (
+    r"^(?:diag_adl:)?((?:create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?"
+    r"(?:(?:global|private)\s+temporary\s+|unique\s+|bitmap\s+|public\s+|force\s+)*"
+    r"(?:materialized\s+view|table|index|view|sequence|user|role|procedure|function|package|trigger|type|synonym|cluster|"
+    r"profile))\b"
 )
 
 OTHERS: Mapping[int, str] = {
@@ -91,15 +91,12 @@ def _error(line: str) -> Said | None:
     # "ORA-20 errors will NOT be written to the alert log for the next minute" says nothing new.
     if not code or "errors will NOT be written" in line:
         return None
-    said = _KNOWN[code](line) if code in _KNOWN else Said("other", _other(code))
+    words = f"ORA-{code:05}: {OTHERS[code]}" if code in OTHERS else f"ORA-{code:05}"
+    said = _KNOWN[code](line) if code in _KNOWN else Said("other", words)
     said.facts = {"error": f"ORA-{code:05}", **said.facts}
     if trace := trace_in(line):
         said.facts["trace_file"] = trace
     return said
-
-
-def _other(code: int) -> str:
-    return f"ORA-{code:05}: {OTHERS[code]}" if code in OTHERS else f"ORA-{code:05}"
 
 
 def _shared_pool(line: str) -> Said:
@@ -135,23 +132,23 @@ def _hang(line: str) -> Said | None:
     if ("hang" not in lower and "terminat" not in lower) or "hang analysis" in lower:
         return None  # such as: DIA0 started with pid=8
     facts = numbers_in(line, "hang_id", "sid", "serial#", "ospid", "instance")
-    number = f" {facts['hang_id']}" if "hang_id" in facts else ""
+    which = f"hang {facts['hang_id']}" if "hang_id" in facts else "a hang"
     who = (
         f" session {facts['sid']}" + (f",{facts['serial#']}" if "serial#" in facts else "")
         if "sid" in facts
         else " a session"
     )
     if "instance termination" in lower or "instance eviction" in lower:
-        return Said("hang", f"Oracle would end an instance to resolve hang{number}", facts)
+        return Said("hang", f"Oracle would end an instance to resolve {which}", facts)
     if "successfully terminated" in lower or "successfully resolved" in lower:
-        return Said("hang", f"Oracle ended{who} to resolve hang{number}", facts)
+        return Said("hang", f"Oracle ended{who} to resolve {which}", facts)
     if "terminat" in lower:
-        return Said("hang", f"Oracle ends{who} to resolve hang{number}", facts)
+        return Said("hang", f"Oracle ends{who} to resolve {which}", facts)
     if "resolution reason" in lower:
         return Said("hang", "Oracle resolved a hang by itself")
     if "critical database process" in lower:
-        return Said("hang", f"a process that Oracle needs is the root of hang{number}", facts)
-    return Said("hang", f"Oracle found hang{number}" if number else "Oracle found a hang", facts)
+        return Said("hang", f"a process that Oracle needs is the root of {which}", facts)
+    return Said("hang", f"Oracle found {which}", facts)
 
 
 def _possible_hangs(line: str) -> Said:
@@ -169,6 +166,12 @@ def _enqueue(line: str) -> Said:
         f"enqueue {found[1] if found else 'of the control file'} was held{seconds} (ORA-00494)",
         facts,
     )
+
+
+def _killed(line: str) -> Said:
+    facts: dict[str, Value] = {"ospid": found["pid"]} if (found := numbers_in(line, "pid")) else {}
+    who = f"operating system process {facts['ospid']}" if facts else "a process"
+    return Said("enqueue_timeout", f"Oracle ends {who}, which held an enqueue too long", facts)
 
 
 def _space(code: str) -> Callable[[str], Said]:
@@ -218,11 +221,6 @@ def _undo(line: str) -> Said | None:
     return Said("undo_switch", f"{which} is in use") if "nlined" in line else None
 
 
-def _resize(line: str) -> Said:
-    found = re.search(r"file# ?(\d+)", line)
-    return Said("resize", f"data file {found[1] if found else '?'} was resized")
-
-
 def _stop(line: str) -> Said:
     facts = numbers_in(line, "ospid")
     how = re.search(r"\((normal|immediate|transactional|abort)\)", line)
@@ -235,28 +233,28 @@ def _stop(line: str) -> Said:
     return Said("instance_stop", f"the instance was ended{f' by {who}' if who else ''}", facts)
 
 
-def _start(line: str) -> Said:
-    how = re.search(r"instance \((\w+)\)", line)
-    return Said("instance_start", f"the instance starts{f' ({how[1]})' if how else ''}")
-
-
-def _patch(line: str) -> Said | None:
-    found = re.search(r"Patch Id: ?(\d+)", line)
-    return Said("patch", f"patch {found[1]} is installed", {"patch": found[1]}) if found else None
-
-
 def _parameter(line: str) -> Said | None:
     found = _SET.search(line)
     if not found:
         return None
     name, value = found[1].lower(), found[3]
-    shown = "" if not value or _SECRET.search(name) else f" = {value}"
+    shown = "" if not value or _SECRET.search(name) else f" to {value}"
     return Said("parameter", f"parameter {name} was set{shown}", {"parameter": name})
 
 
-def _ddl(line: str) -> Said | None:
-    found = _DDL.match(line)
-    return Said("ddl", f"DDL: {' '.join(found[0].lower().split())}") if found else None
+def _named(kind: EventKind, pattern: str, words: str, fact: str = "") -> Callable[[str], Said | None]:
+    """A reader of lines that match a pattern. `words` has its first group, and so has the `fact`."""
+    compiled = re.compile(pattern, re.IGNORECASE)
+
+    def said(line: str) -> Said | None:
+        found = compiled.search(line)
+        if not found:
+            return None
+        return Said(
+            kind, words.format(" ".join((found[1] or "unknown").split()).lower()), {fact: found[1]} if fact else {}
+        )
+
+    return said
 
 
 MARKS: Mapping[bytes, Callable[[str], Said | None]] = {
@@ -265,19 +263,20 @@ MARKS: Mapping[bytes, Callable[[str], Said | None]] = {
     b"too many parse errors": _parse_errors,
     b"DIA0 ": _hang,
     b"Hang Resolution": _hang,
+    b"Killing enqueue blocker": _killed,
     b"acquire latch": _plain("latch_timeout", "a process could not get a latch in time"),
     b"Services Deadlock detected": _plain(
         "deadlock", "sessions of a cluster waited for each other (a global deadlock)"
     ),
     b"ndo Tablespace ": _undo,
-    b"Resize operation completed": _resize,
-    b"Starting ORACLE instance": _start,
+    b"Resize operation completed": _named("resize", r"file# ?(\d+)", "data file {} was resized"),
+    b"Starting ORACLE instance": _named("instance_start", r"instance ?(?:\((\w+)\))?", "the instance starts ({})"),
     b"hutting down ": lambda line: _stop(line) if "nstance" in line else None,
     b"nstance shutdown complete": _stop,
     b"nstance terminated by": _stop,
     b"terminating the instance": _stop,
-    b"Patch Id:": _patch,
+    b"Patch Id:": _named("patch", r"Patch Id: ?(\d{1,12})", "patch {} is installed", "patch"),
     b"ALTER SYSTEM ": _parameter,
-    DDL_MARK: _ddl,
+    DDL_MARK: _named("ddl", _DDL, "DDL: {}"),
 }
 """Each mark, and the reader of its lines. Where a line has several marks, the first of this table decides."""

@@ -51,7 +51,7 @@ def decoded(line: bytes) -> str:
         return line.decode("cp1252", "replace")
 
 
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)?(Z|[+-]\d\d:?\d\d)?")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)?(?: ?(Z|[+-]\d\d:?\d\d))?")
 _WORDS = re.compile(
     r"\w{1,4}\.? +([^\W\d]\w{1,4}\.?|\d{1,2}\D) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:[A-Z]{3,5} )?(\d{4})\b"
 )

@@ -48,7 +48,7 @@ def _moment(name: str, written: str | None) -> datetime | None:
         return datetime.fromisoformat(written.strip())
     except ValueError:
         raise ValueError(
-            f"--{name} {written!r} is no time; write it as 2026-03-01T14:00, by the clock of the log, or with a zone, as "
+            f"--{name} {written!r} is not a time; write it as 2026-03-01T14:00, by the clock of the log, or with a zone, as "
             "2026-03-01T14:00+01:00"
         ) from None
 
@@ -103,6 +103,7 @@ class _Rejoined(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """At most so many bytes; all of them without a size."""
         if self._head and size >= 0:
             piece, self._head = self._head[:size], self._head[size:]
         else:
@@ -133,6 +134,7 @@ class _Gunzipped(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """At most so many unpacked bytes. Raises TooLarge where the log swells too much."""
         piece = self._file.read(size)
         self._unpacked += len(piece)
         if self._unpacked > max(_UNASKED, RATIO * self._packed.taken):

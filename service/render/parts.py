@@ -13,7 +13,7 @@ from rules.context import SignalContext
 from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent
-from rules.logs import NAMES
+from rules.logs import NAMES, weighed
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
 from service.escape import visible
@@ -134,10 +134,8 @@ class LoggedLine:
 
 def logged_lines(diagnosis: Diagnosis, most: int | None = None) -> list[LoggedLine]:
     """The events of a log in its order; of more than `most` those that weigh most for the row cache."""
-    weight = {kind: place for place, kind in enumerate(NAMES)}
-    events = list(enumerate(diagnosis.events))
-    kept = sorted(events, key=lambda each: (weight[each[1].kind], each[0]))[:most]
-    return [_logged(event) for _, event in sorted(kept, key=lambda each: each[0])]
+    places = weighed([event.kind for event in diagnosis.events], most)
+    return [_logged(diagnosis.events[place]) for place in places]
 
 
 def _logged(event: Logged) -> LoggedLine:

@@ -45,6 +45,7 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "fleet": (Shape("what|here, ms|server, ms|clock, ms", 7, (1, 2, 3)),),
     "history": (Shape("figure|sqlite|postgresql|goal", 9, (1, 2)),),
     "leases": (Shape("figure|measured|goal", 5, (1,)),),
+    "logs": (Shape("what|figure|goal for 1,000 MB", 5, (1,)),),
     "metrics": (
         Shape(
             "databases|series|MB|p50|p99|HTTP p50|HTTP p99|stock p50|ratio|render/db", 1, (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)

@@ -29,6 +29,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from service.intake.archives import label, mib
+from service.intake.logs import CUT, HEAD_BYTES, log_reader
 from service.intake.uploads import MOST_FILES, File
 from service.state.window import BadWindow, Window, iso, moment, window
 from service.store.engine import DATABASE_ERROR, brief
@@ -293,7 +294,8 @@ async def receive(request: Request, max_bytes: int) -> Sequence[File]:
         for file in files:
             if (file.size or 0) > max_bytes:
                 named = f"{label(file.filename or PART)} has {mib(file.size or 0)} MiB"
-                raise UploadRefused(413, f"{named}; reports.max_bytes is {mib(max_bytes)} MiB; nothing was kept")
+                cut = f"; {CUT}" if log_reader(await file.read(HEAD_BYTES)) else ""
+                raise UploadRefused(413, f"{named}; reports.max_bytes is {mib(max_bytes)} MiB; nothing was kept{cut}")
         return [File(file.filename or PART, await file.read()) for file in files]
     finally:
         await form.close()

@@ -18,6 +18,7 @@ from collectors.model import Basis, Changes, Delta, NotComparable, Row
 from service.intake import inputs
 from service.intake.archives import MIB, Limits
 from service.intake.inputs import DEEPEST, MOST_BARS, InputResults, diagnose_all, figures, files_of
+from service.intake.logs import HEAD_BYTES
 from tests.collectors.sqlplus.test_spool import spooled
 from tests.paths import REPORTS, ROOT
 from tests.service.intake.test_archives import encrypted, tar, zipped
@@ -163,9 +164,10 @@ def sparse(folder: Path) -> str:
     return str(path)
 
 
-def test_file_beyond_the_limit_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_file_beyond_the_limit_only_the_begin_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = sparse(tmp_path)
-    monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("it was opened"))
+    begin = io.BytesIO(bytes(HEAD_BYTES))
+    monkeypatch.setattr(Path, "open", lambda *_: begin)
     assert "is 300 MiB; an input is at most 64 MiB" in str(told(name).errors[0])
 
 
