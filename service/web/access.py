@@ -13,6 +13,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import ipaddress
 import re
 import secrets
 import time
@@ -157,13 +158,30 @@ class Access:
 
 
 def _for_this_machine(request: Request) -> None:
-    """Without tokens a foreign page must not use the reader's browser: its host name may point here at any time."""
+    """Without tokens the caller must be a program of this machine, by the address of its connection, which it cannot choose.
+
+    It must name this machine too: a foreign page in a browser here may have a host name that points here at any time.
+    """
+    peer = request.client.host if request.client else ""
+    if not _is_loopback(peer):
+        raise HTTPException(
+            403, f"without tokens this is for programs of this machine, not {label(peer) or 'others'}: set auth.tokens_file"
+        )
     host = request.headers.get("host", "")
     if not _LOOPBACK.match(host):
         raise HTTPException(
             403,
             f"without tokens only this machine is served, under 127.0.0.1 or localhost, not {label(host) or 'no host'}",
         )
+
+
+def _is_loopback(peer: str) -> bool:
+    """Whether the other end of a connection is on this machine, also if IPv4 came over a socket of IPv6."""
+    try:
+        address = ipaddress.ip_address(peer)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _from_own_page(request: Request, what: str, *, by_origin: bool) -> None:

@@ -139,6 +139,26 @@ def test_reads_of_an_open_address_are_for_every_name(tmp_path: Path) -> None:
     app.app.state.close()
 
 
+@pytest.mark.parametrize("peer", ["192.0.2.2", "::ffff:192.0.2.2", "fe80::1", "", "localhost"])
+@pytest.mark.parametrize("listen", ["0.0.0.0:8000", "127.0.0.1:8000"])
+def test_who_is_local_is_decided_by_the_connection_and_not_by_what_a_request_says(
+    tmp_path: Path, listen: str, peer: str
+) -> None:
+    databases = [DatabaseSettings(name="demo", dsn="demo:busy-but-fine")]
+    auth = AuthSettings(audit_file=tmp_path / "audit.jsonl")
+    chosen = Settings(store=f"sqlite:///{tmp_path}/store.db", listen=listen, auth=auth, databases=databases)
+    app = Client(create_app(chosen))
+    lies = LOOPBACK | {"x-forwarded-for": "127.0.0.1", "forwarded": "for=127.0.0.1", "x-real-ip": "127.0.0.1"}
+    refused = app.get(RESUME, "POST", peer, headers=lies)
+    assert refused.status_code == 403 and "auth.tokens_file" in refused.json()["detail"]
+    assert not (tmp_path / "audit.jsonl").exists()
+    for here in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"):
+        assert app.get(RESUME, "POST", here, headers=LOOPBACK).status_code == 200
+        assert app.get(RESUME, "POST", here, headers={"host": "evil.example"}).status_code == 403
+    assert app.get("/metrics", peer=peer, headers=LOOPBACK).status_code == (200 if chosen.host == "0.0.0.0" else 403)
+    app.app.state.close()
+
+
 def test_cookie_with_letters_beyond_ascii_is_nobodys(tmp_path: Path, tokens: Path) -> None:
     app = client(tmp_path, tokens)
     cookie = f"latchscope_session={digest(READ)[:16]}.99999999999.\u00e9".encode("latin-1")
