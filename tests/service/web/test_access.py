@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import json
 import logging
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +16,7 @@ from service.app import create_app
 from service.cli.main import cli
 from service.config.settings import AuthSettings, BadSettings, DatabaseSettings, Settings
 from service.web.access import read_tokens
+from service.web.sessions import SESSION_SECONDS
 from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Client
 from tests.service.standin import becomes
@@ -266,6 +269,11 @@ def test_browser_signs_in_with_its_token_and_out_again(tmp_path: Path, tokens: P
         assert by_others.status_code == 403 and "set-cookie" not in by_others.headers, path
     out = guarded.get("/sign-out", "POST", headers=cookie)
     assert 'latchscope_session=""' in out.headers["set-cookie"]
+    assert guarded.get("/api/v1/databases", headers=cookie).status_code == 401, "the server ended it too"
+    assert guarded.get("/sign-out", "POST", headers=cookie).status_code == 303
+    lines = (tmp_path / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    done = [(line["caller"], line["action"]) for line in map(json.loads, lines)]
+    assert done == [("night-shift", "sign in"), ("night-shift", "resume login"), ("night-shift", "sign out")]
 
 
 def test_cookie_that_was_changed_or_has_ended_is_none(
@@ -273,11 +281,17 @@ def test_cookie_that_was_changed_or_has_ended_is_none(
 ) -> None:
     guarded = client(tmp_path, tokens)
     kept = guarded.get("/sign-in", "POST", content=f"token={READ}").headers["set-cookie"].partition(";")[0]
-    start, expires, mac = kept.split(".")
-    later = f"{start}.{int(expires) + 9}.{mac}"
-    for cookie in (later, f"{start}.{expires}.{'0' * 64}", f"{start}..", "latchscope_session=x.y.z"):
+    name, _, value = kept.partition("=")
+    for cookie in (
+        f"{name}={value[:-1]}",
+        f"{name}={value}x",
+        f"{name}=",
+        f"{name}={digest(READ)}",
+        f"{name}={digest(value)}",
+    ):
         assert guarded.get("/api/v1/databases", headers={"cookie": cookie}).status_code == 401, cookie
     assert guarded.get("/api/v1/databases", headers={"cookie": kept}).status_code == 200
     assert guarded.get(RESUME, "POST", headers={"cookie": kept}).status_code == 403, "reading is all it was for"
-    monkeypatch.setattr("service.web.access.time", SimpleNamespace(time=lambda: int(expires) + 1.0))
+    later = time.monotonic() + SESSION_SECONDS + 1
+    monkeypatch.setattr("service.web.sessions.time", SimpleNamespace(monotonic=lambda: later))
     assert guarded.get("/api/v1/databases", headers={"cookie": kept}).status_code == 401

@@ -333,9 +333,8 @@ def _environment_that_trusts_every_proxy(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
 
 
-def test_caller_does_not_choose_the_address_that_a_request_comes_from(
-    _environment_that_trusts_every_proxy: None, app: App, port: int
-) -> None:
+@pytest.mark.usefixtures("_environment_that_trusts_every_proxy")
+def test_caller_does_not_choose_the_address_that_a_request_comes_from(app: App, port: int) -> None:
     """A proxy adds the true address at the end. What stands before it comes from the caller."""
     for said, peer in (("127.0.0.1, 192.0.2.7", "192.0.2.7"), ("192.0.2.7, 127.0.0.1", "192.0.2.7"), ("", "127.0.0.1")):
         httpx.get(f"http://127.0.0.1:{port}/", headers={"x-forwarded-for": said} if said else {}, timeout=HANGS)
