@@ -256,7 +256,7 @@ class Admission:
         except HTTPException as error:
             await self._refused(request, error)(scope, receive, send)
             return
-        await self._app(scope, _bounded(receive, most), send)
+        await self._app(scope, _bounded(receive, most, takes_none=scope["method"] in READS), send)
 
     def _route(self, scope: Scope) -> BaseRoute | None:
         return next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
@@ -288,17 +288,22 @@ def _calls(dependant: Dependant) -> Iterator[object]:
         yield from _calls(each)
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """The body as it comes, up to the limit."""
+def _bounded(receive: Receive, most: int, *, takes_none: bool) -> Receive:
+    """The body as it comes, up to the limit.
+
+    A stream of events listens for the client's end while it answers. It `takes_none`, so who sends it more is gone to it.
+    """
     received = 0
 
     async def next_message() -> Message:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        if received > most:
-            raise _too_large(most)
-        return message
+        if received <= most:
+            return message
+        if takes_none:
+            return {"type": "http.disconnect"}
+        raise _too_large(most)
 
     return next_message
 

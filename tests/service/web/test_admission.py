@@ -2,6 +2,8 @@
 
 import asyncio
 import inspect
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
+from starlette.routing import BaseRoute, Mount
 
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
@@ -68,9 +71,23 @@ def takers(app: FastAPI) -> list[tuple[str, str, int]]:
     return found
 
 
+def every_address(app: FastAPI) -> dict[str, list[BaseRoute]]:
+    """Path → its routes: those of the OpenAPI document, of the pages and of files, and some that are none's."""
+    found: dict[str, list[BaseRoute]] = {
+        each: [] for each in ("/nothing", "/api/v1/nothing", "/healthz/", "//", "/db/")
+    }
+    for route in app.router.routes:
+        path = getattr(route, "path", "")
+        found.setdefault(f"{path}/nothing" if isinstance(route, Mount) else path, []).append(route)
+    assert set(app.openapi()["paths"]) < set(found) and {"/", "/sign-in", "/static/nothing", "/docs/nothing"} < set(
+        found
+    )
+    return found
+
+
 def ask(app: Any, method: str, path: str, headers: dict[str, str], size: int | None = None) -> Told:
     """The answer to a request with an endless body of blanks, in a file if it is an upload, or one of `size` bytes."""
-    place = path.replace("{db}", "demo").replace("{id}", "0" * 64)
+    place = re.sub(r"{[^}]+}", "x", path.replace("{db}", "demo").replace("{id}", "0" * 64))
     read, sent = 0, list[dict[str, Any]]()
 
     async def receive() -> dict[str, Any]:
@@ -158,6 +175,33 @@ def test_request_that_does_not_say_its_size_is_read_up_to_the_limit(guarded: Fas
             refused.add(path)
     assert {"/sign-in", "/reports", "/api/v1/reports", "/db/{db}/marks", "/db/{db}/confirmations"} <= refused
     assert {f"/api/v1/databases/{{db}}/{name}" for name in ("marks", "whatif", "holders", "confirmations")} <= refused
+
+
+@pytest.mark.parametrize("headers", [{}, bearer(READ), bearer(OPERATE)], ids=["nobody", "reader", "operator"])
+def test_no_address_reads_more_than_a_chunk_of_a_body_that_it_does_not_take(
+    guarded: FastAPI, headers: dict[str, str]
+) -> None:
+    """With any method, and also where the answer is that there is nothing, or that the method is wrong."""
+    taken = {(method, path): most for method, path, most in takers(guarded)}
+    answers = Counter[int]()
+    for path, routes in every_address(guarded).items():
+        allowed = {method for route in routes for method in getattr(route, "methods", None) or ()}
+        for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"):
+            status, _, body, read = ask(guarded, method, path, headers | media(path))
+            may = headers == bearer(OPERATE) or path in OF_STRANGERS or (path in OF_READERS and headers)
+            most = taken.get((method, path), 0) + len(FILE) if may else 0
+            if path.endswith("/stream"):
+                most = MOST_BODY  # it listens for the end of its client
+            assert read <= most + CHUNK, (method, path, status, body[:200])
+            assert status < 500 and (not routes or allowed or status in (401, 404, 405)), (method, path, body[:200])
+            answers[status] += 1
+    assert answers[404] >= 20 and answers[405] >= 200, answers
+
+
+def test_stream_ends_for_a_client_that_goes_on_sending(guarded: FastAPI, caplog: pytest.LogCaptureFixture) -> None:
+    status, _, body, read = ask(guarded, "GET", "/api/v1/episodes/stream", bearer(READ))
+    assert (status, body[:6]) == (200, b"retry:") and read <= MOST_BODY + CHUNK
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 
 def test_body_up_to_the_limit_reaches_its_route(guarded: FastAPI) -> None:
