@@ -2,9 +2,12 @@
 
 import asyncio
 import inspect
+import os
 import re
+import socket
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,8 @@ from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, ReportSettings, Settings
 from service.web.access import MOST_BODY, READS, Access, Admission, most_body
 from service.web.schemas import Problem
+from tests.oracle_standin.deadline import HANGS
+from tests.service.running import serve
 from tests.service.stage import Client
 from tests.service.web.test_access import LOOPBACK, OPERATE, READ, bearer, digest
 
@@ -235,3 +240,53 @@ def test_admission_heeds_every_rule_that_routes_can_declare() -> None:
         name for name, kind in inspect.getmembers(Access, inspect.iscoroutinefunction) if not name.startswith("_")
     }
     assert declarable == {"reader", "operator", "own_page"}, "a new rule also belongs into rule_of"
+
+
+BODIES, SIZE = 6, 300 * 10**6
+MOST_GROWTH = 32 * 2**20
+"""Bytes of memory for all of them. One body that is kept takes ten times as much."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "chunked"])
+@pytest.mark.parametrize("token", [None, OPERATE], ids=["stranger", "operator"])
+def test_bodies_of_300_mb_leave_no_memory_behind(tmp_path: Path, token: str | None, declared: bool) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"night-shift operate {digest(OPERATE)}\n", encoding="utf-8")
+    databases = [{"name": "demo", "dsn": "demo:busy-but-fine"}]
+    with serve(tmp_path, databases=databases, auth={"tokens_file": str(file)}, fresh=True) as running:
+        assert oversized(running.url, token, declared=declared) <= {
+            b"401",
+            b"413",
+            b"",
+        }  # what is loaded once is loaded
+        before, answers = resident(running.process.pid), set[bytes]()
+        for _ in range(BODIES):
+            answers |= oversized(running.url, token, declared=declared)
+        after = resident(running.process.pid)
+    print(f"{BODIES} bodies of 300 MB: {before >> 20} MiB before, {after >> 20} after, answers {answers}")  # noqa: T201  figures for `make soak`
+    assert (b"413" if token else b"401") in answers and after - before < MOST_GROWTH
+
+
+def oversized(url: str, token: str | None, *, declared: bool) -> set[bytes]:
+    """The statuses for one body of blanks to each of two routes. Empty if the service hung up before they were read."""
+    host, port = url.removeprefix("http://").split(":")
+    found = set[bytes]()
+    for path in ("/api/v1/databases/demo/whatif", "/api/v1/databases/demo/marks"):
+        who = f"Authorization: Bearer {token}\r\n" if token else ""
+        length = f"Content-Length: {SIZE}" if declared else "Transfer-Encoding: chunked"
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\n{who}Content-Type: application/json\r\n{length}\r\n\r\n"
+        part = b" " * 2**16 if declared else b"10000\r\n" + b" " * 2**16 + b"\r\n"
+        with socket.create_connection((host, int(port)), timeout=HANGS) as sender:
+            sender.sendall(head.encode())
+            with suppress(ConnectionError):
+                for _ in range(SIZE // 2**16):
+                    sender.sendall(part)
+            with suppress(ConnectionError):
+                found.add(sender.recv(4096)[9:12])
+    return found
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process holds."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
