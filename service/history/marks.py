@@ -35,7 +35,7 @@ from service.history.comparison import (
 from service.metrics.families import LAST_MARK, MARKS_VERIFIED, VERIFIED_SECONDS
 from service.state.board import Board
 from service.state.episodes import NOT_VERIFIED, NOT_YET, VERIFIED, Episode, MarkVerdict
-from service.state.window import YEARS, iso
+from service.state.window import YEARS
 from service.store.episodes import Mark
 from service.store.repository import Repository
 
