@@ -209,6 +209,23 @@ def test_stream_ends_for_a_client_that_goes_on_sending(guarded: FastAPI, caplog:
     assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 
+def test_no_route_takes_an_address(guarded: FastAPI) -> None:
+    document = guarded.openapi()
+    given = [
+        each["name"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for each in operation.get("parameters", ())
+    ]
+    bodies = re.findall(r"'requestBody': .*?'\$ref': '#/components/schemas/(\w+)'", str(document["paths"]))
+    given += [name for body in bodies for name in document["components"]["schemas"][body]["properties"]]
+    assert {"db", "target", "text"} <= set(given)
+    assert not [name for name in given if re.search("ur[il]|host|dsn|addr|server|port|proxy", name, re.IGNORECASE)]
+    for target in ("127.0.0.1:1521/x", "http://127.0.0.1/", "demo:undo-storm", "//192.0.2.1"):
+        told = Client(guarded).get("/probe", headers=bearer(READ), params={"target": target})
+        assert told.status_code == 404 and "a target is a name, not an address" in told.json()["detail"]
+
+
 def test_body_up_to_the_limit_reaches_its_route(guarded: FastAPI) -> None:
     status, _, body, read = ask(guarded, "POST", "/api/v1/databases/{db}/holders", bearer(OPERATE), MOST_BODY)
     assert (status, read) == (422, MOST_BODY), body
