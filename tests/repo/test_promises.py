@@ -98,4 +98,6 @@ def test_row_without_its_test_is_noticed() -> None:
     assert "::test_images_are_pinned`" in documented
     gone = documented.replace("::test_images_are_pinned", "::test_images_were_pinned")
     assert mistakes(security, gone) == ["tests/repo/test_compose.py::test_images_were_pinned does not exist"]
-    assert mistakes(security, re.sub(f"{WITHOUT}[^|]+", f"{WITHOUT}no. ", documented, count=1))[0].startswith("no reason")
+    assert mistakes(security, re.sub(f"{WITHOUT}[^|]+", f"{WITHOUT}no. ", documented, count=1))[0].startswith(
+        "no reason"
+    )
