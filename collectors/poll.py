@@ -219,7 +219,11 @@ class _Poll:
         self.costs[group.name] = cost = _cost(answer, self.clock() - began)
         if cost.seconds > SLOW_SECONDS:
             self.grouping.set_aside(group, f"it took {cost.seconds:.1f} s")
-        self.readings.update((view, Rows(view, rows)) for view, rows in parted(statement, answer.rows).items())
+        of_view = parted(statement, answer.rows) if answer.columns == statement.columns else None
+        if of_view is None:
+            self.grouping.set_aside(group, "the answer has other columns, or rows of other views, than were asked for")
+            return
+        self.readings.update((view, Rows(view, rows)) for view, rows in of_view.items())
 
 
 @cache
@@ -234,11 +238,13 @@ def release_of_login(connection: Connection) -> str | None:
     return release if isinstance(release, str) else None
 
 
-def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]]:
-    """The rows of a group's answer by view, as the view's own statement would give them."""
+def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]] | None:
+    """The rows of a group's answer by view, as the view's own statement would give them. None if a row is of no such view."""
     found: dict[str, list[Row]] = {view: [] for view in statement.views}
     for row in rows:
         view = str(row[0])
+        if view not in found:
+            return None
         names, chosen = statement.cells[view]
         found[view].append(dict(zip(names, chosen(row), strict=True)))
     return {view: tuple(of) for view, of in found.items()}
@@ -332,8 +338,11 @@ def read_view(
         ), None
     except StatementError as error:
         return Missing(collector.view, "failed", f"{collector.view}: {error}", "see the error; other views go on"), None
-    for name in answer.columns:
-        collector.column(name)
+    declared = {column.name for column in collector.columns}
+    if len(set(answer.columns)) < len(answer.columns) or not set(answer.columns) <= declared:
+        odd = next((name for name in answer.columns if name not in declared), "the same name twice")
+        why = f"{collector.view}: the answer has the column {odd[:60]!r}, which the statement does not ask for"
+        return Missing(collector.view, "failed", why, "see whether it goes on; other views go on"), None
     return Rows(collector.view, answer.as_rows()), answer
 
 

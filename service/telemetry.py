@@ -8,6 +8,7 @@ from importlib.metadata import version
 from threading import Event
 from typing import Any
 
+import requests
 from opentelemetry._logs import LogRecord, SeverityNumber
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -181,9 +182,14 @@ def send_metrics(settings: TelemetrySettings, page: str, at: float, began: float
     metrics = list(_metrics(page, int(at * 1e9), int(began * 1e9)))
     scope = ScopeMetrics(_scope(), metrics, "")
     data = MetricsData([ResourceMetrics(_resource(), [scope], "")])
-    exporter = OTLPMetricExporter(f"{_base(settings)}/v1/metrics", headers=_headers(settings), timeout=TIMEOUT_SECONDS)
+    session = _Session()
+    exporter = OTLPMetricExporter(
+        f"{_base(settings)}/v1/metrics", headers=_headers(settings), timeout=TIMEOUT_SECONDS, session=session
+    )
     try:
-        if exporter.export(data, timeout_millis=TIMEOUT_SECONDS * 1000) is not MetricExportResult.SUCCESS:
+        taken = exporter.export(data, timeout_millis=TIMEOUT_SECONDS * 1000) is MetricExportResult.SUCCESS
+        session.check()
+        if not taken:
             raise DeliveryRefused("the collector did not accept the metrics")
     finally:
         exporter.shutdown()
@@ -192,12 +198,37 @@ def send_metrics(settings: TelemetrySettings, page: str, at: float, began: float
 def send_changes(settings: TelemetrySettings, changes: Sequence[LoggedChange], public_url: str | None) -> None:
     """Changes of episodes as log records. Raises DeliveryRefused."""
     records = [ReadableLogRecord(_record(change, public_url), _resource(), _scope()) for change in changes]
-    exporter = OTLPLogExporter(f"{_base(settings)}/v1/logs", headers=_headers(settings), timeout=TIMEOUT_SECONDS)
+    session = _Session()
+    exporter = OTLPLogExporter(
+        f"{_base(settings)}/v1/logs", headers=_headers(settings), timeout=TIMEOUT_SECONDS, session=session
+    )
     try:
-        if exporter.export(records) is not LogRecordExportResult.SUCCESS:
+        taken = exporter.export(records) is LogRecordExportResult.SUCCESS
+        session.check()
+        if not taken:
             raise DeliveryRefused("the collector did not accept the log records")
     finally:
         exporter.shutdown()  # type: ignore[no-untyped-call]
+
+
+class _Session(requests.Session):
+    """Notes redirects. They are not followed, since a token is for one address, and the exporters call them a success."""
+
+    redirect: int | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hooks["response"].append(self._note)
+
+    def check(self) -> None:
+        """Raises DeliveryRefused if the last answer was a redirect."""
+        if self.redirect is not None:
+            raise DeliveryRefused(
+                f"the collector answers {self.redirect}, a redirect, which is not followed: set telemetry.otlp to where it is"
+            )
+
+    def _note(self, answer: requests.Response, **_: object) -> None:
+        self.redirect = answer.status_code if 300 <= answer.status_code < 400 else None
 
 
 def _metrics(page: str, at: int, began: int) -> Iterator[Metric]:

@@ -21,7 +21,7 @@ from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waits import HANGING_SECONDS
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
-from service.cli.common import CONFIG, KIND_HELP, ConfigOption, chosen_kind, settings_of, show
+from service.cli.common import CONFIG, KIND_HELP, ConfigOption, a_number, chosen_kind, settings_of, show
 from service.cli.messages import fail, unwritten
 from service.config.load import meant
 from service.config.logs import unwritable
@@ -250,7 +250,9 @@ def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseS
 def capture(
     database: Annotated[str, typer.Argument(help="name in the configuration")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the capture file to write")],
-    seconds: Annotated[float, typer.Option(min=0, help="time between two snapshots; 0 takes only one")] = 30.0,
+    seconds: Annotated[
+        float, typer.Option(min=0, max=86400, callback=a_number, help="time between two snapshots; 0 takes only one")
+    ] = 30.0,
     config: ConfigOption = CONFIG,
 ) -> None:
     """Write a capture of a database: two snapshots some seconds apart. Diagnose the file anywhere."""
@@ -270,7 +272,9 @@ def capture(
 
 def holders(
     database: Annotated[str, typer.Argument(help="name in the configuration")],
-    seconds: Annotated[float, typer.Option(min=0.1, max=MOST_SECONDS, help="most seconds for the samples")] = 2.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=MOST_SECONDS, callback=a_number, help="most seconds for the samples")
+    ] = 2.0,
     looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="most samples")] = MOST_LOOKS,
     config: ConfigOption = CONFIG,
 ) -> None:

@@ -33,6 +33,14 @@ def chosen_kind(word: str) -> DatabaseKind:
 
 # Shared by several commands: the options for the configuration and the store, and the reading of a configuration.
 
+
+def a_number(value: float) -> float:
+    """An option's number. `nan` passes every comparison with a limit, and is refused here."""
+    if value != value:
+        raise typer.BadParameter("nan is not a number; write seconds, such as 2")
+    return value
+
+
 CONFIG = Path("latchscope.yaml")
 ConfigOption = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
 StoreOption = Annotated[str | None, typer.Option(help="URL of the store, instead of the one in the configuration")]

@@ -13,6 +13,7 @@ from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_
 from service.extras import MissingExtra, require
 
 SERVICE = "http://127.0.0.1:8000"
+MOST_PORT = 65535
 
 
 def mcp(
@@ -29,6 +30,8 @@ def mcp(
         if http is not None:
             _serve(http, url, token_file)
             return
+        if not files.is_dir():
+            fail(f"--files {files} is not a folder; make it, or name the folder of your reports")
         _speak(ServiceClient(url, token_of(token_file)), files)
     except (MissingExtra, ServiceRefused) as error:
         fail(str(error))
@@ -54,9 +57,11 @@ def _serve(address: str, url: str, token_file: Path | None) -> None:
     host, _, port = address.rpartition(":")
     try:
         loopback = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-        number = int(port)
+        number = int(port) if port.isascii() else -1
     except ValueError:
         fail(f"{address} is not an address; write 127.0.0.1:8765")
+    if not 0 <= number <= MOST_PORT:
+        fail(f"{address} has no port from 0 to {MOST_PORT}; write 127.0.0.1:8765")
     if not loopback and _open_to_all(url):
         fail(f"{url} needs no token, so everybody who reaches {address} could read; set auth.tokens_file there first")
 

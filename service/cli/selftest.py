@@ -8,7 +8,7 @@ import typer
 
 from collectors.errors import CollectError
 from collectors.oracle import ConnectTarget
-from service.cli.common import CONFIG
+from service.cli.common import CONFIG, a_number
 from service.cli.messages import fail, say, unwritten
 from service.config.load import read_secret
 from service.config.settings import BadSettings, DatabaseSettings
@@ -39,7 +39,7 @@ def selftest(
     monitor_user: Annotated[str | None, typer.Option(help="user of `latchscope grants`, which polls")] = None,
     monitor_password_file: Annotated[Path | None, typer.Option(help="file with the password of --monitor-user")] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="the file to write")] = Path("selftest.json"),
-    seconds: Annotated[float, typer.Option(min=1, max=3600, help="how long each load runs")] = 60.0,
+    seconds: Annotated[float, typer.Option(min=1, max=3600, callback=a_number, help="how long each load runs")] = 60.0,
     only: Annotated[list[str] | None, typer.Option(help="name of a load; default: all")] = None,
     disposable: Annotated[bool, typer.Option(FLAG, help="nobody needs this database")] = False,
     clean_up: Annotated[bool, typer.Option("--clean", help="only drop what an earlier run left")] = False,

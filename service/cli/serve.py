@@ -26,7 +26,7 @@ from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.app import create_app
 from service.background import collect_rarely
-from service.cli.common import CONFIG, ConfigOption, settings_of
+from service.cli.common import CONFIG, ConfigOption, a_number, settings_of
 from service.cli.messages import fail
 from service.config import load
 from service.config.load import refusals, warnings
@@ -128,7 +128,7 @@ STORM = "latchscope demo: the storm of the hour before: http://{{address}}/db/{d
 
 def demo(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port on 127.0.0.1")] = 8000,
-    interval: Annotated[float, typer.Option(min=0.2, help="seconds between polls")] = 2.0,
+    interval: Annotated[float, typer.Option(min=0.2, max=3600, callback=a_number, help="seconds between polls")] = 2.0,
     history: Annotated[int, typer.Option(min=0, max=60, help="minutes of scripted history, played at the start")] = 60,
 ) -> None:
     """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from collectors.demo.scenarios import scenarios
-from service.cli.common import CONFIG, ConfigOption
+from service.cli.common import CONFIG, ConfigOption, a_number
 from service.cli.messages import fail
 from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
 from service.config import load
@@ -27,7 +27,9 @@ def top(
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="scripted databases, to try it out")] = False,
-    interval: Annotated[float, typer.Option(min=1, max=60, help="seconds between two refreshes")] = 2.0,
+    interval: Annotated[
+        float, typer.Option(min=1, max=60, callback=a_number, help="seconds between two refreshes")
+    ] = 2.0,
     config: ConfigOption = CONFIG,
 ) -> None:
     """Watch in the terminal: the fleet, then a database with its chain, hot children, caches and who waits."""

@@ -33,6 +33,8 @@ from service.config.settings import (
 
 Place = tuple[str | int, ...]
 """Names and indexes that lead to a setting: `("databases", 0, "dsn")`."""
+MOST_REPEATED = 100_000
+"""Values that aliases may repeat. A configuration of 2,000 databases that share ten settings repeats 20,000."""
 _COMMENT = re.compile(r"[ \t](#+[^\s#]\S*)")
 """One blank and a # with a word right behind it, as in `c ##latchscope`; people put more room around a comment."""
 
@@ -90,15 +92,18 @@ def yaml_text(text: str) -> YamlText:
     """A text with the line of each value. Raises NotYaml."""
     try:
         root = yaml.compose(text, yaml.SafeLoader)
+        places = list(_bounded(_places(root, ()))) if root is not None else []
         members = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise _not_yaml(error) from None
     except (TypeError, ValueError):
         raise NotYaml(None, "a value or a name in it cannot be read; put it in quotes") from None
+    except RecursionError:
+        raise NotYaml(None, "its groups are nested too deeply, or an alias is part of itself; write it flat") from None
     lines: dict[Place, int] = {}
     repeated: list[tuple[Place, int, int]] = []
     cut: list[CutValue] = []
-    for place, line, node in _places(root, ()) if root is not None else ():
+    for place, line, node in places:
         if place in lines:
             repeated.append((place, lines[place], line))
         lines[place] = line
@@ -119,6 +124,17 @@ def _places(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int, yaml.No
         for index, value in enumerate(node.value):
             yield (*place, index), value.start_mark.line + 1, value
             yield from _places(value, (*place, index))
+
+
+def _bounded(places: Iterable[tuple[Place, int, yaml.Node]]) -> Iterator[tuple[Place, int, yaml.Node]]:
+    """The places, unless aliases repeat too much: a few lines of aliases of aliases are billions of values. Raises NotYaml."""
+    seen, again = set[int](), 0
+    for place, line, node in places:
+        again += id(node) in seen
+        seen.add(id(node))
+        if again > MOST_REPEATED:
+            raise NotYaml(line, f"aliases repeat more than {MOST_REPEATED:,} values here; write out what is needed")
+        yield place, line, node
 
 
 def _not_yaml(error: yaml.YAMLError) -> NotYaml:

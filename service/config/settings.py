@@ -70,14 +70,21 @@ _WORDS = {"d": "days", "h": "hours hrs", "ms": "milliseconds msecs millis", "m":
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
 
 
+LONGEST_DURATION = 1000 * 365 * 86400.0
+"""Seconds. No clock waits longer, nor for infinity or no number."""
+
+
 def seconds(value: object) -> object:
     """'15s', '500ms', '2m', '90d' or a plain number, as seconds."""
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.match(value.strip())
-    if match is None:
-        raise ValueError(f"{value!r} is not a duration; {_written(value)}")
-    return float(match[1]) * _UNITS[match[2]]
+    found = value
+    if isinstance(value, str):
+        match = _DURATION.match(value.strip())
+        if match is None:
+            raise ValueError(f"{value!r} is not a duration; {_written(value)}")
+        found = float(match[1]) * _UNITS[match[2]]
+    if isinstance(found, float) and not abs(found) <= LONGEST_DURATION:
+        raise ValueError(f"{value!r} is not a duration that can pass; {EXAMPLES}")
+    return found
 
 
 def _written(value: str) -> str:

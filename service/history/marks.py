@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Metric
@@ -35,7 +35,7 @@ from service.history.comparison import (
 from service.metrics.families import LAST_MARK, MARKS_VERIFIED, VERIFIED_SECONDS
 from service.state.board import Board
 from service.state.episodes import NOT_VERIFIED, NOT_YET, VERIFIED, Episode, MarkVerdict
-from service.state.window import iso
+from service.state.window import YEARS
 from service.store.episodes import Mark
 from service.store.repository import Repository
 
@@ -253,5 +253,7 @@ def set_mark(store: Repository, database: str, text: str, at: datetime, who: str
     if at.tzinfo is None:
         raise BadMark("the time has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
     if at > now + MOST_AHEAD:
-        raise BadMark(f"{iso(at)} is in the future; set the mark when the change is made")
+        raise BadMark(f"{at.isoformat()} is in the future; set the mark when the change is made")
+    if at < datetime(YEARS[0], 1, 1, tzinfo=UTC):
+        raise BadMark(f"{at.isoformat()} is before {YEARS[0]}, which no list reaches; write the time of the change")
     return store.marks.add(database, at, note, who)

@@ -25,6 +25,7 @@ _UNREADABLE = (ValueError, KeyError, TypeError, OSError, zlib.error)
 _POLL = re.compile(r"0\d{15}-[A-Za-z0-9][\w.-]*\.poll", re.ASCII)
 """The name of a poll: its place in the order of all, and its database."""
 _OURS = (".refused", ".draft")
+SAY_AGAIN_SECONDS = 60.0
 STUCK_SECONDS = 5.0
 """A disk that does not answer for this long is reported as in trouble."""
 
@@ -43,6 +44,10 @@ class DiskQueue:
         self._written: list[str] = []
         """Polls that the store has taken and whose files cannot be deleted."""
         self._unusable: str | None = None
+        self._said, self._said_at = False, float("-inf")
+        """Whether the log has the trouble, and since when."""
+        self._refused_bytes = 0
+        """The size of the last poll that the disk did not take."""
         self.lost = 0
         """Polls dropped because the spool was full, could not be written, or lost them."""
         self._take_stock()
@@ -90,6 +95,7 @@ class DiskQueue:
             try:
                 self._write(name, data)
             except OSError as error:
+                self._refused_bytes = len(data)
                 self._cannot(error)
                 return False
             self._can()
@@ -202,7 +208,7 @@ class DiskQueue:
             return
         with self._writing, self._asking_the_disk():
             try:
-                self._write("probe", b"")
+                self._write("probe", bytes(self._refused_bytes))  # a full disk still takes an empty file
                 (self.directory / "probe").unlink()
             except OSError as error:
                 self._cannot(error)
@@ -238,14 +244,16 @@ class DiskQueue:
                 self._bytes -= size
 
     def _cannot(self, error: OSError) -> None:
-        if self._unusable is None:
-            log.error("spool %s cannot be used: %s", self.directory, _reason(error))
+        """Note the trouble. A disk that is almost full changes its mind at each poll, and the log may be on it."""
         self._unusable = _reason(error)
+        if not self._said and monotonic() - self._said_at > SAY_AGAIN_SECONDS:
+            self._said, self._said_at = True, monotonic()
+            log.error("spool %s cannot be used: %s", self.directory, self._unusable)
 
     def _can(self) -> None:
-        if self._unusable is not None:
+        if self._said:
             log.warning("spool %s can be used again", self.directory)
-        self._unusable = None
+        self._said, self._unusable = False, None
 
     def _make_room(self, size: int) -> None:
         """Drop the oldest polls until one of this size fits."""

@@ -13,9 +13,9 @@ import base64
 import binascii
 import hashlib
 import hmac
+import ipaddress
+import math
 import re
-import secrets
-import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.config.settings import BadSettings
 from service.intake.archives import label, mib
+from service.web.sessions import GuessLimit, Sessions
 
 CallerRole = Literal["read", "operate"]
 _LINE = re.compile(r"^(?P<name>[\w.@-]+)\s+(?P<role>read|operate)\s+(?P<digest>[0-9a-f]{64})$")
@@ -45,8 +46,6 @@ class Caller:
 
 
 SESSION = "latchscope_session"
-SESSION_SECONDS = 12 * 3600
-"""How long a sign-in lasts. A restart of the service ends it too."""
 LOCAL = Caller("this machine", "operate")
 
 
@@ -85,39 +84,43 @@ class Access:
         """`here_only`: only this machine can reach the service, so every request must name it as its host."""
         self._tokens = tokens
         self._here_only = here_only
-        self._key = secrets.token_bytes(32)
+        self._sessions = Sessions()
+        self._guesses = GuessLimit()
 
     @property
     def by_token(self) -> bool:
         """Whether requests need tokens, so that a browser's user may sign in."""
         return self._tokens is not None
 
-    def sign_in(self, token: str) -> tuple[Caller, str] | None:
-        """The owner of a token and their cookie. None if the token is unknown."""
+    def sign_in(self, request: Request, token: str) -> tuple[Caller, str] | None:
+        """The owner of a token and their cookie. None if the token is unknown. Raises 429."""
         digest = hashlib.sha256(token.strip().encode()).hexdigest()
-        caller = self._owner(digest)
-        if caller is None:
-            return None
-        expires = str(int(time.time()) + SESSION_SECONDS)
-        return caller, f"{digest[:16]}.{expires}.{self._mac(digest, expires)}"
+        caller = self._tried(request, digest)
+        return None if caller is None else (caller, self._sessions.begin(digest))
 
-    def _owner(self, digest: str) -> Caller | None:
+    def sign_out(self, request: Request) -> Caller | None:
+        """End the session of a request's cookie. Its caller, or None if it was nobody's."""
+        caller = self._signed_in(request)
+        self._sessions.end(request.cookies.get(SESSION, ""))
+        return caller
+
+    def _tried(self, request: Request, digest: str) -> Caller | None:
+        """The owner of the token with this SHA-256. None if it is wrong. Raises 429 if its address guesses too often."""
+        peer = request.client.host if request.client else ""
+        if wait := self._guesses.wait(peer, digest):
+            raise HTTPException(
+                429,
+                "too many wrong tokens came from this address; try again later",
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
         found = [caller for known, caller in (self._tokens or {}).items() if hmac.compare_digest(known, digest)]
+        (self._guesses.right if found else self._guesses.wrong)(peer, digest)
         return found[0] if found else None
-
-    def _mac(self, digest: str, expires: str) -> str:
-        return hmac.new(self._key, f"{digest}.{expires}".encode(), hashlib.sha256).hexdigest()
 
     def _signed_in(self, request: Request) -> Caller | None:
         """The caller that the cookie of a request identifies."""
-        start, _, rest = request.cookies.get(SESSION, "").partition(".")
-        expires, _, mac = rest.partition(".")
-        if not expires.isdecimal() or len(expires) > 12 or int(expires) < time.time():
-            return None
-        for digest, caller in (self._tokens or {}).items():
-            if digest[:16] == start and hmac.compare_digest(self._mac(digest, expires).encode(), mac.encode()):
-                return caller
-        return None
+        token = self._sessions.owner(request.cookies.get(SESSION, ""))
+        return None if token is None else (self._tokens or {}).get(token)
 
     async def own_page(self, request: Request) -> None:
         """Anybody, from one of our own pages: sign-in and sign-out. Raises 403."""
@@ -126,7 +129,7 @@ class Access:
         _from_own_page(request, "sign-in and sign-out", by_origin=False)
 
     async def reader(self, request: Request) -> Caller:
-        """A caller who may read. Raises 401, or 403 without tokens."""
+        """A caller who may read. Raises 401 or 429, or 403 without tokens."""
         return self._reader(request)
 
     def _reader(self, request: Request) -> Caller:
@@ -134,15 +137,17 @@ class Access:
             if self._here_only:
                 _for_this_machine(request)
             return LOCAL
-        if "authorization" not in request.headers and (known := self._signed_in(request)) is not None:
-            return known
-        if (owner := self._owner(hashlib.sha256(_token(request).encode()).hexdigest())) is not None:
-            return owner
+        if "authorization" in request.headers:
+            caller = self._tried(request, hashlib.sha256(_token(request).encode()).hexdigest())
+        else:
+            caller = self._signed_in(request)
+        if caller is not None:
+            return caller
         challenge = {"WWW-Authenticate": 'Bearer, Basic realm="latchscope: any name, token as password"'}
         raise HTTPException(401, "send a token of auth.tokens_file: Authorization: Bearer <token>", headers=challenge)
 
     async def operator(self, request: Request) -> Caller:
-        """A caller who may change state or load a database. Raises 401 or 403."""
+        """A caller who may change state or load a database. Raises 401, 403 or 429."""
         caller = self._reader(request)
         if caller.role != "operate":
             raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
@@ -157,13 +162,31 @@ class Access:
 
 
 def _for_this_machine(request: Request) -> None:
-    """Without tokens a foreign page must not use the reader's browser: its host name may point here at any time."""
+    """Without tokens the caller must be a program of this machine, by the address of its connection, which it cannot choose.
+
+    It must name this machine too: a foreign page in a browser here may have a host name that points here at any time.
+    """
+    peer = request.client.host if request.client else ""
+    if not _is_loopback(peer):
+        raise HTTPException(
+            403,
+            f"without tokens this is for programs of this machine, not {label(peer) or 'others'}: set auth.tokens_file",
+        )
     host = request.headers.get("host", "")
     if not _LOOPBACK.match(host):
         raise HTTPException(
             403,
             f"without tokens only this machine is served, under 127.0.0.1 or localhost, not {label(host) or 'no host'}",
         )
+
+
+def _is_loopback(peer: str) -> bool:
+    """Whether the other end of a connection is on this machine, also if IPv4 came over a socket of IPv6."""
+    try:
+        address = ipaddress.ip_address(peer)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _from_own_page(request: Request, what: str, *, by_origin: bool) -> None:
@@ -202,7 +225,7 @@ AccessRule: TypeAlias = Callable[[Request], Awaitable[object]]
 
 
 class Admission:
-    """Refuses a request with 401, 403 or 413. A body without a declared length is counted as it is read."""
+    """Refuses a request with 401, 403, 413 or 429. A body without a declared length is counted as it is read."""
 
     def __init__(
         self,
@@ -233,7 +256,7 @@ class Admission:
         except HTTPException as error:
             await self._refused(request, error)(scope, receive, send)
             return
-        await self._app(scope, _bounded(receive, most), send)
+        await self._app(scope, _bounded(receive, most, takes_none=scope["method"] in READS), send)
 
     def _route(self, scope: Scope) -> BaseRoute | None:
         return next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
@@ -265,17 +288,22 @@ def _calls(dependant: Dependant) -> Iterator[object]:
         yield from _calls(each)
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """The body as it comes, up to the limit."""
+def _bounded(receive: Receive, most: int, *, takes_none: bool) -> Receive:
+    """The body as it comes, up to the limit.
+
+    A stream of events listens for the client's end while it answers. It `takes_none`, so who sends it more is gone to it.
+    """
     received = 0
 
     async def next_message() -> Message:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        if received > most:
-            raise _too_large(most)
-        return message
+        if received <= most:
+            return message
+        if takes_none:
+            return {"type": "http.disconnect"}
+        raise _too_large(most)
 
     return next_message
 

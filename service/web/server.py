@@ -107,6 +107,8 @@ ANSWER_SECONDS = 120.0
 """To read an answer that is ready."""
 MOST_LEFT_OVER = 64 * 2**20
 """Bytes that a client may still send of a request that is answered already. They are dropped, so that it can read the answer."""
+PROXIES = ("127.0.0.1", "::1")
+"""Only a proxy on this machine may say for whom it asks, so nobody else chooses the address that a request comes from."""
 LOOK_SECONDS = 2.0
 OWN_DESCRIPTORS = 150
 """Descriptors for the store, files, streams and the interpreter."""
@@ -197,7 +199,15 @@ class PatientProtocol(H11Protocol):
 
 def guarded(app: Any, **more: Any) -> uvicorn.Config:
     """How an app is served against such clients."""
-    return uvicorn.Config(app, http=PatientProtocol, ws="none", backlog=BACKLOG, server_header=False, **more)
+    return uvicorn.Config(
+        app,
+        http=PatientProtocol,
+        ws="none",
+        backlog=BACKLOG,
+        server_header=False,
+        forwarded_allow_ips=list(PROXIES),
+        **more,
+    )
 
 
 class Server(uvicorn.Server):

@@ -210,9 +210,19 @@ def test_lost_session_ends_the_poll() -> None:
     assert session.views[-1] == "v$latch"
 
 
-def test_undeclared_column_raises_key_error() -> None:
-    with pytest.raises(KeyError, match=r"v\$latch declares no column surprise"):
-        poll("erp1", Session({"v$latch": Answer(("name", "surprise"), [("x", 1)])}))
+@pytest.mark.parametrize("columns", [("name", "surprise"), ("name", "n\x00me"), ("name", "name")])
+def test_odd_column_costs_its_view_and_not_the_poll(columns: tuple[str, ...]) -> None:
+    """The bytes of an answer can be damaged."""
+    snapshot = poll("erp1", Session({"v$latch": Answer(columns, [("x", 1)])}))
+    reading = snapshot.readings["v$latch"]
+    assert (
+        isinstance(reading, Missing)
+        and reading.kind == "failed"
+        and "which the statement does not ask for" in reading.why
+    )
+    assert {view for view, one in poll("erp1", Session()).readings.items() if isinstance(one, Rows)} - {
+        view for view, one in snapshot.readings.items() if isinstance(one, Rows)
+    } == {"v$latch"}
 
 
 @pytest.mark.parametrize(
@@ -524,6 +534,20 @@ def test_refused_level_leaves_the_group_of_what_every_poll_asks() -> None:
     first = poll("erp1", session, grouping=grouping)
     assert "counters" in first.costs and "counters_and_levels" not in first.costs
     assert {"v$sgastat", "v$sga_resize_ops"} <= first.costs.keys(), "the other levels are read by themselves"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda answer: replace(answer, columns=(*answer.columns[:-1], "surprise")),
+        lambda answer: replace(answer, rows=[("v$surprise", *row[1:]) for row in answer.rows]),
+    ],
+    ids=["an odd column", "rows of an odd view"],
+)
+def test_group_with_an_odd_answer_is_read_one_by_one(spoil: Callable[[Answer], Answer]) -> None:
+    session = GroupingSession(spoil=spoil)
+    snapshot = poll("erp1", session, grouping=Grouping("erp1", GroupingClock()))
+    assert session.groups() and snapshot.readings == poll("erp1", GroupingSession()).readings
 
 
 def test_group_in_which_the_session_was_lost_is_set_aside() -> None:

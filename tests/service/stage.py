@@ -195,11 +195,11 @@ class Client:
     def __init__(self, app: FastAPI) -> None:
         self.app = app
 
-    def get(self, path: str, method: str = "GET", **more: object) -> httpx.Response:
-        """The response to one request."""
+    def get(self, path: str, method: str = "GET", peer: str = "127.0.0.1", **more: object) -> httpx.Response:
+        """The response to one request. `peer`: the address that the connection comes from."""
 
         async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(peer, 9))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
                 return await client.request(method, path, **more)  # type: ignore[arg-type]
 

@@ -16,10 +16,10 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from prometheus_client import CollectorRegistry, Counter
 
 from service.config.settings import BadSettings, DatabaseSettings, Settings, TelemetrySettings
-from service.notify.delivery import DeliverySchedule
+from service.notify.delivery import DeliveryRefused, DeliverySchedule
 from service.state.board import Board
 from service.store.repository import Repository
-from service.telemetry import EpisodeRecords, MetricsExport, build_telemetry
+from service.telemetry import EpisodeRecords, MetricsExport, build_telemetry, send_changes
 from tests.service.stage import Stage
 from tests.service.store.test_episodes import BEGAN, change, write
 
@@ -71,6 +71,8 @@ def collector(*answers: int) -> Iterator[Collector]:
             elif answer == 200 and self.path == "/v1/logs":
                 one.logs.append(ExportLogsServiceRequest.FromString(body))
             self.send_response(answer)
+            if 300 <= answer < 400:
+                self.send_header("Location", f"{one.url}/elsewhere")
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -151,6 +153,23 @@ def test_collector_that_fails_is_said_once_and_counted(
         "telemetry: metrics are not exported, retrying: the collector did not accept the metrics",
     ]
     assert (counted(own, "otlp:metrics", "told"), counted(own, "otlp:metrics", "failed")) == (1, 3)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_redirect_is_no_delivery_and_is_said(
+    still: Stage, tmp_path: Path, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    own = CollectorRegistry()
+    with collector(status) as to:
+        settings = Settings(telemetry=TelemetrySettings(otlp=to.url))
+        export = MetricsExport(settings, still.board, own, counter(own))
+        export.do(datetime.now(UTC))
+        assert len(to.headers) == 1, "it is not followed"
+        assert (counted(own, "otlp:metrics", "told"), counted(own, "otlp:metrics", "failed")) == (0, 1)
+        to.answers.append(status)
+        with pytest.raises(DeliveryRefused, match=f"answers {status}, a redirect, which is not followed"):
+            send_changes(settings.telemetry, [], None)
+    assert f"answers {status}, a redirect, which is not followed: set telemetry.otlp to where it is" in caplog.text
 
 
 def test_episodes_arrive_once_each_as_log_records(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -316,6 +316,7 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"description": "It does not 
 REFUSED: dict[int | str, dict[str, Any]] = {
     401: {"description": "A token is needed."},
     403: {"description": "The token's role does not allow it."},
+    429: {"description": "Too many wrong tokens came from this address. `Retry-After` says when to try another."},
 }
 
 
@@ -360,6 +361,11 @@ TYPES: Mapping[str, ProblemType] = {
         "The request, or a file in it, is larger than its address takes.",
         "`detail` says the limit; send less at a time. `reports.max_bytes` sets it for uploads.",
     ),
+    "too-many-guesses": ProblemType(
+        "Too many guesses",
+        "Too many different wrong tokens came from one address. A token that was right from there before still is.",
+        "Wait as long as the header `Retry-After` says, and send the right token.",
+    ),
     "store-unavailable": ProblemType(
         "The store does not answer",
         "The answer is in the store, which does not respond. Polls go on.",
@@ -401,6 +407,7 @@ _TITLES = {
     404: "Not found",
     405: "Method not allowed",
     413: "Too large",
+    429: "Too many guesses",
 }
 
 

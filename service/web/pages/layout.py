@@ -46,11 +46,12 @@ from service.escape import visible
 from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board
 from service.state.window import PRESETS, iso
-from service.web.access import SESSION, SESSION_SECONDS, Access
+from service.web.access import SESSION, Access
 from service.web.api.common import TYPES
 from service.web.http import squeezed
 from service.web.pages import words
 from service.web.pages.words import capped
+from service.web.sessions import SESSION_SECONDS
 
 HERE = Path(__file__).parents[1]
 FRAME = (
@@ -321,9 +322,8 @@ def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
 
     @router.post("/sign-in", dependencies=[Depends(access.own_page)])
     def sign_in(request: Request, form: Annotated[Mapping[str, str], Depends(form_of)]) -> Response:
-        known = access.sign_in(form.get("token", ""))
+        known = access.sign_in(request, form.get("token", ""))
         if known is None:
-            audit.record("somebody", "sign in", "pages", "refused: no such token")
             return page(request, "sign_in.html", 401, to=_local(form.get("to", "")), wrong=WRONG)
         caller, cookie = known
         audit.record(caller.name, "sign in", "pages", "done")
@@ -333,7 +333,9 @@ def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
         return answer
 
     @router.post("/sign-out", dependencies=[Depends(access.own_page)])
-    def sign_out() -> Response:
+    def sign_out(request: Request) -> Response:
+        if (caller := access.sign_out(request)) is not None:
+            audit.record(caller.name, "sign out", "pages", "done")
         answer = RedirectResponse("/sign-in", 303)
         answer.delete_cookie(SESSION, httponly=True, samesite="strict")
         return answer

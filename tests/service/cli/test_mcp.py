@@ -17,6 +17,9 @@ def test_mistakes_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("--url", "127.0.0.1:8000"): "is not the address of a service",
         ("--token-file", token): "cannot be read: No such file or directory",
         ("--http", "here"): "here is not an address; write 127.0.0.1:8765",
+        ("--http", "127.0.0.1:99999"): "127.0.0.1:99999 has no port from 0 to 65535; write 127.0.0.1:8765",
+        ("--http", "127.0.0.1:-1"): "127.0.0.1:-1 has no port from 0 to 65535",
+        ("--files", token): f"--files {token} is not a folder; make it, or name the folder of your reports",
         ("--http", "127.0.0.1:0", "--token-file", token): "each caller sends their own token",
         ("--http", "0.0.0.0:0", "--url", nobody): "does not answer: Connection refused",
     }

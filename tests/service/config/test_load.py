@@ -81,6 +81,38 @@ def test_text_that_is_no_yaml_names_line_and_column() -> None:
         assert (error.value.line, said in str(error.value)) == (line, True), (text, str(error.value))
 
 
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "is not valid YAML: aliases repeat more than 100,000 values here; write out what is needed"),
+        (
+            "a: &a [*a]",
+            "is not valid YAML: its groups are nested too deeply, or an alias is part of itself; write it flat",
+        ),
+        (
+            "[" * 5000,
+            "is not valid YAML: its groups are nested too deeply, or an alias is part of itself; write it flat",
+        ),
+    ],
+    ids=["aliases of aliases", "an alias in itself", "5,000 brackets"],
+)
+def test_text_that_would_take_for_ever_is_refused_in_one_line(text: str, said: str) -> None:
+    with pytest.raises(NotYaml) as refused:
+        yaml_text(text)
+    assert str(refused.value) == said
+
+
+def test_aliases_may_repeat_what_a_large_fleet_shares() -> None:
+    entries = "\n".join(["- {<<: *usual}"] * 2000)
+    text = yaml_text(f"usual: &usual {{user: u, interval: 15s}}\ndatabases:\n{entries}")
+    assert len(text.members["databases"]) == 2000
+
+
 def test_near_name_is_offered_and_else_all_there_are() -> None:
     assert meant("lisen", ["listen", "store"]) == "; did you mean listen?"
     assert meant("xyz", ["listen", "store"]) == "; the names are: listen, store"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -171,6 +172,32 @@ def test_disk_queue_that_is_read_only_forgets_what_the_store_has_and_says_so(
     assert spool.trouble is None
     assert "can be used again" in caplog.text
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("changes_its_mind", [False, True])
+def test_disk_that_is_full_is_said_once_a_minute_at_most(
+    tmp_path: Path,
+    record: IngestRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    changes_its_mind: bool,
+) -> None:
+    """It still takes an empty file, or anything for a moment; the log may be on it."""
+    spool, taken, write = DiskQueue(tmp_path, 2**20), count(), DiskQueue._write
+
+    def full(queue: DiskQueue, name: str, data: bytes) -> None:
+        if data and not (changes_its_mind and next(taken) % 2):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(queue, name, data)
+
+    monkeypatch.setattr(DiskQueue, "_write", full)
+    for _ in range(40):
+        refused = not spool.append(1, record)
+        assert refused == (spool.trouble is not None), "what /readyz says is always of now"
+        spool.look_again()
+        assert changes_its_mind or spool.trouble == f"the spool {tmp_path} cannot be used: No space left on device"
+        spool.done(name for name, _ in spool.oldest(9))
+    assert len(caplog.records) == (2 if changes_its_mind else 1), caplog.text
 
 
 def test_disk_queue_survives_that_a_poll_cannot_be_set_aside(tmp_path: Path, record: IngestRecord, disk: Disk) -> None:

@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import json
 import logging
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +16,7 @@ from service.app import create_app
 from service.cli.main import cli
 from service.config.settings import AuthSettings, BadSettings, DatabaseSettings, Settings
 from service.web.access import read_tokens
+from service.web.sessions import SESSION_SECONDS
 from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Client
 from tests.service.standin import becomes
@@ -139,6 +142,26 @@ def test_reads_of_an_open_address_are_for_every_name(tmp_path: Path) -> None:
     app.app.state.close()
 
 
+@pytest.mark.parametrize("peer", ["192.0.2.2", "::ffff:192.0.2.2", "fe80::1", "", "localhost"])
+@pytest.mark.parametrize("listen", ["0.0.0.0:8000", "127.0.0.1:8000"])
+def test_who_is_local_is_decided_by_the_connection_and_not_by_what_a_request_says(
+    tmp_path: Path, listen: str, peer: str
+) -> None:
+    databases = [DatabaseSettings(name="demo", dsn="demo:busy-but-fine")]
+    auth = AuthSettings(audit_file=tmp_path / "audit.jsonl")
+    chosen = Settings(store=f"sqlite:///{tmp_path}/store.db", listen=listen, auth=auth, databases=databases)
+    app = Client(create_app(chosen))
+    lies = LOOPBACK | {"x-forwarded-for": "127.0.0.1", "forwarded": "for=127.0.0.1", "x-real-ip": "127.0.0.1"}
+    refused = app.get(RESUME, "POST", peer, headers=lies)
+    assert refused.status_code == 403 and "auth.tokens_file" in refused.json()["detail"]
+    assert not (tmp_path / "audit.jsonl").exists()
+    for here in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"):
+        assert app.get(RESUME, "POST", here, headers=LOOPBACK).status_code == 200
+        assert app.get(RESUME, "POST", here, headers={"host": "evil.example"}).status_code == 403
+    assert app.get("/metrics", peer=peer, headers=LOOPBACK).status_code == (200 if chosen.host == "0.0.0.0" else 403)
+    app.app.state.close()
+
+
 def test_cookie_with_letters_beyond_ascii_is_nobodys(tmp_path: Path, tokens: Path) -> None:
     app = client(tmp_path, tokens)
     cookie = f"latchscope_session={digest(READ)[:16]}.99999999999.\u00e9".encode("latin-1")
@@ -230,6 +253,9 @@ def test_browser_signs_in_with_its_token_and_out_again(tmp_path: Path, tokens: P
     done = guarded.get("/sign-in", "POST", content=f"token={OPERATE}&to=//elsewhere.example")
     assert (done.status_code, done.headers["location"]) == (303, "/")
     kept = done.headers["set-cookie"]
+    assert "Secure" not in kept
+    by_proxy = guarded.get("/sign-in", "POST", content=f"token={OPERATE}", headers={"x-forwarded-proto": "https"})
+    assert "; Secure" in by_proxy.headers["set-cookie"]
     assert all(word in kept for word in ("HttpOnly", "SameSite=strict", "latchscope_session=")) and OPERATE not in kept
     cookie = {"cookie": kept.partition(";")[0]}
     assert "Sign out" in guarded.get("/causes", headers=cookie).text
@@ -246,6 +272,11 @@ def test_browser_signs_in_with_its_token_and_out_again(tmp_path: Path, tokens: P
         assert by_others.status_code == 403 and "set-cookie" not in by_others.headers, path
     out = guarded.get("/sign-out", "POST", headers=cookie)
     assert 'latchscope_session=""' in out.headers["set-cookie"]
+    assert guarded.get("/api/v1/databases", headers=cookie).status_code == 401, "the server ended it too"
+    assert guarded.get("/sign-out", "POST", headers=cookie).status_code == 303
+    lines = (tmp_path / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    done = [(line["caller"], line["action"]) for line in map(json.loads, lines)]
+    assert done == [*2 * [("night-shift", "sign in")], ("night-shift", "resume login"), ("night-shift", "sign out")]
 
 
 def test_cookie_that_was_changed_or_has_ended_is_none(
@@ -253,11 +284,17 @@ def test_cookie_that_was_changed_or_has_ended_is_none(
 ) -> None:
     guarded = client(tmp_path, tokens)
     kept = guarded.get("/sign-in", "POST", content=f"token={READ}").headers["set-cookie"].partition(";")[0]
-    start, expires, mac = kept.split(".")
-    later = f"{start}.{int(expires) + 9}.{mac}"
-    for cookie in (later, f"{start}.{expires}.{'0' * 64}", f"{start}..", "latchscope_session=x.y.z"):
+    name, _, value = kept.partition("=")
+    for cookie in (
+        f"{name}={value[:-1]}",
+        f"{name}={value}x",
+        f"{name}=",
+        f"{name}={digest(READ)}",
+        f"{name}={digest(value)}",
+    ):
         assert guarded.get("/api/v1/databases", headers={"cookie": cookie}).status_code == 401, cookie
     assert guarded.get("/api/v1/databases", headers={"cookie": kept}).status_code == 200
     assert guarded.get(RESUME, "POST", headers={"cookie": kept}).status_code == 403, "reading is all it was for"
-    monkeypatch.setattr("service.web.access.time", SimpleNamespace(time=lambda: int(expires) + 1.0))
+    later = time.monotonic() + SESSION_SECONDS + 1
+    monkeypatch.setattr("service.web.sessions.time", SimpleNamespace(monotonic=lambda: later))
     assert guarded.get("/api/v1/databases", headers={"cookie": kept}).status_code == 401

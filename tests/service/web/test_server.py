@@ -39,6 +39,7 @@ class App:
         self.let = threading.Event()
         self.asked: list[str] = []
         self.received = 0
+        self.peer = ""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -47,6 +48,7 @@ class App:
             await send({"type": "lifespan.shutdown.complete"})
             return
         self.asked.append(scope["path"])
+        self.peer = scope["client"][0]
         while scope["path"] != "/refused":
             message = await receive()
             self.received += len(message.get("body", b""))
@@ -324,3 +326,16 @@ def test_nobody_waits_for_a_store_that_hangs(still: Stage, monkeypatch: pytest.M
         assert answer is not None and answer.headers["retry-after"] == "30", (method, path)
         assert said in (answer.text if path == PAGE else answer.json()["detail"]), (method, path)
     assert next(tried) <= threads + 2, "one that was refused in line ran later"
+
+
+@pytest.fixture
+def _environment_that_trusts_every_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+
+
+@pytest.mark.usefixtures("_environment_that_trusts_every_proxy")
+def test_caller_does_not_choose_the_address_that_a_request_comes_from(app: App, port: int) -> None:
+    """A proxy adds the true address at the end. What stands before it comes from the caller."""
+    for said, peer in (("127.0.0.1, 192.0.2.7", "192.0.2.7"), ("192.0.2.7, 127.0.0.1", "192.0.2.7"), ("", "127.0.0.1")):
+        httpx.get(f"http://127.0.0.1:{port}/", headers={"x-forwarded-for": said} if said else {}, timeout=HANGS)
+        assert app.peer == peer, said

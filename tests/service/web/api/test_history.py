@@ -221,6 +221,9 @@ def test_mark_is_set_listed_and_compared(own: Client, store: Repository, tmp_pat
         ({"text": "x", "at": 0}, "write it as text"),
         ({"text": "x", "at": "2026-03-01T12:00:00"}, "no time zone"),
         ({"text": "x", "at": iso(datetime.now(UTC) + timedelta(days=1))}, "in the future"),
+        ({"text": "x", "at": "9999-12-31T23:59:59-05:00"}, "in the future"),
+        ({"text": "x", "at": "0001-01-01T00:00:00+05:00"}, "is before 1990"),
+        ({"text": "x", "at": "1969-12-31T23:59:59Z"}, "is before 1990"),
         ({}, "text"),
     ],
 )

@@ -217,7 +217,14 @@ def test_mark_form_sets_a_mark_and_leads_to_its_comparison(own: Client, stage: S
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"text": ""}, {"text": "x" * 501}, {"text": "x", "at": "soon"}, {"text": "x", "at": "2199-01-01T00:00Z"}],
+    [
+        {},
+        {"text": ""},
+        {"text": "x" * 501},
+        {"text": "x", "at": "soon"},
+        {"text": "x", "at": "2199-01-01T00:00Z"},
+        {"text": "x", "at": "1969-12-31T23:00Z"},
+    ],
 )
 def test_mark_form_refuses_an_invalid_mark(app: Client, still: Stage, fields: dict[str, str]) -> None:
     answer = set_mark(app, **fields)
