@@ -1,6 +1,8 @@
 """Telemetry end to end: a stub of a collector decodes our metrics and episodes from the wire."""
 
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +19,11 @@ from prometheus_client import CollectorRegistry, Counter
 
 from service.config.settings import BadSettings, DatabaseSettings, Settings, TelemetrySettings
 from service.notify.delivery import DeliveryRefused, DeliverySchedule
+from service.otlp import send_changes
 from service.state.board import Board
 from service.store.repository import Repository
-from service.telemetry import EpisodeRecords, MetricsExport, build_telemetry, send_changes
+from service.telemetry import EpisodeRecords, MetricsExport, build_telemetry
+from tests.paths import ROOT
 from tests.service.stage import Stage
 from tests.service.store.test_episodes import BEGAN, change, write
 
@@ -139,7 +143,7 @@ def test_collector_that_fails_is_said_once_and_counted(
     still: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr("service.telemetry.TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr("service.otlp.TIMEOUT_SECONDS", 1.0)
     own = CollectorRegistry()
     with collector(400, 400) as to:
         export = MetricsExport(Settings(telemetry=TelemetrySettings(otlp=to.url)), still.board, own, counter(own))
@@ -231,3 +235,11 @@ def test_nothing_is_built_without_a_collector_and_the_extra_is_named(
     with pytest.raises(BadSettings, match=r"exports to OpenTelemetry need the package .* the extra `otel`"):
         build_telemetry(asked, Board([]), store, CollectorRegistry())
     store.close()
+
+
+def test_service_starts_without_any_extra() -> None:
+    """Each package of an extra is kept from being imported. The app must load all the same."""
+    extras = ("psycopg", "textual", "mcp", "apprise", "opentelemetry", "requests")
+    blocked = f"import sys; sys.modules.update(dict.fromkeys({extras!r})); import service.app, service.cli.main"
+    done = subprocess.run([sys.executable, "-c", blocked], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
