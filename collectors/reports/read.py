@@ -316,7 +316,7 @@ def _period(content: str, document: Document, head: Header, kind: ReportKind, na
 
 def _unfinished(content: str) -> bool:
     """Whether an HTML file lacks its last tag."""
-    return is_html(content) and re.search("</html", content, re.IGNORECASE) is None
+    return is_html(content) and "</html" not in content and re.search("</html", content, re.IGNORECASE) is None
 
 
 def _laid_open(document: Document, head: Header, kind: ReportKind) -> ReportTables:

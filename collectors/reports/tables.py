@@ -64,18 +64,23 @@ def _parsed(cell: str) -> tuple[float, str] | None:
     return float(match[1] + match[2].replace(",", "")), match[3]
 
 
+_SIGNS = re.compile(r"[^a-z0-9]+")
+
+
+@lru_cache(4096)  # headings and names come back in every section; bounded, because anybody may upload a report
 def squeeze(heading: str) -> str:
     """A heading in lower case without blanks and signs: 'Avg Slps /Miss' → 'avgslpsmiss', the same in HTML and in text."""
-    return re.sub(r"[^a-z0-9]", "", heading.lower())
+    return _SIGNS.sub("", heading.lower())
 
 
 _FOOTNOTES = re.compile(r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$")
+_LAST_OF_FOOTNOTES = tuple("]*†‡¹²³")
 """Marks that lead to a footnote, as 23ai prints them behind names: "parse time elapsed [1]"."""
 
 
 def plain(name: str) -> str:
     """A printed name without the marks of its footnotes."""
-    return _FOOTNOTES.sub("", name)
+    return _FOOTNOTES.sub("", name) if name.endswith(_LAST_OF_FOOTNOTES) else name
 
 
 @cache
