@@ -7,9 +7,8 @@ longest waits; so an event that it does not list is unknown, never zero.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import groupby
 
-from collectors.model import Delta, Missing, Reading, Row, Rows, Value
+from collectors.model import Delta, Missing, Reading, Rows, Value
 from collectors.reports.header import Header, dbid_in, moment_in, release_in
 from collectors.reports.sections import MEGABYTE, PARAMETER_TITLE, asked, known_cells
 from collectors.reports.tables import Document, Table, count, micro, plain, real, squeeze
@@ -27,9 +26,19 @@ NOTE = (
 WHOLE = "*"
 """What the column of the instance says in rows of the whole cluster."""
 OWN_REPORT = "run awrrpti.sql for each instance (it asks for the instance number) and give all the reports at once"
-TIMES = {"DB time": "dbtimes", "DB CPU": "dbcpus", "parse time elapsed": "parseelas", "hard parse elapsed time": "hardparseelas"}
+TIMES = {
+    "DB time": "dbtimes",
+    "DB CPU": "dbcpus",
+    "parse time elapsed": "parseelas",
+    "hard parse elapsed time": "hardparseelas",
+}
 """The times that the report prints and we follow, by the heading of their column, in seconds."""
-COUNTS = {"user calls": "usercalls", "execute count": "execs", "parse count (total)": "parses", "logons cumulative": "logons"}
+COUNTS = {
+    "user calls": "usercalls",
+    "execute count": "execs",
+    "parse count (total)": "parses",
+    "logons cumulative": "logons",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ def parts(document: Document) -> tuple[Part, ...]:
     """One part for each instance in the report, in its order. Empty if the list of instances cannot be read."""
     heads = _heads(document)
     notes = (NOTE, *_whole_cluster(document))
-    return tuple(Part(head, _readings(document, head), notes) for head in heads)
+    return tuple(Part(head, _readings(document, head), (*notes, *_bound(document, head))) for head in heads)
 
 
 def by_moment(deltas: Iterable[Delta]) -> list[tuple[Delta, ...]]:
@@ -93,7 +102,9 @@ def _column(table: Table, *endings: str, last: bool = False) -> int | None:
 def _tables(document: Document, title: str) -> list[Table]:
     """The tables of a section. Those whose rows do not fit their headings are left out: no cell would be certain."""
     name = squeeze(title)
-    found = [table for table in document.tables if table.section == name or squeeze(table.summary.partition(".")[0]) == name]
+    found = [
+        table for table in document.tables if table.section == name or squeeze(table.summary.partition(".")[0]) == name
+    ]
     cut = name in document.cut
     return [t for t in found if not cut and t.rows and all(len(row) == len(t.headings) for row in t.rows)]
 
@@ -113,13 +124,24 @@ def _cell(row: Sequence[str], column: int | None) -> str:
 
 
 def _heads(document: Document) -> list[Header]:
-    found = [t for t in document.tables if _column(t, "beginsnaptime") is not None and _column(t, "instance") is not None]
+    found = [
+        t for t in document.tables if _column(t, "beginsnaptime") is not None and _column(t, "instance") is not None
+    ]
     if not found or not found[0].rows:
         return []
     table, summary = found[0], _summary(document)
     places = {
         name: _column(table, name)
-        for name in ("instance", "host", "startup", "beginsnaptime", "endsnaptime", "release", "elapsedtimemin", "dbtimemin")
+        for name in (
+            "instance",
+            "host",
+            "startup",
+            "beginsnaptime",
+            "endsnaptime",
+            "release",
+            "elapsedtimemin",
+            "dbtimemin",
+        )
     }
     heads = []
     for row in (row for each in found for row in each.rows if len(row) == len(each.headings)):
@@ -165,7 +187,9 @@ def _readings(document: Document, head: Header) -> Mapping[str, Reading]:
     lacking = ("v$latch", "v$latch_misses", "v$mutex_sleep", "v$rowcache", "v$latch_children", *found)
     why = "a report over all instances of a cluster does not print it for each instance"
     readings: dict[str, Reading] = {view: Missing(view, "unread", why, OWN_REPORT) for view in lacking}
-    return readings | {view: Rows(view, tuple(known_cells(row) for row in rows)) for view, rows in found.items() if rows}
+    return readings | {
+        view: Rows(view, tuple(known_cells(row) for row in rows)) for view, rows in found.items() if rows
+    }
 
 
 def _times(document: Document, number: str, head: Header) -> list[dict[str, Value]]:
@@ -205,16 +229,19 @@ def _waits(document: Document, title: str, number: str) -> list[_Wait] | None:
 
 
 def _events(document: Document, number: str) -> list[dict[str, Value]]:
-    """Each event we follow. One that is not listed has its name alone: the list holds only the longest."""
-    everyone = _waits(document, "Top Timed Events", number)
-    own = _waits(document, "Top Timed Foreground Events", number)
-    if not everyone and not own:
+    """Each event we follow. One that is not listed has its name alone: the list holds only the longest.
+
+    Empty if no wait for the row cache is listed, for then nobody can tell how many there were.
+    """
+    everyone = _waits(document, "Top Timed Events", number) or ()
+    own = _waits(document, "Top Timed Foreground Events", number) or ()
+    if not any(wait.event in ROW_CACHE for wait in (*everyone, *own)):
         return []
     rows: dict[str, dict[str, Value]] = {event: {"event": event} for event in asked("v$system_event")}
-    for wait in everyone or ():
+    for wait in everyone:
         if wait.event in rows:
             rows[wait.event] |= {"total_waits": wait.waits, "time_waited_micro": wait.micros}
-    for wait in own or ():
+    for wait in own:
         if wait.event in rows:
             rows[wait.event] |= {"total_waits_fg": wait.waits, "time_waited_micro_fg": wait.micros}
     return list(rows.values())
@@ -266,25 +293,28 @@ def _instances(table: Table) -> int | None:
     return next((i for i, heading in enumerate(table.headings) if heading in ("i", "inst")), None)
 
 
-FOLLOWED = ("row cache", "latch: row cache objects", "row cache mutex", "library cache")
+ROW_CACHE = ("latch: row cache objects", "row cache mutex", "row cache lock")
 
 
 def _whole_cluster(document: Document) -> list[str]:
     """What is printed of the cluster as a whole alone, as notes: no instance can be judged on it."""
     titles = ("Top Timed Events", "Foreground Wait Events (Global)")
     listed = [wait for title in titles for wait in _waits(document, title, WHOLE) or ()]
-    named = [wait for wait in listed if any(word in wait.event for word in FOLLOWED) and wait.micros is not None]
     return [
-        f"over all instances: {event}, {max(wait.micros or 0 for wait in ones) / 1e6:,.1f} s waited"
-        for event, ones in groupby(sorted(named, key=lambda wait: wait.event), key=lambda wait: wait.event)
+        f"over all instances: {event}, {max(times) / 1e6:,.1f} s waited"
+        for event in ROW_CACHE
+        if (times := [wait.micros for wait in listed if wait.event == event and wait.micros is not None])
     ]
 
 
-def totals(document: Document) -> Row:
-    """Totals of the whole cluster of the statistics we follow, from System Statistics (Global). Empty if it is not there."""
-    return {
-        row[0]: count(_cell(row, _column(table, "total")))
-        for table in _tables(document, "System Statistics (Global)")
-        for row in table.rows
-        if row[0] in asked("v$sysstat")
-    }
+def _bound(document: Document, head: Header) -> list[str]:
+    """Where no wait for the row cache is listed: how long it may be at most, as a note. An empty list where nothing is known."""
+    listed = _waits(document, "Top Timed Events", str(head.instance_number)) or ()
+    times = [wait.micros for wait in listed if wait.micros is not None]
+    if not times or any(wait.event in ROW_CACHE for wait in listed):
+        return []
+    seconds, minutes = min(times) / 1e6, head.db_time_minutes
+    share = f", {seconds / minutes / 0.6:.1f} % of DB time" if minutes else ""
+    return [
+        f"none of the {len(times)} longest waits is for the row cache; each of its waits took at most {seconds:,.1f} s{share}"
+    ]

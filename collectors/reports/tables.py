@@ -228,7 +228,7 @@ class ReportTables:
     """A report as the section readers see it. They add notes that people must read."""
 
     document: Document
-    kind: Literal["AWR", "Statspack", "compare"]
+    kind: Literal["AWR", "Statspack", "compare", "cluster"]
     db_time_micro: int | None = None
     cpus: int | None = None
     year: int | None = None

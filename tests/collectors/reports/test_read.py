@@ -225,6 +225,12 @@ def test_shared_reports_all_look_like_reports(reports: Path, verdicts: list[dict
         (b"   ADDM Report for Task 'TASK_1'\n", "ADDM report"),
         (b"WORKLOAD REPOSITORY SQL Report\n", "AWR SQL report"),
         (b"WORKLOAD REPOSITORY REPORT (RAC)\n", "all instances of a cluster"),
+        (b"WORKLOAD REPOSITORY COMPARE PERIOD REPORT (RAC)\n", "awrgrpt.sql for each period"),
+        (b"<html><title>AWR SQL Report for DB: A</title>", "AWR SQL report"),
+        (b"<html>\n<h1>ASH Report - From 10:00</h1>", "ASH report"),
+        (b"WORKLOAD REPOSITORY APPLICATION REPORT\n", "application AWR report"),
+        (b"Application-Specific AWR Report\n", "application AWR report"),
+        (b"STATSPACK SQL report for Old Hash Value: 1\n", "Statspack SQL report"),
         (b"<html><h1>WORKLOAD REPOSITORY report for</h1></html>", "without its begin and end time"),
         (b"STATSPACK report for\n", "without its begin and end time"),
     ],
@@ -284,6 +290,11 @@ def test_restart_within_the_interval_makes_it_not_comparable(content: str) -> No
     (found,) = read(content.encode(), "x.txt")
     assert isinstance(found, NotComparable)
     assert "restarted" in found.why and "after the restart" in found.way_out
+
+
+def test_awr_report_of_an_application_is_refused_with_the_report_to_make() -> None:
+    with pytest.raises(InputError, match=r"application AWR report \(DBMS_AWRAPP\).*; run awrrpt\.sql for the instance"):
+        read(head(what="\n\nAPPMAP Name: PAYROLL\n").encode(), "x.txt")
 
 
 def test_pdb_report_without_latches_asks_for_one_of_the_root() -> None:
