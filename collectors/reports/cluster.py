@@ -18,7 +18,7 @@ TITLES = ("Database Summary", "Database Instances Included In Report", "OS Stati
           "Top Timed Background Events", "Foreground Wait Events (Global)", "Background Wait Events (Global)",
           "System Statistics", "System Statistics - Per Second", "System Statistics - Per Transaction",
           "System Statistics (Global)", PARAMETER_TITLE)  # fmt: skip
-"""Titles of sections. In text they may stand alone on their line."""
+"""Titles of sections. In text a line may hold nothing else."""
 NOTE = (
     "a report over all instances prints no latches, mutexes or dictionary caches, and of each instance only the longest waits: "
     "an event that it does not list is unknown"

@@ -17,6 +17,14 @@ _SILENT = "No data exists for this section"
 _INVISIBLE = {"style", "script"}
 _BREAKS = {"br", "p", "div", "li"}
 _CELLS = {"td", "th"}
+PASSED_OVER = (
+    "This table displays total number of waits",
+    "This table displays enqueue activity",
+    "This table displays top SQL",
+    "This table displays the text of",
+    "This table displays top segments",
+)
+"""How the summaries of large tables begin that no reader needs: histograms, statements, segments."""
 
 
 def parse(text: str) -> Document:
@@ -110,7 +118,8 @@ class _Walk:
             self.heading = []
         elif tag == "table":
             self._end_table()
-            self.table = _Open(_clean([attributes.get("summary", "")]))
+            summary = _clean([attributes.get("summary", "")])
+            self.table = None if summary.startswith(PASSED_OVER) else _Open(summary)
         elif tag in _BREAKS:
             self.data(" ")
 

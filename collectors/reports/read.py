@@ -180,13 +180,17 @@ def _is_of_pdb(lines: str) -> bool:
 
 def _first(titles: Mapping[str, T], lines: str) -> T | None:
     """The meaning of the first title; of two on one line, of the first here."""
-    found = ((match.start(), what) for title, what in titles.items() if (match := _title(title).search(lines)))
-    return min(found, key=lambda pair: pair[0], default=(0, None))[1]
+    match = _any_of(tuple(titles)).search(lines)
+    if match is None:
+        return None
+    return next(what for number, what in enumerate(titles.values()) if match[f"title{number}"] is not None)
 
 
 @cache
-def _title(words: str) -> re.Pattern[str]:
-    return re.compile(r"^[^\S\n]*" + words.replace(" ", r"\s+"), re.IGNORECASE | re.MULTILINE)
+def _any_of(titles: tuple[str, ...]) -> re.Pattern[str]:
+    blanks = r"\s+"
+    words = (f"(?P<title{number}>{title.replace(' ', blanks)})" for number, title in enumerate(titles))
+    return re.compile(rf"^[^\S\n]*(?:{'|'.join(words)})", re.IGNORECASE | re.MULTILINE)
 
 
 # What people must know before they trust a report: its layout, its window, its missing sections.

@@ -169,6 +169,18 @@ class Document:
     """Plain text before the first section."""
 
 
+@lru_cache(4096)  # sections are read more than once
+def _spelt(cell: str, known: tuple[str, ...], *, cut: bool) -> str:
+    """A printed name as ReportRow.name gives it. `cut`: it fills its column, so its end may be missing."""
+    if cell in known:
+        return cell
+    printed = plain(cell)
+    if same := _by_letters(known).get(squeeze(printed)):
+        return same
+    full = [name for name in known if name.startswith(printed)] if cut else []
+    return full[0] if len(full) == 1 else printed
+
+
 @dataclass(frozen=True, slots=True)
 class ReportRow:
     """One row, read by column heading. Of two columns with the same heading the second is '…#2'."""
@@ -187,17 +199,11 @@ class ReportRow:
 
         If a text report cut it at the column's width and exactly one known name starts with it, the full name.
         """
-        heading = next((name for name in headings if name in self.cells), "")
-        cell = self.cells.get(heading, "")
-        if cell in known:
-            return cell
-        printed = plain(cell)
-        if same := _by_letters(known).get(squeeze(printed)):
-            return same
-        if len(cell) < self.widths.get(heading, 1_000) - 1:
-            return printed
-        full = [name for name in known if name.startswith(printed)]
-        return full[0] if len(full) == 1 else printed
+        for heading in headings:
+            if heading in self.cells:
+                cell = self.cells[heading]
+                return _spelt(cell, known, cut=len(cell) >= self.widths.get(heading, 1_000) - 1)
+        return ""
 
     def count(self, *headings: str) -> int | float | None:
         """A number. None if it is blank, N/A, or did not fit its column."""
