@@ -298,7 +298,10 @@ def test_awr_report_of_an_application_is_refused_with_the_report_to_make() -> No
 
 
 def test_pdb_report_without_latches_asks_for_one_of_the_root() -> None:
-    with pytest.raises(InputError, match=r"x\.txt is a report of one PDB.*CDB\$ROOT"):
+    with pytest.raises(
+        InputError,
+        match=r"x\.txt is a report of one PDB.*CDB\$ROOT.*autonomous database, diagnose what `latchscope script`",
+    ):
         read(head(kind="PDB ", what=" (PDB snapshots)").encode(), "x.txt")
 
 
@@ -435,6 +438,16 @@ def test_looks_like_report_rejects_report_makers_and_accepts_their_output() -> N
     assert written and makers
     assert [path.name for path in written if not looks_like_report(path.read_bytes())] == []
     assert [path.name for path in makers if looks_like_report(path.read_bytes())] == []
+
+
+def test_large_tables_that_nobody_needs_are_passed_over_and_the_next_one_is_read() -> None:
+    rows = "<tr><th>SQL Id</th></tr><tr><td>row cache objects</td></tr>"
+    page = (
+        f'<h3>SQL ordered by Gets</h3><table summary="This table displays top SQL by gets">{rows}</table>'
+        f'<h3>Latch Activity</h3><table summary="This table displays latch statistics">{rows}</table>'
+    )
+    (table,) = html.parse(page).tables
+    assert (table.section, table.rows) == ("latchactivity", (("row cache objects",),))
 
 
 def test_is_html_wants_a_tag_at_the_start_of_a_line() -> None:
