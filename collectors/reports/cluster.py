@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from collectors.model import Delta, Missing, Reading, Rows, Value
+from collectors.model import Delta, Missing, Reading, Row, Rows, Value
 from collectors.reports.header import Header, dbid_in, moment_in, release_in
-from collectors.reports.sections import MEGABYTE, PARAMETER_TITLE, asked, known_cells
+from collectors.reports.sections import MEGABYTE, PARAMETER_TITLE, asked, hidden_in_doubt, known_cells, settings
 from collectors.reports.tables import Document, Table, count, micro, plain, real, squeeze
 
 TITLES = ("Database Summary", "Database Instances Included In Report", "OS Statistics By Instance", "Time Model",
@@ -177,7 +177,7 @@ def _summary(document: Document) -> Mapping[str, str]:
 
 def _readings(document: Document, head: Header) -> Mapping[str, Reading]:
     number = str(head.instance_number)
-    found: dict[str, Sequence[dict[str, Value]]] = {
+    found: dict[str, Sequence[Row]] = {
         "v$sys_time_model": _times(document, number, head),
         "v$system_event": _events(document, number),
         "v$sysstat": _counts(document, number),
@@ -188,7 +188,7 @@ def _readings(document: Document, head: Header) -> Mapping[str, Reading]:
     why = "a report over all instances of a cluster does not print it for each instance"
     readings: dict[str, Reading] = {view: Missing(view, "unread", why, OWN_REPORT) for view in lacking}
     return readings | {
-        view: Rows(view, tuple(known_cells(row) for row in rows)) for view, rows in found.items() if rows
+        view: Rows(view, tuple(known_cells(dict(row)) for row in rows)) for view, rows in found.items() if rows
     }
 
 
@@ -276,17 +276,19 @@ def _host(document: Document, number: str) -> list[dict[str, Value]]:
     return [row for row in rows if any(value is not None for name, value in row.items() if name != "stat_name")]
 
 
-def _parameters(document: Document, number: str) -> list[dict[str, Value]]:
+def _parameters(document: Document, number: str) -> Sequence[Row]:
     """Settings we follow. A row for all instances has no number or a star."""
     found: dict[str, str] = {}
+    names = set[str]()
     for table in _tables(document, PARAMETER_TITLE):
         begin, end, place = _column(table, "beginvalue"), _column(table, "endvalue", "different"), _instances(table)
         name = ""
         for row in table.rows:
             name = row[0] or name
+            names.add(name)
             if name in asked("v$parameter") and _cell(row, place) in (number, WHOLE, ""):
                 found[name] = _cell(row, end) or _cell(row, begin)
-    return [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in found.items() if value]
+    return settings({name: value for name, value in found.items() if value}, hidden_in_doubt(names)) if names else ()
 
 
 def _instances(table: Table) -> int | None:

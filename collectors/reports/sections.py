@@ -1,7 +1,7 @@
 """v$system_event: waits of all processes, and of foreground sessions alone if the report prints them."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -334,8 +334,21 @@ def parameter(printed: ReportTables) -> Reading:
         value = record.text("endvalueifdifferent", "endvalue") or record.text("beginvalue", "value")
         if name in asked("v$parameter") and value:
             found.setdefault(name, value)
-    rows = tuple({"name": name, "value": value, "isdefault": "FALSE"} for name, value in found.items())
-    return Rows("v$parameter", rows, (NOTE,))
+    printed_names = [record.name(asked("v$parameter"), "parametername", "parameter") for record in records]
+    unsure = hidden_in_doubt(printed_names)
+    doubt(printed, PARAMETER_TITLE, unsure)
+    return Rows("v$parameter", settings(found, unsure), (NOTE,))
+
+
+def hidden_in_doubt(printed: Iterable[str]) -> frozenset[str]:
+    """Hidden parameters that a strange name may stand for. One that is not printed counts as not set."""
+    return in_doubt([name for name in asked("v$parameter") if name.startswith("_")], printed)
+
+
+def settings(found: Mapping[str, str], unsure: Iterable[str]) -> tuple[Row, ...]:
+    """Rows of settings that are not at their default, and of those whose value is unknown, by name alone."""
+    rows: list[Row] = [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in found.items()]
+    return (*rows, *({"name": name} for name in sorted(unsure)))
 
 
 # v$rowcache from Dictionary Cache Stats, which sums parents and subordinates of one name and knows no cache numbers.

@@ -168,6 +168,19 @@ def test_mutex_of_the_row_cache_under_another_type_is_unread_and_other_types_are
     assert other.rows("v$mutex_sleep") == read_text(kept(PAGE)).rows("v$mutex_sleep")
 
 
+@pytest.mark.parametrize("damaged", ["_rollback_segment_cuont", "_скрытый_параметр"])
+def test_hidden_parameter_under_a_strange_name_is_unknown_not_unset(damaged: str) -> None:
+    row = "<tr><td>{}</td><td>2500</td><td></td></tr></table>"
+    begin, middle, end = kept(OLD_PAGE).partition("init.ora Parameters</h3>")
+    assert middle
+    set_so, spelt_so = (
+        read_text(begin + middle + end.replace("</table>", row.format(name), 1))
+        for name in ("_rollback_segment_count", damaged)
+    )
+    assert "2500" in [row.get("value") for row in set_so.rows("v$parameter")]
+    assert {"name": "_rollback_segment_count"} in [dict(row) for row in spelt_so.rows("v$parameter")]
+
+
 def test_cache_whose_name_no_cache_has_makes_those_that_lack_unknown() -> None:
     delta = read_text(kept(PAGE).replace(">dc_users<", ">sresu_cd<"))
     assert {"parameter": "dc_users"} in [dict(row) for row in delta.rows("v$rowcache")]
