@@ -85,7 +85,7 @@ def header(document: Document) -> Header:
         instance=_cell(document, "instance"),
         instance_number=_whole(_cell(document, "instnum")),
         release=release_in(_cell(document, "release")),
-        cluster={"YES": True, "NO": False}.get((_cell(document, "rac", "cluster")).upper()),
+        cluster={"YES": True, "NO": False}.get((_cell(document, "rac", "cluster", "ops")).upper()),
         host=_host(document),
         cpus=_whole(_cell(document, "cpus", beside="platform")),
         startup=moment_in(_cell(document, "startuptime")),

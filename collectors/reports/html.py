@@ -16,6 +16,15 @@ _HEADINGS = {"h1", "h2", "h3", "h4"}
 _SILENT = "No data exists for this section"
 _INVISIBLE = {"style", "script"}
 _BREAKS = {"br", "p", "div", "li"}
+_CELLS = {"td", "th"}
+PASSED_OVER = (
+    "This table displays total number of waits",
+    "This table displays enqueue activity",
+    "This table displays top SQL",
+    "This table displays the text of",
+    "This table displays top segments",
+)
+"""How the summaries of large tables begin that no reader needs: histograms, statements, segments."""
 
 
 def parse(text: str) -> Document:
@@ -89,39 +98,44 @@ class _Walk:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle an opening tag. It closes any element that cannot contain it, as browsers do."""
-        if tag in _INVISIBLE:
+        table = self.table
+        if tag in _CELLS:  # nearly every tag of a report
+            if table:
+                if table.cell is not None:
+                    table.end_cell()
+                table.cell = []
+                table.span = _span(attributes) if "colspan" in attributes else 1
+                if tag == "th":
+                    table.row_is_heading = True
+        elif tag == "tr":
+            if table:
+                table.end_row()
+                table.row, table.row_is_heading = [], False
+        elif tag in _INVISIBLE:
             self.hidden = True
         elif tag in _HEADINGS:
             self._end_table()
             self.heading = []
         elif tag == "table":
             self._end_table()
-            self.table = _Open(_clean([attributes.get("summary", "")]))
+            summary = _clean([attributes.get("summary", "")])
+            self.table = None if summary.startswith(PASSED_OVER) else _Open(summary)
         elif tag in _BREAKS:
             self.data(" ")
-        elif self.table:
-            self._open_cell(self.table, tag, attributes)
-
-    def _open_cell(self, table: _Open, tag: str, attributes: Mapping[str, str]) -> None:
-        if tag == "tr":
-            table.end_row()
-            table.row, table.row_is_heading = [], False
-        elif tag in ("td", "th"):
-            table.end_cell()
-            table.cell, table.span = [], _span(attributes)
-            table.row_is_heading |= tag == "th"
 
     def end(self, tag: str) -> None:
-        if tag in _INVISIBLE:
+        if tag in _CELLS:
+            if self.table:
+                self.table.end_cell()
+        elif tag == "tr":
+            if self.table:
+                self.table.end_row()
+        elif tag in _INVISIBLE:
             self.hidden = False
         elif tag in _HEADINGS and self.heading is not None:
             self.section, self.heading = squeeze(_clean(self.heading)), None
         elif tag == "table":
             self._end_table()
-        elif tag in ("td", "th") and self.table:
-            self.table.end_cell()
-        elif tag == "tr" and self.table:
-            self.table.end_row()
 
     def data(self, words: str) -> None:
         if self.hidden:
@@ -150,12 +164,11 @@ class _Walk:
 
 
 def _clean(pieces: list[str]) -> str:
-    return " ".join("".join(pieces).replace("\xa0", " ").split())
+    words = pieces[0] if len(pieces) == 1 else "".join(pieces)
+    return " ".join(words.split())  # which takes a hard blank for a blank, too
 
 
 def _span(attributes: Mapping[str, str]) -> int:
     """Columns that a cell covers."""
-    if "colspan" not in attributes:
-        return 1
     colspan = attributes["colspan"].strip()
     return int(colspan) if colspan.isdecimal() and 1 <= int(colspan[:4]) <= MOST_COLUMNS else 1

@@ -11,6 +11,7 @@ from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.model import LONG_WINDOW, Delta, Missing, NotComparable, Reading, Rows, long_window
 from collectors.reports import html, text
+from collectors.reports.cluster import OWN_REPORT, TITLES, Part, parts
 from collectors.reports.header import Header, dbid_in, header, moment_in, release_in
 from collectors.reports.sections import READERS
 from collectors.reports.tables import MOST_TABLES, Document, ReportTables, Table, TooManyTables, count, real
@@ -87,6 +88,7 @@ def _cpus(document: Document, which: str) -> int | None:
 # Bytes to text: UTF-8, UTF-16 with its mark, else Windows-1252. Only a file that is not text fails.
 
 LIMIT_BYTES = 64 * 1024 * 1024
+T = TypeVar("T")
 _ENDINGS = str.maketrans({"\r": "\n"})
 
 
@@ -115,74 +117,80 @@ def as_text(data: bytes) -> str:
 
 # Which document a file is, by its title. For documents that latchscope does not read: why, and what to run instead.
 
-ReportKind = Literal["AWR", "Statspack", "compare"]
-
-T = TypeVar("T")
+ReportKind = Literal["AWR", "Statspack", "compare", "cluster"]
 
 HEAD_BYTES = 128 * 1024
 """The title is at the top. Only mail headers and style sheets may come before it."""
 _PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
 """A page has such a tag at the start of a line. A program that writes pages has it in quotes."""
+_TAG = re.compile(r"<[^<>]*>")
 
 _RUN_AWR = "run awrrpt.sql for one instance instead"
+_APPLICATION = (
+    "an application AWR report (DBMS_AWRAPP), which has statements and waits of one application, no latches and no dictionary "
+    "caches",
+    "run awrrpt.sql for the instance and the same snapshots",
+)
 _REFUSED: Mapping[str, tuple[str, str]] = {
     r"workload repository sql report": ("an AWR SQL report, which covers one statement", _RUN_AWR),
-    r"workload repository report \(rac\)": ("a report over all instances of a cluster, whose latches it adds up", _RUN_AWR),
-    r"workload repository (rac|global) ": ("a report over all instances of a cluster, whose latches it adds up", _RUN_AWR),
+    r"awr sql report for": ("an AWR SQL report, which covers one statement", _RUN_AWR),
+    r"workload repository compare period report \(rac\)": (
+        "a compare-periods report over all instances of a cluster",
+        "run awrddrpi.sql for each instance (it asks for the instance number), or awrgrpt.sql for each period",
+    ),
+    r"(workload repository|awr) app(lication)?(-specific)? (awr )?report": _APPLICATION,
+    r"application(-specific)? (awr|workload repository) report": _APPLICATION,
     r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
-    r"ash report for": ("an ASH report, which has no latch and no dictionary cache sections", _RUN_AWR),
+    r"ash report (for|-)": ("an ASH report, which has no latch and no dictionary cache sections", _RUN_AWR),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
 }  # fmt: skip
 _READ: Mapping[str, ReportKind] = {
     r"workload repository compare period report": "compare",
     r"awr compare period report": "compare",
+    r"workload repository report \(rac\)": "cluster",
+    r"workload repository (rac|global) ": "cluster",
+    r"awr rac report for db:": "cluster",
     r"workload repository (pdb )?report": "AWR",
     r"awr (pdb )?report for db:": "AWR",
-    r"statspack report for": "Statspack",
+    r"statspack (statistics )?report for": "Statspack",
 }
 
 
 def looks_like_report(data: bytes) -> bool:
     """Whether the file calls itself a report of Oracle, refused ones included. A file that only quotes one does not count."""
-    head = as_text(data[:HEAD_BYTES]).replace("\r", "\n")
-    return kind_of(head) is not None or refusal_of(head) is not None
-
-
-def kind_of(text: str) -> ReportKind | None:
-    """Which report the document is. None if it is none that latchscope reads."""
-    return _first(_READ, text)
-
-
-def refusal_of(text: str) -> tuple[str, str] | None:
-    """For a known document that latchscope cannot read: what it is, and what to run instead. None for any other."""
-    return _first(_REFUSED, text)
-
-
-def is_of_pdb(text: str) -> bool:
-    """Whether the report was made inside a PDB or for one."""
-    head = _head(text[:HEAD_BYTES])
-    return "workload repository pdb report" in head or "(pdb snapshots)" in head or "awr pdb report" in head
+    head = _lines(as_text(data[:HEAD_BYTES]).replace("\r", "\n"))
+    return _first(_READ, head) is not None or _first(_REFUSED, head) is not None
 
 
 def is_html(text: str) -> bool:
     return _PAGE.search(text[:HEAD_BYTES]) is not None
 
 
-def _first(titles: Mapping[str, T], text: str) -> T | None:
-    """The meaning of the first title. Titles begin a line, or an element in an HTML page."""
+def _lines(text: str) -> str:
+    """The head with each element of a page on a line of its own. Titles begin a line."""
     head = text[:HEAD_BYTES]
-    lines = re.sub(r"<[^<>]*>", "\n", head) if is_html(head) else head
-    found = ((match.start(), what) for title, what in titles.items() if (match := _title(title).search(lines)))
-    return min(found, key=lambda pair: pair[0], default=(0, None))[1]
+    return _TAG.sub("\n", head) if is_html(head) else head
+
+
+def _is_of_pdb(lines: str) -> bool:
+    """Whether the report was made inside a PDB or for one."""
+    head = " ".join(lines.lower().split())
+    return "workload repository pdb report" in head or "(pdb snapshots)" in head or "awr pdb report" in head
+
+
+def _first(titles: Mapping[str, T], lines: str) -> T | None:
+    """The meaning of the first title; of two on one line, of the first here."""
+    match = _any_of(tuple(titles)).search(lines)
+    if match is None:
+        return None
+    return next(what for number, what in enumerate(titles.values()) if match[f"title{number}"] is not None)
 
 
 @cache
-def _title(words: str) -> re.Pattern[str]:
-    return re.compile(r"^[^\S\n]*" + words.replace(" ", r"\s+"), re.IGNORECASE | re.MULTILINE)
-
-
-def _head(text: str) -> str:
-    return " ".join(re.sub(r"<[^<>]*>", " ", text).lower().split())
+def _any_of(titles: tuple[str, ...]) -> re.Pattern[str]:
+    blanks = r"\s+"
+    words = (f"(?P<title{number}>{title.replace(' ', blanks)})" for number, title in enumerate(titles))
+    return re.compile(rf"^[^\S\n]*(?:{'|'.join(words)})", re.IGNORECASE | re.MULTILINE)
 
 
 # What people must know before they trust a report: its layout, its window, its missing sections.
@@ -223,7 +231,7 @@ def _layout(head: Header, printed: ReportTables) -> list[str]:
     if head.release and head.release.startswith(known):
         return []
     form = "HTML" if printed.document.form == "html" else "text"
-    kind = "AWR compare-periods" if printed.kind == "compare" else printed.kind
+    kind = {"compare": "AWR compare-periods", "cluster": "AWR cluster"}.get(printed.kind, printed.kind)
     return [f"layout not verified for {kind} {form} of release {head.release or 'unknown'}"]
 
 
@@ -241,27 +249,33 @@ __all__ = ["looks_like_report", "read"]
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
 """The sections of every complete report."""
 NO_ROOT = "where nobody may, as on an autonomous database, diagnose what `latchscope script` writes there"
+RESTARTED = "the instance restarted between the two snapshots, so the counters of the report are worthless"
 AFTER_RESTART = "make a report from two snapshots after the restart"
 RESTART = ("span an instance shutdown", "instance was shutdown between snapshots")
 
 
 def read(data: bytes, name: str) -> tuple[Delta | NotComparable, ...]:
-    """One element for a report; two for a compare-periods report, in the order first, second period.
+    """One element for a report; two for a compare-periods report, in the order first, second period; one for each instance of a
+    report over all instances.
 
     Raises InputError, one line that starts with `name`: not a report, a report that cannot be read, or a report without a
     readable interval.
     """
     content = decode(data, name)
-    kind = _kind(content, name)
-    document = _document(content, name)
+    lines = _lines(content)
+    kind = _kind(lines, name)
+    document = _document(content, kind, name)
+    if kind == "cluster":
+        return _instances(content, document, name)
     if kind == "compare":
         periods = tuple(
-            _period(content, period(document, which), header_of(document, which), kind, name) for which in PERIODS
+            _period(content, lines, period(document, which), header_of(document, which), kind, name)
+            for which in PERIODS
         )
         if all(isinstance(period, Delta) and not _tells(period) for period in periods):
             raise InputError(f"{name} {UNREADABLE}")
         return periods
-    return (_period(content, document, header(document), kind, name),)
+    return (_period(content, lines, document, header(document), kind, name),)
 
 
 def _tells(delta: Delta) -> bool:
@@ -269,18 +283,18 @@ def _tells(delta: Delta) -> bool:
     return any(not isinstance(delta.read(view), Missing) for view in (*NEEDED, "v$mutex_sleep"))
 
 
-def _document(content: str, name: str) -> Document:
+def _document(content: str, kind: ReportKind, name: str) -> Document:
     try:
-        return html.parse(content) if is_html(content) else text.parse(content)
+        return html.parse(content) if is_html(content) else text.parse(content, TITLES if kind == "cluster" else ())
     except TooManyTables:
         raise InputError(f"{name} has more than {MOST_TABLES:,} tables; give one report at a time") from None
 
 
-def _kind(content: str, name: str) -> ReportKind:
-    refusal = refusal_of(content)
+def _kind(lines: str, name: str) -> ReportKind:
+    refusal = _first(_REFUSED, lines)
     if refusal:
         raise InputError(f"{name} is {refusal[0]}; {refusal[1]}")
-    kind = kind_of(content)
+    kind = _first(_READ, lines)
     if kind is None:
         raise InputError(
             f"{name} is not an AWR or Statspack report; run awrrpt.sql or spreport.sql and give its output"
@@ -288,15 +302,48 @@ def _kind(content: str, name: str) -> ReportKind:
     return kind
 
 
-def _period(content: str, document: Document, head: Header, kind: ReportKind, name: str) -> Delta | NotComparable:
+def _instances(content: str, document: Document, name: str) -> tuple[Delta | NotComparable, ...]:
+    """One element for each instance that a report over all instances lists."""
+    found = [_instance(part, document, cut_off=_unfinished(content)) for part in parts(document)]
+    known = [one for one in found if one is not None]
+    if not known:
+        raise InputError(
+            f"{name} is a report over all instances of a cluster whose list of instances cannot be read; {OWN_REPORT}"
+        )
+    return tuple(known)
+
+
+def _instance(part: Part, document: Document, *, cut_off: bool) -> Delta | NotComparable | None:
+    head = part.head
+    if head.restarted:
+        return NotComparable(head.database, head.release, RESTARTED, AFTER_RESTART, head.dbid, "restart")
+    if head.basis is None or head.instance_number is None:
+        return None
+    printed = ReportTables(document, "cluster")
+    printed.notes |= dict.fromkeys(part.notes)
+    return reported(
+        head.database,
+        head.release,
+        head.basis,
+        {**part.readings, "v$instance": Rows("v$instance", (head.row,))},
+        remarks(head, printed, of_pdb=False, cut_off=cut_off),
+        dbid=head.dbid,
+        cut_off=cut_off,
+    )
+
+
+def _period(
+    content: str, lines: str, document: Document, head: Header, kind: ReportKind, name: str
+) -> Delta | NotComparable:
     if head.restarted or any(sign in content for sign in RESTART):
-        why = "the instance restarted between the two snapshots, so the counters of the report are worthless"
-        return NotComparable(head.database, head.release, why, AFTER_RESTART, head.dbid, "restart")
+        return NotComparable(head.database, head.release, RESTARTED, AFTER_RESTART, head.dbid, "restart")
     if head.basis is None:
         raise InputError(f"{name} is a report without its begin and end time; copy it again from its first line on")
     printed = _laid_open(document, head, kind)
     readings: Mapping[str, Reading] = {view: reader(printed) for view, reader in READERS.items()}
-    of_pdb = is_of_pdb(content)
+    if not _has_latches(readings) and "appmap" in lines.lower():
+        raise InputError(f"{name} is {_APPLICATION[0]}; {_APPLICATION[1]}")
+    of_pdb = _is_of_pdb(lines)
     if of_pdb and not _has_latches(readings):
         raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT; {NO_ROOT}")
     instance = {"v$instance": Rows("v$instance", (head.row,))}
@@ -316,7 +363,7 @@ def _period(content: str, document: Document, head: Header, kind: ReportKind, na
 
 def _unfinished(content: str) -> bool:
     """Whether an HTML file lacks its last tag."""
-    return is_html(content) and re.search("</html", content, re.IGNORECASE) is None
+    return is_html(content) and "</html" not in content and re.search("</html", content, re.IGNORECASE) is None
 
 
 def _laid_open(document: Document, head: Header, kind: ReportKind) -> ReportTables:

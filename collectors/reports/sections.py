@@ -1,7 +1,7 @@
 """v$system_event: waits of all processes, and of foreground sessions alone if the report prints them."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -59,11 +59,17 @@ def strange(view: str, title: str) -> Missing:
     return Missing(view, "unread", f"the names in {title} are not those that Oracle gives", STRANGE)
 
 
+MOST_NAMED = 5
+
+
 def doubt(printed: ReportTables, title: str, names: Iterable[str]) -> None:
     """Note names that are unknown, not zero, because another name of the section may stand for them."""
-    if told := ", ".join(sorted(names)):
+    told = sorted(names)
+    if told:
+        more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
         printed.notes[
-            f"{title}: a name like {told} is printed in a way that is not read, so its figures are unknown"
+            f"{title}: a name like {', '.join(told[:MOST_NAMED])}{more} is printed in a way that is not read, "
+            "so its figures are unknown"
         ] = None
 
 
@@ -251,7 +257,11 @@ def mutex_sleep(printed: ReportTables) -> Reading:
     if records is None:
         return missing("v$mutex_sleep", MUTEX_SLEEP_TITLE)
     known = asked("v$mutex_sleep")
-    if in_doubt(known, [record.name(known, "mutextype") for record in records], MUTEX_TYPES):
+    types = [record.name(known, "mutextype") for record in records]
+    misnamed = any(
+        "kqr" in record.text("location") for name, record in zip(types, records, strict=True) if name not in known
+    )
+    if misnamed or in_doubt(known, types, MUTEX_TYPES):  # only the code of the row cache begins with kqr
         return strange("v$mutex_sleep", MUTEX_SLEEP_TITLE)
     found: dict[str, list[ReportRow]] = {}
     for record in records:
@@ -324,8 +334,21 @@ def parameter(printed: ReportTables) -> Reading:
         value = record.text("endvalueifdifferent", "endvalue") or record.text("beginvalue", "value")
         if name in asked("v$parameter") and value:
             found.setdefault(name, value)
-    rows = tuple({"name": name, "value": value, "isdefault": "FALSE"} for name, value in found.items())
-    return Rows("v$parameter", rows, (NOTE,))
+    printed_names = [record.name(asked("v$parameter"), "parametername", "parameter") for record in records]
+    unsure = hidden_in_doubt(printed_names)
+    doubt(printed, PARAMETER_TITLE, unsure)
+    return Rows("v$parameter", settings(found, unsure), (NOTE,))
+
+
+def hidden_in_doubt(printed: Iterable[str]) -> frozenset[str]:
+    """Hidden parameters that a strange name may stand for. One that is not printed counts as not set."""
+    return in_doubt([name for name in asked("v$parameter") if name.startswith("_")], printed)
+
+
+def settings(found: Mapping[str, str], unsure: Iterable[str]) -> tuple[Row, ...]:
+    """Rows of settings that are not at their default, and of those whose value is unknown, by name alone."""
+    rows: list[Row] = [{"name": name, "value": value, "isdefault": "FALSE"} for name, value in found.items()]
+    return (*rows, *({"name": name} for name in sorted(unsure)))
 
 
 # v$rowcache from Dictionary Cache Stats, which sums parents and subordinates of one name and knows no cache numbers.
@@ -343,6 +366,9 @@ CACHES = ("dc_awr_control", "dc_cdbprops", "dc_cdbservices", "dc_column_model_to
           "dc_usernames", "dc_users", "global database name", "outstanding_alerts", "sch_lj_objs",
           "sch_lj_oids")  # fmt: skip
 """Names of dictionary caches, only to tell a strange name from theirs. A report may print any other."""
+OTHER_CACHES = ("dc_", "qm", "sch_", "rule", "realm", "command rule", "factor", "dv ", "smo ", "triton ", "extensible ", "xs ",
+                "event map", "format", "kqlsubheap", "outstanding", "global", "metadata")  # fmt: skip
+"""How the names of caches begin, in lower case, in the reports and views that we know."""
 
 
 @section("v$rowcache")
@@ -364,7 +390,10 @@ def rowcache(printed: ReportTables) -> Reading:
         for record in records
         if record.text("cache")
     ]
-    unsure = in_doubt(CACHES, names)
+    if any(name and not name.lower().startswith(OTHER_CACHES) for name in names):
+        unsure = frozenset(CACHES) - names  # a name that is no cache's may have been any
+    else:
+        unsure = in_doubt(CACHES, names)
     doubt(printed, ROWCACHE_TITLE, unsure)
     rows += [{"parameter": name} for name in sorted(unsure)]
     return Rows("v$rowcache", tuple(known_cells(row) for row in rows), (MERGED_NOTE, ROWCACHE_MISSES_NOTE))
@@ -486,7 +515,7 @@ OTHER_TIMES = (
     "inbound PL/SQL rpc elapsed time", "Java execution elapsed time", "repeated bind elapsed time",
     "hard parse (sharing criteria) elapsed time", "hard parse (bind mismatch) elapsed time",
     "failed parse (out of shared memory) elapsed time", "RMAN cpu time (backup/restore)", "background cpu time",
-    "background elapsed time", "total CPU time",
+    "background elapsed time", "total CPU time", "OLAP engine elapsed time", "OLAP engine CPU time",
 )  # fmt: skip
 """The times that are printed beside those we follow."""
 ZERO_NOTE = "the section lists only statistics that grew, so one that is not listed is 0"
@@ -501,14 +530,13 @@ def sys_time_model(printed: ReportTables) -> Reading:
         if printed.db_time_micro is None:
             return missing("v$sys_time_model", TITLES[0])
         return Rows("v$sys_time_model", ({"stat_name": "DB time", "value": printed.db_time_micro},), (HEAD_NOTE,))
+    wanted = asked("v$sys_time_model")
     listed = {
-        record.name(asked("v$sys_time_model"), "statisticname", "statistic"): record.micro("s", *SECONDS)
+        record.name((*wanted, *OTHER_TIMES), "statisticname", "statistic"): record.micro("s", *SECONDS)
         for record in records
     }
-    unsure = in_doubt(asked("v$sys_time_model"), listed, OTHER_TIMES)
-    if unknown_times := [name for name in listed if name not in asked("v$sys_time_model") and name not in OTHER_TIMES]:
-        # A release may add a name; where most are strange, none of those that lack is known to be zero.
-        unsure |= set(asked("v$sys_time_model")) - set(listed) if 2 * len(unknown_times) > len(listed) else set()
+    # All its names are known, so a strange one may be any of those that lack.
+    unsure = frozenset(wanted) - listed.keys() if listed.keys() - {*wanted, *OTHER_TIMES} else frozenset()
     doubt(printed, TITLES[0], unsure)
     if listed.get("DB time") is None and printed.db_time_micro is not None:
         listed["DB time"] = printed.db_time_micro

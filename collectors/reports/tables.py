@@ -64,18 +64,23 @@ def _parsed(cell: str) -> tuple[float, str] | None:
     return float(match[1] + match[2].replace(",", "")), match[3]
 
 
+_SIGNS = re.compile(r"[^a-z0-9]+")
+
+
+@lru_cache(4096)  # headings and names come back in every section; bounded, because anybody may upload a report
 def squeeze(heading: str) -> str:
     """A heading in lower case without blanks and signs: 'Avg Slps /Miss' → 'avgslpsmiss', the same in HTML and in text."""
-    return re.sub(r"[^a-z0-9]", "", heading.lower())
+    return _SIGNS.sub("", heading.lower())
 
 
 _FOOTNOTES = re.compile(r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$")
+_LAST_OF_FOOTNOTES = tuple("]*†‡¹²³")
 """Marks that lead to a footnote, as 23ai prints them behind names: "parse time elapsed [1]"."""
 
 
 def plain(name: str) -> str:
     """A printed name without the marks of its footnotes."""
-    return _FOOTNOTES.sub("", name)
+    return _FOOTNOTES.sub("", name) if name.endswith(_LAST_OF_FOOTNOTES) else name
 
 
 @cache
@@ -164,6 +169,18 @@ class Document:
     """Plain text before the first section."""
 
 
+@lru_cache(4096)  # sections are read more than once
+def _spelt(cell: str, known: tuple[str, ...], *, cut: bool) -> str:
+    """A printed name as ReportRow.name gives it. `cut`: it fills its column, so its end may be missing."""
+    if cell in known:
+        return cell
+    printed = plain(cell)
+    if same := _by_letters(known).get(squeeze(printed)):
+        return same
+    full = [name for name in known if name.startswith(printed)] if cut else []
+    return full[0] if len(full) == 1 else printed
+
+
 @dataclass(frozen=True, slots=True)
 class ReportRow:
     """One row, read by column heading. Of two columns with the same heading the second is '…#2'."""
@@ -182,17 +199,11 @@ class ReportRow:
 
         If a text report cut it at the column's width and exactly one known name starts with it, the full name.
         """
-        heading = next((name for name in headings if name in self.cells), "")
-        cell = self.cells.get(heading, "")
-        if cell in known:
-            return cell
-        printed = plain(cell)
-        if same := _by_letters(known).get(squeeze(printed)):
-            return same
-        if len(cell) < self.widths.get(heading, 1_000) - 1:
-            return printed
-        full = [name for name in known if name.startswith(printed)]
-        return full[0] if len(full) == 1 else printed
+        for heading in headings:
+            if heading in self.cells:
+                cell = self.cells[heading]
+                return _spelt(cell, known, cut=len(cell) >= self.widths.get(heading, 1_000) - 1)
+        return ""
 
     def count(self, *headings: str) -> int | float | None:
         """A number. None if it is blank, N/A, or did not fit its column."""
@@ -223,7 +234,7 @@ class ReportTables:
     """A report as the section readers see it. They add notes that people must read."""
 
     document: Document
-    kind: Literal["AWR", "Statspack", "compare"]
+    kind: Literal["AWR", "Statspack", "compare", "cluster"]
     db_time_micro: int | None = None
     cpus: int | None = None
     year: int | None = None

@@ -1,7 +1,7 @@
 """Text reports: a section starts with its heading at the start of a line; a ruler of dashes gives the columns."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -29,9 +29,12 @@ class _Open:
     name: str = ""
 
 
-def parse(text: str) -> Document:
-    """The tables of a text report. Pages repeat their heading, so a long section gives one table per page."""
-    walk = _Walk()
+def parse(text: str, titles: Iterable[str] = ()) -> Document:
+    """The tables of a text report. Pages repeat their heading, so a long section gives one table per page.
+
+    `titles` are those of sections that may be alone on their line, without the database beside them.
+    """
+    walk = _Walk(frozenset(titles))
     for line in _lines(text):
         for part in line.split("\f"):
             walk.line(part[:LONGEST_LINE].expandtabs().rstrip())
@@ -50,7 +53,8 @@ def _lines(text: str) -> Iterator[str]:
 class _Walk:
     """The state of the parser: a section, the lines that may be column headings, a table."""
 
-    def __init__(self) -> None:
+    def __init__(self, titles: frozenset[str]) -> None:
+        self.titles = titles
         self.section = ""
         self.in_head = True
         self.above: list[str] = []
@@ -61,7 +65,7 @@ class _Walk:
 
     def line(self, line: str) -> None:
         """Handle the next line of the report."""
-        title = _title(line)
+        title = line if line in self.titles else _title(line)
         if title:
             self._end()
             self.section, self.in_head = squeeze(title), False

@@ -232,7 +232,9 @@ def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue
     """Least share of the sleeps among the three locations of a parent get. Near a third, sheer volume fills the latch."""
     each = [share_of_holders(context, Subject(location=location)) for location in PARENT_GET]
     known = [value for value in each if isinstance(value, Known)]
-    return min(known, key=lambda value: value.value) if len(known) == len(each) else each[0]
+    if len(known) < len(each):
+        return next(value for value in each if isinstance(value, Unknown))
+    return min(known, key=lambda value: value.value)
 
 
 @signal(unit="ratio", of="v$latch_misses", surface="latch")

@@ -371,10 +371,20 @@ def _member(member: Member, outcome: InputResults, limits: Limits) -> bytes | No
 
 
 def _diagnosed(changes: tuple[Delta | NotComparable, ...], name: str) -> list[DiagnosedInput]:
-    names = (
-        [name] if len(changes) == 1 else [f"{name}, period {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
-    )
-    return [DiagnosedInput(part, change, _diagnosis(change)) for part, change in zip(names, changes, strict=True)]
+    return [
+        DiagnosedInput(part, change, _diagnosis(change))
+        for part, change in zip(_names(name, changes), changes, strict=True)
+    ]
+
+
+def _names(name: str, changes: Sequence[Delta | NotComparable]) -> list[str]:
+    """A name for each change of a file: two periods by their number, the instances of a cluster by their database."""
+    if len(changes) == 1:
+        return [name]
+    databases = [change.database for change in changes]
+    if len(set(databases)) == len(changes) and all("/" in database for database in databases):
+        return [f"{name}, {database}" for database in databases]
+    return [f"{name}, period {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
 
 
 def _diagnosis(change: Delta | NotComparable) -> Diagnosis:

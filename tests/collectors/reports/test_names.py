@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -92,15 +93,97 @@ def test_damaged_name_never_makes_a_zero(
     if not value_of(read_text(content), view, key, name, column):
         return
     damaged = damage(name)
-    # A text report keeps its columns: a longer name takes of the blanks behind it, a shorter one leaves some.
-    widened = re.sub(
+    changed = with_name(content, name, damaged, page=file.endswith(".html"))
+    assert not is_told_zero(read_text(changed), view, key, name, column), (file, view, name, damaged)
+
+
+KEYS = (
+    ("v$latch", "name"),
+    ("v$latch_misses", "location"),
+    ("v$mutex_sleep", "mutex_type"),
+    ("v$rowcache", "parameter"),
+    ("v$system_event", "event"),
+    ("v$sys_time_model", "stat_name"),
+    ("v$sysstat", "name"),
+    ("v$osstat", "stat_name"),
+    ("v$parameter", "name"),
+)
+FILES = (PAGE, PRINT, OLD_PAGE, OLD_PRINT, "awr-11.2.0.4.0-cluster-sequence.html", "awr-12.1.0.2.0-parse-storm.txt",
+         "statspack-11.2.0.3.0-undo-storm.txt", "statspack-9.2.0.6.0-undo-storm.txt",
+         "statspack-19.0.0.0.0-users-mutex.txt")  # fmt: skip
+
+
+@cache
+def judged(file: str) -> tuple[Delta, frozenset[str]]:
+    delta = read_text(kept(file))
+    return delta, firm(delta)
+
+
+def firm(delta: Delta) -> frozenset[str]:
+    """The causes that are found with more than low confidence."""
+    return frozenset(found.cause for found in diagnose(delta).findings if found.confidence != "low")
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(FILES), st.sampled_from(KEYS), st.data())
+def test_damaged_name_of_any_section_gives_no_zero_and_no_new_cause(
+    file: str, section: tuple[str, str], data: st.DataObject
+) -> None:
+    view, key = section
+    before, causes = judged(file)
+    rows = [row for row in before.rows(view) if len(str(row.get(key))) > 2]
+    if not rows:
+        return
+    row = data.draw(st.sampled_from(rows))
+    name, damage = str(row[key]), data.draw(damages())
+    after = read_text(with_name(kept(file), name, damage(name), page=file.endswith(".html")))
+    for column, value in row.items():
+        if number(value):
+            assert not is_told_zero(after, view, key, name, column), (file, view, name, damage(name))
+    assert firm(after) <= causes, (file, view, name, damage(name))
+
+
+def with_name(content: str, name: str, damaged: str, *, page: bool) -> str:
+    """The report with another name. In text a longer name takes of the blanks behind it, a shorter one leaves some."""
+    if page:
+        return content.replace(f">{name}<", f">{damaged}<")
+    return re.sub(
         rf"^{re.escape(name)} *(?= )|(?<= ){re.escape(name)} *(?= )",
         lambda found: damaged.ljust(len(found[0]))[: max(len(found[0]), len(name))],
         content,
         flags=re.MULTILINE,
     )
-    changed = content.replace(f">{name}<", f">{damaged}<") if file.endswith(".html") else widened
-    assert not is_told_zero(read_text(changed), view, key, name, column), (file, view, name, damaged)
+
+
+@pytest.mark.parametrize("name", ["emit despale esrap", "Parse-Zeit", "time of another release"])
+def test_time_model_with_any_strange_name_makes_those_that_lack_unknown(name: str) -> None:
+    delta = read_text(kept(PAGE).replace(">parse time elapsed<", f">{name}<"))
+    assert value_of(delta, "v$sys_time_model", "stat_name", "parse time elapsed", "value") is None
+
+
+def test_mutex_of_the_row_cache_under_another_type_is_unread_and_other_types_are_not() -> None:
+    renamed = read_text(kept(PAGE).replace(">Row Cache<", ">ehcaC woR<"))
+    assert isinstance(renamed.read("v$mutex_sleep"), Missing)
+    other = read_text(kept(PAGE).replace(">Cursor Pin<", ">Some Other<"))
+    assert other.rows("v$mutex_sleep") == read_text(kept(PAGE)).rows("v$mutex_sleep")
+
+
+@pytest.mark.parametrize("damaged", ["_rollback_segment_cuont", "_скрытый_параметр"])
+def test_hidden_parameter_under_a_strange_name_is_unknown_not_unset(damaged: str) -> None:
+    row = "<tr><td>{}</td><td>2500</td><td></td></tr></table>"
+    begin, middle, end = kept(OLD_PAGE).partition("init.ora Parameters</h3>")
+    assert middle
+    set_so, spelt_so = (
+        read_text(begin + middle + end.replace("</table>", row.format(name), 1))
+        for name in ("_rollback_segment_count", damaged)
+    )
+    assert "2500" in [row.get("value") for row in set_so.rows("v$parameter")]
+    assert {"name": "_rollback_segment_count"} in [dict(row) for row in spelt_so.rows("v$parameter")]
+
+
+def test_cache_whose_name_no_cache_has_makes_those_that_lack_unknown() -> None:
+    delta = read_text(kept(PAGE).replace(">dc_users<", ">sresu_cd<"))
+    assert {"parameter": "dc_users"} in [dict(row) for row in delta.rows("v$rowcache")]
 
 
 def test_time_model_with_most_names_strange_is_unknown_not_zero() -> None:

@@ -225,6 +225,12 @@ def test_shared_reports_all_look_like_reports(reports: Path, verdicts: list[dict
         (b"   ADDM Report for Task 'TASK_1'\n", "ADDM report"),
         (b"WORKLOAD REPOSITORY SQL Report\n", "AWR SQL report"),
         (b"WORKLOAD REPOSITORY REPORT (RAC)\n", "all instances of a cluster"),
+        (b"WORKLOAD REPOSITORY COMPARE PERIOD REPORT (RAC)\n", "awrgrpt.sql for each period"),
+        (b"<html><title>AWR SQL Report for DB: A</title>", "AWR SQL report"),
+        (b"<html>\n<h1>ASH Report - From 10:00</h1>", "ASH report"),
+        (b"WORKLOAD REPOSITORY APPLICATION REPORT\n", "application AWR report"),
+        (b"Application-Specific AWR Report\n", "application AWR report"),
+        (b"STATSPACK SQL report for Old Hash Value: 1\n", "Statspack SQL report"),
         (b"<html><h1>WORKLOAD REPOSITORY report for</h1></html>", "without its begin and end time"),
         (b"STATSPACK report for\n", "without its begin and end time"),
     ],
@@ -286,8 +292,16 @@ def test_restart_within_the_interval_makes_it_not_comparable(content: str) -> No
     assert "restarted" in found.why and "after the restart" in found.way_out
 
 
+def test_awr_report_of_an_application_is_refused_with_the_report_to_make() -> None:
+    with pytest.raises(InputError, match=r"application AWR report \(DBMS_AWRAPP\).*; run awrrpt\.sql for the instance"):
+        read(head(what="\n\nAPPMAP Name: PAYROLL\n").encode(), "x.txt")
+
+
 def test_pdb_report_without_latches_asks_for_one_of_the_root() -> None:
-    with pytest.raises(InputError, match=r"x\.txt is a report of one PDB.*CDB\$ROOT"):
+    with pytest.raises(
+        InputError,
+        match=r"x\.txt is a report of one PDB.*CDB\$ROOT.*autonomous database, diagnose what `latchscope script`",
+    ):
         read(head(kind="PDB ", what=" (PDB snapshots)").encode(), "x.txt")
 
 
@@ -424,6 +438,16 @@ def test_looks_like_report_rejects_report_makers_and_accepts_their_output() -> N
     assert written and makers
     assert [path.name for path in written if not looks_like_report(path.read_bytes())] == []
     assert [path.name for path in makers if looks_like_report(path.read_bytes())] == []
+
+
+def test_large_tables_that_nobody_needs_are_passed_over_and_the_next_one_is_read() -> None:
+    rows = "<tr><th>SQL Id</th></tr><tr><td>row cache objects</td></tr>"
+    page = (
+        f'<h3>SQL ordered by Gets</h3><table summary="This table displays top SQL by gets">{rows}</table>'
+        f'<h3>Latch Activity</h3><table summary="This table displays latch statistics">{rows}</table>'
+    )
+    (table,) = html.parse(page).tables
+    assert (table.section, table.rows) == ("latchactivity", (("row cache objects",),))
 
 
 def test_is_html_wants_a_tag_at_the_start_of_a_line() -> None:
