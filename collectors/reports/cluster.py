@@ -4,11 +4,10 @@ It has no latches, no mutexes and no dictionary caches. Per instance it has the 
 longest waits; so an event that it does not list is unknown, never zero.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
-from collectors.model import Delta, Missing, Reading, Row, Rows, Value
+from collectors.model import Missing, Reading, Row, Rows, Value
 from collectors.reports.header import Header, dbid_in, moment_in, release_in
 from collectors.reports.sections import MEGABYTE, PARAMETER_TITLE, asked, hidden_in_doubt, known_cells, settings
 from collectors.reports.tables import Document, Table, count, micro, plain, real, squeeze
@@ -55,37 +54,6 @@ def parts(document: Document) -> tuple[Part, ...]:
     heads = _heads(document)
     notes = (NOTE, *_whole_cluster(document))
     return tuple(Part(head, _readings(document, head), (*notes, *_bound(document, head))) for head in heads)
-
-
-def by_moment(deltas: Iterable[Delta]) -> list[tuple[Delta, ...]]:
-    """Reports of several instances of one database and one moment, together; each other one alone. In the order given.
-
-    Two belong together if their DB Id is the same, their instances differ, and their intervals share more than half of the
-    shorter one. Reports without a DB Id or an interval stay alone.
-    """
-    groups: list[list[Delta]] = []
-    for delta in deltas:
-        for group in groups:
-            if all(_same_moment(delta, other) for other in group):
-                group.append(delta)
-                break
-        else:
-            groups.append([delta])
-    return [tuple(group) for group in groups]
-
-
-def _same_moment(one: Delta, other: Delta) -> bool:
-    begins, ends = (one.basis.begin, other.basis.begin), (one.basis.end, other.basis.end)
-    if one.dbid is None or one.dbid != other.dbid or _number(one) is None or _number(one) == _number(other):
-        return False
-    if begins[0] is None or begins[1] is None or ends[0] is None or ends[1] is None:
-        return False
-    shared = min(ends[0], ends[1]) - max(begins[0], begins[1])
-    return shared > timedelta() and 2 * shared > min(ends[0] - begins[0], ends[1] - begins[1])
-
-
-def _number(delta: Delta) -> Value:
-    return next((row.get("instance_number") for row in delta.rows("v$instance")), None)
 
 
 # Tables. Each comes with its rows as cells by heading. Headings of two lines begin with the name of their group.

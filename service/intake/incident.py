@@ -165,8 +165,11 @@ class _Input:
     def of(cls, entry: DiagnosedInput, clock: _Clock) -> "_Input":
         change = entry.change
         row = next(iter(change.rows("v$instance")), {}) if isinstance(change, Delta) else {}
-        instance = str(row["instance_name"]) if row.get("instance_name") else None
-        named = {name for name in (change.database, instance or "") if name.casefold() not in UNNAMED}
+        called = row.get("instance_name") or row.get("instance_number")
+        instance = str(called) if called else None
+        named = {
+            name for name in (change.database, str(row.get("instance_name") or "")) if name.casefold() not in UNNAMED
+        }
         delta = change if isinstance(change, Delta) else None
         basis = delta.basis if delta and delta.source in ("views", "report") else None
         placed = basis is not None and basis.begin is not None and basis.end is not None

@@ -104,7 +104,7 @@ def _passed_over(entry: os.DirEntry[str]) -> str:
 LOOKED_THROUGH = 1000
 """Names of a folder that are compared with a missing name."""
 STDIN = "-"
-OURS = "an AWR or Statspack report, an alert log, the output of `latchscope script`, or a capture"
+OURS = "an AWR or Statspack report, an alert log, a trace file, the output of `latchscope script`, or a capture"
 READABLE = "give the right to read it, or name another file"
 NESTED = "is an archive within an archive; unpack it first"
 MANY_FOREIGN = 5

@@ -69,7 +69,7 @@ class LogReader:
     read: Read
 
 
-READERS = (LogReader(alert.looks_like_alert_log, alert.read), LogReader(trace.looks_like_trace, trace.read))
+READERS = (LogReader(trace.looks_like_trace, trace.read), LogReader(alert.looks_like_alert_log, alert.read))
 """The first that knows the begin of a file reads it."""
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from collectors.errors import InputError
 from collectors.model import Delta, Missing, NotComparable, number
-from collectors.reports.cluster import by_moment
 from collectors.reports.read import looks_like_report, read
 from rules.engine import diagnose
 from tests.paths import REPORTS
@@ -109,16 +108,7 @@ def test_list_of_instances_that_cannot_be_read_is_refused_with_the_report_to_mak
         read(b"WORKLOAD REPOSITORY REPORT (RAC)\n", "x")
 
 
-def test_reports_of_one_moment_are_joined_by_db_id_and_window() -> None:
-    first, second = instances(LAYOUTS["HTML"])
-    later = stories.sequence().on("19.0.0.0.0", cluster=True, begin=SICK.end)
-    (after, _) = instances(clusters.page((later, QUIET)))
-    (foreign,) = (d for d in read((REPORTS / "day-1.txt").read_bytes(), "day-1.txt") if isinstance(d, Delta))
-    assert by_moment([first, second, after, foreign]) == [(first, second), (after,), (foreign,)]
-    assert by_moment([first, first]) == [(first,), (first,)], "one instance twice is no cluster"
-
-
-def test_awr_reports_of_two_instances_name_their_instances_and_are_joined() -> None:
+def test_awr_reports_of_two_instances_name_their_instances() -> None:
     name = "awr-11.2.0.4.0-cluster-sequence.html"
     one = (REPORTS / name).read_text(encoding="utf-8")
     cells = "<td class='awrnc'>ORDERS1</td><td class='awrnc'>1</td>"
@@ -128,7 +118,6 @@ def test_awr_reports_of_two_instances_name_their_instances_and_are_joined() -> N
     )
     assert isinstance(first, Delta) and isinstance(second, Delta)
     assert [delta.database for delta in (first, second)] == ["ORDERS/1", "ORDERS/2"]
-    assert by_moment([first, second]) == [(first, second)]
 
 
 def test_statspack_of_a_cluster_names_its_instance() -> None:
@@ -140,7 +129,6 @@ def test_statspack_of_a_cluster_names_its_instance() -> None:
     assert isinstance(first, Delta) and isinstance(second, Delta)
     (row,) = second.rows("v$instance")
     assert (row["instance_number"], row["parallel"]) == (2, "YES")
-    assert by_moment([first, second]) == [(first, second)]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
