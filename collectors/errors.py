@@ -38,6 +38,9 @@ class SessionKept(SessionError):
 class CredentialError(SessionError):
     """The database refused the login. A second try could lock the account. Only a new password or an operator cures it."""
 
+    credential: str | None = None
+    """A fingerprint of the password that was sent, if the caller who sent it added one."""
+
 
 class StartingError(SessionError):
     """The instance is starting or stopping, or the listener does not know it yet. It passes in seconds."""

@@ -42,6 +42,7 @@ from service.store.episodes import (
 )
 from service.store.figures import pack
 from service.store.record import IngestRecord, changes_in, happened_in, read_diagnosis, record_of
+from service.store.refusals import StoredRefusals
 from service.store.reports import Reports
 from service.store.rows import (
     Day,
@@ -88,6 +89,7 @@ class Repository:
         self.episode_log = EpisodeLog(self.engine)
         self.deliveries = Deliveries(self.engine)
         self.reports = Reports(self.engine)
+        self.refusals = StoredRefusals(self.engine)
         self._last: dict[str, tuple[datetime, Any]] = {}
 
     def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
