@@ -74,8 +74,8 @@ class Refusals(Protocol):
         """Keep a refusal for each of the accounts."""
         ...
 
-    def forget(self, accounts: Sequence[str], database: str, credential: str | None) -> bool:
-        """Forget what this database met, and this password. False if there was nothing."""
+    def forget(self, accounts: Sequence[str], credentials: Iterable[str], database: str | None = None) -> bool:
+        """Forget these passwords, and whatever this database met. False if there was nothing."""
         ...
 
 
@@ -98,7 +98,7 @@ class SharedAccount:
         self._refused: dict[str, Refusal] = {}
         self._unkept: set[str] = set()
         """Passwords whose refusal the store has not taken yet."""
-        self._resumed: list[tuple[str, str | None]] = []
+        self._resumed: list[tuple[set[str], str]] = []
         """What somebody resumed while the store did not answer."""
 
     @contextmanager
@@ -172,35 +172,35 @@ class SharedAccount:
         except RefusalsUnknown:
             self._unkept.add(refusal.credential)
 
-    def accepted(self, database: str, credential: str) -> None:
-        """Note a good login. A password that another database of the account still has stays refused."""
-        self._drop(database, credential)
+    def accepted(self, over: Iterable[str]) -> None:
+        """Note a good login of a database that had these passwords before. Those of others stay refused."""
+        self._drop(over)
         if self._store is not None:
             try:
                 with without_turn():
-                    self._store.forget(self.names, database, credential)
+                    self._store.forget(self.names, over)
             except RefusalsUnknown:
                 return  # at worst a password that was refused before is not tried again by itself
 
-    def _drop(self, database: str, credential: str | None) -> bool:
-        over = [each for each, one in list(self._refused.items()) if database == one.database or each == credential]
+    def _drop(self, credentials: Iterable[str], database: str | None = None) -> bool:
+        over = [each for each, one in list(self._refused.items()) if database == one.database or each in credentials]
         for each in over:
             self._refused.pop(each, None)
             self._unkept.discard(each)
         return bool(over)
 
-    def resume(self, database: str, credential: str | None) -> bool:
-        """Forget what this database met, and this password. False if there was nothing. It waits for no login that hangs.
+    def resume(self, credentials: set[str], database: str) -> bool:
+        """Forget these passwords, and whatever this database met. False if there was nothing. It waits for no login that hangs.
 
         Other passwords of the account stay refused: one resume brings one login.
         """
-        stopped = self._drop(database, credential)
+        stopped = self._drop(credentials, database)
         if self._store is None:
             return stopped
         try:
-            return self._store.forget(self.names, database, credential) or stopped
+            return self._store.forget(self.names, credentials, database) or stopped
         except RefusalsUnknown:
-            self._resumed.append((database, credential))
+            self._resumed.append((credentials, database))
             return stopped
 
 
@@ -212,6 +212,8 @@ class LoginGate:
         self._account = account or SharedAccount()
         self._credential: str | None = None
         """The password that was wanted last."""
+        self._refused: set[str] = set()
+        """Passwords that were refused here since the last good login."""
 
     def open(self, credential: Callable[[], str], log_in: Callable[[], Session]) -> Session:
         """A new session.
@@ -228,8 +230,13 @@ class LoginGate:
                 raise
             self._credential = current
             if (refusal := self._account.refusal(current)) is not None:
+                self._refused.add(current)
                 raise refusal.stopped(self._database)
-            return self._tried(current, log_in)
+            session = self._tried(current, log_in)
+            # One that it had before may come back. One that only another database still has is still wrong.
+            self._account.accepted(self._refused | {current})
+            self._refused.clear()
+            return session
 
     def replace(self, credential: str, log_in: Callable[[], Session]) -> Session:
         """A session instead of one that was opened with this credential. Raises LoginStopped, and what `log_in` raises."""
@@ -247,18 +254,17 @@ class LoginGate:
 
     def resume(self) -> bool:
         """Let the same password be tried once more. False if nothing was stopped. It waits for no login that hangs."""
-        return self._account.resume(self._database, self._credential)
+        return self._account.resume({self._credential} if self._credential else set(), self._database)
 
     def _tried(self, credential: str, log_in: Callable[[], Session]) -> Session:
         try:
-            session = log_in()
+            return log_in()
         except CredentialError as error:
             # The password may have been replaced since `credential` was read. The one that was sent is the refused one.
             self._credential = error.credential or credential
+            self._refused.add(self._credential)
             self._account.refused(Refusal(self._credential, self._database, str(error), time.time()))
             raise
-        self._account.accepted(self._database, credential)
-        return session
 
 
 def gates_of(

@@ -6,7 +6,7 @@ lets somebody try guesses, each for the price of all rounds, and tells nothing a
 
 import hashlib
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from threading import Lock
 from typing import TypeVar
@@ -62,16 +62,16 @@ class StoredRefusals:
 
         self._bounded(write)
 
-    def forget(self, accounts: Sequence[str], database: str, credential: str | None) -> bool:
-        """Forget what this database met, and this password. False if there was nothing. Raises RefusalsUnknown."""
+    def forget(self, accounts: Sequence[str], credentials: Iterable[str], database: str | None = None) -> bool:
+        """Forget these passwords, and whatever this database met. False if there was nothing. Raises RefusalsUnknown."""
 
         def write(connection: Connection) -> bool:
             table = StoredRefusal
             of_account = table.account.in_(accounts)
             if connection.scalar(select(table.account).where(of_account).limit(1)) is None:
                 return False  # as nearly always, and then nothing is written
-            mark = "" if credential is None else self._mark(connection, credential)
-            over = delete(table).where(of_account, (table.database == database) | (table.credential == mark))
+            marks = [self._mark(connection, credential) for credential in credentials]
+            over = delete(table).where(of_account, (table.database == database) | table.credential.in_(marks))
             return connection.execute(over).rowcount > 0
 
         return self._bounded(write)

@@ -28,12 +28,12 @@ REFUSED = Refusal(SENT, "erp1", "ORA-01017: invalid username/password", 17672256
 
 def test_refusal_is_found_by_any_account_and_forgotten_for_all(store: Repository) -> None:
     first, other = StoredRefusals(store.engine), StoredRefusals(store.engine)
-    assert first.of(ACCOUNTS, SENT) is None and not first.forget(ACCOUNTS, "erp1", SENT)
+    assert first.of(ACCOUNTS, SENT) is None and not first.forget(ACCOUNTS, [SENT], "erp1")
     first.keep(ACCOUNTS, REFUSED)
     assert other.of(ACCOUNTS[:1], SENT) == other.of(ACCOUNTS[1:], SENT) == REFUSED
     assert other.of(ACCOUNTS, fingerprint("LATCHSCOPE", "another")) is None
     assert other.of(("c" * 64,), SENT) is None
-    assert other.forget(ACCOUNTS, "erp2", SENT)
+    assert other.forget(ACCOUNTS, [SENT], "erp2")
     assert first.of(ACCOUNTS, SENT) is None
 
 
@@ -41,7 +41,7 @@ def test_database_that_resumes_forgets_what_it_met_and_nothing_else(store: Repos
     refusals = StoredRefusals(store.engine)
     others = Refusal(fingerprint("LATCHSCOPE", "of erp2"), "erp2", "ORA-01017", 1.0)
     refusals.keep(ACCOUNTS, REFUSED), refusals.keep(ACCOUNTS, others)
-    assert refusals.forget(ACCOUNTS, "erp1", None)
+    assert refusals.forget(ACCOUNTS, [], "erp1")
     assert refusals.of(ACCOUNTS, SENT) is None and refusals.of(ACCOUNTS, others.credential) == others
 
 
