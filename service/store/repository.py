@@ -46,7 +46,7 @@ from service.store.episodes import (
 )
 from service.store.figures import pack
 from service.store.record import IngestRecord, changes_in, happened_in, read_diagnosis, record_of
-from service.store.refusals import StoredRefusals
+from service.store.refused_logins import StoredRefusals
 from service.store.reports import Reports
 from service.store.rows import (
     Day,

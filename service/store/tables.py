@@ -275,7 +275,7 @@ class StoredRequest(Base):
     asked_at: Mapped[datetime] = mapped_column(UtcTime)
 
 
-# The tables of refused logins; see service/store/refusals.py.
+# The tables of refused logins; see service/store/refused_logins.py.
 
 
 class StoredSecret(Base):

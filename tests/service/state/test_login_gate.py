@@ -20,7 +20,7 @@ from service.state.board import MonitoredDatabase
 from service.state.login_gate import LoginGate, LoginStopped, gates_of
 from service.state.replicas import SoleLeases
 from service.store.engine import make_engine, upgrade
-from service.store.refusals import StoredRefusals
+from service.store.refused_logins import StoredRefusals
 from service.store.tables import StoredRefusal
 from service.watch.actions import ActionRunning, OperatorActions
 from service.watch.connect import Connector

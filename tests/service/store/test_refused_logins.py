@@ -15,7 +15,7 @@ from service.config.load import fingerprint
 from service.config.settings import DatabaseSettings
 from service.state.login_gate import LoginGate, LoginStopped, Refusal, RefusalsUnknown, gates_of
 from service.store.engine import _config, upgrade
-from service.store.refusals import StoredRefusals
+from service.store.refused_logins import StoredRefusals
 from service.store.replicas import SharedLeases
 from service.store.repository import Repository
 from tests.oracle_standin.deadline import HANGS
@@ -82,7 +82,7 @@ def test_migration_has_a_way_down_and_up_again(place: Place) -> None:
 @pytest.fixture
 def hanging(store: Repository, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoredRefusals]:
     """A store that answers nothing until the test is over."""
-    monkeypatch.setattr("service.store.refusals.PATIENCE", 0.05)
+    monkeypatch.setattr("service.store.refused_logins.PATIENCE", 0.05)
     goes_on = threading.Event()
 
     def hang(connection: object) -> None:
