@@ -8,7 +8,7 @@ import importlib
 import itertools
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from collectors import ondemand
 from collectors.deadline import LOOK_SECONDS, STATEMENT_SECONDS
@@ -17,7 +17,7 @@ from collectors.ondemand.blockers import of_look
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.registry import collectors, groups, under_older_name
 from collectors.release import as_sent, parts
-from collectors.statement import Statement, StatementKind
+from collectors.statement import Statement, StatementKind, row_limit
 
 POLL = "every poll"
 PER_LOOK = "while sessions hang, at most once a minute"
@@ -36,6 +36,19 @@ def statements() -> tuple[Statement, ...]:
 def texts() -> frozenset[str]:
     """The exact texts of this floor, which a session accepts."""
     return accepted(statements())
+
+
+MOST_ROWS = 50_000
+"""Rows of an answer whose statement has no limit: several times as many as the largest view of the largest instance gives."""
+MOST_BYTES = 32 * 2**20
+"""Memory of the cells of an answer. Ten thousand rows of twenty short cells take some 10 MB, and no poll reads as many."""
+
+
+@lru_cache(maxsize=1024)
+def rows_at_most(sql: str) -> int:
+    """Rows that an answer to this text may have: its own limit, or MOST_ROWS."""
+    limit = row_limit(sql)
+    return MOST_ROWS if limit is None else limit
 
 
 def accepted(listed: Iterable[Statement]) -> frozenset[str]:

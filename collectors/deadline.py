@@ -111,6 +111,22 @@ def taking_turns(turn: Turn) -> Iterator[None]:
         _here.turn = None
 
 
+@contextmanager
+def without_turn() -> Iterator[None]:
+    """Give this thread's turn to others while it waits for something else than a call."""
+    turn: Turn | None = getattr(_here, "turn", None)
+    if turn is None:
+        yield
+        return
+    turn.leave()
+    _here.turn = None
+    try:
+        yield
+    finally:
+        _here.turn = turn
+        turn.resume()
+
+
 class SessionCalls:
     """Runs the calls of one session one after another. After a call that came too late it runs no more."""
 

@@ -23,6 +23,10 @@ class UnlistedStatement(StatementError):
     """The text is not on the bill of SQL, so it was not sent. Only latchscope itself can send texts: this is a defect of it."""
 
 
+class TooLarge(StatementError):
+    """A statement gave more than it should ever give. What was read of it is thrown away, and the rest is not fetched."""
+
+
 class NotApplicable(StatementError):
     """The thing asked for does not exist on this instance. Nothing is wrong, and nothing cures it."""
 
@@ -37,6 +41,9 @@ class SessionKept(SessionError):
 
 class CredentialError(SessionError):
     """The database refused the login. A second try could lock the account. Only a new password or an operator cures it."""
+
+    credential: str | None = None
+    """A fingerprint of the password that was sent, if the caller who sent it added one."""
 
 
 class StartingError(SessionError):

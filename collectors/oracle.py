@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
+from sys import getsizeof
 from time import perf_counter
 from typing import Literal, TypeAlias, TypeVar
 
 import oracledb
 
-from collectors.bill import texts
+from collectors.bill import MOST_BYTES, rows_at_most, texts
 from collectors.deadline import (
     CONNECT_SECONDS,
     LOOK_SECONDS,
@@ -26,11 +28,12 @@ from collectors.errors import (
     SessionKept,
     SetupError,
     StatementError,
+    TooLarge,
     UnlistedStatement,
     brief,
     classified,
 )
-from collectors.model import Binds
+from collectors.model import Binds, Value
 from collectors.ondemand.blockers import of_look
 from collectors.poll import Answer
 from collectors.registry import collectors
@@ -234,7 +237,7 @@ class OracleConnection:
             cursor.prepare(sql, cache_statement=look or sql in self._room)
             cursor.execute(None, dict(binds))
             columns = tuple(column.name.lower() for column in cursor.description)
-            rows = cursor.fetchall()
+            rows = _bounded(cursor, rows_at_most(sql))
         seconds = perf_counter() - began
         if sql not in self._room or len(rows) >= room:
             self._room[sql] = min(max(LEAST_ROOM, len(rows) * 3 // 2), MOST_ROOM)
@@ -264,6 +267,22 @@ def _within(calls: SessionCalls, call: Callable[[], T], seconds: float, what: st
         raise classified(error) from None
     except Exception as error:  # noqa: BLE001  bytes that make no sense end the driver in many ways, and always the session
         raise SessionError(f"{what} failed inside the driver: {type(error).__name__}: {brief(error)}") from None
+
+
+def _bounded(cursor: oracledb.Cursor, most: int) -> list[tuple[Value, ...]]:
+    """All rows, one array after the other. Raises TooLarge as soon as they are too many or too long; no more is fetched then."""
+    rows: list[tuple[Value, ...]] = []
+    size = 0
+    while batch := cursor.fetchmany():
+        rows += batch
+        size += sum(map(getsizeof, chain.from_iterable(batch)))
+        if len(rows) > most or size > MOST_BYTES:
+            over = f"{most:,} rows" if len(rows) > most else f"{MOST_BYTES / 2**20:g} MiB"
+            raise TooLarge(
+                f"the answer has more than {over}, which no such view should give; latchscope stopped reading it. Run the "
+                "statement by hand (`latchscope sql list` prints it) to see what the view gives"
+            )
+    return rows
 
 
 def _round_trips(rows: int, room: int) -> int:

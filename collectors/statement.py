@@ -64,14 +64,19 @@ class Statement:
     @property
     def most_rows(self) -> int | None:
         """The row limit of the whole statement. None if it has none: then it gives the rows that its views have."""
-        depth, outside = 0, []
-        for word in words(self.text):
-            depth += (word == "(") - (word == ")")
-            outside += [word] if not depth else []
-        for place, word in enumerate(outside[:-2]):
-            if word == "rownum" and outside[place + 1] == "<=" and outside[place + 2].isdecimal():
-                return int(outside[place + 2])
-        return None
+        return row_limit(self.text)
+
+
+def row_limit(text: str) -> int | None:
+    """The row limit of a whole statement, without those inside brackets. None if it has none."""
+    depth, outside = 0, []
+    for word in words(text):
+        depth += (word == "(") - (word == ")")
+        outside += [word] if not depth else []
+    for place, word in enumerate(outside[:-2]):
+        if word == "rownum" and outside[place + 1] == "<=" and outside[place + 2].isdecimal():
+            return int(outside[place + 2])
+    return None
 
 
 def words(text: str) -> list[str]:

@@ -30,8 +30,9 @@ from service.escape import visible
 from service.extras import MissingExtra
 from service.notify.messages import looked_at
 from service.state.board import MonitoredDatabase
+from service.state.login_gate import LoginGate, LoginStopped, gates_of
 from service.store.engine import look_at_store
-from service.watch.connect import Connector
+from service.watch.connect import Connector, open_session
 from service.watch.pipeline import with_samples
 
 # `latchscope check` and `latchscope capture`: one short visit to a database, outside the service.
@@ -51,12 +52,16 @@ class Preflight:
         return self.found.lacking if self.found else ()
 
 
-def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None) -> Preflight:
-    """Log in once, read every view once, and report what came back. Finds `kind` unless it is given."""
+def run_check(
+    database: DatabaseSettings, settings: Settings, kind: DatabaseKind | None = None, gate: LoginGate | None = None
+) -> Preflight:
+    """Log in once, read every view once, and report what came back. Finds `kind` unless it is given.
+
+    `gate`: None for a database that is checked alone.
+    """
+    watched = MonitoredDatabase(database, settings.interval_of(database), login=gate or LoginGate())
     try:
-        connection = Connector(settings.oracle, settings.defaults).open(
-            MonitoredDatabase(database, settings.interval_of(database))
-        )
+        connection = open_session(watched, Connector(settings.oracle, settings.defaults))
         try:
             snapshot = poll(database.name, connection)
             look = Burst(snapshot.release, looks=1)
@@ -71,6 +76,8 @@ def run_check(database: DatabaseSettings, settings: Settings, kind: DatabaseKind
             return Preflight(database.name, capabilities(seen, database.user, found))
         finally:
             connection.close()
+    except LoginStopped as stopped:
+        return Preflight(database.name, None, f"no login tried, because an earlier one was refused: {stopped.why}")
     except SessionError as error:
         return Preflight(database.name, None, str(error))
 
@@ -196,7 +203,9 @@ def check(
     to which it sends nothing: a line each.
     """
     chosen, known = settings_of(config), chosen_kind(kind) if kind else None
-    reports = [run_check(database, chosen, known) for database in named_databases(chosen, databases)]
+    asked = named_databases(chosen, databases)
+    gates = gates_of(asked)
+    reports = [run_check(database, chosen, known, gates[database.name]) for database in asked]
     if reports:
         show("\n".join(as_text(report) for report in reports))
     store_works, others_work = (True, True) if databases else (_store(chosen), _audit_file(chosen) & _addresses(chosen))

@@ -3,7 +3,8 @@
 import fcntl
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +14,8 @@ from service.fleet.coordinator import FleetCoordinator, WorkerFactory
 from service.fleet.exchange import RemoteDatabases, StatusExchange
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Confirmed, Episode
-from service.state.replicas import Leases, SoleLeases
+from service.state.login_gate import gates_of
+from service.state.replicas import Leases, LeasesLost, SoleLeases
 from service.store.build import Store
 from service.store.engine import STORE_ERRORS, StoreError, brief, masked, sqlite_file
 from service.store.replicas import FleetReader, FleetStatusTable, SharedLeases
@@ -101,6 +103,9 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
     backend = fleet_backend(
         settings.store, store.repository, settings.replica_name, settings.replica.url, settings.shortest_interval
     )
+    gates = gates_of(settings.databases, store.repository.refusals, partial(_logging_in, backend.leases))
+    for watched in board:
+        watched.login = gates[watched.name]
     scheduler = PollScheduler()
     workers = WorkerFactory(
         connector,
@@ -116,3 +121,14 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
         board.share(RemoteDatabases(backend.reader, coordinator.every).refresh)
     actions = OperatorActions(connector, backend.leases, coordinator.worker, backend.status_table)
     return Fleet(coordinator, actions, backend, scheduler)
+
+
+@contextmanager
+def _logging_in(leases: Leases, account: str) -> Iterator[bool]:
+    """Whether no other replica logs in with this account. Without the store nobody knows, and each goes by what it has met."""
+    with ExitStack() as ends:
+        try:
+            mine = ends.enter_context(leases.logging_in(account))
+        except LeasesLost:
+            mine = True
+        yield mine

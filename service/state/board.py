@@ -332,7 +332,7 @@ class MonitoredDatabase:
     action_lock: Lock = field(default_factory=Lock)
     """Held by an action with its own session, so that a database never has more than two sessions."""
     login: LoginGate = field(default_factory=LoginGate)
-    """Every login of this process on the database goes through it."""
+    """Every login of this process on the database goes through it. Databases of one account share what it knows."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, read once. The first poll is compared with it."""
     usual: Callable[[datetime], Mapping[str, UsualRange]] = lambda at: {}

@@ -67,6 +67,10 @@ class Leases(Protocol):
         """Whether a second session on a database is allowed until the block ends. Raises LeasesLost."""
         ...
 
+    def logging_in(self, account: str) -> AbstractContextManager[bool]:
+        """Whether no other process logs in with this account until the block ends. Raises LeasesLost."""
+        ...
+
     def close(self) -> None:
         """Give everything back."""
         ...
@@ -96,6 +100,10 @@ class SoleLeases:
 
     def acting(self, database: str) -> AbstractContextManager[bool]:
         """Always: no other process could act."""
+        return nullcontext(True)
+
+    def logging_in(self, account: str) -> AbstractContextManager[bool]:
+        """Always: no other process could log in."""
         return nullcontext(True)
 
     def close(self) -> None:

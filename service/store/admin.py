@@ -247,8 +247,8 @@ FORMAT, VERSION = "latchscope-history", 1
 CHUNK = 5000
 _FIRST = ("databases", "items")
 _PACKED = ("figures", "figures_5m", "figures_1h")
-OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests")
-"""Tables about this store only: the log for streams and webhooks, and the state of replicas."""
+OWN = ("episode_changes", "deliveries", "replicas", "standings", "requests", "secrets", "refused_logins")
+"""Tables about this store only: the log for streams and webhooks, the state of replicas, and refused logins."""
 
 
 class TransferError(Exception):

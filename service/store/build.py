@@ -70,7 +70,8 @@ class Store:
         return [*self.writer.threads, self.maintenance.thread]
 
     def start(self) -> None:
-        """Write what the last run left behind, then start."""
+        """Check the file, write what the last run left behind, then start."""
+        self.repository.check_file()
         self.writer.catch_up()
         self.writer.start()
         self.maintenance.start()

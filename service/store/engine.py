@@ -2,6 +2,8 @@
 
 import logging
 import os
+import re
+import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +14,9 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
 
 from service.extras import MissingExtra, require
@@ -77,6 +80,10 @@ class StoreError(Exception):
     """The store cannot be used: which, why, and the way out."""
 
 
+class StoreGone(SQLAlchemyError):
+    """The store's file was removed, replaced or damaged. What is written to it now would be lost. The text has the way out."""
+
+
 class StoreUnavailable(Exception):
     """The store did not answer just now. The request may be repeated."""
 
@@ -100,6 +107,8 @@ def make_engine(url: str) -> Engine:
     engine = create_engine(url, pool_pre_ping=True, connect_args=timeout)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _durable_sqlite)
+        if (file := sqlite_file(url)) is not None:
+            StoreFile(file).watch(engine)
     return engine
 
 
@@ -107,6 +116,113 @@ def _durable_sqlite(connection: Any, record: object) -> None:
     """Write-ahead log: readers never wait for the writer, and a killed process leaves a consistent file."""
     for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000"):
         connection.execute(f"pragma {pragma}")
+
+
+_WAY_OUT = (
+    "stop latchscope, bring the file back from a backup or move it away, and start again: the store takes what waits"
+)
+
+
+class StoreFile:
+    """The file of a SQLite store. An open file that is removed takes writes without an error, and they end with the process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.damage: str | None = None
+        """What is known to be wrong inside it, in one line."""
+        self._identity: tuple[int, int] | None = None
+        self._size = 0
+        self._log: tuple[tuple[int, int] | None, tuple[int, int] | None] = None, None
+
+    def watch(self, engine: Engine) -> None:
+        """Look at it before each transaction of this engine, and note what its errors say."""
+        event.listen(engine, "begin", lambda _: self.look())
+        event.listen(engine, "handle_error", self._noted)
+        _files[engine] = self
+
+    def look(self) -> None:
+        """Raises StoreGone if it is no longer the file that was opened. It costs one `stat`."""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise StoreGone(f"its file {self.path} is gone ({error.strerror}); {_WAY_OUT}") from None
+        identity = found.st_dev, found.st_ino
+        if self._identity not in (None, identity):
+            raise StoreGone(f"its file {self.path} was replaced by another one; {_WAY_OUT}")
+        if (
+            found.st_size < self._size and self._pages() > found.st_size
+        ):  # a VACUUM makes it shorter, and says so inside
+            raise StoreGone(f"its file {self.path} was cut from {self._size:,} to {found.st_size:,} bytes; {_WAY_OUT}")
+        self._identity, self._size = identity, found.st_size
+
+    def _pages(self) -> int:
+        """The size of its pages together, by its own header."""
+        with self.path.open("rb") as opened:
+            header = opened.read(32)
+        page = int.from_bytes(header[16:18], "big")
+        return (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big") if len(header) == 32 else 1
+
+    def before_polls(self) -> None:
+        """Raises StoreGone if polls should rather wait."""
+        self.look()
+        if self.damage is not None:
+            raise StoreGone(f"its file {self.path} is damaged ({self.damage}); {_WAY_OUT}")
+
+    def after_polls(self) -> None:
+        """Raises StoreGone if what was just committed may be in no file that a later start can read."""
+        self.look()
+        log_now, index_now = self._beside("-wal"), self._beside("-shm")
+        log_before, index_before = self._log
+        # SQLite itself removes both when the last connection closes, and then makes two new ones.
+        if log_now is None or (log_now != log_before and index_now == index_before):
+            raise StoreGone(f"its log {self.path}-wal was removed or replaced; {_WAY_OUT}")
+        self._log = log_now, index_now
+
+    def _beside(self, end: str) -> tuple[int, int] | None:
+        """Which file this one of SQLite's own is now."""
+        try:
+            found = self.path.with_name(f"{self.path.name}{end}").stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _noted(self, context: ExceptionContext) -> None:
+        said = str(context.original_exception)
+        if "malformed" in said or "not a database" in said:
+            self.found(said)
+
+    def found(self, damage: str) -> None:
+        """Note a damage. It stays until the next start, because the file does not mend itself."""
+        if self.damage is None:
+            self.damage = " ".join(damage.split())[:200]
+            log.error(
+                "store: its file %s is damaged (%s); polls wait in the spool; %s", self.path, self.damage, _WAY_OUT
+            )
+
+    def quick_check(self, give_up: Callable[[], bool]) -> bool:
+        """SQLite's own check of the structure. False if it was given up before the end."""
+        connection = sqlite3.connect(f"file:{quote(str(self.path))}?mode=ro", uri=True)
+        try:
+            connection.set_progress_handler(lambda: int(give_up()), 10_000)
+            (said,) = connection.execute("pragma quick_check(1)").fetchone()
+            if said != "ok":
+                self.found(said)
+        except sqlite3.DatabaseError as error:
+            if "malformed" not in str(error) and "not a database" not in str(error):
+                log.info("store: the check of %s was not finished: %s", self.path, error)
+                return False
+            self.found(str(error))
+        finally:
+            connection.close()
+        return True
+
+
+_files: "WeakKeyDictionary[Engine, StoreFile]" = WeakKeyDictionary()
+
+
+def file_of(engine: Engine) -> StoreFile | None:
+    """The watched file of a SQLite store. None for PostgreSQL and for a store in memory."""
+    return _files.get(engine)
 
 
 def sqlite_file(url: str) -> Path | None:
@@ -145,6 +261,18 @@ def out_of_order(error: Exception) -> bool:
     if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
         return False
     return isinstance(error, STORE_ERRORS)
+
+
+def lasting_trouble(error: Exception) -> str | None:
+    """What is wrong with a store that answers and still takes nothing, for people. None for any other trouble."""
+    if isinstance(error, StoreGone):
+        return f"the store cannot be used: {brief(error)}"
+    if isinstance(error, DBAPIError) and re.search(r"no such table|relation .* does not exist", brief(error)):
+        return (
+            f"the store lacks a table ({brief(error)}): somebody removed it, or restored a part of a backup; restore it whole, "
+            "or name a new store"
+        )
+    return None
 
 
 def passfile_trouble(url: str) -> str | None:

@@ -193,7 +193,17 @@ class SharedLeases:
     @contextmanager
     def acting(self, database: str) -> Iterator[bool]:
         """Whether this replica may have a second session on a database until the block ends. Only one replica may at a time."""
-        key = key_of("act", database)
+        with self._alone_at(key_of("act", database)) as granted:
+            yield granted
+
+    @contextmanager
+    def logging_in(self, account: str) -> Iterator[bool]:
+        """Whether this replica may log in with the account until the block ends. Only one replica may at a time."""
+        with self._alone_at(key_of("login", account)) as granted:
+            yield granted
+
+    @contextmanager
+    def _alone_at(self, key: int) -> Iterator[bool]:
         with self._session() as session:
             granted = bool(session.scalars(_TAKE, {"keys": [key]}).all())
         try:

@@ -3,7 +3,9 @@
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from functools import partial
+from threading import Thread
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from service.store.engine import (
     UnknownSchema,
     brief,
     close_to_others,
+    file_of,
+    lasting_trouble,
     make_engine,
     masked,
     outdated_file,
@@ -42,6 +46,7 @@ from service.store.episodes import (
 )
 from service.store.figures import pack
 from service.store.record import IngestRecord, changes_in, happened_in, read_diagnosis, record_of
+from service.store.refused_logins import StoredRefusals
 from service.store.reports import Reports
 from service.store.rows import (
     Day,
@@ -67,12 +72,18 @@ log = logging.getLogger("latchscope.store")
 REPEAT_AFTER = timedelta(minutes=5)
 """An unchanged verdict is stored again after this time, so that its absence means something."""
 
+CHECKED_AT_ONCE = 100 * 10**6
+"""Bytes of a SQLite file that the start checks before anything else."""
+LONGEST_AT_ONCE, LONGEST_CHECK = 5.0, 600.0
+"""Seconds that a start waits for the check, and that the check may go on beside the polls."""
+
 
 class Repository:
     """The store behind one SQLAlchemy URL. Raises StoreError when it cannot be opened."""
 
     def __init__(self, url: str, history: HistorySettings | None = None) -> None:
         self.engine = _opened(url)
+        self.file = file_of(self.engine)
         self.kept_for = history or HistorySettings()
         self.names = NameTables(self.engine)
         self.frames = Frames()
@@ -88,6 +99,10 @@ class Repository:
         self.episode_log = EpisodeLog(self.engine)
         self.deliveries = Deliveries(self.engine)
         self.reports = Reports(self.engine)
+        self.refusals = StoredRefusals(self.engine)
+        self.lasting: str | None = None
+        """What `reachable` found, in words for people."""
+        self._closed = False
         self._last: dict[str, tuple[datetime, Any]] = {}
 
     def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
@@ -102,6 +117,8 @@ class Repository:
 
     def write(self, records: Sequence[IngestRecord]) -> None:
         """Write polls in one transaction. An existing one stays. Raises SQLAlchemyError, NaiveTime."""
+        if self.file is not None:
+            self.file.before_polls()
         databases = self.names.databases({record.database for record in records})
         items = self.names.numbers([record.items for record in records])
         at = {millis(record.at) for record in records}
@@ -134,6 +151,8 @@ class Repository:
                 connection, [(record.database, change) for record in records for change in happened_in(record)]
             )
             self.episode_log.append(connection, changes)
+        if self.file is not None:
+            self.file.after_polls()
         self._last = last
         self.frames.remember(frames)
         if changes:
@@ -200,17 +219,33 @@ class Repository:
         return upkeep.prune(self.engine, self.partitions, self.kept_for, now)
 
     def reachable(self) -> bool:
-        """Whether the store answers and its tables exist. A deleted SQLite file still answers, and its tables do not exist."""
-        if self.engine.dialect.name == "sqlite" and not Path(self.engine.url.database or "").exists():
-            return False
+        """Whether the store answers, is the one that was opened, and its tables exist. If not, `lasting` may say why."""
+        self.lasting = None
         try:
+            if self.file is not None:
+                self.file.before_polls()
             with self.engine.connect() as connection:
                 connection.execute(select(StoredSnapshot.taken_at).limit(1))
             return True
-        except SQLAlchemyError:
+        except SQLAlchemyError as error:
+            self.lasting = lasting_trouble(error)
             return False
 
+    def check_file(self) -> None:
+        """Check the structure of a SQLite file at the start: at once if it is small, else in a thread of its own."""
+        file = self.file
+        if file is None or not file.path.exists():
+            return
+        if file.path.stat().st_size <= CHECKED_AT_ONCE:
+            until = monotonic() + LONGEST_AT_ONCE
+            if file.quick_check(lambda: monotonic() > until):
+                return
+        until = monotonic() + LONGEST_CHECK
+        work = partial(file.quick_check, lambda: self._closed or monotonic() > until)
+        Thread(target=work, name="store check", daemon=True).start()
+
     def close(self) -> None:
+        self._closed = True
         self.engine.dispose()
 
 

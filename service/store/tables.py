@@ -275,6 +275,30 @@ class StoredRequest(Base):
     asked_at: Mapped[datetime] = mapped_column(UtcTime)
 
 
+# The tables of refused logins; see service/store/refused_logins.py.
+
+
+class StoredSecret(Base):
+    """A random key of this store. It is in no export."""
+
+    __tablename__ = "secrets"
+
+    name: Mapped[str] = mapped_column(String(16), primary_key=True)
+    secret: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class StoredRefusal(Base):
+    """A login that a database refused: the mark of the account and that of the password. `at` is a Unix time."""
+
+    __tablename__ = "refused_logins"
+
+    account: Mapped[str] = mapped_column(String(64), primary_key=True)
+    credential: Mapped[str] = mapped_column(String(64), primary_key=True)
+    database: Mapped[str] = mapped_column(String(63))
+    why: Mapped[str] = mapped_column(Text)
+    at: Mapped[float] = mapped_column(Double)
+
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITION_DAYS = {"polls": 1, "figures": 1, "figures_5m": 7, "figures_1h": 28}
 """On PostgreSQL these tables have partitions of this many days, dropped as a whole when they expire."""

@@ -17,7 +17,7 @@ from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.background import SupervisedThread
 from service.state.board import PollRecord
-from service.store.engine import STORE_ERRORS, Probe, brief, out_of_order
+from service.store.engine import STORE_ERRORS, Probe, brief, lasting_trouble, out_of_order
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of, snapshot_of
 from service.store.repository import Repository
 from service.store.spool import PATIENCE, DiskQueue, QueuedRecord, Spooler
@@ -49,6 +49,8 @@ class Writer:
         self._stopping = False
         self._complete = CompleteDiagnoses()
         self._trouble: str | None = None
+        self._lasting: str | None = None
+        """The trouble in words for people, if it does not pass by itself."""
         self._pause = FIRST_PAUSE
         self._gathered_until = 0.0
         """time.monotonic() until which polls wait for others."""
@@ -129,7 +131,8 @@ class Writer:
         asked_at = self._asked_at
         stuck = asked_at is not None and monotonic() - asked_at > STUCK_SECONDS
         if stuck or self._trouble or not self._probe.answers():
-            waiting = f"the store does not answer; {len(self.spool)} polls wait in the spool"
+            why = self._lasting or self._store.lasting or "the store does not answer"
+            waiting = f"{why}; {len(self.spool)} polls wait in the spool"
             return f"{waiting}, {len(self._queue)} in memory; {disk}" if disk else waiting
         return disk
 
@@ -223,7 +226,8 @@ class Writer:
             self._store.write(records)
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the writer
             if out_of_order(error):
-                self._in_trouble(brief(error))
+                self._lasting = lasting_trouble(error)
+                self._in_trouble(self._lasting or brief(error))
             else:
                 self._answers()
                 log.error("store: %d polls are refused: %s", len(records), brief(error))
@@ -236,7 +240,7 @@ class Writer:
     def _answers(self) -> None:
         if self._trouble is not None:
             log.warning("store: it answers again; %d polls wait in the spool", len(self.spool))
-        self._trouble, self._pause = None, FIRST_PAUSE
+        self._trouble, self._lasting, self._pause = None, None, FIRST_PAUSE
 
     def _in_trouble(self, why: str) -> None:
         if self._trouble is None:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
-from collectors.errors import SetupError
+from collectors.errors import CredentialError, SetupError
 from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepare
 from collectors.poll import Connection
 from service.bill import texts
@@ -68,8 +68,12 @@ class Connector:
             blocker_look=self._defaults.blocker_look_timeout,
         )
         target = target_of(database)
-        replace = partial(watched.login.replace, fingerprint(target.user, target.password))
-        return OracleConnection(database.name, target, deadlines, texts(), replace)
+        sent = fingerprint(target.user, target.password)
+        try:
+            return OracleConnection(database.name, target, deadlines, texts(), partial(watched.login.replace, sent))
+        except CredentialError as error:
+            error.credential = sent
+            raise
 
     def credential(self, watched: MonitoredDatabase) -> str:
         """A fingerprint of the current password, to notice a change. Raises SetupError."""

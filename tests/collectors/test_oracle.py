@@ -5,18 +5,28 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from collectors.bill import texts
+from collectors.bill import MOST_BYTES, MOST_ROWS, rows_at_most, texts
 from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, left_behind
-from collectors.errors import Cancelled, CredentialError, SessionError, SetupError, UnlistedStatement, ViewRefused
+from collectors.demo.scenarios import scenarios
+from collectors.errors import (
+    Cancelled,
+    CredentialError,
+    SessionError,
+    SetupError,
+    TooLarge,
+    UnlistedStatement,
+    ViewRefused,
+)
+from collectors.model import Missing, Rows
 from collectors.oracle import ROOM, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
-from collectors.poll import poll
-from collectors.registry import collectors
+from collectors.poll import Grouping, poll
+from collectors.registry import collectors, views_of
 from collectors.release import text_for
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, OracleType, ResultColumn
@@ -24,7 +34,7 @@ from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.profiles import PROFILES
-from tests.oracle_standin.scripted import PASSWORD, USER, demo_services
+from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend, demo_services
 from tests.oracle_standin.server import Listener
 from tests.service.standin import becomes
 
@@ -121,6 +131,75 @@ def test_answer_counts_the_round_trips_of_a_large_result(listener: Listener) -> 
         assert answer.rows[-1] == (ROOM + 499, f"row {ROOM + 499}")
         trips.append(answer.round_trips)
     assert trips == [4, 1, 1], "a statement with many rows gets room for them"
+
+
+class Endless(Sequence[Sequence[object]]):
+    """Rows without an end, made when they are fetched. `given` counts them."""
+
+    def __init__(self, row: Sequence[object]) -> None:
+        self._row = row
+        self.given = 0
+
+    def __len__(self) -> int:
+        return sys.maxsize
+
+    def __getitem__(self, place: object) -> object:  # type: ignore[override]
+        if isinstance(place, slice) and place.stop is not None:
+            self.given += place.stop
+            return [self._row] * place.stop
+        return self
+
+
+@pytest.mark.parametrize(
+    ("limit", "length", "told", "at_most"),
+    [
+        ("", 1, f"more than {MOST_ROWS:,} rows", MOST_ROWS + 2 * ROOM),
+        (" where rownum <= 20", 1, "more than 20 rows", ROOM),
+        ("", 3900, "more than 32 MiB", MOST_BYTES // 3900 + 2 * ROOM),
+    ],
+)
+def test_answer_without_an_end_costs_a_bounded_part_of_it_and_no_login(
+    listener: Listener, limit: str, length: int, told: str, at_most: int
+) -> None:
+    sql, rows = f"select text from v$endless{limit}", Endless(("x" * length,))
+    orcl(listener).backend = DictBackend(
+        {sql: Answer([ResultColumn("TEXT", OracleType.VARCHAR2)], rows), ONE: Answer([ResultColumn("ONE")], [(1,)])}
+    )
+    connection = session(listener, Deadlines(), accepted=frozenset({sql, ONE}))
+    with pytest.raises(TooLarge, match=f"{told}, which no such view should give"):
+        ask(connection, sql)
+    assert 0 < rows.given <= at_most
+    assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 1
+
+
+class OneEndlessView(ScriptedBackend):
+    """A scripted database on which one view never ends."""
+
+    def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
+        answer = super().answer(service, sql, binds)
+        return replace(answer, rows=Endless(answer.rows[-1])) if "v$latch_misses" in views_of(sql) else answer
+
+
+def test_view_without_an_end_is_missing_and_the_others_are_read() -> None:
+    service = demo_services(["undo-storm"])["undo-storm"]
+    service.backend = OneEndlessView(scenarios()["undo-storm"])
+    with Listener({"erp": service}) as listener:
+        connection = within(LIMIT, lambda: OracleConnection("erp", ConnectTarget(listener.dsn("erp"), USER, PASSWORD)))
+        grouping = Grouping("erp")
+        first = within(LIMIT, lambda: poll("erp", connection, grouping=grouping))
+        again = within(LIMIT, lambda: poll("erp", connection, first, grouping=grouping))
+        connection.close()
+    for snapshot in (first, again):
+        missing = {view: one for view, one in snapshot.readings.items() if not isinstance(one, Rows)}
+        lost = missing.pop("v$latch_misses")
+        assert isinstance(lost, Missing) and lost.kind == "failed" and "latchscope stopped reading it" in lost.why
+        assert all(one.kind == "not_asked" for one in missing.values()), missing
+    assert service.counters.logins == 1
+
+
+def test_limit_of_an_answer_is_that_of_its_statement() -> None:
+    bounds = {rows_at_most(text) for text in texts()}
+    assert {20, 50, 200, 500, MOST_ROWS} <= bounds and max(bounds) == MOST_ROWS
 
 
 def test_session_is_marked(listener: Listener) -> None:

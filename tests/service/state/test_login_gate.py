@@ -1,22 +1,27 @@
 """The gate of a database's logins: whatever polls and actions do, a wrong password is tried once until somebody resumes."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Engine, delete
 
 from collectors.errors import CredentialError, SessionError, SetupError
 from rules.cause import catalogue
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
-from service.state.login_gate import LoginGate, LoginStopped
+from service.state.login_gate import LoginGate, LoginStopped, gates_of
 from service.state.replicas import SoleLeases
+from service.store.engine import make_engine, upgrade
+from service.store.refused_logins import StoredRefusals
+from service.store.tables import StoredRefusal
 from service.watch.actions import ActionRunning, OperatorActions
 from service.watch.connect import Connector
 from service.watch.worker import Worker
@@ -176,3 +181,167 @@ def test_other_failures_stop_nothing() -> None:
         with pytest.raises(SessionError, match="ORA-12541"):
             gate.open(lambda: "right", lost)
     assert gate.stopped is None and gate.replace("right", lambda: "session") == "session"
+
+
+# Any sequence of polls, actions, restarts and changes, on two replicas with one store, and two instances of one cluster.
+
+PAIR = tuple(
+    DatabaseSettings(name=name, dsn=f"{name}.example.com/erp", cluster="erp", password_env="NO_MATTER")
+    for name in ("erp1", "erp2")
+)
+EVENTS = st.tuples(
+    st.sampled_from(
+        (
+            "login",
+            "login",
+            "login",
+            "login",
+            "action",
+            "replace",
+            "restart",
+            "killed",
+            "rotated",
+            "file",
+            "race",
+            "resume",
+        )
+    ),
+    st.integers(0, 1),
+    st.integers(0, 1),
+    st.sampled_from(("first", "second", "third")),
+)
+"""What happens, on which replica, with which database, and the password of a change."""
+
+
+class Site:
+    """The password that counts, the one in the file of each database, and the replicas."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.right, self.files = "first", {"erp1": "first", "erp2": "first"}
+        self.gates = [self._started(), self._started()]
+        self.sessions: dict[tuple[int, str], str] = {}
+        self.refused = self.changes = self.resumed = 0
+        self.race: str | None = None
+
+    def _started(self) -> Mapping[str, LoginGate]:
+        return gates_of(PAIR, StoredRefusals(self._engine))
+
+    def log_in(self, name: str) -> str:
+        if self.race is not None:
+            self._change(name, self.race)
+        sent = self.files[name]
+        if sent != self.right:
+            self.refused += 1
+            error = CredentialError("ORA-01017: refused")
+            error.credential = sent
+            raise error
+        return sent
+
+    def _change(self, name: str, password: str) -> None:
+        self.changes += self.files[name] != password
+        self.files[name], self.race = password, None
+
+    def do(self, what: str, replica: int, name: str, password: str) -> None:
+        gate, place = self.gates[replica][name], (replica, name)
+        if what in ("login", "action", "race"):
+            if what == "race":
+                self.race = password
+            if what != "login" or place not in self.sessions:
+                self.sessions[place] = gate.open(lambda: self.files[name], partial(self.log_in, name))
+        elif what == "replace" and place in self.sessions:
+            gate.replace(self.sessions[place], partial(self.replaced, place))
+        elif what == "restart":
+            self.gates[replica] = self._started()
+            self.sessions = {each: sent for each, sent in self.sessions.items() if each[0] != replica}
+        elif what == "killed":
+            self.sessions.clear()
+        elif what == "rotated":
+            self.changes += self.right != password
+            self.right = password
+        elif what == "file":
+            self._change(name, password)
+        elif what == "resume":
+            self.resumed += gate.resume()
+
+    def replaced(self, place: tuple[int, str]) -> str:
+        if self.sessions[place] != self.right:
+            self.refused += 1
+            raise CredentialError("ORA-01017: refused")
+        return self.right
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    engine = make_engine(f"sqlite:///{tmp_path_factory.mktemp('logins')}/store.db")
+    upgrade(engine)
+    yield engine
+    engine.dispose()
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@example(
+    [("login", 1, 1, "first"), ("race", 0, 1, "third"), ("replace", 1, 1, "first"), ("login", 0, 1, "first")]
+)  # a session with the old password says nothing about the new one
+@given(st.lists(EVENTS, min_size=3, max_size=25))
+def test_no_sequence_gives_more_than_one_refused_login_per_change(
+    shared: Engine, events: list[tuple[str, int, int, str]]
+) -> None:
+    with shared.begin() as connection:
+        connection.execute(delete(StoredRefusal))
+    site = Site(shared)
+    for what, replica, which, password in events:
+        with suppress(CredentialError):
+            site.do(what, replica, PAIR[which].name, password)
+        assert site.refused <= site.changes + site.resumed, (what, replica, which, password)
+    site.right, site.race = "fourth", None
+    site.files = dict.fromkeys(site.files, "fourth")
+    for gates in site.gates:
+        for name in site.files:
+            assert gates[name].open(lambda: "fourth", partial(site.log_in, name)) == "fourth", "a new password opens it"
+
+
+DESCRIPTOR = "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=db)(PORT=1521))(CONNECT_DATA=(SERVICE_NAME=erp)))"
+
+
+@pytest.mark.parametrize(
+    ("dsns", "users", "cluster", "same"),
+    [
+        (("db:1521/erp", "DB/ERP"), ("latchscope", "LATCHSCOPE"), None, True),
+        (("tcp://db:1521/erp?expire_time=2", DESCRIPTOR), ("A", "A"), None, True),
+        (("db:1521/pdb1", "db:1521/pdb2"), ("C##SCOPE", "c##scope"), None, True),
+        (("db:1521/pdb1", "db:1521/pdb2"), ("SCOPE", "SCOPE"), None, False),
+        (("db:1521/erp", "db:1522/erp"), ("SCOPE", "SCOPE"), None, False),
+        (("db:1521/erp", "db:1521/erp"), ("SCOPE", '"scope"'), None, False),
+        (("node1/erp", "node2/erp"), ("SCOPE", "SCOPE"), "erp", True),
+        (("node1/erp", "node2/erp"), ("SCOPE", "OTHER"), "erp", False),
+        (("erp_a", "erp_b"), ("SCOPE", "SCOPE"), None, False),
+    ],
+)
+def test_databases_share_an_account_by_user_and_address_or_cluster(
+    dsns: tuple[str, str], users: tuple[str, str], cluster: str | None, same: bool
+) -> None:
+    first, second = (
+        DatabaseSettings(name=f"d{number}", dsn=dsn, user=user, cluster=cluster, password_env="NO_MATTER")
+        for number, (dsn, user) in enumerate(zip(dsns, users, strict=True))
+    )
+    gates = gates_of([first, second])
+    with pytest.raises(CredentialError):
+        gates["d0"].open(lambda: "wrong", refused)
+    if same:
+        with pytest.raises(LoginStopped, match="ORA-01017: refused, on d0, which has the same account"):
+            gates["d1"].open(lambda: "wrong", refused)
+        assert gates["d1"].resume() and gates["d0"].stopped is None
+    else:
+        assert gates["d1"].open(lambda: "wrong", lambda: "session") == "session" and not gates["d1"].resume()
+
+
+def test_databases_share_an_account_through_a_third() -> None:
+    def named(name: str, dsn: str, cluster: str | None) -> DatabaseSettings:
+        return DatabaseSettings(name=name, dsn=dsn, cluster=cluster, password_env="NO_MATTER")
+
+    gates = gates_of([named("a", "db1/x", None), named("b", "db2/x", "rac"), named("c", "db1/x", "rac")])
+    with pytest.raises(CredentialError):
+        gates["a"].open(lambda: "wrong", refused)
+    with pytest.raises(LoginStopped):
+        gates["b"].open(lambda: "wrong", refused)

@@ -31,6 +31,8 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 class Recorder:
     """A store that records what it takes, and fails on request."""
 
+    lasting = None
+
     def __init__(self) -> None:
         self.taken: list[tuple[str, datetime]] = []
         self.fails: Callable[[Sequence[IngestRecord]], None] = lambda records: None
