@@ -190,7 +190,9 @@ def with_rows(columns: list[object], *rows: object, view: str = "v$rowcache") ->
     return changed(snapshots=[{"taken_at": None, "views": {view: {"columns": columns, "rows": rows}}}])
 
 
-NOT_OURS = "is not an AWR or Statspack report, an alert log, a trace file, the output of `latchscope script`, or a capture"
+NOT_OURS = (
+    "is not an AWR or Statspack report, an alert log, a trace file, the output of `latchscope script`, or a capture"
+)
 BAD = {
     "no such file": (lambda folder: str(folder / "none.json"), "does not exist"),
     "a folder without files": (str, "is a directory without files"),
