@@ -239,7 +239,7 @@ def test_documents_keep_their_size() -> None:
     decisions, changes = document("DECISIONS.md"), document("CHANGELOG.md")
     assert len(re.findall(r"^### ", decisions, re.M)) <= 50 and len(decisions.encode()) <= 25_000
     assert len(changes.encode()) <= 15_000
-    assert len(list((ROOT / "docs").glob("*.md"))) <= 25
+    assert len(list((ROOT / "docs").glob("*.md"))) <= 27
 
 
 def test_links_between_pages_lead_somewhere() -> None:
