@@ -69,6 +69,7 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
             address=f"{str(request.base_url).rstrip('/')}/incident?{request.url.query}",
             json=f"/api/v1/incident?{request.url.query}",
             reports=[upload.kept for upload in kept if upload],
+            surest=found.incident.rests_on if found.incident else None,
         )
 
     @router.get("/reports/{id}")

@@ -407,6 +407,7 @@ def test_files_of_one_time_are_read_together(app: Client) -> None:
     assert shown.status_code == 200
     assert 'aria-labelledby="incident"' in shown.text
     assert "ORDERS1_ora_4242.trc:19" in shown.text
+    assert "What to do: capture_ORDERS1_0931.json</a>" in shown.text
     told = Story.model_validate(app.get(f"/api/v1{where}").json())
     assert told.incident is not None
     assert set(told.incident.files) == {name for name, _ in files}
