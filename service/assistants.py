@@ -177,7 +177,7 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
         try:
             wanted = (folder / path).resolve()
         except (OSError, ValueError):  # an impossible file name
-            wanted = folder
+            raise ToolError(f"there is no file {short(path)} below {folder}") from None
         if not wanted.is_relative_to(folder):
             raise ToolError(
                 f"only files below {folder} may be read; start `latchscope mcp` with another --files for others"

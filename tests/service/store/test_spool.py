@@ -281,7 +281,7 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 def test_stuck_disk_holds_up_neither_polls_nor_the_end(
     spool: DiskQueue, record: IngestRecord, stuck: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = SimpleNamespace(write=away, reachable=lambda: False)
+    store = SimpleNamespace(write=away, reachable=lambda: False, lasting=None)
     writer = Writer(store, spool)  # type: ignore[arg-type]
     numbers = iter(range(9))
 
