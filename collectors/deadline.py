@@ -156,7 +156,13 @@ class SessionCalls:
             if self._abandoned:
                 self._close()
 
-        THREADS.run(work)
+        try:
+            THREADS.run(work)
+        except RuntimeError:
+            done.set()  # nothing runs, so nothing is left behind
+            raise SessionError(
+                f"{what} did not begin: the system gives no more threads; raise the limit (pids.max, TasksMax=, ulimit -u)"
+            ) from None
         if not _in_time(done, seconds):
             self.give_up()
             self._cut()
