@@ -12,6 +12,7 @@ import socket
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,11 @@ class Nth:
 
             def _passes(self) -> None:
                 if self.ours and nth.fails("packet"):
-                    try:
+                    with suppress(OSError):
                         self.shutdown(socket.SHUT_RDWR)  # the other side sees the end too, as after a reset
-                    except OSError:
-                        pass
                     raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
 
+        Socket.__module__, Socket.__qualname__ = "socket", "socket"  # as warnings name it
         monkeypatch.setattr("socket.socket", Socket)
 
     def _statements(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,15 +134,13 @@ class Nth:
                 passes(self.fileno())
                 return super().write(data)
 
-        def open_file(file: Any, mode: str = "r", *given: Any, **more: Any) -> Any:
+        def open_file(file: Any, mode: str = "r", buffering: int = -1, *text: Any, **more: Any) -> Any:
             ours = isinstance(file, str | os.PathLike) and os.fspath(file).startswith(nth._folder)
-            if not ours or not set(mode) & set("wax") or "+" in mode or given:
-                return opens(file, mode, *given, **more)
+            if not ours or not set(mode) & set("wax") or "+" in mode:
+                return opens(file, mode, buffering, *text, **more)
             passes(file)
             raw = io.BufferedWriter(Raw(file, mode.replace("b", "").replace("t", "")))
-            if "b" in mode:
-                return raw
-            return io.TextIOWrapper(raw, **{name: value for name, value in more.items() if name != "buffering"})
+            return raw if "b" in mode else io.TextIOWrapper(raw, *text, **more)
 
         def open_low(path: Any, flags: int, *given: Any, **more: Any) -> int:
             if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):

@@ -5,16 +5,19 @@ short form takes every so many n; `make soak` takes all, and prints how each end
 """
 
 import asyncio
+import gc
 import gzip
 import json
 import logging
+import re
 import sqlite3
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
+from time import monotonic
 
 import pytest
 import yaml
@@ -58,9 +61,11 @@ class Site:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.monkeypatch = folder, monkeypatch
-        self.at = 40.0
+        self.at, self.ticks = 40.0, False
         self.service = Service(
-            ScriptedBackend(scenarios()[SCRIPT], lambda: self.at), {USER: Account(PASSWORD)}, ORACLE_12_1
+            ScriptedBackend(scenarios()[SCRIPT], lambda: self.at + (monotonic() if self.ticks else 0.0)),
+            {USER: Account(PASSWORD)},
+            ORACLE_12_1,
         )
         self.listener = Listener({"db": self.service})
         (folder / "password").write_text(PASSWORD, encoding="utf-8")
@@ -72,9 +77,7 @@ class Site:
         """Every poll that a writer has taken."""
         taking = Writer.keep
 
-        def keep(
-            writer: Writer, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None
-        ) -> None:
+        def keep(writer: Writer, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
             taking(writer, snapshot, verdict, poll_record)
             if snapshot.taken_at is not None:
                 self.taken.add((snapshot.database, millis(snapshot.taken_at)))
@@ -107,9 +110,11 @@ class Operation:
     """`prepare` and `check` run undisturbed; `run` says how it ended, WHOLE if as without a failure."""
 
     kinds: tuple[str, ...] = ("packet", "thread", "write")
+    ends_process = False
+    """Whether the system itself then closes what is still open."""
 
-    def __init__(self, site: Site) -> None:
-        self.site = site
+    def __init__(self, site: Site, traces: Traces) -> None:
+        self.site, self.traces = site, traces
 
     def prepare(self) -> None: ...
 
@@ -129,9 +134,11 @@ class Login(Operation):
         try:
             open_session(watched, Connector(QUICK)).close()
         except SessionError as error:
-            assert watched.login.stopped is None, f"this is no refused login: {error}"
-            return f"told: {type(error).__name__}"
-        return WHOLE
+            told = f"told: {type(error).__name__}"
+        else:
+            told = WHOLE
+        assert watched.login.stopped is None, "no login was refused"
+        return told
 
     def check(self, outcome: str, *, lasting: bool) -> None:
         self.site.sessions_end()
@@ -163,7 +170,9 @@ class Poll(Operation):
             return f"told: {failure.kind}"
         assert shown is not None and shown is not before
         place = "first" if shown.delta is None else "later"
-        views = {name for name, reading in shown.snapshot.readings.items() if isinstance(reading, Rows) and reading.rows}
+        views = {
+            name for name, reading in shown.snapshot.readings.items() if isinstance(reading, Rows) and reading.rows
+        }
         empty = {name for name, reading in shown.snapshot.readings.items() if isinstance(reading, Rows)} - views
         known, state = USUAL.setdefault(place, (views, shown.verdict.state))
         assert not known & empty, f"{known & empty}: no rows instead of unknown"
@@ -208,8 +217,8 @@ USUAL: dict[str, tuple[set[str], str]] = {}
 class Action(Operation):
     """A confirming query and a profile of holders, through the app as a caller sees it."""
 
-    def __init__(self, site: Site) -> None:
-        super().__init__(site)
+    def __init__(self, site: Site, traces: Traces) -> None:
+        super().__init__(site, traces)
         room = site.room()
         self.board = Board([MonitoredDatabase(site.settings, 15.0)])
         site.monkeypatch.setattr("service.app.Board", lambda watched: self.board)
@@ -235,9 +244,7 @@ class Action(Operation):
         ends = []
         for action, body in (("confirmations", {"cause": "undo-segments"}), ("holders", {"seconds": 0.1, "looks": 1})):
             answer = self.client.get(f"/api/v1/databases/db/{action}", "POST", headers=LOOPBACK, json=body)
-            assert answer.status_code in (200, 502, 503), answer.text
-            if answer.status_code != 200:
-                assert answer.json()["detail"]
+            assert answer.status_code in (200, 502, 503) and (answer.status_code == 200 or answer.json()["detail"])
             ends.append(WHOLE if answer.status_code == 200 else f"told: {answer.status_code}")
         return next((one for one in ends if one != WHOLE), WHOLE)
 
@@ -280,7 +287,8 @@ class Captured(Operation):
     def check(self, outcome: str, *, lasting: bool) -> None:
         if outcome == "told: exit code 2":
             assert self.file.read_text("utf-8") == "the earlier one", "the earlier capture is gone"
-        assert {each.name for each in self.file.parent.iterdir()} == {"db.json", "latchscope.yaml"}
+        left = {each.name for each in self.file.parent.iterdir()} - {"db.json", "latchscope.yaml"}
+        assert not left or lasting, "a draft is deleted unless the disk refuses that too"
         self.site.sessions_end()
 
 
@@ -311,9 +319,11 @@ class Migration(Operation):
         try:
             Repository(f"sqlite:///{self.file}").close()
         except StoreError as error:
-            assert "\n" not in str(error) and "cannot be opened" in str(error)
-            return "told: StoreError"
-        return WHOLE
+            told = str(error)
+        else:
+            return WHOLE
+        assert "\n" not in told and "cannot be opened" in told
+        return "told: StoreError"
 
     def check(self, outcome: str, *, lasting: bool) -> None:
         assert self.counted() == self.rows
@@ -326,10 +336,11 @@ class Migration(Operation):
 class Stop(Operation):
     """A service that polls is ended."""
 
-    kinds = ("packet", "thread", "write")
+    ends_process = True
 
     def prepare(self) -> None:
         self.site.taken.clear()
+        self.site.ticks = True
         room = self.site.room()
         self.url, self.spool = f"sqlite:///{room}/store.db", room / "spool"
         board = Board([MonitoredDatabase(self.site.settings, 0.2)])
@@ -350,9 +361,15 @@ class Stop(Operation):
 
     def check(self, outcome: str, *, lasting: bool) -> None:
         self.runner.close()
-        missing = self.site.taken - self.site.kept(self.url, self.spool)
-        assert not missing
-        self.site.sessions_end()
+        self.life = self.app = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()  # what a process leaves open ends with it
+        self.site.service.drop_connections()
+        lost = [re.search(r"(\d+) polls are lost", line) for line in self.traces.lines]
+        missing = len(self.site.taken - self.site.kept(self.url, self.spool))
+        assert missing <= sum(int(one[1]) for one in lost if one), "a poll is lost, and nobody was told"
+        assert lasting or not missing, "one failure costs no poll"
 
 
 OPERATIONS = {
@@ -363,7 +380,6 @@ OPERATIONS = {
     "migration": Migration,
     "stop": Stop,
 }
-CASES = [(name, kind, lasting) for name, one in OPERATIONS.items() for kind in one.kinds for lasting in (False, True)]
 
 
 @pytest.fixture
@@ -378,11 +394,14 @@ def loop(
 ) -> tuple[int, Counter[str]]:
     """Fail the n-th call of this kind, n growing by `stride`, until a run passes. Returns its n, and how the others ended."""
     outcomes: Counter[str] = Counter()
-    once(operation, kind, nth, 10**9, lasting=lasting, traces=traces)  # what a first run keeps for all others is no leak
-    for number in count(1, stride):
-        held = Held()
+    once(
+        operation, kind, nth, 10**9, lasting=lasting, traces=traces
+    )  # what a first run keeps for all others is no leak
+    for number in chain((1, 2, 3), count(3 + stride, stride)):
+        held, traces.lines = Held(), []
         outcome, failed = once(operation, kind, nth, number, lasting=lasting, traces=traces)
-        held.is_all()
+        if not operation.ends_process:
+            held.is_all()
         assert traces.found == [], f"{kind} {number}: {traces.found[0]}"
         if not failed:
             assert outcome == WHOLE, "nothing failed"
@@ -406,10 +425,23 @@ def once(operation: Operation, kind: str, nth: Nth, number: int, *, lasting: boo
     return outcome, failed
 
 
-@pytest.mark.parametrize("stride", [pytest.param(7, id="short"), pytest.param(1, id="whole", marks=pytest.mark.soak)])
-@pytest.mark.parametrize(
-    ("name", "kind", "lasting"), CASES, ids=[f"{name}-{kind}-{'all' if all_ else 'one'}" for name, kind, all_ in CASES]
-)
+SHORT = 17
+"""The short form takes n = 1, 2, 3 and then every many, and failures that pass."""
+
+
+def cases() -> Iterator[object]:
+    """Each operation with each kind of failure: the short form, then the whole ones."""
+    for name, operation in OPERATIONS.items():
+        for kind in operation.kinds:
+            yield pytest.param(name, kind, False, SHORT, id=f"{name}-{kind}-short")
+            for lasting, which in ((False, "one"), (True, "all")):
+                yield pytest.param(name, kind, lasting, 1, id=f"{name}-{kind}-{which}", marks=pytest.mark.soak)
+
+
+@pytest.mark.filterwarnings(
+    r"ignore:unclosed <socket\.socket:ResourceWarning"
+)  # `Held` and the listener see what is open
+@pytest.mark.parametrize(("name", "kind", "lasting", "stride"), [*cases()])
 def test_operation_survives_the_failure_of_any_one_call(
     site: Site, monkeypatch: pytest.MonkeyPatch, name: str, kind: str, lasting: bool, stride: int
 ) -> None:
@@ -417,7 +449,9 @@ def test_operation_survives_the_failure_of_any_one_call(
     logging.getLogger().addHandler(traces)
     try:
         nth = Nth(monkeypatch, site.folder)
-        number, outcomes = loop(OPERATIONS[name](site), kind, nth, lasting=lasting, stride=stride, traces=traces)
+        number, outcomes = loop(
+            OPERATIONS[name](site, traces), kind, nth, lasting=lasting, stride=stride, traces=traces
+        )
     finally:
         logging.getLogger().removeHandler(traces)
     told = ", ".join(f"{many} {how}" for how, many in sorted(outcomes.items()))
