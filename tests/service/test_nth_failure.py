@@ -361,7 +361,7 @@ class Stop(Operation):
 
     def check(self, outcome: str, *, lasting: bool) -> None:
         self.runner.close()
-        self.life = self.app = None
+        del self.life
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()  # what a process leaves open ends with it

@@ -27,8 +27,8 @@ from tests.oracle_standin.scripted import USER
 from tests.paths import ROOT
 from tests.service.noting import NOTED
 from tests.service.nth_failure import Nth, Traces
-from tests.service.replicas import replicas
-from tests.service.running import ASK, serve
+from tests.service.replicas import Replicas, replicas
+from tests.service.running import ASK, Running, serve
 from tests.service.standin import QUICK, Fleet, becomes, idle
 from tests.service.stores import Place, Postgres
 from tests.service.test_crash import noted, stored
@@ -68,6 +68,20 @@ def step(sentence: str) -> Callable[[Callable[["Scene"], None]], Callable[["Scen
 
 class Scene:
     """What the steps of one story share. What they open ends with the story."""
+
+    fleet: Fleet
+    first: MonitoredDatabase
+    second: MonitoredDatabase
+    nth: Nth
+    store: Repository
+    writer: Writer
+    taken: set[tuple[str, int]]
+    replicas: Replicas
+    owner: str
+    at: Place
+    running: Running
+    frozen: ExitStack
+    polls: int
 
     def __init__(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, server: Callable[[], Postgres], ends: ExitStack
