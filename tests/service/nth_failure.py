@@ -116,7 +116,8 @@ class Nth:
                 super().commit()
 
         def opened(*given: Any, **more: Any) -> sqlite3.Connection:
-            return connect(*given, **{"factory": Connection, **more})
+            made: sqlite3.Connection = connect(*given, **{"factory": Connection, **more})
+            return made
 
         monkeypatch.setattr("sqlite3.connect", opened)
         monkeypatch.setattr("sqlite3.dbapi2.connect", opened)
