@@ -219,7 +219,7 @@ def _(scene: Scene) -> None:
     scene.nth.switch_on("write", 1, lasting=True)
 
 
-@step("latchscope names the trouble of the store")
+@step("latchscope names the problem of the store")
 def _(scene: Scene) -> None:
     becomes(lambda: scene.writer.trouble(), "it is told")
     assert "in memory" in scene.writer.trouble()
