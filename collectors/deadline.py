@@ -33,6 +33,10 @@ class TooLate(SessionError):
     """A call did not return in time; its session is given up."""
 
 
+class NoThread(SessionError):
+    """The system gives no thread for a call, which did not begin."""
+
+
 class Turn(Protocol):
     """The right to use the processor, which a thread gives back while it waits for a database; see service.watch.scheduler."""
 
@@ -156,7 +160,13 @@ class SessionCalls:
             if self._abandoned:
                 self._close()
 
-        THREADS.run(work)
+        try:
+            THREADS.run(work)
+        except RuntimeError:
+            done.set()  # nothing runs, so nothing is left behind
+            raise NoThread(
+                f"{what} did not begin: the system gives no more threads; raise the limit (pids.max, TasksMax=, ulimit -u)"
+            ) from None
         if not _in_time(done, seconds):
             self.give_up()
             self._cut()

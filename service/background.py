@@ -48,6 +48,8 @@ class CollectsAfterScrapes:
 
 log = logging.getLogger("latchscope.threads")
 
+NO_THREAD = "can't start new thread"
+"""Python's words for a system that gives no more threads."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds from a death to the restart. Doubled if it dies again sooner than this pause."""
 
@@ -119,7 +121,8 @@ class SupervisedThread:
         elif self._death is not None:
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
         line = "it ended early" if why is None else f"{type(why).__name__}: {(str(why).splitlines() or [''])[0]}"
-        trace = None if line == self._death else why
+        # Without another thread, the reason is the system's and not in our code.
+        trace = None if line == self._death or NO_THREAD in line else why
         self.deaths += 1
         self._death, self._began = line, float("inf")
         log.error("the thread %s died and restarts in %g s: %s", self.name, self._pause, line, exc_info=trace)

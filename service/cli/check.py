@@ -21,7 +21,7 @@ from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waits import HANGING_SECONDS
 from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
-from service.cli.common import CONFIG, KIND_HELP, ConfigOption, a_number, chosen_kind, settings_of, show
+from service.cli.common import CONFIG, KIND_HELP, ConfigOption, a_number, chosen_kind, settings_of, show, write_whole
 from service.cli.messages import fail, unwritten
 from service.config.load import meant
 from service.config.logs import unwritable
@@ -271,7 +271,7 @@ def capture(
         typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
     try:
         taken = take_capture(target, chosen, seconds)
-        output.write_text(dump(taken), encoding="utf-8")
+        write_whole(output, dump(taken))
     except CollectError as error:
         fail(_of(database, error))
     except OSError as error:

@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
 from typing import Annotated
@@ -55,6 +57,26 @@ def settings_of(config: Path, *, watching: bool = True) -> Settings:
     if watching and not chosen.watches_something:
         fail(f"{config}: {NO_DATABASES}")
     return chosen
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file. A disk that fails in the middle leaves the earlier file as it was. Raises OSError."""
+    target = file.resolve()
+    known = target.exists()
+    replaceable = not known or (target.is_file() and os.access(target, os.W_OK))
+    if not (replaceable and os.access(target.parent, os.W_OK)):  # for example a terminal
+        target.write_text(text, encoding="utf-8")
+        return
+    draft = target.with_name(f".{target.name}.draft")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        if known:
+            shutil.copymode(target, draft)
+        draft.replace(target)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
 
 
 NARROWEST = 40

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from collectors.demo.scenarios import scenarios
 from rules.model import Severity
 from service.cli.check import check
-from service.cli.common import CONFIG, ConfigOption, settings_of
+from service.cli.common import CONFIG, ConfigOption, settings_of, write_whole
 from service.cli.messages import fail, say
 from service.config import load
 from service.config.load import YamlText, meant, mistakes_of, refusals, warnings
@@ -214,7 +214,7 @@ def init(
     given = ("password_file", str(password_file)) if password_file else ("password_env", password_env or "")
     wanted = _wanted(name, dsn, user, given if given[1] else None)
     try:
-        output.write_text(written(wanted), encoding="utf-8")
+        write_whole(output, written(wanted))
     except OSError as error:
         fail(f"{output} cannot be written: {error.strerror}; name a file in a folder of yours with --output")
     mistakes = load.checked(output).mistakes

@@ -16,7 +16,7 @@ from rich.progress import Progress
 from rules.cause import Cause, catalogue
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.remedy import PLATFORMS, Platform, RemedyStep
-from service.cli.common import fit_to_terminal, show
+from service.cli.common import fit_to_terminal, show, write_whole
 from service.cli.messages import fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
@@ -199,7 +199,7 @@ def _written(text: str, output: Path | None, format: Format) -> bool:
         (show if format is Format.TEXT else typer.echo)(text)
         return True
     try:
-        output.write_text(text + "\n", encoding="utf-8")
+        write_whole(output, text + "\n")
     except OSError as error:
         say(f"latchscope: {unwritten(output, error)}")
         return False

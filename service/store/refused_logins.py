@@ -14,7 +14,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine, delete, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from collectors.deadline import SessionCalls
+from collectors.deadline import NoThread, SessionCalls
 from collectors.errors import SessionError
 from service.state.login_gate import Refusal, RefusalsUnknown
 from service.store.rows import insert_new, table_of, upsert
@@ -96,10 +96,10 @@ class StoredRefusals:
 
         try:
             return SessionCalls("refused logins").run(work, PATIENCE, "the store")
-        except (SQLAlchemyError, OSError, SessionError) as error:
-            raise RefusalsUnknown(str(error)) from None
-        except RuntimeError as error:  # the system gives no thread, so `work` never ran
+        except NoThread as error:  # `work` never ran
             self._asking.release()
+            raise RefusalsUnknown(str(error)) from None
+        except (SQLAlchemyError, OSError, SessionError) as error:
             raise RefusalsUnknown(str(error)) from None
 
 

@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from service.background import NO_THREAD
 from service.store.engine import Probe
 from service.web.http import Bulkhead
 
@@ -59,7 +60,7 @@ class AnswersInTime:
         work = asyncio.create_task(exchange.run())
         try:
             while not (await asyncio.wait({work}, timeout=PATIENCE))[0]:
-                if exchange.begun or await self._answers():
+                if exchange.begun or await self._store_answers():
                     continue
                 if not exchange.begun and not work.done():
                     # Take its answer from it. If it waits in line it never runs; a thread that runs keeps its place
@@ -74,6 +75,15 @@ class AnswersInTime:
             work.cancel()
             raise
         await work
+
+    async def _store_answers(self) -> bool:
+        """Whether the store answers. True without a thread to ask it: the request goes on, and its own answer says the same."""
+        try:
+            return await self._answers()
+        except RuntimeError as error:
+            if NO_THREAD not in str(error):
+                raise
+            return True
 
 
 class _Exchange:

@@ -28,6 +28,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
+from service.background import NO_THREAD
 from service.intake.archives import label, mib
 from service.intake.logs import CUT, HEAD_BYTES, log_reader
 from service.intake.uploads import MOST_FILES, File
@@ -418,8 +419,6 @@ def error_answer(as_page: "ErrorPage", request: Request, error: HTTPException) -
     return answer
 
 
-NO_THREAD = "can't start new thread"
-"""The interpreter's message if the system gives a process no more threads."""
 SAY_AGAIN_SECONDS = 60.0
 
 
