@@ -154,7 +154,7 @@ def _since(diagnosed: DiagnosedInput) -> ShortLine:
             SINCE, _clock(diagnosis.waits_began), "The oldest open problem, or the longest wait, began then."
         )
     if basis is None or basis.begin is None or basis.end is None or _total(basis):
-        return ShortLine(SINCE, "unknown", "Totals hold everything since the instance started, and no time of it.")
+        return ShortLine(SINCE, "unknown", "Totals hold everything since the instance started, but not when.")
     if longest is not None and longest.hanging:
         began = min(basis.begin, basis.end - timedelta(seconds=longest.longest_seconds))
         return ShortLine(
