@@ -86,8 +86,9 @@ clean:  ## delete what was installed here
 # A new user should know what the wait is for. If nothing is to be installed, there is no message.
 .venv/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
 	@count=$$($(UV) sync --frozen --all-extras --dry-run 2>&1 | grep -c '^ + '); test "$$count" -eq 0 || \
-	  echo "make: installing $$count packages into .venv; this can take some minutes, and later runs skip it"
-	@$(UV) sync --frozen --all-extras --quiet
+	  echo "make: installing $$count packages into .venv; this can take some minutes, and later runs skip it"; \
+	  $(UV) sync --frozen --all-extras --quiet && { test "$$count" -eq 0 || \
+	  echo "make: installed; '. .venv/bin/activate' puts latchscope on the PATH of your shell"; }
 	@touch $@
 
 .uv/bin/uv:

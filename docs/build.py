@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from prometheus_client import Metric
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -37,19 +36,13 @@ from rules.studies.table import StudyColumn
 from service.app import create_app
 from service.bill import statements
 from service.cli.sql import as_markdown, texts_as_markdown
-from service.config.settings import DatabaseSettings, NotificationSettings, Settings, WebhookSettings, seconds, size
+from service.config.settings import ENTRIES, Settings, WebhookSettings, every_setting, seconds, size
 from service.metrics.families import FAMILIES, Family
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("*.md", "docs/*.md", "rules/causes/*.md")
 USER = "LATCHSCOPE"
 PART = re.compile(r"(?<=<!-- made: )([\w: -]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
-ENTRIES: Mapping[str, type[BaseModel]] = {
-    "databases": DatabaseSettings,
-    "webhooks": WebhookSettings,
-    "notifications": NotificationSettings,
-}
-"""What each entry of a setting that is a list holds."""
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 SIZES = {"MiB": 2**20, "KiB": 2**10}
 
@@ -184,18 +177,6 @@ def _sees(query: Query, span: TextSpan, con_id: int) -> str:
 
 
 # From the settings
-
-
-def every_setting(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Each setting by its full name, a group's and a list's after it, as they are declared."""
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from every_setting(kind, f"{prefix}{name}.")
-            continue
-        yield f"{prefix}{name}", field
-        if not prefix and name in ENTRIES:
-            yield from every_setting(ENTRIES[name], f"{name}[].")
 
 
 def default_of(field: FieldInfo) -> str:

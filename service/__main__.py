@@ -3,8 +3,16 @@
 import os
 import sys
 
+NEEDS_POSIX = (
+    "latchscope: it does not run on native Windows, which has no file locks, limits and signals as Linux has them; "
+    "run it in WSL, which nobody has tried yet, or on Linux; docs/deploy.md has the list\n"
+)
+
 
 def main() -> None:
+    if sys.platform.startswith("win"):  # before any import that would end in a traceback there
+        sys.stderr.write(NEEDS_POSIX)
+        sys.exit(2)
     # Our files (store, spool, captures, exports, audit) may name users and objects of databases: only the owner may read them.
     os.umask(0o077)
     # Polls share the cores already. For small matrices like ours, more threads of numpy's BLAS only spin. Read when numpy loads.

@@ -34,6 +34,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 WAITING = (
     "tests/service/test_replicas.py",
     "tests/service/test_crash.py",
+    "tests/service/test_stories.py",
     "tests/live/test_alerting.py",
     "tests/collectors/test_oracle.py",
     "tests/service/test_fault_matrix.py",

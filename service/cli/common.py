@@ -2,8 +2,6 @@
 
 import os
 import re
-import shutil
-import sys
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
@@ -89,6 +87,8 @@ _STYLES = (
     (r"(?mi)^(?:fine|info)(?=:)|severity info\b", "bold green"),
     (r"(?m)^  (?:REFUSED|FAILED|CLOSED)(?= )", "bold red"),
     (r"(?m)^  ok(?= )", "green"),
+    (r"(?m)^ *Do(?=: )", "bold green"),
+    (r"(?m)^ *Do not(?=: )", "bold red"),
     (r"(?m)^ *[A-Z][a-z][A-Za-z ]{0,24}(?=: )", "bold"),
 )
 """The highlighted words and their styles; last the labels at the start of a line."""
@@ -96,16 +96,17 @@ _STYLES = (
 
 def fit_to_terminal() -> None:
     """Make rendered text no wider than the terminal. Elsewhere it has the width of a document."""
-    if sys.stdout.isatty():
-        LINE_WIDTH.set(max(NARROWEST, min(COLUMNS, Console().width)))
+    console = Console()
+    if console.is_terminal:
+        LINE_WIDTH.set(max(NARROWEST, min(COLUMNS, console.width)))
 
 
 def show(text: str) -> None:
     """Print a report: in colour on a terminal unless NO_COLOR is set, else as plain text."""
-    if not sys.stdout.isatty():
+    console = Console(highlight=False)
+    if not console.is_terminal:  # FORCE_COLOR makes a terminal of a pipe
         typer.echo(text)
         return
-    console = Console(highlight=False)
     wide = max(NARROWEST, console.width)
     lines = [part for line in text.split("\n") for part in _within(line, wide)]
     if os.environ.get("NO_COLOR"):

@@ -139,6 +139,7 @@ class LatchscopeGroup(LazyGroup):
         "study": "service.cli.study:study_cli",
         "notify": "service.cli.config:notify_cli",
         "selftest": "service.cli.selftest:selftest",
+        "help": "service.cli.help:help_cli",
     }
 
 

@@ -4,7 +4,7 @@ import hashlib
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -669,3 +670,23 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment overrides the file. The file arrives as `init_settings`."""
         return env_settings, init_settings
+
+
+ENTRIES: Mapping[str, type[BaseModel]] = {
+    "databases": DatabaseSettings,
+    "webhooks": WebhookSettings,
+    "notifications": NotificationSettings,
+}
+"""What each entry of a setting that is a list holds."""
+
+
+def every_setting(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Each setting by its full name, a group's and a list's after it, as they are declared."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from every_setting(kind, f"{prefix}{name}.")
+            continue
+        yield f"{prefix}{name}", field
+        if not prefix and name in ENTRIES:
+            yield from every_setting(ENTRIES[name], f"{name}[].")

@@ -111,7 +111,7 @@ def circumstances(diagnosis: Diagnosis, *, log: bool = False) -> str:
     """Release, what guards the row cache, and the time that the figures, or the lines of a log, cover."""
     release = f"Oracle {diagnosis.release}" if diagnosis.release else "release unknown"
     guarded = f"row cache guarded by {diagnosis.mechanism}es" if diagnosis.mechanism else "mechanism unknown"
-    basis = f"figures are of {_of(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
+    basis = f"figures are of {basis_of(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
     return f"{release}, {guarded}; {_lines_of(diagnosis.basis) if log else basis}."
 
 
@@ -149,11 +149,12 @@ def without_basis(diagnosis: Diagnosis, statement: str) -> str:
     """A statement without the interval, which is once among the circumstances."""
     if diagnosis.basis is None:
         return statement
-    words = over(_of(diagnosis.basis))
+    words = over(basis_of(diagnosis.basis))
     return statement.replace(f", {words}", "").replace(f" {words}", "")
 
 
-def _of(basis: DiagnosisBasis) -> Basis:
+def basis_of(basis: DiagnosisBasis) -> Basis:
+    """The time of a diagnosis, for its words."""
     return Basis(basis.kind, basis.begin, basis.end, basis.seconds)
 
 

@@ -47,12 +47,13 @@ from service.render.parts import (
     without_basis,
     wrapped,
 )
+from service.render.short import TOLD, short_lines, short_text
 from service.render.summary import HEADINGS, SummaryGroup, groups, lines, troubles, worst_first
 from service.render.wait_chain import tree_as_markdown, tree_lines
 
 # A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
 
-QUIET_WORDS, TROUBLE_WORDS = 120, 700
+QUIET_WORDS, TROUBLE_WORDS = 120, 745
 """Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
@@ -105,7 +106,8 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             f"Found too: {titled(finding)}; {cost_beside(diagnosed, finding, troubles[:place])}. {finding.do_now} "
             f"`latchscope causes show {finding.cause}` shows how."
         )
-        yield Part(list(_brief_finding(diagnosed, finding)), short, needed=not place)
+        whole = list(_brief_finding(diagnosed, finding, () if place else TOLD))
+        yield Part(whole, short, needed=not place)
     elsewhere = diagnosis.findings[:1] if diagnosis.state == "Elsewhere" else ()
     for finding in elsewhere:
         how = f"{finding.do_now} `latchscope causes show {finding.cause}` shows how."
@@ -153,14 +155,16 @@ def near_changes(diagnosis: Diagnosis) -> list[str]:
     return [told(change, begin) for change in near]
 
 
-def _brief_finding(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[str]:
-    """Everything you need to act on a finding."""
-    yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding, whole=False)}; {cost(diagnosed, finding)}")
+def _brief_finding(diagnosed: DiagnosedInput, finding: Finding, told: Sequence[str] = ()) -> Iterator[str]:
+    """Everything you need to act on a finding. With `told`, what the short answer has already: its title and those labels."""
+    if not told:
+        yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding, whole=False)}; {cost(diagnosed, finding)}")
     if why := why_low(finding):
         yield from wrapped(f"Confidence is low, because {why}.", "  ")
     yield from wrapped(finding.lede, "  ")
     for name, words in before_the_steps(finding):
-        yield from wrapped(f"{name}: {words}", "  ")
+        if name not in told:
+            yield from wrapped(f"{name}: {words}", "  ")
     yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=False)
     for name, words in after_the_steps(finding, diagnosed.diagnosis.prediction):
         if name != EFFECT:
@@ -495,9 +499,11 @@ def _condition(condition: Condition) -> str:
 
 def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
+    answers = [] if verbose else short_text(short_lines(diagnosed))
     head = [
         *wrapped(f"{diagnosis.database} ({diagnosed.name})"),
         *wrapped(f"{diagnosed.told.upper()}: {diagnosis.headline}"),
+        *answers,
         *wrapped(circumstances(diagnosis, log=diagnosed.source in LOGS)),
     ]
     yield from head

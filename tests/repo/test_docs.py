@@ -19,7 +19,7 @@ from docs import build
 from rules.engine import diagnose
 from service.cli.main import LatchscopeGroup
 from service.config import load as load_
-from service.config.settings import Settings
+from service.config.settings import Settings, every_setting
 from service.intake.inputs import diagnose_all
 from service.notify import delivery
 from service.notify.delivery import signature
@@ -108,7 +108,7 @@ def test_reports_page_describes_every_member() -> None:
 
 
 def test_settings_all_say_what_they_are_and_why() -> None:
-    assert [name for name, field in build.every_setting() if len(field.description or "") < 20] == []
+    assert [name for name, field in every_setting() if len(field.description or "") < 20] == []
 
 
 def configured(text: str, path: Path) -> Settings:

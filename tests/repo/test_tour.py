@@ -31,7 +31,7 @@ def test_tour_tells_the_times_of_the_scripted_storm() -> None:
 def test_tour_tells_the_figures_that_its_what_if_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     tour = " ".join(document("docs/first-incident.md").split())
-    (asked,) = re.findall(r"bin/latchscope (whatif \S+ --gets \S+)", tour)
+    (asked,) = re.findall(r"``` latchscope (whatif \S+ --gets \S+)", tour)
     told = " ".join(CliRunner().invoke(cli, asked.split()).stdout.split())
     (before, after, least, most) = re.findall(r"misses (\S+ %) → (\S+ %) \((\S+ %) to (\S+ %)\) of gets", told)[0]
     assert f"misses fall from {before} to {after} of gets (at least {least}, at most {most})" in tour

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -51,3 +52,23 @@ def test_piped_text_has_no_colour_and_the_width_of_a_document() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=environment)
     assert "\x1b" not in done.stdout
     assert max(len(line) for line in done.stdout.splitlines() if line.startswith("Found")) > 60
+
+
+def test_colour_and_width_can_be_forced_on_a_pipe_and_no_colour_wins() -> None:
+    for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        forced = {**kept, "TERM": "xterm", "COLUMNS": "60", "FORCE_COLOR": "1", **environment}
+        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=forced)
+        assert ("\x1b[1;33mWARNING" in done.stdout) == coloured
+        plain = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+        assert 50 < max(len(line) for line in plain.splitlines() if not line.startswith("aaa")) <= 60
+
+
+def test_what_to_do_and_what_not_are_told_apart_by_colour() -> None:
+    script = "from service.cli.common import show\nshow('Do: switch\\nDo not: drop')"
+    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
+        env={**kept, "TERM": "xterm", "FORCE_COLOR": "1"},
+    )  # fmt: skip
+    assert done.stdout == "\x1b[1;32mDo\x1b[0m: switch\n\x1b[1;31mDo not\x1b[0m: drop\n"

@@ -16,12 +16,13 @@ from rules.engine import diagnose
 from rules.explain.blockers import heading
 from rules.model import Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
+from service.render.short import short_lines
 from service.render.text import as_markdown, as_text
 from tests.paths import PROBES, REPORTS
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
 
-COLUMNS, QUIET_WORDS, ELSEWHERE_WORDS, TROUBLE_WORDS = 100, 120, 180, 730
+COLUMNS, QUIET_WORDS, ELSEWHERE_WORDS, TROUBLE_WORDS = 100, 120, 180, 775
 SAMPLED_CASES, SAMPLED_REPORTS = 200, 8
 HEADLINE = re.compile(r"^(?:INFO|UNKNOWN|NOTICE|WARNING|CRITICAL): ", re.M)
 
@@ -98,7 +99,7 @@ def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput
         for place, finding in enumerate(troubles):
             found += 1
             where = finding.cache or ""
-            line = re.search(rf"Found(?: too)?: {re.escape(finding.title)} \({finding.cause}[^)]*\)", text)
+            line = re.search(rf"(?:What|Found too): {re.escape(finding.title)} \({finding.cause}[^)]*\)", text)
             assert line is not None and where in line[0], each.name
             assert re.search(r"costs [\d<>. ]+ % of DB time|sessions wait on average|cost unknown", text), each.name
             if not whole(text, finding):
@@ -118,13 +119,66 @@ def test_the_way_out_comes_before_the_steps(answers: list[tuple[DiagnosedInput, 
     seen = 0
     for each, brief in answers:
         steps = re.search(r"^(?:Hot|Cache|Confirmation|Waiting now)\b.*: ", brief, re.M)
-        do = re.search(r"^  Do: ", brief, re.M)
+        do = re.search(r"^Do: ", brief, re.M)
         if steps is None or do is None:
             continue
         seen += 1
         headline = HEADLINE.search(brief)
         assert headline is not None and headline.start() < do.start() < steps.start(), each.name
     assert seen > 30 or answers_of_real_reports(answers)
+
+
+def test_a_problem_begins_with_the_five_answers_in_order(answers: list[tuple[DiagnosedInput, str]]) -> None:
+    seen = 0
+    for each, brief in answers:
+        labels = re.findall(r"^(What|How bad|Since when|Do|Do not): ", brief, re.M)
+        troubles = [one for one in each.diagnosis.findings if one.severity is not Severity.INFO]
+        if not troubles:
+            assert not labels or labels[:3] == ["What", "How bad", "Since when"], each.name
+            assert not labels or each.diagnosis.severity is not Severity.INFO, f"{each.name}: nothing is wrong"
+            continue
+        seen += 1
+        assert labels == ["What", "How bad", "Since when", "Do", "Do not"], each.name
+        first = brief.split("\n\n")[0]
+        assert first.index("What: ") > first.index(": ") and "Do not: " in first, f"{each.name}: they are one paragraph"
+        assert not re.search(r"^(?:Found|  Do|  Do not): ", first, re.M), f"{each.name}: said twice"
+    assert seen > 30 or answers_of_real_reports(answers)
+
+
+def test_each_of_the_five_answers_has_its_evidence() -> None:
+    storm = short_lines(told("storm", scripted("undo-storm", 60, 30.0)))
+    assert [line.label for line in storm] == ["What", "How bad", "Since when", "Do", "Do not"]
+    what, bad, since, do, mistake = storm
+    assert "(undo-segments, dc_rollback_segments), confidence high" in what.words
+    assert re.fullmatch(r"Entries in the cache: 1\d,\d{3} \(needs >= 2,500\)\.", what.evidence)
+    assert (
+        "severity critical; costs" in bad.words
+        and "sessions wait on average over an interval of 30.0 s" in bad.evidence
+    )
+    assert since.words.endswith(" UTC or earlier") and "an older one shows" in since.evidence
+    assert do.words.startswith("Switch to a new undo tablespace.") and do.evidence.startswith("Check first: ")
+    assert (
+        mistake.words.startswith("drop the old undo tablespace") and mistake.evidence == "Long readers get ORA-01555."
+    )
+
+
+def test_doubt_comes_before_the_remedy_and_totals_have_no_begin(incident: Path) -> None:
+    (doubtful,) = diagnose_all([str(REPORTS / "day-3.txt")]).diagnosed
+    lines = {line.label: line for line in short_lines(doubtful)}
+    assert lines["Do"].words.startswith("first run the query below. If it confirms the cause: Switch to")
+    assert lines["Since when"].words == "2025-03-13 10:00:20 or earlier", "a report prints its host's time"
+    (totals,) = diagnose_all([str(incident)]).diagnosed
+    lines = {line.label: line for line in short_lines(totals)}
+    assert lines["Since when"].words == "unknown" and lines["How bad"].words == "severity warning; cost unknown"
+
+
+def test_waits_without_a_cause_say_how_to_find_it_and_what_not_to_change() -> None:
+    (one,) = diagnose_all([str(PROBES / "P08_cache_row_absent.json")]).diagnosed
+    lines = {line.label: line for line in short_lines(one)}
+    assert lines["What"].words == "row cache waits that no cause found so far explains"
+    assert lines["How bad"].words == "severity critical; costs 46.7 % of DB time"
+    assert lines["Do"].words == "Capture every row of v$rowcache."
+    assert "enlarge the shared pool" in lines["Do not"].words
 
 
 NEVER = ("most for unknown", "(unknown)", "would need not ", "3.14 gets for each dictionary get, within the 1 to 3")
