@@ -29,6 +29,8 @@ from tests.service.standin import idle
 OUTPUT = Path(__file__).with_name("images")
 STORM_SECONDS = 45.0
 WIDTH = 100
+DRAWN = ("check.svg", "top-database.svg", "top-fleet.svg")
+"""What `make screenshots` renews here."""
 
 
 async def take(source: PolledDirectly) -> None:
