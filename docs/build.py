@@ -6,11 +6,13 @@ grants that tests/live hands to its containers are written whole. A test holds t
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import yaml
 from prometheus_client import Metric
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -176,6 +178,34 @@ def _sees(query: Query, span: TextSpan, con_id: int) -> str:
     return "the root only" if con_id == 1 else "the PDB only"
 
 
+# From docs/unproven.md and docs/settled.yaml
+
+
+def unproven(page: str) -> dict[str, str]:
+    """Id of each statement of docs/unproven.md → what it rests on."""
+    return dict(re.findall(r"^\| ([A-Z]\d+) \| .+? \| (public source|our stand-in|assumption) \| ", page, re.M))
+
+
+def settled(page: str, ledger: str) -> str:
+    """How many statements a real database has settled, and each of them with its file."""
+    rests_on, rows = unproven(page), yaml.safe_load(ledger)
+    ids = {row["id"] for row in rows}
+    of = Counter(rests_on.values())
+    said = (
+        f"**A real database has settled {len(ids)} of {len(rests_on)} statements.** {of['public source']} of them rest on a "
+        f"public source, {of['our stand-in']} on our stand-in, and {of['assumption']} are assumptions."
+    )
+    if not rows:
+        return said
+    cells = ((row["id"], str(row["release"]), str(row["date"]), row["sent"], row["showed"]) for row in rows)
+    return f"{said}\n\n{table('settled | release | date | by | what it showed', cells)}"
+
+
+def _settled() -> str:
+    page, ledger = (ROOT / "docs" / name for name in ("unproven.md", "settled.yaml"))
+    return settled(page.read_text(encoding="utf-8"), ledger.read_text(encoding="utf-8"))
+
+
 # From the settings
 
 
@@ -306,6 +336,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "bill": lambda: as_markdown(statements()),
     "bill texts": lambda: texts_as_markdown(statements()),
     "grant of x-kqrst": partial(granted, "x$kqrst"),
+    "settled": _settled,
     "settings": settings,
     "defaults": defaults,
     "signals": signals,

@@ -15,7 +15,6 @@ PAGES = (
 COMMAND = re.compile(r"^\s*(?:\$ )?(?:[A-Z_]+=\S+ +)*(\S*latchscope|make|curl) (.*)$")
 NOT_RUN: Mapping[str, str] = {
     "make demo": "serves until it is ended; tests/service/cli/test_serve.py serves",
-    "make test": "it is what runs this test",
     "latchscope capture": "needs a database; tests/service/cli/test_main.py captures a scripted one",
     "latchscope check": "needs a database; tests/service/cli/test_check.py checks a scripted one",
     "latchscope compare": "needs a store with a mark; tests/service/cli/test_compare.py has one",

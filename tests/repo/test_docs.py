@@ -26,7 +26,7 @@ from service.notify.delivery import signature
 from service.render.text import as_text
 from service.state.episodes import OF_ONE_POLL, Episode
 from service.store.episodes import LoggedChange
-from tests.paths import INCIDENT
+from tests.paths import INCIDENT, STORM
 from tests.service.stage import Stage
 
 ROOT = Path(__file__).parents[2]
@@ -197,15 +197,56 @@ def test_rest_page_problem_is_the_real_one(stage: Stage) -> None:
 # README.md
 
 
-def test_readme_shortened_output_is_the_real_one() -> None:
-    shown = next(block for block in fenced("README.md", "") if "WARNING" in block)
-    diagnosed = diagnose_all([str(INCIDENT)]).diagnosed
-    real, place = " ".join(as_text(diagnosed, verbose=False).replace(f"{ROOT}/", "").split()), 0
+def told_of(path: Path) -> str:
+    """What `latchscope diagnose` says of a file, on one line."""
+    return " ".join(as_text(diagnose_all([str(path)]).diagnosed, verbose=False).replace(f"{ROOT}/", "").split())
+
+
+def place_after(words: str, real: str, place: int) -> int:
+    """Where some words of a page end in what is really said. Fails if they are not there, after the place before."""
+    found = real.find(" ".join(words.split()), place)
+    assert found >= 0, f"the page shows {words!r}, latchscope does not say it, or not here"
+    return found + len(" ".join(words.split()))
+
+
+def test_readme_shows_nine_lines_of_the_real_output() -> None:
+    shown = next(block for block in fenced("README.md", "") if "CRITICAL" in block)
+    real, place = told_of(STORM), 0
+    assert len(shown.splitlines()) == 9 and "% of DB time" in shown, "the front page shows what it costs"
+    for line in shown.splitlines():
+        for piece in line.split("…"):
+            place = place_after(piece, real, place)
+
+
+def test_readme_figures_are_those_of_the_benchmarks() -> None:
+    front, page = (" ".join(document(name).split()) for name in ("README.md", "docs/benchmarks.md"))
+    singles = re.findall(r"\| one \w+ problem \([^|]+\) \| (\d+) \| ([\d.]+) % \|", page)
+    count = sum(int(each) for each, _ in singles)
+    right = sum(round(int(each) * float(share) / 100) for each, share in singles)
+    assert len(singles) == 3 and f"in {100 * right / count:.1f} % of {count} generated incidents" in front
+    for of_page, of_front in (
+        (r"warning or above: (\d+ of \d+ healthy) instances", "{} instances accused"),
+        (r"(\d+ published incidents) are staged", "of {} "),
+        (r"(\d+ right), \d+ honest, none wrong or missed", "incidents {}, "),
+        (r"\d+ right, (\d+) honest, none wrong or missed", '{} "cannot tell", none wrong'),
+    ):
+        (figure,) = re.findall(of_page, page)
+        assert of_front.format(figure) in front
+
+
+def test_readme_is_short() -> None:
+    assert len(document("README.md").splitlines()) <= 80
+    first, _, _ = document("README.md").partition("\n## ")
+    for needed in ("docs/unproven.md", "latchscope diagnose FILE", "make demo", "activate"):
+        assert needed in first
+    assert len(re.findall(r"!\[", first)) == 1
+
+
+def test_reading_page_shows_the_published_incident_as_it_is() -> None:
+    shown = next(block for block in fenced("docs/reading.md", "") if "WARNING" in block)
+    real, place = told_of(INCIDENT), 0
     for piece in shown.split("…"):  # whatever is left out has the mark
-        words = " ".join(piece.split())
-        found = real.find(words, place)
-        assert found >= 0, f"README shows {words!r}, latchscope does not say it, or not here"
-        place = found + len(words)
+        place = place_after(piece, real, place)
     assert place == len(real), "the end is left out"
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 import sqlglot
+import yaml
 from sqlglot import exp
 
+from docs import build
 from rules.cause import catalogue
 from tests.live.questions import QUESTIONS
 from tests.paths import ROOT
@@ -36,6 +38,48 @@ each_statement = pytest.mark.parametrize("row", STATEMENTS)
 def test_page_holds_the_statements_once_each() -> None:
     names = [row[0] for row in STATEMENTS]
     assert len(names) >= 35 and len(set(names)) == len(names)
+
+
+LEDGER = (ROOT / "docs" / "settled.yaml").read_text(encoding="utf-8")
+
+
+def test_page_counts_every_statement_and_each_that_a_real_database_settled() -> None:
+    assert set(build.unproven(TEXT)) == {row[0] for row in STATEMENTS}, "a statement that the count leaves out"
+    assert build.settled(TEXT, LEDGER) in TEXT
+    line = '- {id: S4, release: "19.21", date: 2027-01-31, sent: test-live, showed: none is listed}\n'
+    once, twice = (build.settled(TEXT, line * times) for times in (1, 2))
+    for said in (once, twice):
+        assert said.startswith(f"**A real database has settled 1 of {len(STATEMENTS)} statements.**")
+    assert once.endswith("| S4 | 19.21 | 2027-01-31 | test-live | none is listed |")
+
+
+def test_ledger_names_statements_and_what_was_sent() -> None:
+    for row in yaml.safe_load(LEDGER):
+        assert set(row) == {"id", "release", "date", "sent", "showed"}
+        assert row["id"] in {each[0] for each in STATEMENTS} and row["sent"] in ("test-live", "selftest")
+        assert len(row["showed"]) > 10
+
+
+def test_front_page_and_foot_of_each_page_say_what_the_ledger_says() -> None:
+    settled = len({row["id"] for row in yaml.safe_load(LEDGER)})
+    front = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    foot = (ROOT / "service/web/templates/base.html").read_text(encoding="utf-8").partition("<footer")[2]
+    assert f"{settled} of {len(STATEMENTS)} statements" in front
+    assert ("never run on a real Oracle" in front) == ("Not yet run on a real Oracle" in foot) == (settled == 0)
+    assert 'href="/docs/unproven.html"' in foot
+
+
+DISCLAIMERS = re.compile(r"(?i)nobody has (?:tried|run)|\b(?:not|none|never)\b.{0,30}\b(?:tried|run|tested) on a real")
+
+
+def test_doubt_is_said_on_one_page() -> None:
+    """Elsewhere a link into this page is enough."""
+    assert DISCLAIMERS.search("Nobody has tried thick mode") and DISCLAIMERS.search(
+        "None of this was tried on a real one"
+    )
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name != "unproven.md"]
+    texts = {path.name: " ".join(path.read_text(encoding="utf-8").split()) for path in pages}
+    assert {name: found[0] for name, text in texts.items() if (found := DISCLAIMERS.search(text))} == {}
 
 
 def test_page_counts_what_one_selftest_settles() -> None:
