@@ -14,6 +14,7 @@ _IDENTITY = re.compile(r"(instance|os id|process id|session id|session serial #|
 _PROCESS = re.compile(r"(\d+)(?:, *([^,]+))?")
 _PARAMETER = re.compile(r"p([123]): '[^']*'=(0x[0-9a-fA-F]{1,16}|\d{1,20})")
 _WAITING = re.compile(r"(?:which )?is (?:waiting for '([^']{1,64})'|not in (?:a )?wait)")
+_BLOCKING = re.compile(r"blocking: *(\d{1,6}) session")
 _NAMED = re.compile(r"(?:and is|which is)? ?blocked by '?instance: (\d+), os id: ([\w.]+), session id: (\d+)")
 _SQL_ID = re.compile(r"current sql_id: *(?:\d+ *)?\(?([0-9a-z]{13})\b")
 _MODULE = re.compile(r"\d+ *\((.*)\)$")
@@ -144,6 +145,8 @@ class HangAnalysis:
             session.parameters = tuple(given)
         elif line.startswith("time in wait:"):
             session.seconds = duration(line)
+        elif found := _BLOCKING.match(line):
+            session.blocking = decimal(found[1])
         elif found := _SQL_ID.match(line):
             session.sql_id = found[1]
         else:

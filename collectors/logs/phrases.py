@@ -277,6 +277,11 @@ MARKS: Mapping[bytes, Callable[[str], Said | None]] = {
     b"terminating the instance": _stop,
     b"Patch Id:": _named("patch", r"Patch Id: ?(\d{1,12})", "patch {} is installed", "patch"),
     b"ALTER SYSTEM ": _parameter,
+    b"Completed: ": _named(
+        "ddl",
+        r"Completed: ((?:create|alter|drop) (?:(?:bigfile|smallfile|undo|temporary) )*tablespace)\b",
+        "{} was completed",
+    ),
     DDL_MARK: _named("ddl", _DDL, "DDL: {}"),
 }
 """Each mark, and the reader of its lines. Where a line has several marks, the first of this table decides."""

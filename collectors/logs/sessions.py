@@ -82,6 +82,8 @@ class TracedSession:
     cycle: bool = False
     analysed: bool = False
     """Whether a hang analysis names it."""
+    blocking: int | None = None
+    """How many sessions the dump says it blocks. It may list fewer."""
 
     @property
     def key(self) -> SessionKey:

@@ -461,12 +461,13 @@ def _timeout_words(facts: Row) -> str:
     if cache is not None:
         words += f": {cache} (cache id {cache_id})"
     request, held = facts.get("lock_request"), facts.get("held")
-    if request in (3, 5):
+    asked = request in (3, 5)
+    if asked:
         words += f", asked for in {HELD[int(str(request))]} mode"
-    if held in (3, 5):
-        words += f", held in {HELD[int(str(held))]} mode"
     if facts.get("sid") is not None:
-        words += f", by session {facts['sid']},{facts.get('serial#')}"
+        words += f"{'' if asked else ', asked for'} by session {facts['sid']},{facts.get('serial#')}"
+    if held in (3, 5):
+        words += f", held in {HELD[int(str(held))]} mode by another session"
     return words
 
 
@@ -500,6 +501,8 @@ def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
         text += f"{behind} behind session {end[1]}{'' if serial is None else f',{serial}'}{where}"
         if last is not None and last.waits is not None:
             text += f", which waits for {last.event}" if last.event else ", which is not in a wait"
+        if last is not None and last.blocking is not None and last.blocking > len(most):
+            text += f"; Oracle counts {last.blocking:,} sessions behind it"
     if common:
         text += f"; most wait for {common}"
     seconds = max((session.seconds for session in waiting if session.seconds is not None), default=None)

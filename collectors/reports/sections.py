@@ -518,7 +518,7 @@ OTHER_TIMES = (
     "background elapsed time", "total CPU time", "OLAP engine elapsed time", "OLAP engine CPU time",
 )  # fmt: skip
 """The times that are printed beside those we follow."""
-ZERO_NOTE = "the section lists only statistics that grew, so one that is not listed is 0"
+ZERO_NOTE = "Time Model Statistics lists only statistics that grew, so one that is not listed is 0"
 HEAD_NOTE = "DB time is that of the report's head"
 
 
@@ -564,11 +564,15 @@ SYSSTAT_TITLE = "Instance Activity Stats"
 @section("v$sysstat")
 def sysstat(printed: ReportTables) -> Reading:
     """Totals of the statistics we follow. A statistic in two sections counts once."""
+    key = printed.section(f"Key {SYSSTAT_TITLE}", summary="This table displays Key Instance activity", wanted=False)
     sections = [
         printed.section(
-            SYSSTAT_TITLE, "Other Instance Activity Stats", summary="This table displays Instance activity"
+            SYSSTAT_TITLE,
+            "Other Instance Activity Stats",
+            summary="This table displays Instance activity",
+            wanted=key is None,
         ),
-        printed.section(f"Key {SYSSTAT_TITLE}", summary="This table displays Key Instance activity", wanted=False),
+        key,
     ]
     if all(section is None for section in sections):
         return missing("v$sysstat", SYSSTAT_TITLE)

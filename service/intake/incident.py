@@ -78,6 +78,8 @@ class Incident(Frozen):
     cache: str | None = Field(description="that the finding names, or else the log lines")
     confidence: Confidence | None = Field(description="as in that finding; joining adds nothing to it")
     rests_on: str | None = Field(description="the input with that finding")
+    do_now: str | None = Field(None, description="as in that finding")
+    do_not: str | None = Field(None, description="as in that finding")
     moments: tuple[Moment, ...] = Field(
         (), max_length=MOST_MOMENTS, description="oldest first, those without a time last"
     )
@@ -284,6 +286,8 @@ def _told(span: _Span, joined: Sequence[_Input], inputs: Sequence[_Input], clock
         cache=cache,
         confidence=surest[1].confidence if surest else None,
         rests_on=surest[0].name if surest else None,
+        do_now=surest[1].do_now if surest else None,
+        do_not=surest[1].do_not if surest else None,
         moments=tuple(kept),
         left_out=len(said) - len(kept),
         agreements=tuple(_agreements(joined)),
@@ -291,7 +295,7 @@ def _told(span: _Span, joined: Sequence[_Input], inputs: Sequence[_Input], clock
         bring=tuple(_to_bring(joined, inputs)),
         files=tuple(each.name for each in joined),
         apart=tuple(_apart(each, joined[0], span) for each in inputs if each not in joined),
-        notes=tuple(_notes(joined, clock)),
+        notes=tuple(_notes(joined, clock, surest, lines)),
     )
 
 
@@ -488,7 +492,19 @@ def _apart(each: _Input, one: _Input, span: _Span) -> str:
     return f"{each.name} is of another time"
 
 
-def _notes(joined: Sequence[_Input], clock: _Clock) -> Iterator[str]:
+def _notes(
+    joined: Sequence[_Input],
+    clock: _Clock,
+    surest: tuple[_Input, Finding] | None,
+    lines: Sequence[tuple[datetime, LoggedEvent]],
+) -> Iterator[str]:
+    window = surest[0].window if surest else None
+    waits = [at for at, event in lines if event.kind == "row_cache_timeout"]
+    if surest and window and waits and not any(window[0] <= at <= window[1] for at in waits):
+        yield (
+            f"{surest[0].name} is of {spoken(*window)}: it does not prove that the waits of {spoken(waits[0], waits[-1])} "
+            "had the same cause"
+        )
     if clock.guessed:
         yield (
             "captures are in UTC, and no file says in which zone the host is: they are placed as if it were UTC; an alert log of "

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from rules.model import Confidence
 from service.escape import visible
 from service.intake.incident import Incident, Moment
 from service.render.parts import inline, row, wrapped
@@ -27,6 +28,7 @@ class IncidentView:
     """The same as cells for a page."""
 
     headline: str
+    advice: tuple[tuple[str, str], ...]
     headings: tuple[str, ...]
     moments: tuple[tuple[str, str, str], ...]
     clock: str
@@ -39,6 +41,7 @@ def incident_view(incident: Incident | None) -> IncidentView | None:
         return None
     return IncidentView(
         incident.headline,
+        tuple(incident_advice(incident)),
         HEADINGS,
         tuple(_cells(incident)),
         f"Times are by {CLOCKS[incident.clock]}.",
@@ -71,6 +74,19 @@ def what(moment: Moment) -> str:
     return moment.text if moment.times == 1 else f"{moment.text} ({moment.times:,} times)"
 
 
+def incident_advice(incident: Incident) -> Iterator[tuple[str, str]]:
+    """What to do and what not, as the surest input says; first of all to confirm it, unless it is sure."""
+    if incident.do_now and incident.confidence is not None:
+        first = (
+            ""
+            if incident.confidence is Confidence.HIGH
+            else f"confirm {incident.cause} first, see {incident.rests_on}. "
+        )
+        yield "Do", first + incident.do_now
+    if incident.do_not:
+        yield "Do not", incident.do_not.removeprefix("Do not ")
+
+
 def together(incident: Incident) -> Iterator[tuple[str, str]]:
     """What the moments say together: a label and a sentence for each."""
     yield from (("They agree", each) for each in incident.agreements)
@@ -85,6 +101,7 @@ def together(incident: Incident) -> Iterator[tuple[str, str]]:
 
 def _text(incident: Incident) -> Iterator[str]:
     yield from wrapped(f"Incident: {incident.headline}.")
+    yield from (line for label, words in incident_advice(incident) for line in wrapped(f"{label}: {words}"))
     yield from wrapped(f"{len(incident.files)} inputs; times are by {CLOCKS[incident.clock]}.")
     yield ""
     cells = list(_cells(incident))
@@ -99,6 +116,7 @@ def _text(incident: Incident) -> Iterator[str]:
 
 def _markdown(incident: Incident) -> Iterator[str]:
     yield f"## Incident\n\n{inline(incident.headline)}.\n"
+    yield from (f"**{label}:** {inline(words)}\n" for label, words in incident_advice(incident))
     yield row(HEADINGS)
     yield "|---" * len(HEADINGS) + "|"
     yield from map(row, _cells(incident))

@@ -117,8 +117,10 @@ def circumstances(diagnosis: Diagnosis, *, log: bool = False) -> str:
 
 def _lines_of(basis: DiagnosisBasis | None) -> str:
     """The time of the lines of a log."""
-    if basis is None or basis.begin is None or basis.end is None:
+    if basis is None or basis.end is None:
         return "the lines have no time that could be read"
+    if basis.begin is None or basis.begin == basis.end:
+        return f"lines of {basis.end:%Y-%m-%d %H:%M:%S}"
     return f"lines of {basis.begin:%Y-%m-%d %H:%M:%S} to {basis.end:%Y-%m-%d %H:%M:%S}"
 
 

@@ -11,7 +11,7 @@ from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
 from rules.explain.walk import LARGEST_WAIT
-from rules.formatting import compared, sentence
+from rules.formatting import compared, counted, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, RuledOut, Severity, Step, Undetermined
 from rules.remedy import Texts, where
@@ -133,7 +133,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         yield Part(wrapped(f"Check by hand, because {why}: {named}"))
     if out := ruled_out(diagnosis):
         near = ", ".join(verdict.cause for verdict in nearest(out))
-        yield Part(wrapped(f"Ruled out: {len(out)} causes, nearest {near}."))
+        yield Part(wrapped(f"Ruled out: {counted(len(out), 'causes')}, nearest {near}."))
 
 
 def _logged(diagnosis: Diagnosis, most: int | None = None) -> list[str]:

@@ -84,9 +84,10 @@ MOST_OF_THEM = 0.9
 RESTARTED = "The instance has restarted"
 COUNTERS_ANEW = "Its counters started again, so there is no rate before the second poll."
 NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
-NO_SESSION = "No session waits for a dictionary cache."
+NO_SESSION = "Waits for the dictionary caches cost next to nothing."
 HARDLY_ANY = "Hardly any session waits for a dictionary cache."
-NOTHING_TO_TUNE = f"{NOT_TO_TUNE} No session waits for it."
+NOTHING_TO_TUNE = f"{NOT_TO_TUNE} Nothing is to be won there."
+OF_A_FILE = "If the database is slow, look for the time elsewhere in the report."
 HARDLY_TO_TUNE = f"{NOT_TO_TUNE} Hardly any session waits for it."
 NOT_HEALTHY = "Do not take silence for health. Nothing is known until a poll succeeds."
 NOT_FINE = "Do not take it for healthy. Nothing of it could be judged."
@@ -130,7 +131,7 @@ def verdict(
         return _no_data(diagnosis, now, database)
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if diagnosis.severity is Severity.INFO:
-        return _fine(diagnosis, finding, now, easing)
+        return _fine(diagnosis, finding, now, easing, watched=database is not None)
     since = database.since if database else _began(diagnosis)
     if easing is not None and easing.waits:
         return _drains(diagnosis, easing, now, since)
@@ -197,7 +198,9 @@ def _first(diagnosis: Diagnosis) -> str:
     return RESTARTED if diagnosis.obstacle == "restart" else NOTHING_TOLD
 
 
-def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None) -> VerdictCard:
+def _fine(
+    diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None, *, watched: bool
+) -> VerdictCard:
     larger = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None
     named = f": {larger.event} has {words.share(larger.share_of_db_time)} of DB time" if larger else ""
     state = "elsewhere" if larger else "fine"
@@ -234,7 +237,9 @@ def _fine(diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: 
         if finding
         else f"Find out who waits for {larger.event}, and for whom."
         if larger
-        else GOES_ON,
+        else GOES_ON
+        if watched
+        else OF_A_FILE,
         warn=(finding.check_first or "") if finding else "",
         do_not=do_not,
         sure=sureness(finding) if finding else "",
@@ -326,7 +331,7 @@ def _where(diagnosis: Diagnosis) -> str:
 def _costs(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:
     """The cost: share of DB time over its interval, and sessions."""
     impact, basis = diagnosis.impact, diagnosis.basis
-    over = f", last {words.length(basis.seconds)}" if basis and basis.kind == "interval" and basis.seconds else ""
+    over = f", over {words.length(basis.seconds)}" if basis and basis.kind == "interval" and basis.seconds else ""
     bad = diagnosis.severity in (Severity.CRITICAL, Severity.WARNING)
     found = []
     if impact and impact.share_of_db_time is not None:

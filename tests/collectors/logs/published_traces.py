@@ -128,7 +128,7 @@ PUBLISHED = (
         "a session of a 10.2.0.4 cluster waited too long for dc_tablespaces in share mode",
         TIMEOUT,
         ("row_cache_timeout",),
-        ("dc_tablespaces (cache id 0), asked for in share mode, by session 208,4411",),
+        ("dc_tablespaces (cache id 0), asked for in share mode by session 208,4411",),
     ),
     Published(
         "time-out with quotation marks",
@@ -183,7 +183,11 @@ PROCESS 77:
 END OF SYSTEM STATE
 """,
         ("row_cache_timeout", "hang"),
-        ("dc_sequences (cache id 13), asked for in exclusive mode, held in exclusive mode", "behind session 341"),
+        (
+            "dc_sequences (cache id 13), asked for in exclusive mode by session",
+            "held in exclusive mode by another session",
+            "behind session 341",
+        ),
         (341,),
         "dc_sequences",
     ),

@@ -234,8 +234,8 @@ def test_staged_folder_is_one_story_in_every_form() -> None:
     assert len(found.files) == 4
     assert [str(moment.at) for moment in found.moments][:3] == [
         "2025-03-12 08:58:01",
+        "2025-03-12 08:58:44",
         "2025-03-12 09:00:20",
-        "2025-03-12 09:02:20",
     ]
     assert "session 206,1533 on instance 1" in found.headline
     assert any("name dc_sequences" in each for each in found.agreements)
