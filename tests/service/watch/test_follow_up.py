@@ -148,9 +148,9 @@ def test_looks_of_a_hang_run_after_the_first_poll_and_again_after_an_hour() -> N
     began = look._warmed_at
     look.warm(snapshot, site, began + AGAIN_SECONDS - 1.0)
     assert site.looks == 1
-    look.warm(snapshot, site, began + AGAIN_SECONDS)
+    look.warm(snapshot, site, began + AGAIN_SECONDS + 1.0)
     assert site.looks == 2
-    look.warm(snapshot, Site(look), began + AGAIN_SECONDS)
+    look.warm(snapshot, Site(look), began + AGAIN_SECONDS + 1.0)
     assert site.looks == 2, "a new session is warmed by itself"
 
 
