@@ -138,7 +138,8 @@ def test_damaged_name_of_any_section_gives_no_zero_and_no_new_cause(
     name, damage = str(row[key]), data.draw(damages())
     after = read_text(with_name(kept(file), name, damage(name), page=file.endswith(".html")))
     for column, value in row.items():
-        if number(value):
+        # Another row of that name may be 0 as printed: the mutexes have a row for each location.
+        if number(value) and not is_told_zero(before, view, key, name, column):
             assert not is_told_zero(after, view, key, name, column), (file, view, name, damage(name))
     assert firm(after) <= causes, (file, view, name, damage(name))
 
