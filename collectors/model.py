@@ -380,6 +380,18 @@ class LoggedEvent:
     """What was read of it: cache_id, cache, lock_mode, lock_request, pid, ospid, instance, sid, serial#, error, argument,
     seconds, trace_file (base name of the trace to bring next), times (how many such lines in a row it stands for)."""
 
+    @property
+    def times(self) -> int:
+        """How many lines it stands for."""
+        times = self.facts.get("times")
+        return times if isinstance(times, int) and times > 0 else 1
+
+    @property
+    def trace_file(self) -> str | None:
+        """Base name of the trace file that has more. None if no line names one."""
+        name = self.facts.get("trace_file")
+        return str(name) if name else None
+
 
 DeltaSource = Literal["views", "report", "alert log", "trace"]
 """Oracle's views; a printed report, which rounds and leaves out; or a log file, which has no counters."""

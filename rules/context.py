@@ -19,7 +19,7 @@ from collectors.model import (
 from collectors.release import Mechanism, at_least, mechanism_of
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map, identifier
 from rules.contradictions import db_time_is_sound
-from rules.formatting import count, part_of, percent
+from rules.formatting import count, listed, part_of, percent
 from rules.memoize import remembered
 from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
@@ -77,7 +77,7 @@ def inside_pdb(delta: Delta) -> bool:
 
 def no_share() -> Unknown:
     """Why there is no share of DB time."""
-    why = f"inside a PDB, DB time is the PDB's, and {_listed(OF_THE_WHOLE)} are those of the whole CDB"
+    why = f"inside a PDB, DB time is the PDB's, and {listed(OF_THE_WHOLE)} are those of the whole CDB"
     return Unknown("v$sys_time_model", why, "connect to CDB$ROOT as a common user, if you may", absent=True)
 
 
@@ -87,7 +87,7 @@ def pdb_note(delta: Delta) -> tuple[str, ...]:
         return ()
     name = next((text(row.get("con_name")) for row in delta.rows("sys_context")), None) or "of unknown name"
     return (
-        f"connected inside the PDB {name}: {_listed(OF_THE_PDB)} are figures of this PDB, {_listed(OF_THE_WHOLE)} those of "
+        f"connected inside the PDB {name}: {listed(OF_THE_PDB)} are figures of this PDB, {listed(OF_THE_WHOLE)} those of "
         "the whole CDB; so latchscope gives no share of DB time that row cache waits take and grades them by waiting sessions, "
         "and a ratio between the two may be too high; connect to CDB$ROOT as a common user, if you may",
         *_others(delta),
@@ -109,10 +109,6 @@ def _others(delta: Delta) -> tuple[str, ...]:
 
 OTHERS_WAIT = 0.5
 """Sessions that sleep on average in the whole CDB: as many as a warning takes by waiting sessions."""
-
-
-def _listed(views: tuple[str, ...]) -> str:
-    return f"{', '.join(views[:-1])} and {views[-1]}"
 
 
 # Latch statistics over one Delta, per latch or child, by the formulas that Andrey Nikolaev published (2011).

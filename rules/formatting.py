@@ -1,6 +1,7 @@
 """Numbers for people: thousands separated, shares in percent, always with the parts they come from."""
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from collectors.model import Basis
@@ -138,6 +139,11 @@ def sentence(words: str) -> str:
 def within(words: str) -> str:
     """The start of a sentence, for the middle of one: the first letter in lower case, unless it starts an abbreviation."""
     return words[:1].lower() + words[1:] if words[1:2].islower() or words[1:2] == " " else words
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def number(value: float) -> str:

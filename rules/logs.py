@@ -111,20 +111,10 @@ def _shown(events: Sequence[LoggedEvent]) -> Iterator[Logged]:
             kind=event.kind,
             text=event.text,
             line=event.line,
-            trace_file=_trace(event),
-            times=_times(event),
+            trace_file=event.trace_file,
+            times=event.times,
             until=until if isinstance(until, datetime) else None,
         )
-
-
-def _trace(event: LoggedEvent) -> str | None:
-    name = event.facts.get("trace_file")
-    return str(name) if name else None
-
-
-def _times(event: LoggedEvent) -> int:
-    times = event.facts.get("times")
-    return times if isinstance(times, int) and times > 0 else 1
 
 
 def _of(delta: Delta, kinds: Iterable[EventKind]) -> list[LoggedEvent]:
@@ -155,7 +145,7 @@ def _clock(moment: datetime | None) -> str:
 def _many(events: Sequence[LoggedEvent]) -> tuple[int, str]:
     """How many lines the events of one kind stand for, those that were left out too, and the same in words."""
     left_out = (event.facts.get("left_out") for event in events)
-    many = sum(map(_times, events)) + sum(each for each in left_out if isinstance(each, int))
+    many = sum(event.times for event in events) + sum(each for each in left_out if isinstance(each, int))
     one, several = NAMES[events[0].kind]
     return many, f"{count(many)} {several if many > 1 else one}"
 
@@ -190,7 +180,7 @@ def _headline(delta: Delta) -> str:
 
 def _bring(delta: Delta) -> list[str]:
     """The trace files to bring, those of the row cache first."""
-    names = (_trace(event) for kind in (*ROW_CACHE, *NEAR) for event in _of(delta, (kind,)))
+    names = (event.trace_file for kind in (*ROW_CACHE, *NEAR) for event in _of(delta, (kind,)))
     return list(dict.fromkeys(name for name in names if name))
 
 
@@ -249,8 +239,7 @@ def _steps(delta: Delta) -> Iterator[Step]:
 
 def _listed(events: Sequence[LoggedEvent]) -> str:
     most = [
-        f"{_clock(event.at)} {event.text}" + (f" ({count(_times(event))} times)" * (_times(event) > 1))
-        for event in events
+        f"{_clock(event.at)} {event.text}" + (f" ({count(event.times)} times)" * (event.times > 1)) for event in events
     ]
     kept = most[-NAMED:]
     return "; ".join(kept) + (f"; and {count(len(most) - NAMED)} earlier" if len(most) > NAMED else "")

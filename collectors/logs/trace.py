@@ -387,8 +387,7 @@ class TraceReader:
     def _say(self, event: LoggedEvent) -> None:
         last = self.events[-1] if self.events else None
         if last is not None and (last.at, last.kind, last.text) == (event.at, event.kind, event.text):
-            times = last.facts.get("times")
-            self.events[-1] = replace(last, facts={**last.facts, "times": (times if isinstance(times, int) else 1) + 1})
+            self.events[-1] = replace(last, facts={**last.facts, "times": last.times + 1})
         elif len(self.events) < MOST_EVENTS:
             self.events.append(event)
         else:

@@ -12,10 +12,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from collectors.model import Delta, DeltaSource, EventKind, LoggedEvent
+from collectors.model import Delta, EventKind, LoggedEvent
 from rules.base import Frozen
 from rules.blockers import described_session
-from rules.formatting import counted
+from rules.formatting import counted, listed
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.intake.inputs import DiagnosedInput
 
@@ -45,7 +45,6 @@ LONG = timedelta(hours=4)
 MOST_MOMENTS = 60
 MOST_TRACES = 3
 
-KINDS: Mapping[DeltaSource, str] = {"views": "capture", "report": "report", "alert log": "alert log", "trace": "trace"}
 UNNAMED = frozenset({"", "unknown"})
 
 MomentKind = EventKind | Literal["interval"]
@@ -310,7 +309,7 @@ def _most_named(lines: Iterable[tuple[datetime, LoggedEvent]]) -> str | None:
     named: dict[str, int] = defaultdict(int)
     for _, event in lines:
         if event.facts.get("cache"):
-            named[str(event.facts["cache"])] += _times(event)
+            named[str(event.facts["cache"])] += event.times
     return max(named, key=lambda cache: named[cache], default=None)
 
 
@@ -365,17 +364,12 @@ def spoken(begin: datetime, end: datetime) -> str:
     )
 
 
-def _times(event: LoggedEvent) -> int:
-    times = event.facts.get("times")
-    return times if isinstance(times, int) else 1
-
-
 def _moments(span: _Span, joined: Sequence[_Input]) -> Iterator[Moment]:
     """Intervals, and the lines around the incident; lines of one kind and cache in one file are one moment."""
     for each in joined:
         if each.window is not None:
             begin, end = each.window
-            what = KINDS[each.entry.source]
+            what = "capture" if each.entry.source == "views" else each.entry.source
             yield Moment(
                 at=begin, until=end, file=each.name, kind="interval", text=f"{what}: {each.entry.diagnosis.headline}"
             )
@@ -395,7 +389,7 @@ def _stem(event: LoggedEvent) -> object:
 
 def _alike(file: str, lines: Sequence[tuple[datetime | None, LoggedEvent]]) -> Moment:
     at, first = lines[0]
-    times = sum(_times(event) for _, event in lines)
+    times = sum(event.times for _, event in lines)
     last = next((moment for moment, _ in reversed(lines) if moment is not None), None)
     return Moment(
         at=at,
@@ -420,11 +414,11 @@ def _agreements(joined: Sequence[_Input]) -> Iterator[str]:
     for cache in sorted({cache for each in joined for cache in each.caches}):
         names = [each.name for each in joined if cache in each.caches]
         if len(names) > 1:
-            yield f"{_and(names)} name {cache}"
+            yield f"{listed(names)} name {cache}"
     for cause in sorted({finding.cause for each in joined for finding in each.findings}):
         names = [each.name for each in joined if any(finding.cause == cause for finding in each.findings)]
         if len(names) > 1:
-            yield f"{_and(names)} find {cause}"
+            yield f"{listed(names)} find {cause}"
 
 
 def _disagreements(joined: Sequence[_Input], span: _Span) -> Iterator[str]:
@@ -442,7 +436,7 @@ def _other_caches(joined: Sequence[_Input]) -> Iterator[str]:
         for other in naming[place + 1 :]:
             if not one.caches & other.caches:
                 yield (
-                    f"{one.name} names {_and(sorted(one.caches))}, {other.name} names {_and(sorted(other.caches))}: an "
+                    f"{one.name} names {listed(sorted(one.caches))}, {other.name} names {listed(sorted(other.caches))}: an "
                     "interval adds up all of its time, a line or a trace shows one moment of it"
                 )
 
@@ -451,7 +445,7 @@ def _against_logs(each: _Input, window: tuple[datetime, datetime], joined: Seque
     begin, end = window
     for log in joined:
         inside = [(at, event) for at, event in log.events if at is not None and begin <= at <= end]
-        timeouts = sum(_times(event) for _, event in inside if event.kind == "row_cache_timeout")
+        timeouts = sum(event.times for _, event in inside if event.kind == "row_cache_timeout")
         if timeouts and not each.troubled and each.entry.diagnosis.standing != CANNOT_TELL:
             many = counted(timeouts, "row cache timeouts")
             yield (
@@ -472,15 +466,15 @@ def _other_releases(joined: Sequence[_Input]) -> Iterator[str]:
         if each.entry.diagnosis.release:
             releases[".".join(each.entry.diagnosis.release.split(".")[:2])].append(each.name)
     if len(releases) > 1:
-        yield "; ".join(f"{_and(names)}: release {release}" for release, names in releases.items())
+        yield "; ".join(f"{listed(names)}: release {release}" for release, names in releases.items())
 
 
 def _to_bring(joined: Sequence[_Input], inputs: Sequence[_Input]) -> Iterator[str]:
     """The traces of the heaviest lines."""
     given = {re.split(r"[/\\!]", each.name)[-1].casefold().removesuffix(".gz") for each in inputs}
-    events = [event for each in joined for _, event in each.events if event.facts.get("trace_file")]
-    events.sort(key=lambda event: -SIGNS.get(event.kind, 0))
-    named = dict.fromkeys(str(event.facts["trace_file"]) for event in events if event.kind in SIGNS)
+    signs = (event for each in joined for _, event in each.events if event.kind in SIGNS)
+    heaviest = sorted(signs, key=lambda event: -SIGNS[event.kind])
+    named = dict.fromkeys(event.trace_file for event in heaviest if event.trace_file)
     yield from [name for name in named if name.casefold() not in given][:MOST_TRACES]
 
 
@@ -512,8 +506,4 @@ def _notes(
         )
     nameless = [each.name for each in joined if not each.names and each.dbid is None]
     if nameless and len(nameless) < len(joined):
-        yield f"{_and(nameless)} {'do' if len(nameless) > 1 else 'does'} not say which database it is of; taken as this one's"
-
-
-def _and(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+        yield f"{listed(nameless)} {'do' if len(nameless) > 1 else 'does'} not say which database it is of; taken as this one's"

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from rules.base import Bound, UsualBetween
 from rules.changes import ChangeKind
+from rules.formatting import listed as listed_in_full
 from rules.formatting import percent, rough, sentence, within
 from rules.model import Severity
 from service.history.comparison import Outcome
@@ -186,7 +187,7 @@ def listed(words: list[str], most: int = 3) -> str:
     shown = words[:most]
     if len(words) > most:
         return f"{', '.join(shown)} and {len(words) - most} more"
-    return " and ".join(shown) if len(shown) < 3 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return listed_in_full(shown)
 
 
 def spoken(percents: Sequence[float | None]) -> str:

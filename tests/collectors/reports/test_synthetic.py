@@ -76,6 +76,8 @@ def test_maker_writes_exactly_the_kept_files() -> None:
     made = {name: text.encode() for name, text in make.written().items()}
     assert sorted(kept) == sorted(made)
     assert [name for name in kept if kept[name] != made[name]] == []
+    path, name = make.OF_THE_INCIDENT
+    assert path.read_bytes() == made[name]
 
 
 def test_synthetic_reports_stay_small() -> None:

@@ -1,6 +1,6 @@
 """Writes the synthetic reports: `python -m tests.recordings.reports.make`."""
 
-from tests.paths import REPORTS
+from tests.paths import INCIDENT_FOLDER, REPORTS
 
 from . import compare, stories
 from .as_html import page
@@ -72,10 +72,17 @@ def rendered(name: str, one: Interval) -> str:
     return statspack(one) if name.startswith("statspack") else awr(one)
 
 
+OF_THE_INCIDENT = INCIDENT_FOLDER / "awr_ORDERS1_0900-1000.html", "awr-11.2.0.4.0-cluster-sequence.html"
+"""The report of the staged incident, and the one that it is."""
+
+
 def main() -> None:
-    """Writes the files into examples/reports."""
-    for name, text in written().items():
+    """Writes the files into examples/reports, and the one of examples/incident."""
+    files = written()
+    for name, text in files.items():
         (REPORTS / name).write_text(text, encoding="utf-8", newline="")
+    path, name = OF_THE_INCIDENT
+    path.write_text(files[name], encoding="utf-8", newline="")
 
 
 if __name__ == "__main__":
