@@ -16,6 +16,7 @@ import pytest
 from collectors.demo.scenarios import scenarios
 from service.intake.inputs import diagnose_all
 from service.web.pages.export import as_html
+from service.web.pages.words import STATES
 from tests.browser.conftest import WIDE, NewPage, expect
 from tests.oracle_standin.deadline import HANGS
 from tests.paths import REPORTS
@@ -182,6 +183,14 @@ def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Runn
     hasty_page.mouse.up()
     hasty_page.wait_for_url("**/history?begin=*")
     expect(hasty_page.get_by_role("heading", level=1)).to_have_text(re.compile(r"UTC$"))
+
+
+def test_longest_state_fits_a_phone(storm: Running, page: "Page") -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(f"{storm.url}/db/undo-storm")
+    longest = f"{max(STATES.values(), key=len)}, cause not certain since 28 Nov 05:57 UTC"
+    page.evaluate("text => { document.querySelector('.verdict .state').lastChild.replaceWith(text); }", longest)
+    assert page.evaluate(FITS)
 
 
 def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: "Page") -> None:
