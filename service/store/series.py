@@ -463,8 +463,7 @@ class IntervalDeltas:
         """
         if end <= begin:
             return NotComparable(database, None, "the end is not after the begin", "give the earlier time first")
-        ends = self._ends(database, begin, end)
-        if ends is not None and not isinstance(whole := between(*ends), NotComparable):
+        if (whole := self.between_snapshots(database, begin, end)) is not None:
             return replace(whole, notes=(*whole.notes, "the difference of the snapshots at both ends"))
         for resolution in self._resolutions(begin, end):
             points = self._history.points(database, EVERYTHING, begin, end, resolution, limit=EVERY)
@@ -473,6 +472,12 @@ class IntervalDeltas:
                 return summed(database, frame, points, begin, end)
         why = f"nothing of {database} is kept between {begin:%Y-%m-%d %H:%M} and {end:%Y-%m-%d %H:%M} UTC"
         return NotComparable(database, None, why, "choose a time at which latchscope watched it")
+
+    def between_snapshots(self, database: str, begin: datetime, end: datetime) -> Delta | None:
+        """The change between the snapshots at both ends. None if they are not kept or cannot be compared."""
+        ends = self._ends(database, begin, end)
+        whole = between(*ends) if ends else None
+        return None if isinstance(whole, NotComparable) else whole
 
     def _resolutions(self, begin: datetime, end: datetime) -> list[Resolution]:
         """The best fit first, then the coarser, then the finer, in case those have nothing yet."""
