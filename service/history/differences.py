@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from collectors.model import Delta, Missing, Snapshot, number, text
 from rules.containers import NAMES, VIEW, container_waits
-from rules.formatting import percent, rough
+from rules.formatting import rough, whole_percent
 from rules.waits import IDLE_SESSIONS
 from service.history.timeseries import MICRO, NAMED, Caches
 from service.state.window import BadWindow, Window
@@ -137,9 +137,9 @@ class Differences:
         for group in named:
             for member in group.noticeable[:1]:
                 part = member.share_of_difference
-                much = "" if part is None else f", {percent(part)} of the difference"
+                much = "" if part is None else f", {whole_percent(part)} of the difference"
                 values = f"{rough(member.stretch or 0.0)} {group.unit} here, {rough(member.rest or 0.0)} in the rest"
-                return f"{said} Most different in {group.title}: {member.of}, {values}{much}."
+                return f"{said} In {group.title}, {member.of} differs most: {values}{much}."
         return f"{said} No other figure differs by more than chance."
 
 
@@ -170,25 +170,28 @@ def differences(
     """
     around = hour_around(stretch, now or datetime.now(UTC))
     wanted = [NAMED[name].selector for name in METRICS]
-    page = store.history.points(database, wanted, around.begin, around.end)
+    until = around.end + timedelta(milliseconds=SLACK)  # the store leaves out what ends there
+    page = store.history.points(database, wanted, around.begin, until)
     while not page.spans and page.resolution in FINER:
-        page = store.history.points(database, wanted, around.begin, around.end, FINER[page.resolution])
+        page = store.history.points(database, wanted, around.begin, until, FINER[page.resolution])
     found = compared(page, database, stretch, around, caches or {})
     if found.cannot_tell:
         return found
-    found = replace(found, groups=tuple(group for group in found.groups if not _not_asked(group, frame)))
+    views = {group.metric: NAMED[group.metric].selector.view for group in found.groups if group.cannot_tell}
+    kept = tuple(group for group in found.groups if not _not_asked(views.get(group.metric), frame))
+    if _not_asked(VIEW, frame):
+        return replace(found, groups=kept)
     pieces = Window(around.begin, stretch.begin), stretch, Window(stretch.end, around.end)
     before, inside, after = (
-        store.changes.between_snapshots(database, piece.begin, piece.end) if piece.end > piece.begin else None
-        for piece in pieces
+        store.changes.between_snapshots(database, piece.begin, piece.end, covered=0.0) for piece in pieces
     )
     group = containers(inside, [delta for delta in (before, after) if delta])
-    return replace(found, groups=(*found.groups, group)) if group else found
+    return replace(found, groups=(*kept, group) if group else kept)
 
 
-def _not_asked(group: DifferenceGroup, frame: Snapshot | None) -> bool:
+def _not_asked(view: str | None, frame: Snapshot | None) -> bool:
     """Whether the release has no such view."""
-    reading = frame.read(NAMED[group.metric].selector.view) if frame and group.cannot_tell else None
+    reading = frame.read(view) if frame and view else None
     return isinstance(reading, Missing) and reading.kind == "not_asked"
 
 
