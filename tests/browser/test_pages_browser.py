@@ -196,7 +196,9 @@ def test_ctrl_k_finds_by_keyboard_and_gives_the_focus_back(storm: Running, hasty
     finder = page.get_by_role("dialog", name="Find")
     expect(finder.get_by_role("option").first).to_contain_text("Database")
     page.keyboard.type("dc_sequences")
-    expect(finder.get_by_role("option").first).to_contain_text("Cause")
+    expect(finder.get_by_role("status")).to_contain_text("matches")
+    expect(finder.get_by_role("option", name="Cause", exact=False).first).to_be_visible()
+    expect(finder.get_by_role("option", name="dc_rollback_segments")).to_have_count(0)
     assert page.evaluate(f"[{FOCUS}.getAttribute('role'), {FOCUS}.getAttribute('aria-expanded')]") == [
         "combobox",
         "true",
