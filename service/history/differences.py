@@ -344,7 +344,7 @@ def containers(stretch: Delta | None, rest: Sequence[Delta]) -> DifferenceGroup 
     elif len(waited) < len(pieces):
         why = f"a counter of {VIEW} misbehaved, or it has more rows than are read"
     elif not any(waited):
-        why = f"{VIEW} has no such row: nobody waited since the start, or latchscope polls inside a container"
+        why = f"{VIEW} has no such row: either no session has waited since the start, or latchscope polls inside a container"
     else:
         why = None
     if why:

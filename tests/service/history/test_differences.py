@@ -389,7 +389,7 @@ NOT_ASKED = Missing("v$con_system_event", "not_asked", "the release has none", "
         (None, [waits(60, con5=1)], "not kept, or the instance restarted"),
         (waits(60, con5=1), [], "not kept, or the instance restarted"),
         (waits(60, con5=1), [waits(60, con5=1).without({"v$con_system_event": REFUSED})], "no right to read it"),
-        (waits(60), [waits(60)], "nobody waited since the start, or latchscope polls inside a container"),
+        (waits(60), [waits(60)], "no session has waited since the start, or latchscope polls inside a container"),
         (
             waits(60, [{"con_id": 5, "event": "row cache lock", "time_waited_micro_fg": None}]),
             [waits(60, con5=1)],
