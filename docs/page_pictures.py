@@ -42,6 +42,8 @@ class Shot:
     path: str
     size: ViewportSize = field(default_factory=lambda: WIDE)
     card: str = ""
+    typed: str = ""
+    """What Ctrl-K is asked before the picture is taken."""
 
 
 IN_THE_STORM = (
@@ -51,6 +53,8 @@ IN_THE_STORM = (
     Shot("page-fix", STORM, card="[data-live=fix]"),
     Shot("page-changes", f"{STORM}#changes"),
     Shot("page-whatif", f"{STORM}/whatif?gets=50"),
+    Shot("page-find", STORM, FRONT, typed="dc_rollback_segments"),
+    Shot("page-differs", f"{STORM}/history?begin=-30s", card="#differs"),
     Shot("page-runbook", "/runbooks/RowCacheObjectsOneChildDominates"),
 )
 VERIFIED = (Shot("page-compare", f"{STORM}/compare?mark=last"),)
@@ -132,6 +136,11 @@ def _page(browser: Browser, url: str, shot: Shot, scroll_to: str = "") -> Image.
     context = browser.new_context(viewport=shot.size, color_scheme="light")
     page = context.new_page()
     page.goto(f"{url}{shot.path}")
+    if shot.typed:
+        page.keyboard.press("Control+k")
+        with page.expect_response(lambda answer: answer.url.endswith(f"/find?q={shot.typed}")):
+            page.get_by_role("combobox").fill(shot.typed)
+        page.wait_for_timeout(500)  # to draw the answer
     clip = _card(page, shot.card) if shot.card else None
     if scroll_to:
         page.locator(scroll_to).first.evaluate("card => window.scrollTo(0, card.offsetTop - 12)")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from collectors.model import Missing, number, text
+from collectors.model import Delta, Missing, number, text
 from collectors.views.con_system_event import MOST_ROWS
 from rules.context import SignalContext
 from rules.formatting import over, percent
@@ -18,17 +18,9 @@ SHARE_TOLD = 0.01
 
 def container_shares(context: SignalContext) -> tuple[ContainerShare, ...]:
     """The containers whose sessions waited for the row cache, those with most first. Empty if that is not known of all."""
-    reading = context.delta.read(VIEW)
-    if isinstance(reading, Missing) or len(reading.rows) >= MOST_ROWS:
+    waited = container_waits(context.delta)
+    if waited is None:
         return ()
-    events = {SURFACE_EVENTS[surface] for surface in ROW_CACHE_SURFACES}
-    waited: Counter[int] = Counter()
-    for row in reading.rows:
-        con_id, micro = number(row.get("con_id")), number(row.get("time_waited_micro_fg"))
-        if row.get("event") in events:
-            if con_id is None or micro is None:
-                return ()  # a counter that misbehaved: the whole is unknown, and so is every share
-            waited[int(con_id)] += round(micro)
     whole = waited.total()
     names = {number(row.get("con_id")): text(row.get("name")) for row in context.delta.rows(NAMES)}
     most = sorted(waited.items(), key=lambda item: (-item[1], item[0]))[:MOST_CONTAINERS]
@@ -37,6 +29,22 @@ def container_shares(context: SignalContext) -> tuple[ContainerShare, ...]:
         for con_id, micro in most
         if micro > 0
     )
+
+
+def container_waits(delta: Delta) -> Counter[int] | None:
+    """Microseconds that foreground sessions of each container waited for the row cache. None if that is not known of all."""
+    reading = delta.read(VIEW)
+    if isinstance(reading, Missing) or len(reading.rows) >= MOST_ROWS:
+        return None
+    events = {SURFACE_EVENTS[surface] for surface in ROW_CACHE_SURFACES}
+    waited: Counter[int] = Counter()
+    for row in reading.rows:
+        con_id, micro = number(row.get("con_id")), number(row.get("time_waited_micro_fg"))
+        if row.get("event") in events:
+            if con_id is None or micro is None:
+                return None  # a counter that misbehaved: the whole is unknown, and so is every share
+            waited[int(con_id)] += round(micro)
+    return waited
 
 
 def container_step(context: SignalContext) -> Step | None:

@@ -463,8 +463,7 @@ class IntervalDeltas:
         """
         if end <= begin:
             return NotComparable(database, None, "the end is not after the begin", "give the earlier time first")
-        ends = self._ends(database, begin, end)
-        if ends is not None and not isinstance(whole := between(*ends), NotComparable):
+        if (whole := self.between_snapshots(database, begin, end)) is not None:
             return replace(whole, notes=(*whole.notes, "the difference of the snapshots at both ends"))
         for resolution in self._resolutions(begin, end):
             points = self._history.points(database, EVERYTHING, begin, end, resolution, limit=EVERY)
@@ -474,14 +473,25 @@ class IntervalDeltas:
         why = f"nothing of {database} is kept between {begin:%Y-%m-%d %H:%M} and {end:%Y-%m-%d %H:%M} UTC"
         return NotComparable(database, None, why, "choose a time at which latchscope watched it")
 
+    def between_snapshots(
+        self, database: str, begin: datetime, end: datetime, covered: float = 1 - SLACK
+    ) -> Delta | None:
+        """The change between the first and the last snapshot of an interval, if they are that part of it apart.
+
+        None if they are not kept or cannot be compared.
+        """
+        ends = self._ends(database, begin, end, covered)
+        whole = between(*ends) if ends else None
+        return None if isinstance(whole, NotComparable) else whole
+
     def _resolutions(self, begin: datetime, end: datetime) -> list[Resolution]:
         """The best fit first, then the coarser, then the finer, in case those have nothing yet."""
         finest: list[Resolution] = ["poll", "5m", "1h"]
         fits = finest.index(self._history.resolution(begin, end))
         return [*finest[fits:], *reversed(finest[:fits])]
 
-    def _ends(self, database: str, begin: datetime, end: datetime) -> tuple[Snapshot, Snapshot] | None:
-        """The first and the last stored snapshot within the interval, if they cover nearly all of it."""
+    def _ends(self, database: str, begin: datetime, end: datetime, covered: float) -> tuple[Snapshot, Snapshot] | None:
+        """The first and the last stored snapshot within the interval, if they cover this part of it."""
         table = StoredSnapshot
         inside = select(table.taken_at, table.body).where(
             table.database == database, table.taken_at >= begin, table.taken_at <= end
@@ -491,7 +501,7 @@ class IntervalDeltas:
             last = connection.execute(inside.order_by(table.taken_at.desc()).limit(1)).first()
             if first is None or last is None or first.taken_at == last.taken_at:
                 return None
-            if last.taken_at - first.taken_at < (1 - SLACK) * (end - begin):
+            if last.taken_at - first.taken_at < covered * (end - begin):
                 return None
             with suppress(LostFrame):
                 begun, ended = (stored_snapshot(connection, database, row.taken_at, row.body) for row in (first, last))

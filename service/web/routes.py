@@ -28,6 +28,7 @@ from service.web.pages.compare import compare_pages
 from service.web.pages.database import marks_pages, operate_pages, pages, static
 from service.web.pages.docs import Documentation, api_pages
 from service.web.pages.export import export_pages
+from service.web.pages.find import find_pages
 from service.web.pages.fleet import fleet_pages
 from service.web.pages.history import history_pages
 from service.web.pages.layout import error_pages, problems_pages, sign_in_pages
@@ -77,6 +78,7 @@ def build_web(
         whatif_pages(board, repository, access),
         reports_pages(board, uploads, access, audit),
         fleet_pages(board, repository, cells, access),
+        find_pages(board, access),
         problems_pages(),
         api_pages(access),
     )

@@ -393,6 +393,52 @@ class HistoryOut(BaseModel):
     next: str | None = Field(description="the address of the rest; null if this is all")
 
 
+class DifferenceOut(BaseModel):
+    """A child, place, event, cache or container in a stretch and in the rest of its hour. Null if unknown, never zero."""
+
+    of: str
+    stretch: float | None
+    rest: float | None
+    difference: float | None = Field(description="`stretch` less `rest`")
+    ratio: float | None = Field(description="`stretch` by `rest`; null too if `rest` is 0")
+    share: float | None = Field(description="part of the whole group within the stretch, 0 to 1")
+    share_of_difference: float | None = Field(description="part of all differences of the group, up or down, 0 to 1")
+    noticeable: bool = Field(description="whether it is more than chance")
+
+
+class DifferenceGroupOut(BaseModel):
+    """Members of one unit, the largest difference first."""
+
+    metric: str
+    title: str
+    unit: str
+    stretch_seconds: float = Field(description="seconds of the stretch over which these figures are known")
+    rest_seconds: float = Field(description="the same of the rest of the hour")
+    members: tuple[DifferenceOut, ...] = Field(description="those that changed at all in this hour")
+    cannot_tell: str | None = Field(description="why nothing is known of the group; null if it is")
+
+
+class DifferencesOut(BaseModel):
+    """What differs most within a stretch from the rest of its hour, of what is stored."""
+
+    database: str
+    begin: datetime
+    end: datetime
+    hour_begin: datetime = Field(description="begin of the hour around the stretch")
+    hour_end: datetime
+    resolution: str = Field(description="poll, 5m or 1h")
+    stretch_seconds: float = Field(description="seconds watched within the stretch")
+    stretch_polls: int
+    rest_seconds: float = Field(description="seconds watched in the rest of the hour")
+    rest_polls: int
+    across: int = Field(
+        description="polls or roll-ups across an edge of the stretch or hour, which are on neither side"
+    )
+    headline: str = Field(description="the answer in words")
+    cannot_tell: str | None = Field(description="why nothing can be compared; null if it can")
+    groups: tuple[DifferenceGroupOut, ...]
+
+
 class UsualFigureOut(BaseModel):
     """The usual range of one figure, a value for each of `hours`."""
 

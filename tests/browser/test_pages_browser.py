@@ -193,6 +193,100 @@ def test_longest_state_fits_a_phone(storm: Running, page: "Page") -> None:
     assert page.evaluate(FITS)
 
 
+FOCUS = "document.activeElement"
+PICKED = f"document.getElementById({FOCUS}.getAttribute('aria-activedescendant')).dataset.href"
+
+
+def test_ctrl_k_finds_by_keyboard_and_gives_the_focus_back(storm: Running, page: "Page") -> None:
+    page.goto(f"{storm.url}/db/busy-but-fine")
+    page.get_by_label("What was changed").focus()
+    page.keyboard.press("Control+k")
+    finder = page.get_by_role("dialog", name="Find")
+    quiet = finder.get_by_role("option", name="busy-but-fine")
+    quiet.wait_for()
+    page.keyboard.type("dc_sequences")
+    quiet.wait_for(state="detached")
+    finder.get_by_role("option", name="Cause").first.wait_for()
+    assert page.evaluate(f"[{FOCUS}.getAttribute('role'), {FOCUS}.getAttribute('aria-expanded')]") == [
+        "combobox",
+        "true",
+    ]
+    first = page.evaluate(PICKED)
+    page.keyboard.press("ArrowDown")
+    second = page.evaluate(PICKED)
+    expect(finder.locator("[aria-selected=true]")).to_have_count(1)
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(PICKED) == first != second
+    page.keyboard.press("ArrowUp")
+    expect(finder.get_by_role("option").last).to_have_attribute("aria-selected", "true")
+    for name in ("Close", "Find a database", "Close"):
+        page.keyboard.press("Tab")
+        assert name in page.evaluate(f"{FOCUS}.labels?.[0]?.textContent ?? {FOCUS}.textContent"), "Tab stays inside"
+    page.keyboard.press("Escape")
+    expect(finder).to_have_count(0)
+    assert page.evaluate(f"{FOCUS}.name") == "text", "the focus is where it was"
+    page.keyboard.press("Meta+k")
+    page.keyboard.type("zzzz")
+    finder.get_by_role("status").filter(has_text="Nothing has all of these words").wait_for()
+    expect(finder.get_by_role("combobox")).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("Control+k")
+    expect(finder).to_have_count(0)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("RowCacheHang")
+    page.keyboard.press("Enter")  # before its answer is there
+    page.wait_for_url("**/runbooks/RowCacheHang")
+
+
+def test_find_has_a_button_and_without_script_a_page(storm: Running, page: "Page", new_page: NewPage) -> None:
+    page.goto(storm.url)
+    page.get_by_role("button", name="Find Ctrl K").click()
+    page.get_by_role("combobox").fill("undo-st")
+    page.get_by_role("option", name="undo-storm").first.click()
+    page.wait_for_url("**/db/undo-storm")
+    plain = new_page(java_script_enabled=False)
+    plain.goto(storm.url)
+    plain.get_by_role("link", name="Find", exact=True).click()
+    plain.get_by_role("searchbox").fill("row cache lock")
+    plain.get_by_role("button", name="Find").click()
+    plain.locator(".found a", has_text="Cause").first.click()
+    plain.wait_for_url("**/causes/*")
+
+
+def test_dialog_is_accessible_with_and_without_matches(storm: Running, new_page: NewPage) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page, found = new_page(reduced_motion="reduce"), []
+    page.goto(storm.url)
+    for words in ("dc_users", "zzzz"):
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox").fill(words)
+        page.get_by_role("status").filter(has_text="match" if words == "dc_users" else "Nothing").wait_for()
+        for name, rules, size in ACCESSIBLE:
+            page.emulate_media(color_scheme="dark" if name == "dark" else "light")
+            page.set_viewport_size(size)
+            results = Axe().run(page, "dialog.finder", options={"resultTypes": ["violations"], **rules}).response
+            assert results["passes"], f"{words}, {name}: no rule was tried"
+            found += [f"{words}, {name}: {rule['id']}" for rule in results["violations"]]
+            assert page.evaluate(FITS), f"{words}, {name}"
+        page.keyboard.press("Escape")
+    assert found == []
+
+
+def test_stretch_that_is_selected_says_what_differs_in_it(storm: Running, page: "Page") -> None:
+    open_when(
+        page, f"{storm.url}/db/undo-storm/history?begin=-1h", "document.querySelector('.chart.can-zoom') !== null"
+    )
+    expect(page.locator("#differs")).to_have_count(0)
+    page.get_by_label("From").fill("-30s")
+    page.get_by_label("to", exact=True).fill("now")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="What differs here")).to_be_visible()
+    expect(page.locator("#differs")).to_contain_text("sessions waited for the row cache here")
+    expect(page.locator(".differs tbody", has_text="Time waited of a wait event")).to_contain_text(
+        "latch: row cache objects"
+    )
+
+
 def test_timeline_can_be_zoomed_and_moved_by_links(storm: Running, page: "Page") -> None:
     open_when(page, f"{storm.url}/db/undo-storm/history?begin=-1m", "document.querySelector('.events .lane') !== null")
     assert page.evaluate("getComputedStyle(document.querySelector('.events .lane')).fill") != "rgb(0, 0, 0)"
@@ -257,6 +351,8 @@ def pages_of(storm: Running) -> list[str]:
         "/",
         *(f"/db/{name}" for name in ("undo-storm", "ddl-hang", "healthy-19c", "users-mutex")),
         "/db/undo-storm/history?begin=-1m",
+        "/find",
+        "/find?q=dc_users",
         COMPARE,
         "/causes",
         "/causes/undo-segments",

@@ -13,6 +13,7 @@ from rules.comparison.changes import Comparison
 from service.config.logs import Audit
 from service.escape import plain_cell
 from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
+from service.history.differences import differences
 from service.history.marks import BadMark, set_mark
 from service.history.timeseries import (
     METRICS,
@@ -41,7 +42,17 @@ from service.web.api.common import (
     understood,
 )
 from service.web.api.databases import operation_id, watched_in
-from service.web.schemas import EpisodeOut, HistoryOut, MarkIn, MarkOut, Problem, SeriesOut, UsualFigureOut, UsualOut
+from service.web.schemas import (
+    DifferencesOut,
+    EpisodeOut,
+    HistoryOut,
+    MarkIn,
+    MarkOut,
+    Problem,
+    SeriesOut,
+    UsualFigureOut,
+    UsualOut,
+)
 
 # The router of routes below /api/v1 that read the store: who may call them, and their answer when it is down.
 
@@ -159,7 +170,7 @@ AS_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {"schema": {"t
 
 
 def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
-    """GET …/history and GET …/usual."""
+    """GET …/history, GET …/differences and GET …/usual."""
     router = store_router(access)
 
     @router.get("/databases/{db}/history", response_model=HistoryOut, responses=NOT_FOUND | AS_CSV)
@@ -205,6 +216,17 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
             headers = {name: value for name, value in response.headers.items() if name == "link"}
             return Response(_csv(found), media_type=CSV, headers=headers)
         return _history_out(found, more)
+
+    @router.get("/databases/{db}/differences", responses=NOT_FOUND)
+    def get_differences(db: str, begin: BeginQuery = "-5m", end: EndQuery = "now") -> DifferencesOut:
+        """Which wait, child latch, place, cache or container differs most in a stretch from the rest of its hour."""
+        watched, stretch = watched_in(board, db), requested_window(begin, end)
+        frame = watched.published.snapshot if watched.published else None
+        try:
+            found = differences(store, db, stretch, watched.map.series_names, frame)
+        except BadWindow as error:
+            raise HTTPException(422, str(error)) from None
+        return DifferencesOut.model_validate(found, from_attributes=True)
 
     @router.get("/databases/{db}/usual", responses=NOT_FOUND)
     def get_usual(db: str, begin: BeginQuery = "-1h", end: EndQuery = "now") -> UsualOut:

@@ -12,6 +12,8 @@ from starlette.responses import Response
 
 from rules.changes import MOST as MOST_CHANGES
 from rules.changes import told
+from rules.formatting import rough
+from service.history.differences import LONGEST, Difference, Differences, differences
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.episodes import told as verdict_told
@@ -26,7 +28,7 @@ from service.web.charts.history import usual_lines
 from service.web.charts.svg import Axis, reached, thinned
 from service.web.charts.timeline import Event, Overview, overview
 from service.web.pages.layout import GONE, no_database, page, refused
-from service.web.pages.words import state_of
+from service.web.pages.words import NOT_KNOWN, capped, share, state_of
 
 MOST = 100
 SIDE = timedelta(minutes=30)
@@ -140,6 +142,55 @@ class HistoryRow:
     why: str | None
 
 
+MOST_MEMBERS = 3
+LEAST_PART = 0.01
+"""Rows of a group of differences, and the part of them that a row has at least. REST has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """One row of what differs, as text. `chance`: it may be chance."""
+
+    of: str
+    cells: tuple[str, ...]
+    chance: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingRows:
+    """A group of what differs: its largest differences, how many more there are, or why nobody can tell."""
+
+    title: str
+    rows: tuple[DifferenceRow, ...]
+    more: int
+    why: str | None
+
+
+def differing(found: Differences) -> list[DifferingRows]:
+    """The groups for the page, those without any difference left out."""
+    shown = []
+    for group in found.groups:
+        members = [member for member in group.members if member.difference != 0]
+        large = [member for member in members if (member.share_of_difference or 1.0) >= LEAST_PART]
+        if members or group.cannot_tell:
+            rows = tuple(_difference(member) for member in large[:MOST_MEMBERS])
+            title = capped(group.title) if group.unit in group.title else f"{capped(group.title)}, {group.unit}"
+            shown.append(DifferingRows(title, rows, len(members) - len(rows), group.cannot_tell))
+    return shown
+
+
+def _difference(member: Difference) -> DifferenceRow:
+    more = member.difference
+    cells = (
+        *(NOT_KNOWN if value is None else rough(value) for value in (member.stretch, member.rest)),
+        NOT_KNOWN if more is None else f"{'+' if more > 0 else '−'}{rough(abs(more))}",
+        NOT_KNOWN if member.ratio is None else f"{rough(member.ratio)}×",
+        share(member.share),
+        share(member.share_of_difference),
+    )
+    return DifferenceRow(member.of, cells, not member.noticeable)
+
+
 def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
@@ -168,7 +219,15 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
     events = [*as_events(happened, min(now, chosen.end)), *change_flags(store, watched.name, chosen)]
     usual = usual_lines(store, watched.name, chosen)
     home = f"/db/{quote(watched.name)}/history"
+    frame = watched.published.snapshot if watched.published else None
+    found = None
+    if chosen.length <= LONGEST:
+        found = differences(store, watched.name, chosen, watched.map.series_names, frame, now)
     return {
+        "found": found,
+        "differing": differing(found) if found else (),
+        "hour": Window(found.hour_begin, found.hour_end) if found else None,
+        "longest": LONGEST // timedelta(minutes=1),
         "database": watched.name,
         "home": home,
         "chosen": chosen,

@@ -58,7 +58,7 @@ def client(folder: Path, tokens: Path | None = None) -> Client:
 def test_routes_all_need_a_token_except_the_process_probes(tmp_path: Path, tokens: Path) -> None:
     app = client(tmp_path, tokens)
     routes = app.get("/api/v1/openapi.json", headers=bearer(READ)).json()["paths"]
-    pages = {"/": ["get"], "/db/{db}": ["get"], "/causes": ["get"]}
+    pages = {"/": ["get"], "/db/{db}": ["get"], "/causes": ["get"], "/find": ["get"]}
     asked = 0
     for path, methods in {**routes, **pages}.items():
         for method in methods:
@@ -70,6 +70,14 @@ def test_routes_all_need_a_token_except_the_process_probes(tmp_path: Path, token
             asked += 1
     assert asked > 8
     assert all(app.get(path).status_code == 200 for path in OPEN)
+
+
+def test_only_who_may_read_finds_anything(tmp_path: Path, tokens: Path) -> None:
+    app = client(tmp_path, tokens)
+    stranger = app.get("/find?q=demo", headers={"accept": "text/html"})
+    assert (stranger.status_code, stranger.headers["location"]) == (303, "/sign-in?to=/find")
+    assert "data-find" not in app.get("/sign-in").text, "who is not signed in is offered nothing to find"
+    assert "/db/demo" in app.get("/find?q=demo", headers=bearer(READ)).text
 
 
 @pytest.mark.parametrize("path", ["/api/v1/databases", "/metrics", "/"])

@@ -268,3 +268,46 @@ def row_of(one: Episode) -> dict[str, object]:
         "severity": str(one.severity), "peak_severity": str(one.peak_severity), "peak_at": one.peak_at.isoformat(),
         "peak_share": one.peak_share_of_db_time, "headline": one.headline,
     }  # fmt: skip
+
+
+def differs(text: str) -> str:
+    """The panel of what differs, without its markup."""
+    panel = text.partition('id="differs"')[2].partition("</section>")[0]
+    return " ".join(re.sub(r"<[^>]+>", " ", panel).split())
+
+
+def test_stretch_shows_what_differs_in_it_as_rest_says(stage: Stage) -> None:
+    for moment in range(0, 80, 2):
+        stage.poll(DB, moment)
+    app = stage.app()
+    panel = differs(history(app, 40, 60))
+    asked = f"/api/v1/databases/{DB}/differences?begin={iso(40)}&end={iso(60)}"
+    told = app.get(asked).json()
+    assert told["headline"] in panel and "sessions waited for the row cache here" in panel
+    assert f"Here: {told['stretch_polls']} polls over" in panel
+    group = next(one for one in told["groups"] if one["metric"] == "child_sleeps")
+    first = group["members"][0]
+    assert first["of"] == "child 1 (dc_rollback_segments)" and first["noticeable"]
+    assert first["difference"] == pytest.approx(first["stretch"] - first["rest"])
+    assert f"{first['of']} 5,200" in panel
+    assert "container" not in panel, "11.2 has none"
+
+
+def test_stretch_with_too_few_polls_cannot_tell(app: Client) -> None:
+    assert "Cannot tell: no polls of the rest of the hour can be used, and it takes 3" in differs(history(app, 41, 49))
+
+
+def test_refused_view_is_a_group_that_cannot_tell(stage: Stage) -> None:
+    stage.refused = {DB: ("v$rowcache",)}
+    for moment in range(0, 40, 2):
+        stage.poll(DB, moment)
+    panel = differs(history(stage.app(), 10, 25))
+    assert "Gets of a dictionary cache, per second: cannot tell, v$rowcache was not read often enough" in panel
+
+
+def test_longer_window_says_how_to_see_what_differs_and_rest_refuses_it(app: Client) -> None:
+    text = history(app, 0, 3600)
+    assert 'id="differs"' not in text and "A stretch of at most 45 min also shows what differs" in text
+    answer = app.get(f"/api/v1/databases/{DB}/differences?begin={iso(0)}&end={iso(3600)}")
+    assert answer.status_code == 422
+    assert "the stretch has 60 min" in answer.json()["detail"] and "at most 45 min" in answer.json()["detail"]

@@ -1,0 +1,166 @@
+"""GET /find: one list of databases, causes, runbooks and pages of the documentation, by name, title, wait event or cache.
+
+The dialog that Ctrl-K opens asks this page for each letter and shows its list, so there is one place that matches, and it
+shows a reader only what the page may. Without script the button is a link to it.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+from starlette.responses import Response
+
+from rules.base import State
+from rules.cause import Cause, catalogue
+from rules.waits import SURFACE_EVENTS
+from service.state.board import Board, MonitoredDatabase
+from service.web.access import Access
+from service.web.pages.causes import runbook_lines
+from service.web.pages.docs import SITE
+from service.web.pages.layout import page
+from service.web.presenters import ORDER
+
+Kind = Literal["Database", "Cause", "Runbook", "Documentation"]
+KINDS: Sequence[Kind] = ("Database", "Cause", "Runbook", "Documentation")
+MOST = 12
+"""Of one kind in a list."""
+LONGEST = 200
+INDEX = Path("search", "search_index.json")
+"""The titles of the documentation, below its folder, as `make site` writes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that has a page. `keys` and `words` are in lower case, and what it is found by beside its name."""
+
+    kind: Kind
+    name: str
+    line: str
+    link: str
+    keys: str = ""
+    """Names that Oracle or latchscope give it: id, caches, wait events."""
+    words: str = ""
+    """Sentences about it."""
+    state: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best places of each kind, the best of all first, and how many there are in all."""
+
+    places: tuple[Place, ...]
+    count: int
+
+
+def find(places: Iterable[Place], asked: str) -> Found:
+    """The places that have every word of `asked` somewhere, at most `MOST` of a kind. An empty question finds all."""
+    wanted = asked.casefold().split()
+    ranked = [(rank, order, place) for order, place in enumerate(places) if (rank := _rank(place, wanted)) is not None]
+    shown: list[Place] = []
+    taken: Counter[Kind] = Counter()
+    for _, _, place in sorted(ranked, key=lambda one: one[:2]):
+        taken[place.kind] += 1
+        if taken[place.kind] <= MOST:
+            shown.append(place)
+    return Found(tuple(shown), len(ranked))
+
+
+def _rank(place: Place, wanted: Sequence[str]) -> int | None:
+    """How well a place fits, 0 is best. None if a word is nowhere."""
+    name = place.name.casefold()
+    whole = " ".join(wanted)
+    if not wanted or name == whole:
+        return 0
+    if name.startswith(whole):
+        return 1
+    for rank, text in enumerate((name, f"{name} {place.keys}", f"{name} {place.keys} {place.words}"), 2):
+        if all(word in text for word in wanted):
+            return rank
+    return None
+
+
+def database_places(watched: Iterable[MonitoredDatabase]) -> list[Place]:
+    """Every database, the worst first."""
+    return sorted(map(_database, watched), key=lambda place: ORDER.index(place.state or "No data"))
+
+
+def _database(watched: MonitoredDatabase) -> Place:
+    summary = watched.summary if watched.up else None
+    state: State = summary.state if summary else "No data"
+    line = (summary.title or "") if summary else ""
+    keys = (watched.settings.cluster, summary and summary.release, summary and summary.cause, summary and summary.cache)
+    event = SURFACE_EVENTS.get(summary.surface, "") if summary and summary.surface else ""
+    return Place(
+        "Database",
+        watched.name,
+        line,
+        f"/db/{quote(watched.name)}",
+        " ".join([*(key for key in keys if key), event]).casefold(),
+        f"{line} {state}".casefold(),
+        state,
+    )
+
+
+@cache
+def fixed_places() -> Sequence[Place]:
+    """Causes and runbooks, which do not change while the service runs."""
+    books = (
+        Place("Runbook", book.name, book.line, f"/runbooks/{book.name}", "", book.line.casefold())
+        for book in runbook_lines()
+    )
+    return [*map(_cause, catalogue().values()), *books]
+
+
+def _cause(cause: Cause) -> Place:
+    events = [SURFACE_EVENTS[surface] for surface in cause.surfaces if surface in SURFACE_EVENTS]
+    keys = " ".join([cause.id, cause.kb, *cause.caches, *events]).casefold()
+    words = " ".join([cause.title, cause.lede, cause.do_now, cause.explanation]).casefold()
+    return Place("Cause", cause.name, cause.title, f"/causes/{cause.id}", keys, words)
+
+
+def documentation_places(folder: Path) -> Sequence[Place]:
+    """The pages of the built documentation, then their sections. Empty if it is not built."""
+    file = folder / INDEX
+    try:
+        return _titles(file, file.stat().st_mtime_ns)
+    except (OSError, ValueError, LookupError, TypeError):
+        return ()
+
+
+@lru_cache(2)
+def _titles(file: Path, changed: int) -> Sequence[Place]:
+    """Read once for each build of the site, which `changed` tells apart. Raises OSError, ValueError, LookupError, TypeError."""
+    listed: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["docs"]
+    titles = {one["location"]: str(one["title"]) for one in listed if "#" not in one["location"]}
+    return sorted(_documented(listed, titles), key=lambda place: "#" in place.link)
+
+
+def _documented(listed: Iterable[dict[str, Any]], titles: dict[str, str]) -> Iterator[Place]:
+    for one in listed:
+        location = str(one["location"])
+        if location.startswith("runbooks/"):
+            continue  # they are in the list as runbooks
+        of = titles.get(location.partition("#")[0], "")
+        line = of if "#" in location else ""
+        yield Place("Documentation", str(one["title"]), line, f"/docs/{location}", location.casefold(), line.casefold())
+
+
+def find_pages(board: Board, access: Access) -> APIRouter:
+    """GET /find, for those who may read."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    @router.get("/find", dependencies=[Depends(access.reader)])
+    def found(request: Request, q: str = Query("", max_length=LONGEST)) -> Response:
+        documented = documentation_places(SITE)
+        places = chain(database_places(board.all_refreshed()), fixed_places(), documented)
+        return page(request, "find.html", q=q, found=find(places, q), undocumented=not documented)
+
+    return router

@@ -1,0 +1,407 @@
+"""What differs in a stretch from the rest of its hour: against sums over the polls themselves, and where nobody can tell."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from collectors.model import Basis, Changes, Delta, Missing, Row
+from service.history.differences import (
+    CONTAINERS,
+    COST,
+    HOUR,
+    LEAST_POLLS,
+    METRICS,
+    Difference,
+    DifferenceGroup,
+    Differences,
+    compared,
+    containers,
+    difference,
+    differences,
+    hour_around,
+    shared,
+    sides,
+    spread,
+)
+from service.state.window import BadWindow, Window
+from service.store.repository import Repository
+from service.store.series import HistoryPage, HistorySpans, Resolution, StoredSeries
+from service.store.tables import millis
+from service.store.upkeep import roll_up
+from tests.service.marked import DB, at, polled
+from tests.service.stage import Kept, Stage
+
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+EVENT = "v$system_event"
+WAITED = "time_waited_micro"
+CHILDREN = "v$latch_children"
+
+
+def later(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def page_of(
+    lengths: Sequence[float | None],
+    counters: Mapping[tuple[str, str, str], Sequence[float | None]],
+    missing: Sequence[Sequence[Sequence[str]]] = (),
+    resolution: Resolution = "poll",
+) -> HistoryPage:
+    """Polls one after the other from noon, None for one without an interval, and what counters grew by in each."""
+    ends = np.cumsum([length or 10.0 for length in lengths])
+    texts = [json.dumps(gaps) for gaps in missing] or ["[]"] * len(lengths)
+    spans = HistorySpans(
+        np.array([millis(later(end)) for end in ends.tolist()], np.int64),
+        np.array([np.nan if length is None else length for length in lengths]),
+        np.ones(len(lengths), np.int64),
+        texts,
+    )
+    series = tuple(
+        StoredSeries(view, json.loads(key), column, False, key, grown, grown)
+        for (view, key, column), values in counters.items()
+        for grown in [np.array([np.nan if value is None else value for value in values])]
+    )
+    return HistoryPage(resolution, NOON, NOON + HOUR, spans, series)
+
+
+def event(name: str) -> tuple[str, str, str]:
+    return EVENT, json.dumps({"event": name}, separators=(",", ":")), WAITED
+
+
+def child(number: int, column: str = "sleeps") -> tuple[str, str, str]:
+    return CHILDREN, json.dumps({"latch#": 7, "child#": number}, separators=(",", ":")), column
+
+
+def told(page: HistoryPage, begin: float, end: float) -> Differences:
+    return compared(page, DB, Window(later(begin), later(end)), Window(NOON, NOON + HOUR), {1: "dc_users"})
+
+
+def group(found: Differences, metric: str) -> DifferenceGroup:
+    return next(one for one in found.groups if one.metric == metric)
+
+
+def member(found: Differences, metric: str, of: str) -> Difference:
+    return next(one for one in group(found, metric).members if one.of == of)
+
+
+figures = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.floats(1, 60)),
+        st.tuples(*[st.one_of(st.none(), st.floats(0, 1e9)) for _ in range(3)]),
+    ),
+    min_size=8,
+    max_size=40,
+)
+
+
+@given(figures, st.floats(0, 1200), st.floats(30, 1200), st.sets(st.integers(0, 39)))
+def test_values_are_those_of_plain_sums_over_polls_of_any_stretch(
+    polls: list[tuple[float | None, tuple[float | None, ...]]], begin: float, length: float, gaps: set[int]
+) -> None:
+    lengths = [seconds for seconds, _ in polls]
+    lost = [[[*event("e0")]] if place in gaps else [] for place in range(len(polls))]
+    page = page_of(lengths, {event(f"e{n}"): [grown[n] for _, grown in polls] for n in range(3)}, lost)
+    found = told(page, begin, begin + length)
+    ended, here, rest, across = 0.0, list[int](), list[int](), 0
+    for place, seconds in enumerate(lengths):
+        begun, ended = ended, ended + (seconds or 10.0)
+        if seconds is None:
+            continue
+        if begun >= begin - 0.05 and ended <= begin + length + 0.05:
+            here.append(place)
+        elif ended <= begin + 0.05 or begun >= begin + length - 0.05:
+            rest.append(place)
+        else:
+            across += 1
+    assume(all(abs(edge - place) > 0.06 for edge in (begin, begin + length) for place in edges(lengths)))
+    assert (found.stretch_polls, found.rest_polls, found.across) == (len(here), len(rest), across)
+    assert found.stretch_seconds == pytest.approx(sum(lengths[place] or 0 for place in here))
+    if min(len(here), len(rest)) < LEAST_POLLS:
+        assert found.cannot_tell and not found.groups
+        return
+    for one in group(found, "event_wait_seconds").members:
+        number = int(one.of[1])
+        for value, side in ((one.stretch, here), (one.rest, rest)):
+            known = [place for place in side if number or place not in gaps]
+            if len(known) < LEAST_POLLS:
+                assert value is None
+                continue
+            grown = sum((polls[place][1][number] or 0) / 1e6 for place in known)
+            assert value == pytest.approx(grown / sum(lengths[place] or 0 for place in known))
+
+
+def edges(lengths: Sequence[float | None]) -> Iterator[float]:
+    """The ends of polls, as far as they are near enough to an edge to be judged by a rounded millisecond."""
+    ended = 0.0
+    for length in lengths:
+        ended += length or 10.0
+        yield ended - 0.05
+        yield ended + 0.05
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=12))
+def test_shares_are_parts_of_one_and_the_largest_difference_comes_first(pairs: list[tuple[float, float]]) -> None:
+    found = shared([difference(f"m{place}", here, rest, 1.0) for place, (here, rest) in enumerate(pairs)])
+    grown = [abs(one.difference or 0) for one in found]
+    assert grown == sorted(grown, reverse=True)
+    assert {one.of for one in found} == {f"m{place}" for place, pair in enumerate(pairs) if any(pair)}
+    for shares in ([one.share for one in found], [one.share_of_difference for one in found]):
+        known = [share for share in shares if share is not None]
+        assert not known or (len(known) == len(found) and sum(known) == pytest.approx(1))
+
+
+def test_order_is_by_difference_and_not_by_the_ratio_of_tiny_numbers() -> None:
+    counters = {child(1): [5e4] * 6 + [1e5] * 6, child(2): [0.0] * 6 + [1.0] * 6, child(3): [1.0] * 6 + [90.0] * 6}
+    found = group(told(page_of([10.0] * 12, counters), 60, 120), "child_sleeps")
+    assert [one.of for one in found.members] == ["child 1 (dc_users)", "child 3 (unknown)", "child 2 (unknown)"]
+    first, second, third = found.members
+    assert (first.stretch, first.rest, first.difference, first.ratio) == (1e4, 5e3, 5e3, 2.0)
+    assert third.ratio is None and second.ratio == pytest.approx(90), "through nothing there is no ratio"
+    assert first.share_of_difference == pytest.approx(5000 / (5000 + 8.9 + 0.1))
+    assert first.noticeable and second.noticeable and not third.noticeable, "six sleeps are chance"
+
+
+def test_polls_across_an_edge_are_on_neither_side() -> None:
+    found = told(page_of([10.0] * 12, {child(1): [1.0] * 12}), 35, 85)
+    assert (found.stretch_polls, found.rest_polls, found.across) == (4, 6, 2)
+
+
+def test_what_one_poll_saw_is_no_difference_and_what_every_poll_saw_is() -> None:
+    once = [0.0] * 20 + [9e7] + [0.0] * 9 + [0.0] * 30
+    always = [1e6] * 30 + [3e6] * 30
+    found = told(page_of([10.0] * 60, {event("once"): once, event("always"): always}), 300, 600)
+    assert member(found, "event_wait_seconds", "once").rest == pytest.approx(0.3)
+    assert not member(found, "event_wait_seconds", "once").noticeable
+    assert member(found, "event_wait_seconds", "always").noticeable
+    said = "In time waited of a wait event, always differs most: 0.3 seconds per second here, 0.1 in the rest"
+    assert said in found.headline
+
+
+def test_spread_of_one_value_is_that_of_the_other_side_and_without_any_it_is_unknown() -> None:
+    one, many = np.array([7.0]), np.array([1.0, 2.0, 3.0])
+    assert spread(one, many) == spread(many, one) == pytest.approx(3 * (1 / 1 + 1 / 3) ** 0.5)
+    assert spread(one, one) == float("inf")
+
+
+def test_view_that_was_not_read_is_unknown_and_not_zero() -> None:
+    found = told(page_of([10.0] * 12, {child(1): [None] * 12}, [[[CHILDREN]]] * 12), 60, 120)
+    assert group(found, "child_sleeps").cannot_tell == f"{CHILDREN} was not read often enough in this hour"
+    assert group(found, "child_sleeps").members == ()
+    assert group(found, "cache_gets").cannot_tell is None, "these did not change, which is known"
+
+
+def test_unknown_counter_is_listed_last_and_takes_the_shares_away() -> None:
+    """Also one of which nothing at all was stored."""
+    lost = [[list(child(2))]] * 12
+    found = group(told(page_of([10.0] * 12, {child(1): [1e3] * 6 + [2e3] * 6}, lost), 60, 120), "child_sleeps")
+    assert [one.of for one in found.members] == ["child 1 (dc_users)", "child 2 (unknown)"]
+    assert found.members[0].difference == 100 and found.members[0].share is None
+    assert found.members[1] == Difference("child 2 (unknown)", None, None, None, None)
+
+
+def test_unknown_cost_is_said_and_a_known_one_has_its_figures() -> None:
+    impact = ("impact", "{}", COST)
+    known = told(page_of([10.0] * 12, {impact: [10.0] * 6 + [50.0] * 6}), 60, 120)
+    assert known.headline == (
+        "On average 5 sessions waited for the row cache here, 1 in the rest of the hour. "
+        "No other figure differs by more than chance."
+    )
+    assert told(page_of([10.0] * 12, {}), 60, 120).headline.startswith("On average 0 sessions waited")
+    lost = told(page_of([10.0] * 12, {}, [[list(impact)]] * 12), 60, 120)
+    assert lost.headline.startswith("It is unknown how many sessions waited")
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "says"),
+    [
+        (60, 80, "2 polls of the stretch can be used, and it takes 3; choose a longer stretch"),
+        (200, 300, "no polls of the stretch can be used"),
+        (0, 110, "1 poll of the rest of the hour can be used, and it takes 3; choose a shorter stretch"),
+    ],
+)
+def test_too_few_polls_are_said_with_the_way_out(begin: float, end: float, says: str) -> None:
+    found = told(page_of([10.0] * 12, {child(1): [1.0] * 12}), begin, end)
+    assert found.groups == () and found.headline.startswith(f"Cannot tell: {says}")
+
+
+def test_hour_has_the_stretch_in_its_middle_and_ends_now_at_the_latest() -> None:
+    stretch = Window(later(0), later(600))
+    assert hour_around(stretch, later(7200)) == Window(later(-1500), later(2100))
+    assert hour_around(stretch, later(900)) == Window(later(-2700), later(900))
+    assert hour_around(stretch, later(0)) == Window(later(-3000), later(600))
+    with pytest.raises(BadWindow, match=r"the stretch has 50 min.*choose one of at most 45 min"):
+        hour_around(Window(later(0), later(3000)), later(7200))
+
+
+def test_bucket_counts_where_it_lies_whole() -> None:
+    page = page_of([10.0] * 12, {}, resolution="5m")
+    spans = HistorySpans(
+        np.array([millis(later(300.0 * place)) for place in range(12)], np.int64),
+        np.full(12, 300.0),
+        np.full(12, 20, np.int64),
+        page.spans.texts,
+    )
+    inside, outside = sides(spans, 300_000, Window(later(650), later(1800)), Window(NOON, NOON + HOUR))
+    assert inside.nonzero()[0].tolist() == [3, 4, 5]
+    assert outside.nonzero()[0].tolist() == [0, 1, 6, 7, 8, 9, 10, 11]
+
+
+# Over a real store: the figures of a stretch against the Deltas of the polls themselves.
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Repository, list[Delta], Stage]]:
+    """Four minutes of the storm in a store, and the Deltas that its polls had."""
+    with pytest.MonkeyPatch.context() as patch:
+        stage = Stage(patch, tmp_path_factory.mktemp("kept"))
+        store = Repository(f"sqlite:///{stage.folder}/store.db")
+        stage.keeper = Kept([])
+        polls = [stage.poll(DB, float(second)) for second in range(0, 242, 2)]
+        stage.keeper.write_to(store)
+        yield store, [one.delta for one in polls if one.delta is not None], stage
+        store.close()
+        stage.close()
+
+
+OF: Mapping[str, tuple[str, str, str]] = {
+    "event_wait_seconds": (EVENT, "event", WAITED),
+    "child_misses": (CHILDREN, "child#", "misses"),
+    "child_sleeps": (CHILDREN, "child#", "sleeps"),
+    "cache_gets": ("v$rowcache", "parameter", "gets"),
+    "cache_getmisses": ("v$rowcache", "parameter", "getmisses"),
+}
+
+
+@given(first=st.integers(2, 100), polls=st.integers(3, 15))
+def test_figures_of_a_store_are_those_of_its_polls(
+    kept: tuple[Repository, list[Delta], Stage], first: int, polls: int
+) -> None:
+    store, deltas, stage = kept
+    begin, end = at(2.0 * first), at(2.0 * (first + polls))
+    found = differences(store, DB, Window(begin, end), stage[DB].map.series_names, None, at(241))
+    inside = [delta for delta in deltas if begin <= delta.basis.begin and delta.basis.end <= end]  # type: ignore[operator]
+    outside = [delta for delta in deltas if delta not in inside]
+    assert (found.stretch_polls, found.rest_polls, found.across) == (len(inside), len(outside), 0)
+    for metric, (view, key, column) in OF.items():
+        sums = [defaultdict[str, float](float), defaultdict[str, float](float)]
+        for total, side in zip(sums, (inside, outside), strict=True):
+            for row in (row for delta in side for row in delta.rows(view)):
+                name = str(row[key])
+                if row.get("type") == "SUBORDINATE":
+                    name += f" (subordinate {row['subordinate#']})"
+                total[name] += float(row[column] or 0)  # type: ignore[arg-type]
+        scale = 1e-6 if column == WAITED else 1.0
+        seconds = [sum(delta.basis.seconds or 0 for delta in side) for side in (inside, outside)]
+        expected = {
+            name: pytest.approx(tuple(total[name] * scale / whole for total, whole in zip(sums, seconds, strict=True)))
+            for name in {*sums[0], *sums[1]}
+            if sums[0][name] or sums[1][name]
+        }
+        short = {"child_misses", "child_sleeps"}
+        named = {
+            one.of.split(" ")[1] if metric in short else one.of: (one.stretch, one.rest)
+            for one in group(found, metric).members
+        }
+        assert named == expected, metric
+
+
+def test_storm_in_the_hour_names_wait_child_and_place(kept: tuple[Repository, list[Delta], Stage]) -> None:
+    store, _, stage = kept
+    published = stage[DB].published
+    assert published is not None
+    names = stage[DB].map.series_names
+    found = differences(store, DB, Window(at(60), at(120)), names, published.snapshot, at(241))
+    assert [one.metric for one in found.groups] == list(METRICS), "11.2 has no containers, which is no doubt"
+    assert group(found, "event_wait_seconds").noticeable[0].of == "latch: row cache objects"
+    assert group(found, "child_sleeps").noticeable[0].of == "child 1 (dc_rollback_segments)"
+    assert group(found, "location_sleeps").noticeable[0].of == "kqrpre: find obj"
+
+
+def test_roll_ups_stand_for_as_many_polls(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 0, 1200, 30)
+    stretch = Window(at(300), at(600))
+    fine = differences(store, DB, stretch, None, None, at(1200))
+    roll_up(store.engine, store.partitions, store.names, at(86400))
+    coarse = compared(
+        store.history.points(DB, [], at(-2400), at(1200), "5m"), DB, stretch, Window(at(-2400), at(1200)), {}
+    )
+    assert fine.resolution == "poll" and coarse.resolution == "5m"
+    assert (coarse.stretch_polls, coarse.rest_polls) == (fine.stretch_polls, fine.rest_polls) == (10, 30)
+    assert coarse.stretch_seconds == pytest.approx(fine.stretch_seconds)
+
+
+def test_view_of_another_release_has_no_group_and_a_refused_one_is_unknown(store: Repository, stage: Stage) -> None:
+    stage.refused = {"users-mutex": ("v$rowcache",)}
+    stage.keeper = Kept([])
+    polls = [stage.poll("users-mutex", float(second)) for second in range(0, 42, 2)]
+    stage.keeper.write_to(store)
+    found = differences(store, "users-mutex", Window(at(10), at(20)), None, polls[-1].snapshot, at(40))
+    assert not {"child_misses", "child_sleeps"} & {one.metric for one in found.groups}
+    assert "v$rowcache was not read" in (group(found, "cache_gets").cannot_tell or "")
+
+
+def test_store_without_the_database_cannot_tell(tmp_path: Path) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    assert differences(store, "nobody", Window(at(0), at(60))).cannot_tell
+    store.close()
+
+
+# Containers, from snapshots.
+
+
+def waits(seconds: float, rows: Sequence[Row] | None = None, **con: float) -> Delta:
+    """The change over some seconds: what the sessions of each container waited for row cache lock."""
+    listed = [
+        {"con_id": int(name[3:]), "event": "row cache lock", "time_waited_micro_fg": waited * 1e6}
+        for name, waited in con.items()
+    ]
+    readings = {
+        "v$con_system_event": Changes("v$con_system_event", tuple(listed if rows is None else rows)),
+        "v$containers": Changes("v$containers", ({"con_id": 5, "name": "ERP1"},)),
+    }
+    return Delta("erp1", "19.0.0.0.0", Basis("interval", NOON, later(seconds), seconds), readings)
+
+
+def test_containers_are_compared_by_the_time_that_their_sessions_waited() -> None:
+    found = containers(waits(60, con5=120, con3=6), [waits(1000, con5=100, con3=100), waits(500, con5=50, con3=50)])
+    assert found is not None and (found.metric, found.stretch_seconds, found.rest_seconds) == (CONTAINERS, 60, 1500)
+    assert [(one.of, one.stretch, one.rest) for one in found.members] == [
+        ("container 5 (ERP1)", pytest.approx(2.0), pytest.approx(0.1)),
+        ("container 3", pytest.approx(0.1), pytest.approx(0.1)),
+    ]
+    assert [one.noticeable for one in found.members] == [True, False]
+
+
+REFUSED = Missing("v$con_system_event", "refused", "no right to read it", "grant it")
+NOT_ASKED = Missing("v$con_system_event", "not_asked", "the release has none", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("stretch", "rest", "says"),
+    [
+        (None, [waits(60, con5=1)], "not kept, or the instance restarted"),
+        (waits(60, con5=1), [], "not kept, or the instance restarted"),
+        (waits(60, con5=1), [waits(60, con5=1).without({"v$con_system_event": REFUSED})], "no right to read it"),
+        (waits(60), [waits(60)], "no session has waited since the start, or latchscope polls inside a container"),
+        (
+            waits(60, [{"con_id": 5, "event": "row cache lock", "time_waited_micro_fg": None}]),
+            [waits(60, con5=1)],
+            "a counter of v$con_system_event misbehaved",
+        ),
+    ],
+)
+def test_containers_that_cannot_be_told_apart_are_unknown(stretch: Delta | None, rest: list[Delta], says: str) -> None:
+    found = containers(stretch, rest)
+    assert found is not None and found.members == () and says in (found.cannot_tell or "")
+
+
+def test_release_without_containers_has_no_such_group() -> None:
+    without = waits(60).without({"v$con_system_event": NOT_ASKED})
+    assert containers(without, [without]) is None

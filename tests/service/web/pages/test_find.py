@@ -1,0 +1,143 @@
+"""The list behind Ctrl-K: what finds what, in which order, for whom, and without the documentation."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rules.cause import catalogue
+from service.web.pages.causes import runbook_names
+from service.web.pages.find import INDEX, MOST, Place, documentation_places, find, fixed_places
+from tests.service.stage import Client, Stage
+from tests.service.web.pages.test_database import HOSTILE, no_inline
+
+SITE = {
+    "docs": [
+        {"location": "history.html", "title": "The history", "text": "x"},
+        {"location": "history.html#what-it-costs", "title": "What it costs", "text": "x"},
+        {"location": "runbooks/RowCacheHang.html", "title": "RowCacheHang", "text": "x"},
+    ]
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A built documentation of two titles."""
+    file = tmp_path / INDEX
+    file.parent.mkdir()
+    file.write_text(json.dumps(SITE), encoding="utf-8")
+    monkeypatch.setattr("service.web.pages.find.SITE", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def app(still: Stage) -> Client:
+    still.poll_all(40.0, 42.0)
+    return still.app()
+
+
+def links(app: Client, asked: str) -> list[str]:
+    answer = app.get("/find", params={"q": asked})
+    assert answer.status_code == 200 and no_inline(answer.text)
+    listed = answer.text.partition("data-found>")[2].partition("</ul>")[0]
+    return re.findall(r'<a href="([^"]+)">', listed)
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("undo-storm", "/db/undo-storm"),
+        ("UNDO-ST", "/db/undo-storm"),
+        ("RowCacheHang", "/runbooks/RowCacheHang"),
+        ("cache hang", "/runbooks/RowCacheHang"),
+        ("the history", "/docs/history.html"),
+        ("costs", "/docs/history.html#what-it-costs"),
+    ],
+)
+def test_a_name_or_its_beginning_finds_it_first(app: Client, site: Path, asked: str, first: str) -> None:
+    assert links(app, asked)[0] == first
+
+
+def test_a_cache_and_a_wait_event_find_their_causes(app: Client, site: Path) -> None:
+    for cause in catalogue().values():
+        for name in cause.caches:
+            by_cache = [one.link for one in fixed_places() if f" {name.casefold()} " in f" {one.keys} "]
+            assert f"/causes/{cause.id}" in by_cache
+    sequences = {f"/causes/{cause.id}" for cause in catalogue().values() if "dc_sequences" in cause.caches}
+    assert sequences and sequences <= set(links(app, "dc_sequences"))
+    by_event = {one.link for one in find(fixed_places(), "row cache lock").places if one.kind == "Cause"}
+    locks = {f"/causes/{cause.id}" for cause in catalogue().values() if "lock" in cause.surfaces}
+    assert by_event and by_event <= locks | {one.link for one in fixed_places() if "row cache lock" in one.words}
+    assert "/db/undo-storm" in links(app, "dc_rollback_segments"), "a database is found by its hot cache"
+
+
+def test_all_that_an_empty_question_finds_begins_with_the_worst_database(app: Client, site: Path) -> None:
+    found = links(app, "")
+    states = {one["name"]: one["state"] for one in app.get("/api/v1/databases").json()}
+    worst = next(one for one in ("Critical", "Warning", "Notice", "Fine", "No data") if one in states.values())
+    assert states[found[0].removeprefix("/db/")] == worst
+    kinds = {one.split("/")[1] for one in found}
+    assert kinds == {"db", "causes", "runbooks", "docs"}
+    assert sum(one.startswith("/runbooks/") for one in found) == min(MOST, len(runbook_names()))
+    assert not [one for one in found if one.startswith("/docs/runbooks")], "they are listed as runbooks"
+
+
+def test_every_link_leads_to_a_page(app: Client) -> None:
+    for asked in ("", "latch", "row cache", "dc_users", "undo"):
+        for link in links(app, asked):
+            assert app.get(link).status_code == 200, link
+
+
+@given(st.lists(st.text("abc ", min_size=1, max_size=6), max_size=30), st.text("ab c", max_size=5))
+def test_every_place_with_all_words_is_found_and_no_other(names: list[str], asked: str) -> None:
+    places = [Place("Cause", name, "", f"/{number}") for number, name in enumerate(names)]
+    having = {one.link for one in places if all(word in one.name for word in asked.split())}
+    found = find(places, asked)
+    assert found.count == len(having) and len(found.places) == min(MOST, len(having))
+    assert {one.link for one in found.places} <= having
+
+
+def test_a_better_match_of_any_kind_comes_before_a_worse_one() -> None:
+    places = [
+        Place("Database", "erp", "", "/words", "", "the undo of erp"),
+        Place("Cause", "Segments", "", "/keys", "undo", ""),
+        Place("Runbook", "GrowingUndo", "", "/inside"),
+        Place("Documentation", "Undo segments", "", "/begins"),
+        Place("Documentation", "Undo", "", "/whole"),
+    ]
+    order = ["/whole", "/begins", "/inside", "/keys", "/words"]
+    assert [one.link for one in find(places, "undo").places] == order
+
+
+def test_page_says_what_is_not_there(app: Client, site: Path) -> None:
+    assert "Nothing has all of these words" in app.get("/find?q=zzzz").text
+    assert "documentation is not built" not in app.get("/find").text
+    (site / INDEX).unlink()
+    assert "documentation is not built here" in app.get("/find").text
+    assert app.get("/find", params={"q": "x" * 201}).status_code == 422
+
+
+@pytest.mark.parametrize("broken", ["", "{}", "[]", '{"docs": [{}]}', '{"docs": 3}', '{"docs": ["x"]}'])
+def test_damaged_index_lists_no_documentation(site: Path, broken: str) -> None:
+    (site / INDEX).write_text(broken, encoding="utf-8")
+    assert documentation_places(site) == ()
+
+
+def test_new_build_of_the_documentation_is_noticed(site: Path) -> None:
+    assert len(documentation_places(site)) == 2
+    file = site / INDEX
+    file.write_text(json.dumps({"docs": SITE["docs"][:1]}), encoding="utf-8")
+    assert len(documentation_places(site)) == 1
+
+
+def test_question_is_shown_as_it_was_written_and_never_as_markup(app: Client) -> None:
+    text = app.get("/find", params={"q": HOSTILE}).text
+    assert no_inline(text) and HOSTILE not in text
+
+
+def test_button_of_every_page_is_a_link_without_script(app: Client) -> None:
+    for path in ("/", "/db/undo-storm", "/causes", "/nothing"):
+        assert 'href="/find" data-find>Find' in app.get(path, headers={"Accept": "text/html"}).text, path
