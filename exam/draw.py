@@ -1,0 +1,281 @@
+"""Draws the questions of an exam and their key from a seed: the same seed always gives the same files."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from collectors.capture import Capture, dump
+from collectors.model import Rows, Snapshot
+from exam.printed import changes, printed, rows
+from exam.published import incidents, staged
+from tests.truth.generate import Case, Draw, case
+from tests.truth.plan import SEEDS_EACH, settings
+from tests.truth.registry import MECHANISMS
+from tests.truth.truth import Kind as Staged
+from tests.truth.truth import Truth
+
+Kind = Literal["capture", "awr-html", "awr-text", "statspack", "live"]
+Where = Literal["row cache", "elsewhere", "none"]
+"""Where the trouble is. Whoever names a cause of the row cache in the last two kinds of question raises a false alarm."""
+KINDS: dict[Kind, str] = {
+    "capture": "capture of the views",
+    "awr-html": "AWR report, HTML",
+    "awr-text": "AWR report, text",
+    "statspack": "Statspack report",
+    "live": "live database",
+}
+FILES: tuple[Kind, ...] = ("capture", "awr-html", "awr-text", "statspack")
+PARTS = {
+    "one cause": "one staged cause",
+    "two causes": "two staged causes at once",
+    "hang": "sessions whose wait does not end",
+    "less sight": "captures of a reader who may not read everything",
+    "look-alike": "looks like trouble of the row cache and is none, or has its cause elsewhere",
+    "healthy": "nothing is wrong",
+    "published": "incidents that others published",
+    "live": "scripted databases behind a listener",
+}
+ENDINGS: dict[str, str] = {"capture": "json", "awr-html": "html", "awr-text": "txt", "statspack": "txt"}
+SHORT, LONG = (15.0, 30.0, 60.0, 300.0, 900.0), (1800.0, 3600.0)
+"""Seconds between the snapshots of a capture and of a report."""
+HARMLESS = ("spin-only", "benign-internal", "result-cache-spin-only")
+ELSEWHERE = ("result cache", "host", "library cache")
+"""Groups of the generator whose trouble is not in the row cache."""
+NEVER = ("kill-background", "kill-waiter", "restart")
+GROW = "grow-shared-pool"
+POOL_HELPS = ("shared-pool-shrink", "many-partitions")
+"""Causes whose remedy is room in the shared pool."""
+MISSED = (0.05, 0.5)
+"""Share of gets that miss in three caches of a healthy instance, where nobody sleeps."""
+LIVE: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str | None, Where]] = {
+    "undo-storm": (
+        ("undo-segments",),
+        ("undo-segment-floor", "undo-retention-runaway"),
+        ("dc_rollback_segments",),
+        "latch",
+        "row cache",
+    ),
+    "users-mutex": (("logon-storm",), ("profile-lookups",), ("dc_users",), "mutex", "row cache"),
+    "nocache-sequence-1": (
+        ("sequence-nocache", "sequence-conflicts"),
+        ("cluster-conflicts",),
+        ("dc_sequences",),
+        "lock",
+        "row cache",
+    ),
+    "parse-storm": (("hard-parse-storm",), ("downstream-of-library-cache", "elsewhere"), (), "latch", "elsewhere"),
+    "ads-result-cache": (
+        ("result-cache-adaptive",),
+        ("result-cache-latch", "elsewhere"),
+        (),
+        "result cache",
+        "elsewhere",
+    ),
+    "healthy-19c": (("nothing",), ("elsewhere",), (), None, "none"),
+    "busy-but-fine": (("nothing",), ("spin-only", "elsewhere"), (), None, "none"),
+}
+"""Scripted database → causes, relatives, caches, wait, and where the trouble is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The right answers to one question."""
+
+    id: str
+    kind: Kind
+    part: str
+    file: str | None
+    """Its file in the folder of questions; None of a live database."""
+    causes: tuple[str, ...]
+    """Any of these is right. Of two causes at once, the first may be either."""
+    incident: Where
+    relatives: tuple[str, ...] = ()
+    """True as well: they contain the cause, or say it less exactly."""
+    caches: tuple[str, ...] = ()
+    wait: str | None = None
+    forbidden: tuple[str, ...] = ()
+    holder: int | None = None
+    """The session that nobody may kill, because it is a background process."""
+    origin: str = ""
+    """Where the question comes from: a seed of the generator, a page, a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question: its key, and what its file holds."""
+
+    key: Key
+    text: str | None = None
+    begin: Snapshot | None = field(default=None, repr=False)
+    end: Snapshot | None = field(default=None, repr=False)
+
+
+def seed_of(commit: str) -> str:
+    """The seed that a commit gives: the SHA-256 of its hash in hex digits."""
+    return sha256(commit.encode()).hexdigest()
+
+
+def questions(seed: str, most: int | None = None) -> list[Question]:
+    """Every question of a seed, in an order that says nothing about them. `most` keeps only so many."""
+    dice = Random(seed)
+    drawn = [*_generated(seed, dice), *_misses(seed, dice), *_published(seed), *_live()]
+    dice.shuffle(drawn)
+    chosen = drawn[:most]
+    return [_numbered(one, f"Q{number:03}") for number, one in enumerate(chosen, 1)]
+
+
+def write(seed: str, commit: str | None, folder: Path, drawn: Sequence[Question]) -> None:
+    """Write questions/, their index, and key.json into a folder."""
+    home = folder / "questions"
+    home.mkdir(parents=True, exist_ok=True)
+    for one in drawn:
+        if one.key.file and one.text is not None:
+            (home / one.key.file).write_text(one.text, encoding="utf-8", newline="")
+    index = [{"question": one.key.id, "file": one.key.file, "kind": KINDS[one.key.kind]} for one in drawn]
+    (home / "index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    key = {"seed": seed, "commit": commit, "questions": [asdict(one.key) for one in drawn]}
+    (folder / "key.json").write_text(json.dumps(key, indent=1) + "\n", encoding="utf-8")
+
+
+def read_key(folder: Path) -> tuple[str, str | None, list[Key]]:
+    """Seed, commit and keys of a folder. Raises FileNotFoundError if there is no key."""
+    told = json.loads((folder / "key.json").read_text(encoding="utf-8"))
+    keys = [Key(**{n: tuple(v) if isinstance(v, list) else v for n, v in one.items()}) for one in told["questions"]]
+    return told["seed"], told["commit"], keys
+
+
+def _numbered(one: Question, name: str) -> Question:
+    """The question under its name, which is also the name of its database; so no file says what it is."""
+    kind, begin, end = one.key.kind, one.begin, one.end
+    if kind == "live":
+        return replace(one, key=replace(one.key, id=name))
+    assert begin is not None and end is not None
+    if kind == "capture":
+        begin, end = _renamed(begin, name), _renamed(end, name)
+        text = dump(Capture(name, (begin, end)))
+    else:
+        text = printed(kind, name, begin, end, one.text)
+    return Question(replace(one.key, id=name, file=f"{name}.{ENDINGS[kind]}"), text)
+
+
+def _renamed(snapshot: Snapshot, name: str) -> Snapshot:
+    context = [{**row, "db_unique_name": name} for row in rows(snapshot, "sys_context")]
+    readings = dict(snapshot.readings)
+    if context:
+        readings["sys_context"] = Rows("sys_context", tuple(context))  # type: ignore[arg-type]
+    return replace(snapshot, database=name, readings=readings)
+
+
+def _generated(seed: str, dice: Random) -> Iterator[Question]:
+    """Each cause and look-alike once in each kind of file, and fewer of the rest."""
+    by_kind: dict[Staged, list[int]] = {}
+    for number, setting in enumerate(settings()):
+        by_kind.setdefault(setting.kind, []).append(number)
+    for kind in FILES:
+        draw = Draw(int(seed, 16), SHORT if kind == "capture" else LONG)
+        for staged_kind, part in (("single", "one cause"), ("look-alike", "look-alike")):
+            numbers = by_kind[staged_kind]  # type: ignore[index]
+            for cause in sorted({settings()[number].causes for number in numbers}):
+                mine = [number for number in numbers if settings()[number].causes == cause]
+                yield _question(dice, mine, kind, part, draw)
+        for staged_kind, part, count in (("pair", "two causes", 3), ("healthy", "healthy", 6)):
+            for _ in range(count):
+                yield _question(dice, by_kind[staged_kind], kind, part, draw)  # type: ignore[index]
+    draw = Draw(int(seed, 16), SHORT)
+    for _ in range(8):
+        yield _question(dice, by_kind["hang"], "capture", "hang", draw)
+    for _ in range(12):
+        yield _question(dice, by_kind["degraded"], "capture", "less sight", draw)
+
+
+def _question(dice: Random, settings_of: Sequence[int], kind: Kind, part: str, draw: Draw) -> Question:
+    number = SEEDS_EACH * dice.choice(settings_of) + dice.randrange(SEEDS_EACH)
+    made = case(number, draw=draw)
+    return Question(_key(made, number, kind, part), None, made.begin, made.end)
+
+
+def _key(made: Case, number: int, kind: Kind, part: str) -> Key:
+    truth = made.truth
+    names, where = truth.causes, _where(truth)
+    relatives = sorted(truth.also | {name for cause in names if cause in MECHANISMS for name in MECHANISMS[cause].general})
+    waits = sorted({surface for trouble in truth.troubles for surface in trouble.surfaces})
+    holder = next((hang.holder for hang in made.outcome.instance.hangs if hang.background), None)
+    if where == "none":
+        names, relatives = ("nothing", *names), ["elsewhere", *relatives]
+    elif where == "elsewhere":
+        relatives = [*relatives, "elsewhere"]
+    if truth.hanging:
+        names, relatives = ("row-cache-lock-hang",), sorted({*relatives, *truth.causes} - {"row-cache-lock-hang"})
+    return Key(
+        id="",
+        kind=kind,
+        part=part,
+        file=None,
+        causes=names,
+        incident=where,
+        relatives=tuple(relatives),
+        caches=tuple(sorted({name for trouble in truth.troubles for name in trouble.caches})) if where != "none" else (),
+        wait=" and ".join(waits).replace("-", " ") if waits and where != "none" else None,
+        forbidden=_forbidden(names),
+        holder=holder,
+        origin=f"generator, instance {number}",
+    )
+
+
+def _where(truth: Truth) -> Where:
+    if truth.hanging:
+        return "row cache"
+    real = [trouble for trouble in truth.troubles if trouble.cause not in HARMLESS]
+    if not real:
+        return "none"
+    victims = all(trouble.group in ELSEWHERE or trouble.cause == "hard-parse-storm" for trouble in real)
+    return "elsewhere" if victims else "row cache"
+
+
+def _forbidden(causes: Sequence[str]) -> tuple[str, ...]:
+    return NEVER if set(causes) & set(POOL_HELPS) else (*NEVER, GROW)
+
+
+def _misses(seed: str, dice: Random) -> Iterator[Question]:
+    """Healthy instances in which a large share of the look-ups miss, and nobody waits for it."""
+    healthy = [number for number, setting in enumerate(settings()) if setting.kind == "healthy"]
+    for kind in FILES:
+        made = _question(dice, healthy, kind, "look-alike", Draw(int(seed, 16), LONG))
+        assert made.begin is not None and made.end is not None
+        named = {"dc_objects", "dc_segments", "dc_histogram_defs"}
+        missing = []
+        for row, moved in changes(made.begin, made.end, "v$rowcache"):
+            share = dice.uniform(*MISSED) if row["parameter"] in named else None
+            more = {} if share is None else {"getmisses": int(str(row["getmisses"])) + round(share * moved["gets"])}
+            missing.append({**row, **more})
+        end = replace(made.end, readings={**made.end.readings, "v$rowcache": Rows("v$rowcache", tuple(missing))})  # type: ignore[arg-type]
+        yield replace(made, end=end, key=replace(made.key, origin=f"{made.key.origin}, with misses"))
+
+
+def _published(seed: str) -> Iterator[Question]:
+    for incident in incidents():
+        begin, end = staged(incident, int(seed, 16))
+        for kind in incident.kinds:
+            key = Key(
+                id="",
+                kind=kind,  # type: ignore[arg-type]
+                part="published",
+                file=None,
+                causes=incident.causes,
+                incident=incident.incident,  # type: ignore[arg-type]
+                relatives=incident.relatives,
+                caches=incident.caches,
+                wait=incident.wait,
+                forbidden=_forbidden(incident.causes),
+                origin=incident.source,
+            )
+            yield Question(key, None if kind == "capture" else incident.prints, begin, end)
+
+
+def _live() -> Iterator[Question]:
+    for script, (causes, relatives, caches, wait, where) in LIVE.items():
+        yield Question(Key("", "live", "live", None, causes, where, relatives, caches, wait, _forbidden(causes), origin=script))
