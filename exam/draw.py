@@ -12,6 +12,7 @@ from collectors.capture import Capture, dump
 from collectors.model import Rows, Snapshot
 from exam.printed import changes, printed, rows
 from exam.published import incidents, staged
+from exam.words import ELSEWHERE, NOTHING
 from tests.truth.generate import Case, Draw, case
 from tests.truth.plan import SEEDS_EACH, settings
 from tests.truth.registry import MECHANISMS
@@ -76,7 +77,7 @@ LIVE: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str | N
         "elsewhere",
     ),
     "healthy-19c": (("nothing",), ("elsewhere",), (), None, "none"),
-    "busy-but-fine": (("nothing",), ("spin-only", "elsewhere"), (), None, "none"),
+    "busy-but-fine": (("nothing",), ("elsewhere",), (), None, "none"),
 }
 """Scripted database → causes, relatives, caches, wait, and where the trouble is."""
 
@@ -205,9 +206,9 @@ def _key(made: Case, number: int, kind: Kind, part: str) -> Key:
     waits = sorted({surface for trouble in truth.troubles for surface in trouble.surfaces})
     holder = next((hang.holder for hang in made.outcome.instance.hangs if hang.background), None)
     if where == "none":
-        names, relatives = ("nothing", *names), ["elsewhere", *relatives]
+        names, relatives = (NOTHING,), [ELSEWHERE]
     elif where == "elsewhere":
-        relatives = [*relatives, "elsewhere"]
+        relatives = [*relatives, ELSEWHERE]
     if truth.hanging:
         names, relatives = ("row-cache-lock-hang",), sorted({*relatives, *truth.causes} - {"row-cache-lock-hang"})
     return Key(
