@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from collectors.capture import Capture, dump
 from collectors.model import Rows, Snapshot
@@ -44,7 +44,7 @@ ENDINGS: dict[str, str] = {"capture": "json", "awr-html": "html", "awr-text": "t
 SHORT, LONG = (15.0, 30.0, 60.0, 300.0, 900.0), (1800.0, 3600.0)
 """Seconds between the snapshots of a capture and of a report."""
 HARMLESS = ("spin-only", "benign-internal", "result-cache-spin-only")
-ELSEWHERE = ("result cache", "host", "library cache")
+OTHER_GROUPS = ("result cache", "host", "library cache")
 """Groups of the generator whose trouble is not in the row cache."""
 NEVER = ("kill-background", "kill-waiter", "restart")
 GROW = "grow-shared-pool"
@@ -145,7 +145,11 @@ def write(seed: str, commit: str | None, folder: Path, drawn: Sequence[Question]
 def read_key(folder: Path) -> tuple[str, str | None, list[Key]]:
     """Seed, commit and keys of a folder. Raises FileNotFoundError if there is no key."""
     told = json.loads((folder / "key.json").read_text(encoding="utf-8"))
-    keys = [Key(**{n: tuple(v) if isinstance(v, list) else v for n, v in one.items()}) for one in told["questions"]]
+    members: list[dict[str, Any]] = [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in one.items()}
+        for one in told["questions"]
+    ]
+    keys = [Key(**one) for one in members]
     return told["seed"], told["commit"], keys
 
 
@@ -202,7 +206,9 @@ def _question(dice: Random, settings_of: Sequence[int], kind: Kind, part: str, d
 def _key(made: Case, number: int, kind: Kind, part: str) -> Key:
     truth = made.truth
     names, where = truth.causes, _where(truth)
-    relatives = sorted(truth.also | {name for cause in names if cause in MECHANISMS for name in MECHANISMS[cause].general})
+    relatives = sorted(
+        truth.also | {name for cause in names if cause in MECHANISMS for name in MECHANISMS[cause].general}
+    )
     waits = sorted({surface for trouble in truth.troubles for surface in trouble.surfaces})
     holder = next((hang.holder for hang in made.outcome.instance.hangs if hang.background), None)
     if where == "none":
@@ -219,7 +225,9 @@ def _key(made: Case, number: int, kind: Kind, part: str) -> Key:
         causes=names,
         incident=where,
         relatives=tuple(relatives),
-        caches=tuple(sorted({name for trouble in truth.troubles for name in trouble.caches})) if where != "none" else (),
+        caches=tuple(sorted({name for trouble in truth.troubles for name in trouble.caches}))
+        if where != "none"
+        else (),
         wait=" and ".join(waits).replace("-", " ") if waits and where != "none" else None,
         forbidden=_forbidden(names),
         holder=holder,
@@ -233,7 +241,7 @@ def _where(truth: Truth) -> Where:
     real = [trouble for trouble in truth.troubles if trouble.cause not in HARMLESS]
     if not real:
         return "none"
-    victims = all(trouble.group in ELSEWHERE or trouble.cause == "hard-parse-storm" for trouble in real)
+    victims = all(trouble.group in OTHER_GROUPS or trouble.cause == "hard-parse-storm" for trouble in real)
     return "elsewhere" if victims else "row cache"
 
 
@@ -279,4 +287,6 @@ def _published(seed: str) -> Iterator[Question]:
 
 def _live() -> Iterator[Question]:
     for script, (causes, relatives, caches, wait, where) in LIVE.items():
-        yield Question(Key("", "live", "live", None, causes, where, relatives, caches, wait, _forbidden(causes), origin=script))
+        yield Question(
+            Key("", "live", "live", None, causes, where, relatives, caches, wait, _forbidden(causes), origin=script)
+        )

@@ -11,18 +11,24 @@ from tests.oracle_standin.profiles import ORACLE_12_1
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 
-AHEAD = 60.0
-"""Seconds of its script that a database has behind it when the listener starts, so that its trouble is there."""
+BEGIN = 40.0
+"""Where in its script a database is when somebody first asks it, so that its trouble is there however slow the machine is."""
 
 
 class Clock:
-    """The seconds of a script, which can be moved ahead once it has begun."""
+    """The seconds of a script. They begin to run when the first question comes, not when the listener starts."""
 
     def __init__(self) -> None:
-        self.ahead = 0.0
+        self._zero: float | None = None
+        self._made = False
 
     def __call__(self) -> float:
-        return monotonic() + self.ahead
+        if not self._made:  # the script asks once for its beginning
+            self._made = True
+            return 0.0
+        if self._zero is None:
+            self._zero = monotonic()
+        return BEGIN + monotonic() - self._zero
 
 
 def listener(keys: Iterable[Key], port: int = 0) -> Listener:
@@ -31,7 +37,4 @@ def listener(keys: Iterable[Key], port: int = 0) -> Listener:
 
 
 def _service(key: Key) -> Service:
-    clock = Clock()
-    backend = ScriptedBackend(scenarios()[key.origin], clock)
-    clock.ahead = AHEAD
-    return Service(backend, {USER: Account(PASSWORD)}, ORACLE_12_1)
+    return Service(ScriptedBackend(scenarios()[key.origin], Clock()), {USER: Account(PASSWORD)}, ORACLE_12_1)

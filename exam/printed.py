@@ -44,7 +44,9 @@ def interval(name: str, begin: Snapshot, end: Snapshot) -> Interval:
     times = {str(row["stat_name"]): moved["value"] / 1e6 for row, moved in changes(begin, end, "v$sys_time_model")}
     levels = {str(row["stat_name"]): row for row in rows(end, "v$osstat")}
     host: dict[str, tuple[int, int | None]] = {
-        stat: (round(_number(row["level_now"])), None) for stat, row in levels.items() if row.get("level_now") is not None
+        stat: (round(_number(row["level_now"])), None)
+        for stat, row in levels.items()
+        if row.get("level_now") is not None
     }
     host |= {
         str(row["stat_name"]): (round(moved["total"]), None)
@@ -105,11 +107,14 @@ def changes(begin: Snapshot, end: Snapshot, view: str) -> Iterator[tuple[Cells, 
     first = {_name(row): row for row in rows(begin, view)}
     for row in rows(end, view):
         old = first.get(_name(row), {})
-        yield row, {
-            column: value - _number(old.get(column))
-            for column, value in row.items()
-            if isinstance(value, int | float) and not column.endswith("#")
-        }
+        yield (
+            row,
+            {
+                column: value - _number(old.get(column))
+                for column, value in row.items()
+                if isinstance(value, int | float) and not column.endswith("#")
+            },
+        )
 
 
 def _name(row: Cells) -> tuple[object, ...]:

@@ -21,7 +21,15 @@ from tests.truth.recording import snapshots
 from tests.truth.releases import releases
 
 FILE = Path(__file__).with_name("published.yaml")
-GROWS = ("v$system_event", "v$sys_time_model", "v$sysstat", "v$rowcache", "v$latch", "v$latch_misses", "v$latch_children")
+GROWS = (
+    "v$system_event",
+    "v$sys_time_model",
+    "v$sysstat",
+    "v$rowcache",
+    "v$latch",
+    "v$latch_misses",
+    "v$latch_children",
+)
 """Views whose counters go with the work of the instance."""
 LEAST, MOST = 0.01, 100.0
 """Bounds of the scale, so that some ordinary work remains and none runs away."""
@@ -77,9 +85,10 @@ def incidents() -> tuple[Incident, ...]:
     """Every published incident of the exam."""
     told: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     tuples = {"kinds", "causes", "relatives", "caches", "sessions", "library", "resizes"}
-    return tuple(
-        Incident(**{name: tuple(value) if name in tuples else value for name, value in one.items()}) for one in told
-    )
+    members: list[dict[str, Any]] = [
+        {name: tuple(value) if name in tuples else value for name, value in one.items()} for one in told
+    ]
+    return tuple(Incident(**one) for one in members)
 
 
 def staged(incident: Incident, edition: int) -> tuple[Snapshot, Snapshot]:
@@ -111,7 +120,7 @@ def staged(incident: Incident, edition: int) -> tuple[Snapshot, Snapshot]:
     _grow(begin, views, "v$latch_children", "child#", {child: {"sleeps": count} for child, count in children.items()})
     if incident.full:
         views["v$instance"][0]["version_full"] = incident.full
-    return begin, _with_sessions(replace(end, readings=end.readings | _rows(views)), incident, release)
+    return begin, _with_sessions(replace(end, readings={**end.readings, **_rows(views)}), incident, release)
 
 
 def _wait(count: int, seconds: float) -> dict[str, int]:
@@ -136,7 +145,8 @@ def _scaled(begin: Snapshot, end: Snapshot, incident: Incident) -> Snapshot:
         scaled = []
         for row, moved in changes(begin, end, view):
             counted = {name: value for name, value in moved.items() if name not in ("count", "usage", "fixed")}
-            scaled.append({**row, **{name: round(row[name] - value + value * factor) for name, value in counted.items()}})  # type: ignore[operator]
+            fewer = {name: round(float(str(row[name])) - value * (1 - factor)) for name, value in counted.items()}
+            scaled.append({**row, **fewer})
         if scaled:
             readings[view] = Rows(view, tuple(scaled))  # type: ignore[arg-type]
     return replace(end, readings=readings)
@@ -200,7 +210,7 @@ def _with_sessions(end: Snapshot, incident: Incident, release: Any) -> Snapshot:
             }
             for place, (kind, before, after) in enumerate(incident.resizes)
         ]
-    return replace(end, readings=end.readings | _rows(views))
+    return replace(end, readings={**end.readings, **_rows(views)})
 
 
 def _sessions(group: Mapping[str, Any], release: Any) -> list[dict[str, Any]]:

@@ -18,6 +18,8 @@ CPU = "DB CPU"
 IDLE = ("SQL*Net message from client", "rdbms ipc message")
 BORDER = 0.98
 """The hit ratio from which many handbooks say that the shared pool is large enough."""
+ENOUGH = 0.02
+"""Share of DB time from which waits are worth a look. Processor time and waits together stand for DB time."""
 SURE = 0.8
 TEXTBOOK: dict[str, tuple[str, tuple[str, ...]]] = {
     "latch: row cache objects": ("hard-parse-storm", ("Use bind variables.", "Increase the shared pool.")),
@@ -62,8 +64,8 @@ class Figures:
 
     @property
     def largest(self) -> str | None:
-        """The event with most seconds, processor time among them."""
-        return max(self.waits, key=lambda event: self.waits[event], default=None)
+        """The wait with most seconds. Processor time is no wait."""
+        return max((event for event in self.waits if event != CPU), key=lambda event: self.waits[event], default=None)
 
     @property
     def busiest(self) -> str | None:
@@ -72,22 +74,24 @@ class Figures:
 
 
 def largest_wait(found: Figures) -> dict[str, Any]:
-    """The largest wait gets its textbook cause and advice."""
+    """The largest wait gets its textbook cause and advice, however small it is."""
     event = found.largest
     if event is None:
         return _said(CANNOT_TELL, None, 0.0)
-    if event == CPU:
-        return _said(NOTHING, None, SURE)
     cause, advice = next((told for start, told in TEXTBOOK.items() if event.startswith(start)), (ELSEWHERE, ()))
     return _said(cause, found.busiest, SURE, advice)
 
 
 def busiest_cache(found: Figures) -> dict[str, Any]:
-    """As the largest wait, but a wait of the row cache gets the usual cause of the busiest cache."""
-    said = largest_wait(found)
-    if "row cache" in (found.largest or ""):
-        said["cause"] = OF_CACHE.get(found.busiest or "", said["cause"])
-    return said
+    """If waits of the row cache cost enough, the usual cause of the busiest cache; else nothing is wrong."""
+    if not found.waits:
+        return _said(CANNOT_TELL, None, 0.0)
+    ours = [event for event in found.waits if "row cache" in event]
+    if sum(found.waits[event] for event in ours) < ENOUGH * sum(found.waits.values()):
+        return _said(NOTHING, None, SURE)
+    event = max(ours, key=lambda name: found.waits[name])
+    cause, advice = TEXTBOOK.get(event, (ELSEWHERE, ()))
+    return _said(OF_CACHE.get(found.busiest or "", cause), found.busiest, SURE, advice)
 
 
 def hit_ratio(found: Figures) -> dict[str, Any]:
@@ -111,7 +115,9 @@ RIVALS: dict[str, Callable[[Figures], dict[str, Any]]] = {
 def answers(rival: str, folder: Path, keys: Sequence[Key]) -> list[dict[str, Any]]:
     """The answers of a rival to all questions of a folder."""
     judge = RIVALS[rival]
-    return [{"question": key.id, **judge(figures(folder / "questions" / key.file if key.file else None))} for key in keys]
+    return [
+        {"question": key.id, **judge(figures(folder / "questions" / key.file if key.file else None))} for key in keys
+    ]
 
 
 def figures(file: Path | None) -> Figures:
@@ -145,7 +151,8 @@ def _less(now: Sequence[float], before: Sequence[float] | None) -> tuple[float, 
 
 def _grown(views: Mapping[str, Any]) -> dict[str, dict[str, tuple[float, ...]]]:
     """Totals of a snapshot: microseconds by event, gets and misses by cache."""
-    waits, caches = {}, {}
+    waits: dict[str, tuple[float, ...]] = {}
+    caches: dict[str, tuple[float, ...]] = {}
     for row in _rows(views, "v$system_event"):
         waits[row["event"]] = (_of(row, "time_waited_micro_fg") or _of(row, "time_waited_micro"),)
     for row in _rows(views, "v$sys_time_model"):
@@ -213,7 +220,7 @@ def _section(text: str, title: str) -> list[list[str]]:
 
 def _figures(events: list[list[str]], times: list[list[str]], dictionary: list[list[str]]) -> Figures:
     waits = {row[0]: _figure(row[3]) for row in events if len(row) > 3 and row[0] not in IDLE}
-    waits |= {CPU: _figure(row[1]) for row in times if len(row) > 1 and row[0] == CPU}
+    waits |= {row[0]: _figure(row[1]) for row in times if len(row) > 1 and row[0] == CPU}
     caches = {}
     for row in dictionary:
         if len(row) > 2 and row[0]:

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 from exam.draw import KINDS, Key
@@ -131,7 +132,11 @@ MEASURES: dict[str, tuple[str, Chosen, Chosen]] = {
         lambda one: NOTHING not in one.key.causes,
         lambda one: one.any,
     ),
-    "cache": ("questions with a cache: the named one is right", lambda one: bool(one.key.caches), lambda one: one.right_cache),
+    "cache": (
+        "questions with a cache: the named one is right",
+        lambda one: bool(one.key.caches),
+        lambda one: one.right_cache,
+    ),
     "cannot tell": (
         "questions with a cause: the tool says that it cannot tell",
         lambda one: NOTHING not in one.key.causes and CANNOT_TELL not in one.key.causes,
@@ -201,7 +206,7 @@ def calibration(outcomes: Iterable[Outcome]) -> Calibration:
     pairs = [(one.answer.confidence, one.true) for one in said if one.answer]
     brier = sum((sure - hit) ** 2 for sure, hit in pairs) / len(pairs)
     bins = []
-    for low, high in zip(BINS, BINS[1:], strict=False):
+    for low, high in pairwise(BINS):
         inside = [(sure, hit) for sure, hit in pairs if low <= sure < high or sure == high == 1.0]
         if inside:
             mean = sum(sure for sure, _ in inside) / len(inside)
@@ -236,7 +241,9 @@ def read(text: str, known: Iterable[str]) -> tuple[dict[str, Answer], list[str]]
             continue
         if answer.question in answers or answer.question in twice:
             if answer.question not in twice:
-                remarks.append(f"{answer.question}: answered more than once; give one answer, so it counts as no answer")
+                remarks.append(
+                    f"{answer.question}: answered more than once; give one answer, so it counts as no answer"
+                )
             twice.add(answer.question)
             answers.pop(answer.question, None)
             continue

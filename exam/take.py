@@ -1,6 +1,7 @@
 """latchscope's answers, through the installed command line as a stranger runs it."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ AT_ONCE = 2
 CAPTURED = 20
 """Seconds between the two snapshots of a live database."""
 PATIENCE = 600
+NAME = re.compile(r"Q\d{3}")
+"""A question in the name of a database. A report of a cluster appends the number of the instance."""
 WORDS = {"high": 0.9, "medium": 0.7, "low": 0.5}
 """The probability that we take a word for, if the diagnosis has no counts beside it."""
 FINE = 0.9
@@ -36,7 +39,7 @@ def answers(folder: Path, keys: Sequence[Key]) -> list[dict[str, Any]]:
         chunks = [files[start : start + CHUNK] for start in range(0, len(files), CHUNK)]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             diagnoses = [one for chunk in pool.map(_diagnosed, chunks) for one in chunk]
-    given = {str(one["database"]).split("/")[0]: one for one in diagnoses}
+    given = {name[0]: one for one in diagnoses if (name := NAME.match(str(one["database"])))}
     return [answer(key.id, given[key.id]) for key in keys if key.id in given]
 
 
@@ -116,7 +119,7 @@ def _confidence(finding: Mapping[str, Any]) -> float:
     """How often findings like this one were true by its own counts, else what its word stands for."""
     counted = finding.get("reliability")
     if counted and counted.get("of"):
-        return round((counted["true"] + 1) / (counted["of"] + 2), 3)
+        return round((int(counted["true"]) + 1) / (int(counted["of"]) + 2), 3)
     return WORDS.get(finding["confidence"], WORDS["low"])
 
 
@@ -124,6 +127,4 @@ def _advice(finding: Mapping[str, Any]) -> Iterator[str]:
     """Everything that it says to do or not to do."""
     yield from (finding[name] for name in ("do_now", "check_first", "do_not") if finding.get(name))
     for step in finding["remedy_steps"]:
-        yield step["do"]
-        if step.get("sql"):
-            yield step["sql"]
+        yield from (step[name] for name in ("do", "sql") if step.get(name))
