@@ -1,8 +1,9 @@
 """Draws the questions of an exam and their key from a seed: the same seed always gives the same files."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -11,7 +12,7 @@ from typing import Any, Literal
 from collectors.capture import Capture, dump
 from collectors.model import Rows, Snapshot
 from exam.printed import changes, printed, rows
-from exam.published import incidents, staged
+from exam.published import Incident, incidents, staged
 from exam.words import ELSEWHERE, NOTHING
 from tests.truth.generate import Case, Draw, case
 from tests.truth.plan import SEEDS_EACH, settings
@@ -50,8 +51,8 @@ NEVER = ("kill-background", "kill-waiter", "restart")
 GROW = "grow-shared-pool"
 POOL_HELPS = ("shared-pool-shrink", "many-partitions")
 """Causes whose remedy is room in the shared pool."""
-MISSED = (0.05, 0.5)
-"""Share of gets that miss in three caches of a healthy instance, where nobody sleeps."""
+MISSING, MISSED = ("dc_objects", "dc_segments", "dc_histogram_defs"), (0.05, 0.5)
+"""Caches of a healthy instance that miss a share of their gets, while nobody sleeps."""
 LIVE: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str | None, Where]] = {
     "undo-storm": (
         ("undo-segments",),
@@ -107,12 +108,16 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question: its key, and what its file holds."""
+    """A question: its key, and what its file holds. Before it has its number, `text` is the release that a report prints."""
 
     key: Key
     text: str | None = None
     begin: Snapshot | None = field(default=None, repr=False)
     end: Snapshot | None = field(default=None, repr=False)
+
+
+Plan = Callable[[], Question]
+"""Makes a question, which takes a moment."""
 
 
 def seed_of(commit: str) -> str:
@@ -123,10 +128,9 @@ def seed_of(commit: str) -> str:
 def questions(seed: str, most: int | None = None) -> list[Question]:
     """Every question of a seed, in an order that says nothing about them. `most` keeps only so many."""
     dice = Random(seed)
-    drawn = [*_generated(seed, dice), *_misses(seed, dice), *_published(seed), *_live()]
-    dice.shuffle(drawn)
-    chosen = drawn[:most]
-    return [_numbered(one, f"Q{number:03}") for number, one in enumerate(chosen, 1)]
+    plans = [*_generated(seed, dice), *_misses(seed, dice), *_published(seed), *_live()]
+    dice.shuffle(plans)
+    return [_numbered(plan(), f"Q{number:03}") for number, plan in enumerate(plans[:most], 1)]
 
 
 def write(seed: str, commit: str | None, folder: Path, drawn: Sequence[Question]) -> None:
@@ -175,7 +179,7 @@ def _renamed(snapshot: Snapshot, name: str) -> Snapshot:
     return replace(snapshot, database=name, readings=readings)
 
 
-def _generated(seed: str, dice: Random) -> Iterator[Question]:
+def _generated(seed: str, dice: Random) -> Iterator[Plan]:
     """Each cause and look-alike once in each kind of file, and fewer of the rest."""
     by_kind: dict[Staged, list[int]] = {}
     for number, setting in enumerate(settings()):
@@ -186,19 +190,23 @@ def _generated(seed: str, dice: Random) -> Iterator[Question]:
             numbers = by_kind[staged_kind]  # type: ignore[index]
             for cause in sorted({settings()[number].causes for number in numbers}):
                 mine = [number for number in numbers if settings()[number].causes == cause]
-                yield _question(dice, mine, kind, part, draw)
+                yield _plan(dice, mine, kind, part, draw)
         for staged_kind, part, count in (("pair", "two causes", 3), ("healthy", "healthy", 6)):
             for _ in range(count):
-                yield _question(dice, by_kind[staged_kind], kind, part, draw)  # type: ignore[index]
+                yield _plan(dice, by_kind[staged_kind], kind, part, draw)  # type: ignore[index]
     draw = Draw(int(seed, 16), SHORT)
     for _ in range(8):
-        yield _question(dice, by_kind["hang"], "capture", "hang", draw)
+        yield _plan(dice, by_kind["hang"], "capture", "hang", draw)
     for _ in range(12):
-        yield _question(dice, by_kind["degraded"], "capture", "less sight", draw)
+        yield _plan(dice, by_kind["degraded"], "capture", "less sight", draw)
 
 
-def _question(dice: Random, settings_of: Sequence[int], kind: Kind, part: str, draw: Draw) -> Question:
-    number = SEEDS_EACH * dice.choice(settings_of) + dice.randrange(SEEDS_EACH)
+def _plan(dice: Random, settings_of: Sequence[int], kind: Kind, part: str, draw: Draw) -> Plan:
+    """One of these settings, with an instance of it."""
+    return partial(_question, SEEDS_EACH * dice.choice(settings_of) + dice.randrange(SEEDS_EACH), kind, part, draw)
+
+
+def _question(number: int, kind: Kind, part: str, draw: Draw) -> Question:
     made = case(number, draw=draw)
     return Question(_key(made, number, kind, part), None, made.begin, made.end)
 
@@ -249,44 +257,51 @@ def _forbidden(causes: Sequence[str]) -> tuple[str, ...]:
     return NEVER if set(causes) & set(POOL_HELPS) else (*NEVER, GROW)
 
 
-def _misses(seed: str, dice: Random) -> Iterator[Question]:
+def _misses(seed: str, dice: Random) -> Iterator[Plan]:
     """Healthy instances in which a large share of the look-ups miss, and nobody waits for it."""
     healthy = [number for number, setting in enumerate(settings()) if setting.kind == "healthy"]
     for kind in FILES:
-        made = _question(dice, healthy, kind, "look-alike", Draw(int(seed, 16), LONG))
-        assert made.begin is not None and made.end is not None
-        named = {"dc_objects", "dc_segments", "dc_histogram_defs"}
-        missing = []
-        for row, moved in changes(made.begin, made.end, "v$rowcache"):
-            share = dice.uniform(*MISSED) if row["parameter"] in named else None
-            more = {} if share is None else {"getmisses": int(str(row["getmisses"])) + round(share * moved["gets"])}
-            missing.append({**row, **more})
-        end = replace(made.end, readings={**made.end.readings, "v$rowcache": Rows("v$rowcache", tuple(missing))})  # type: ignore[arg-type]
-        yield replace(made, end=end, key=replace(made.key, origin=f"{made.key.origin}, with misses"))
+        shares = [dice.uniform(*MISSED) for _ in MISSING]
+        yield partial(_missing, _plan(dice, healthy, kind, "look-alike", Draw(int(seed, 16), LONG)), shares)
 
 
-def _published(seed: str) -> Iterator[Question]:
+def _missing(plan: Plan, shares: Sequence[float]) -> Question:
+    made = plan()
+    assert made.begin is not None and made.end is not None
+    share_of = dict(zip(MISSING, shares, strict=True))
+    grown = []
+    for row, moved in changes(made.begin, made.end, "v$rowcache"):
+        misses = round(share_of.get(str(row["parameter"]), 0.0) * moved["gets"])
+        grown.append({**row, "getmisses": int(str(row["getmisses"])) + misses})
+    end = replace(made.end, readings={**made.end.readings, "v$rowcache": Rows("v$rowcache", tuple(grown))})  # type: ignore[arg-type]
+    return replace(made, end=end, key=replace(made.key, origin=f"{made.key.origin}, with misses"))
+
+
+def _published(seed: str) -> Iterator[Plan]:
     for incident in incidents():
-        begin, end = staged(incident, int(seed, 16))
         for kind in incident.kinds:
-            key = Key(
-                id="",
-                kind=kind,  # type: ignore[arg-type]
-                part="published",
-                file=None,
-                causes=incident.causes,
-                incident=incident.incident,  # type: ignore[arg-type]
-                relatives=incident.relatives,
-                caches=incident.caches,
-                wait=incident.wait,
-                forbidden=_forbidden(incident.causes),
-                origin=incident.source,
-            )
-            yield Question(key, None if kind == "capture" else incident.prints, begin, end)
+            yield partial(_staged, incident, kind, int(seed, 16))
 
 
-def _live() -> Iterator[Question]:
+def _staged(incident: Incident, kind: str, edition: int) -> Question:
+    begin, end = staged(incident, edition)
+    key = Key(
+        id="",
+        kind=kind,  # type: ignore[arg-type]
+        part="published",
+        file=None,
+        causes=incident.causes,
+        incident=incident.incident,  # type: ignore[arg-type]
+        relatives=incident.relatives,
+        caches=incident.caches,
+        wait=incident.wait,
+        forbidden=_forbidden(incident.causes),
+        origin=incident.source,
+    )
+    return Question(key, None if kind == "capture" else incident.prints, begin, end)
+
+
+def _live() -> Iterator[Plan]:
     for script, (causes, relatives, caches, wait, where) in LIVE.items():
-        yield Question(
-            Key("", "live", "live", None, causes, where, relatives, caches, wait, _forbidden(causes), origin=script)
-        )
+        key = Key("", "live", "live", None, causes, where, relatives, caches, wait, _forbidden(causes), origin=script)
+        yield partial(Question, key)

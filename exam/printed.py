@@ -133,8 +133,8 @@ def _local(snapshot: Snapshot) -> datetime:
 
 def _latches(begin: Snapshot, end: Snapshot) -> Iterator[Latch]:
     for row, moved in changes(begin, end, "v$latch"):
-        counted = (round(moved[column]) for column in ("gets", "misses", "sleeps", "spin_gets"))
-        yield Latch(str(row["name"]), *counted, seconds=moved["wait_time"] / 1e6)
+        gets, misses, sleeps, spins = (round(moved[column]) for column in ("gets", "misses", "sleeps", "spin_gets"))
+        yield Latch(str(row["name"]), gets, misses, sleeps, spins, moved["wait_time"] / 1e6)
 
 
 def _caches(begin: Snapshot, end: Snapshot) -> Iterator[Cache]:
