@@ -172,10 +172,12 @@ def _numbered(one: Question, name: str) -> Question:
 
 
 def _renamed(snapshot: Snapshot, name: str) -> Snapshot:
-    context = [{**row, "db_unique_name": name} for row in rows(snapshot, "sys_context")]
     readings = dict(snapshot.readings)
-    if context:
-        readings["sys_context"] = Rows("sys_context", tuple(context))  # type: ignore[arg-type]
+    for view, columns in (("sys_context", ("db_unique_name", "cdb_name")), ("v$instance", ("instance_name",))):
+        given = rows(snapshot, view)
+        if given:
+            renamed = tuple({**row, **{column: name for column in columns if row.get(column)}} for row in given)
+            readings[view] = Rows(view, renamed)  # type: ignore[arg-type]
     return replace(snapshot, database=name, readings=readings)
 
 

@@ -167,7 +167,7 @@ def _waits(begin: Snapshot, end: Snapshot) -> tuple[tuple[Wait, ...], tuple[Wait
         kind = next((name for start, name in CLASSES.items() if event.startswith(start)), "Other")
         every, own = round(moved["total_waits"]), round(moved.get("total_waits_fg", moved["total_waits"]))
         seconds = moved["time_waited_micro"] / 1e6
-        of_own = moved.get("time_waited_micro_fg", moved["time_waited_micro"]) / 1e6
+        of_own = moved.get("time_waited_micro_fg", moved["time_waited_micro"]) / 1e6 if every > own else seconds
         if own > 0:
             foreground.append(Wait(event, own, of_own, min(own, round(moved.get("total_timeouts", 0))), kind))
         if every > own:

@@ -176,18 +176,23 @@ def _of(row: Mapping[str, Any], column: str) -> float:
 
 def of_html(text: str) -> Figures:
     """The wait events, processor time and dictionary caches of an AWR report in HTML."""
-    tables = {
-        re.sub(r"<[^>]+>", "", head).strip(): [
-            [unescape(re.sub(r"<[^>]+>", "", cell)).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)]
-            for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)
+    tables = {}
+    for section in re.split(r"<h3[^>]*>", text)[1:]:
+        head, _, rest = section.partition("</h3>")
+        table = re.search(r"<table[^>]*>(.*?)</table>", rest, re.S)
+        tables[_bare(head)] = [
+            [_bare(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.S)]
+            for row in re.findall(r"<tr>(.*?)</tr>", table[1] if table else "", re.S)
         ]
-        for head, body in re.findall(r"<h3[^>]*>(.*?)</h3>.*?<table[^>]*>(.*?)</table>", text, re.S)
-    }
     return _figures(
         next((rows for name, rows in tables.items() if name in ("Foreground Wait Events", "Wait Events")), []),
         tables.get("Time Model Statistics", []),
         tables.get("Dictionary Cache Stats", []),
     )
+
+
+def _bare(cell: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", "", cell)).strip()
 
 
 def of_text(text: str) -> Figures:

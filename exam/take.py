@@ -127,4 +127,5 @@ def _advice(finding: Mapping[str, Any]) -> Iterator[str]:
     """Everything that it says to do or not to do."""
     yield from (finding[name] for name in ("do_now", "check_first", "do_not") if finding.get(name))
     for step in finding["remedy_steps"]:
-        yield from (step[name] for name in ("do", "sql") if step.get(name))
+        sql = step.get("sql") or ""
+        yield from (text for text in (step.get("do"), *(sql.values() if isinstance(sql, dict) else [sql])) if text)
