@@ -116,6 +116,8 @@ class Question:
     end: Snapshot | None = field(default=None, repr=False)
 
 
+OURS_NAMED = ("TRUTH", "truth")
+"""How the names of the generator's databases, instances and containers begin."""
 Plan = Callable[[], Question]
 """Makes a question, which takes a moment."""
 
@@ -173,11 +175,11 @@ def _numbered(one: Question, name: str) -> Question:
 
 def _renamed(snapshot: Snapshot, name: str) -> Snapshot:
     readings = dict(snapshot.readings)
-    for view, columns in (("sys_context", ("db_unique_name", "cdb_name")), ("v$instance", ("instance_name",))):
+    for view in ("sys_context", "v$instance"):
         given = rows(snapshot, view)
         if given:
-            renamed = tuple({**row, **{column: name for column in columns if row.get(column)}} for row in given)
-            readings[view] = Rows(view, renamed)  # type: ignore[arg-type]
+            own = {column: name for row in given for column, cell in row.items() if str(cell).startswith(OURS_NAMED)}
+            readings[view] = Rows(view, tuple({**row, **own} for row in given))  # type: ignore[arg-type]
     return replace(snapshot, database=name, readings=readings)
 
 
