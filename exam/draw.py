@@ -179,7 +179,7 @@ def _renamed(snapshot: Snapshot, name: str) -> Snapshot:
         given = rows(snapshot, view)
         if given:
             own = {column: name for row in given for column, cell in row.items() if str(cell).startswith(OURS_NAMED)}
-            readings[view] = Rows(view, tuple({**row, **own} for row in given))  # type: ignore[arg-type]
+            readings[view] = Rows(view, tuple({**row, **own} for row in given))  # type: ignore[dict-item]
     return replace(snapshot, database=name, readings=readings)
 
 

@@ -10,11 +10,11 @@ import pytest
 from exam import draw
 from exam.draw import FILES, KINDS, PARTS, Key, Question, questions, read_key, seed_of, write
 from exam.printed import changes, interval, rows
-from exam.published import incidents, staged
+from exam.published import Incident, incidents, staged
 from exam.words import NOTHING, causes
 from tests.paths import ROOT
 from tests.truth.generate import OURS, Draw, case
-from tests.truth.plan import settings
+from tests.truth.plan import SEEDS_EACH, settings
 from tests.truth.registry import MECHANISMS
 
 SEED = seed_of("a commit")
@@ -65,7 +65,7 @@ def test_every_cause_is_asked_in_every_kind_of_file(monkeypatch: pytest.MonkeyPa
     """The plan without its instances: what is asked, and how often."""
 
     def planned(number: int, kind: draw.Kind, part: str, _: Draw) -> Question:
-        names = settings()[number // draw.SEEDS_EACH].causes
+        names = settings()[number // SEEDS_EACH].causes
         return Question(Key("", kind, part, None, names, "none"))
 
     monkeypatch.setattr(draw, "_question", planned)
@@ -143,7 +143,7 @@ def test_report_has_the_figures_of_the_snapshots() -> None:
 
 
 @pytest.mark.parametrize("incident", incidents(), ids=lambda one: one.id)
-def test_published_figures_are_those_of_the_page(incident: draw.Incident) -> None:
+def test_published_figures_are_those_of_the_page(incident: Incident) -> None:
     begin, end = staged(incident, 7)
     events = {row["event"]: moved for row, moved in changes(begin, end, "v$system_event")}
     for event, (count, seconds) in incident.waits.items():

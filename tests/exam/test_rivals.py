@@ -1,5 +1,7 @@
 """The rivals read the same figures from every kind of file, and judge by their rule alone."""
 
+from pathlib import Path
+
 import pytest
 
 from collectors.capture import Capture, dump
@@ -23,7 +25,7 @@ from tests.truth.plan import settings
 
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("cause", ["undo-segments", "logon-storm", "object-grants"])
-def test_report_gives_the_figures_of_the_capture(kind: str, cause: str, tmp_path) -> None:
+def test_report_gives_the_figures_of_the_capture(kind: str, cause: str, tmp_path: Path) -> None:
     number = 4 * next(place for place, one in enumerate(settings()) if one.causes == (cause,))
     made = case(number, draw=Draw(5, (1800.0,)))
     exact = of_capture(dump(Capture("Q001", (made.begin, made.end))))

@@ -9,7 +9,7 @@ import pytest
 
 from exam import take
 from exam.draw import Key
-from exam.live import listener
+from exam.live import BEGIN, Clock
 
 UNDO = {"cause": "undo-segments", "name": "Too many undo segments", "severity": "critical", "confidence": "low"}
 
@@ -69,14 +69,14 @@ def test_counts_of_earlier_findings_are_the_confidence() -> None:
 
 def test_missing_command_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(take, "which", lambda _: None)
-    monkeypatch.setattr(take.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(OSError, match=r"there is no latchscope on the PATH; `make .venv/.ready` installs it"):
         take._run("diagnose", "x")
 
 
 def test_failing_command_is_named_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "latchscope: broken\n")
-    monkeypatch.setattr(take.subprocess, "run", lambda *_, **__: failed)
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: failed)
     with pytest.raises(OSError, match="latchscope diagnose ended with 1: latchscope: broken"):
         take._run("diagnose", "x")
 
@@ -84,7 +84,7 @@ def test_failing_command_is_named_with_its_last_words(monkeypatch: pytest.Monkey
 def test_file_without_a_diagnosis_has_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said = [{"database": "Q001", **diagnosis("Fine")}, {"database": "Q0031", **diagnosis("Fine")}]
     done = subprocess.CompletedProcess([], 2, json.dumps(said), "latchscope: Q002.txt is cut off\n")
-    monkeypatch.setattr(take.subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: done)
     keys = [Key(name, "awr-text", "healthy", f"{name}.txt", ("nothing",), "none") for name in ("Q001", "Q002", "Q003")]
     assert [one["question"] for one in take.answers(tmp_path, keys)] == ["Q001", "Q003"]
 
@@ -98,9 +98,10 @@ def test_live_database_is_captured_through_the_driver(monkeypatch: pytest.Monkey
     assert captured["snapshots"][0]["views"]["v$rowcache"]["rows"]
 
 
-def test_script_begins_to_run_with_the_first_question() -> None:
-    key = Key("Q001", "live", "live", None, ("nothing",), "none", origin="healthy-19c")
-    with listener([key]) as serving:
-        clock = serving.services["Q001"].backend._clock
-        first = clock()
-        assert first >= 40.0 and clock() >= first
+def test_script_begins_to_run_with_the_first_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter((5.0, 5.0, 90.0, 97.0))
+    monkeypatch.setattr("exam.live.monotonic", lambda: next(now))
+    clock = Clock()
+    assert (clock(), clock()) == (0.0, BEGIN)  # the script's own beginning, then the first question
+    next(now)
+    assert clock() == BEGIN + 92.0

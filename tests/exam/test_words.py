@@ -1,5 +1,7 @@
 """Free text: which cause it names, and which advice does harm."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -37,7 +39,7 @@ def test_every_cause_of_ours_has_a_line() -> None:
     assert len(ours) > 50 and {name for name in ours if cause_of(name) is None} == set()
 
 
-def test_phrase_of_two_causes_is_refused(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_phrase_of_two_causes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "synonyms.yaml").write_text("a: [one two]\nb: [One, one-two]\n", encoding="utf-8")
     monkeypatch.setattr(words, "HERE", tmp_path)
     synonyms.cache_clear()
