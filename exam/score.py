@@ -199,11 +199,14 @@ def share(outcomes: Iterable[Outcome], measure: str) -> Share:
 
 
 def calibration(outcomes: Iterable[Outcome]) -> Calibration:
-    """The confidences of all answers but those that cannot tell."""
-    said = [one for one in outcomes if one.answer is not None and one.verdict != "cannot tell"]
-    if not said:
+    """The confidences of all answers but those that cannot tell, also where that is right."""
+    pairs = [
+        (one.answer.confidence, one.true)
+        for one in outcomes
+        if one.answer is not None and one.answer.causes[0] != CANNOT_TELL
+    ]
+    if not pairs:
         return Calibration(0, None)
-    pairs = [(one.answer.confidence, one.true) for one in said if one.answer]
     brier = sum((sure - hit) ** 2 for sure, hit in pairs) / len(pairs)
     bins = []
     for low, high in pairwise(BINS):
