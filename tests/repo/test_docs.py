@@ -276,11 +276,11 @@ def test_table_of_paths_is_that_of_rest(stage: Stage) -> None:
 
 
 def test_documents_keep_their_size() -> None:
-    """What only tells how we got here goes, so that somebody reads the rest."""
+    """What only tells how we got here goes, so that somebody reads the rest. docs/exam.md is for people with other tools."""
     decisions, changes = document("DECISIONS.md"), document("CHANGELOG.md")
     assert len(re.findall(r"^### ", decisions, re.M)) <= 50 and len(decisions.encode()) <= 25_000
     assert len(changes.encode()) <= 15_000
-    assert len(list((ROOT / "docs").glob("*.md"))) <= 27
+    assert len(list((ROOT / "docs").glob("*.md"))) <= 28
 
 
 def test_links_between_pages_lead_somewhere() -> None:

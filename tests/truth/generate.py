@@ -32,6 +32,18 @@ BESIDE = (0.008, 0.12)
 
 
 @dataclass(frozen=True, slots=True)
+class Draw:
+    """What the seeds give: another edition gives other instances. `intervals` are the seconds that an interval may last."""
+
+    edition: int = EDITION
+    intervals: tuple[float, ...] = INTERVALS
+
+
+OURS = Draw()
+"""The draw that the rules are measured on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One generated instance."""
 
@@ -46,36 +58,36 @@ class Case:
         return Capture(DATABASE, (self.begin, self.end), source=f"generated, seed {self.truth.seed}")
 
 
-def case(seed: int, *, full_sight: bool = False) -> Case:
+def case(seed: int, *, full_sight: bool = False, draw: Draw = OURS) -> Case:
     """The case of a seed. With `full_sight` nothing is hidden from the reader."""
     setting = setting_of(seed)
     if setting.kind == "healthy":
-        outcome = come_out(_ordinary(Dice(EDITION, seed), setting))
+        outcome = come_out(_ordinary(Dice(draw.edition, seed), setting, draw))
     elif setting.kind == "hang":
-        outcome = come_out(_hanging(Dice(EDITION, seed), setting))
+        outcome = come_out(_hanging(Dice(draw.edition, seed), setting, draw))
     else:
-        outcome = _troubled(seed, setting)
+        outcome = _troubled(seed, setting, draw)
     sight = FULL if full_sight else setting.sight
     begin, end = snapshots(outcome, sight)
     return Case(begin, end, replace(_truth(seed, setting, outcome), sight=sight), outcome)
 
 
-def _ordinary(dice: Dice, setting: Setting) -> Instance:
-    release, cluster, seconds = releases()[dice.pick(EVERY)], dice.chance(0.25), dice.pick(INTERVALS)
+def _ordinary(dice: Dice, setting: Setting, draw: Draw) -> Instance:
+    release, cluster, seconds = releases()[dice.pick(EVERY)], dice.chance(0.25), dice.pick(draw.intervals)
     return ordinary(dice, release, setting.size, setting.level, cluster=cluster, seconds=seconds)
 
 
-def _troubled(seed: int, setting: Setting) -> Outcome:
+def _troubled(seed: int, setting: Setting, draw: Draw) -> Outcome:
     """Find the stakes at which the troubles reach their target cost."""
     known = [MECHANISMS[cause] for cause in setting.causes]
-    dice = Dice(EDITION, seed, 1)
+    dice = Dice(draw.edition, seed, 1)
     wanted = [_wanted(dice, setting) for _ in known]
-    seconds = max(dice.pick(INTERVALS), LONG_ENOUGH if setting.kind == "crowd" else 0.0)
+    seconds = max(dice.pick(draw.intervals), LONG_ENOUGH if setting.kind == "crowd" else 0.0)
     stakes = [share / (1 - sum(wanted)) for share in wanted]  # per session that is active in any case
     if setting.kind == "look-alike":
-        return _staged(seed, setting, known, [dice.scale(*BESIDE)], seconds)
+        return _staged(Dice(draw.edition, seed, 2), setting, known, [dice.scale(*BESIDE)], seconds)
     for _ in range(TRIES):
-        outcome = _staged(seed, setting, known, stakes, seconds)
+        outcome = _staged(Dice(draw.edition, seed, 2), setting, known, stakes, seconds)
         reached = [outcome.share(mechanism.cause) for mechanism in known]
         waits = [sum(c.waits for c in outcome.counted if c.stream.cause == mechanism.cause) for mechanism in known]
         if min(waits) < FEWEST_WAITS and seconds < LONGEST:
@@ -86,7 +98,7 @@ def _troubled(seed: int, setting: Setting) -> Outcome:
             min(MOST_TIMES_BASE, stake * (share * (1 - got)) / (max(got, share / 5) * (1 - share)))
             for stake, share, got in zip(stakes, wanted, reached, strict=True)
         ]
-    return _staged(seed, setting, known, stakes, seconds)
+    return _staged(Dice(draw.edition, seed, 2), setting, known, stakes, seconds)
 
 
 def _wanted(dice: Dice, setting: Setting) -> float:
@@ -97,9 +109,8 @@ def _wanted(dice: Dice, setting: Setting) -> float:
     return dice.scale(*IN_A_PAIR)
 
 
-def _staged(seed: int, setting: Setting, known: list[Mechanism], stakes: list[float], seconds: float) -> Outcome:
+def _staged(dice: Dice, setting: Setting, known: list[Mechanism], stakes: list[float], seconds: float) -> Outcome:
     """The instance with its troubles, from the first draw on."""
-    dice = Dice(EDITION, seed, 2)
     it = _host_of(dice, setting, known, seconds)
     it.looks = LONGEST_BURST if setting.kind == "crowd" else None
     base = it.sessions
@@ -122,12 +133,12 @@ def _host_of(dice: Dice, setting: Setting, known: list[Mechanism], seconds: floa
         level = "medium"
 
 
-def _hanging(dice: Dice, setting: Setting) -> Instance:
+def _hanging(dice: Dice, setting: Setting, draw: Draw) -> Instance:
     """An instance where a session holds an entry and keeps it. The waits do not end."""
     name, event = setting.causes
     release = releases()[dice.pick(EVERY[3:] if event == "row cache mutex" else EVERY)]
     cpus, level = dice.pick((2, 4, 8, 16, 32, 64)), dice.pick(("idle", "light", "medium"))
-    it = ordinary(dice, release, cpus, level, cluster=dice.chance(0.3), seconds=dice.pick(INTERVALS))
+    it = ordinary(dice, release, cpus, level, cluster=dice.chance(0.3), seconds=dice.pick(draw.intervals))
     background = name == "dc_rollback_segments" or dice.chance(0.15)
     requested = dice.pick((3, 5))
     it.hangs.append(
