@@ -20,7 +20,7 @@ def test_row_that_fails_is_named_and_the_others_are_measured(
         return Watch(run.databases, seconds=10.0, polls=run.databases, polled=run.databases, processor=5.0)
 
     monkeypatch.setattr(capacity, "opened", opened)
-    table = capacity._open_table(capacity.RUNS, HOME)
+    table = capacity._open_tables(capacity.RUNS, HOME)
     with (console := Console(width=200)).capture() as captured:
         console.print(table)
     lines = captured.get().splitlines()
