@@ -623,9 +623,11 @@ class SignalContext:
 
     def by_name(self, column: str) -> Mapping[str, float]:
         """A column of v$rowcache, or `lookups`, by cache name, most first. A cache with a row that lacks it is left out."""
-        rows = self.rowcache
-        names = {str(row.get("parameter")) for row in rows if row.get("parameter") is not None}
-        sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
+        rows: dict[str, list[Row]] = {}
+        for row in self.rowcache:
+            if isinstance(name := row.get("parameter"), str):
+                rows.setdefault(name, []).append(row)
+        sums = {name: self.sum_of(of_cache, column) for name, of_cache in rows.items()}
         named = ((name, total) for name, total in sums.items() if total is not None)
         return dict(sorted(named, key=lambda item: (-item[1], item[0])))
 

@@ -553,14 +553,14 @@ class HotCaches:
 
     def part_of_surface(self, surface: Surface, caches: Iterable[str]) -> float:
         """Which part of the time lost on a surface was lost for some caches. All of it if only they are hot."""
-        names = self.waited_as(caches)
-        if surface == "result-cache" or not names:
-            return 1.0
-        own: set[object] = set(self._map.guarding(names)) if surface == "latch" else set(names)
-        hot: set[object] = set(self.children if surface == "latch" else self.caches(surface))
         sizes = self._sizes(surface)
         whole = sum(sizes.values())
-        if not own or not whole or (hot and hot <= own):
+        if surface == "result-cache" or not whole:
+            return 1.0
+        names = self.waited_as(caches)
+        own: set[object] = set(self._map.guarding(names)) if surface == "latch" else set(names)
+        hot: set[object] = set(self.children if surface == "latch" else self.caches(surface))
+        if not own or (hot and hot <= own):
             return 1.0
         return sum(size for key, size in sizes.items() if key in own) / whole
 

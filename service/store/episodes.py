@@ -532,6 +532,13 @@ class Marks:
             found = [Mark(row.id, row.database, row.at, row.text, row.who) for row in rows]
         return paged(found, limit, lambda last: (last.at, last.id))
 
+    def newest(self, begin: datetime, end: datetime) -> dict[str, datetime]:
+        """When each database with a mark in this span had its last one, in one query."""
+        table = StoredMark
+        query = select(table.database, func.max(table.at)).where(table.at >= begin, table.at < end)
+        with self._engine.connect() as connection:
+            return {database: at for database, at in connection.execute(query.group_by(table.database))}
+
 
 # The timeline of each database: what changed on it, as the polls and the readings of changes found it.
 
