@@ -569,7 +569,10 @@ class SignalContext:
 
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
         """Severity of the waits on some surfaces. Sessions that hang are a trouble now, however long the instance has been up."""
-        surfaces = tuple(surfaces)
+        return self._gate_of(tuple(surfaces))
+
+    @remembered
+    def _gate_of(self, surfaces: tuple[Surface, ...]) -> Severity | None:
         impact = self.impact_of(surfaces)
         by_cost = None if self._perhaps_more(impact) else severity_of(impact)
         if self.delta.basis.kind == "interval" or self.look is None:
@@ -615,6 +618,11 @@ class SignalContext:
 
     def _micro(self, view: str, key: str, name: str, column: str) -> float | None:
         return None if (micro := self.delta.cell(view, key, name, column)) is None else micro / 1e6
+
+    @remembered
+    def sum_of_caches(self, column: str) -> float | None:
+        """The sum of a column of v$rowcache, or of `lookups`. None as `sum_of`."""
+        return self.sum_of(self.rowcache, column)
 
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column. None if any row lacks it or there is no row."""
