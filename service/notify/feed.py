@@ -105,7 +105,7 @@ class EpisodeFeed:
                 if not self._trouble:
                     log.warning("the log of episode changes cannot be read, retrying: %s", error)
                 self._trouble = True
-            self._news.wait(LOOK_SECONDS if self._log.shared else LOOK_SECONDS_ALONE)
+            self._news.wait(LOOK_SECONDS if self._log.shared or self._trouble else LOOK_SECONDS_ALONE)
 
     def look(self) -> bool:
         """Read new changes. Returns whether to wake listeners. Raises StoreUnavailable."""
