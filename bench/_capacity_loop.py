@@ -22,7 +22,7 @@ from rules.model import Diagnosis
 from service.background import collect_rarely
 from service.config.settings import DatabaseSettings, OracleSettings
 from service.state.board import MonitoredDatabase, PollRecord
-from service.store.record import record_of
+from service.store.record import CompleteDiagnoses, record_of
 from service.watch import pipeline
 from service.watch.connect import Connector
 from service.watch.scheduler import PollScheduler
@@ -57,14 +57,15 @@ class Steps:
 
 
 class Keeper:
-    """Builds the record that the store would take from each poll, and counts it."""
+    """Builds the record that the store would take from each poll, as the writer does, and counts it."""
 
     def __init__(self) -> None:
         self.polls = 0
+        self._complete = CompleteDiagnoses()
         self._lock = threading.Lock()
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        record_of(snapshot, diagnosis, poll_record)
+        record_of(snapshot, diagnosis, poll_record, complete=self._complete.due(snapshot, diagnosis))
         with self._lock:
             self.polls += 1
 

@@ -50,24 +50,27 @@ def encoded_once(columns: Sequence[ResultColumn], values: Any) -> bytes:
     return values.encoded
 
 
+BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
 @dataclass
 class Film:
     """The answers of a scenario, poll by poll. All databases that play it share them."""
 
     scenario: Scenario
+    began: datetime = BEGAN
+    """The databases' clock at the first poll. Against the whole service it must be now: of a database whose clock is months
+    behind, every round of the roll-up closes and computes again the five minutes that are still going on."""
     shown: dict[tuple[int, str], Answer] = field(default_factory=dict)
 
     def at(self, frame: int, sql: str, binds: Mapping[str, object]) -> Answer:
         if (frame, sql) not in self.shown:
             backend = ScriptedBackend(self.scenario)
-            backend._database = ScriptedDatabase(self.scenario, BEGAN, lambda: frame * STEP)
+            backend._database = ScriptedDatabase(self.scenario, self.began, lambda: frame * STEP)
             backend._database._now = frame * STEP
             answer = backend.answer("", sql, binds)
             self.shown[frame, sql] = replace(answer, rows=Page(answer.rows))
         return self.shown[frame, sql]
-
-
-BEGAN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 @dataclass
@@ -106,7 +109,8 @@ def main() -> None:
     parser.add_argument("--alike", action="store_true", help="all the others play healthy-19c, none busy-but-fine")
     given = parser.parse_args()
     calls.rows = encoded_once  # type: ignore[attr-defined]  # the name that calls has for it
-    films = {name: Film(steady(name)) for name in ("undo-storm", "healthy-19c", "busy-but-fine")}
+    began = datetime.now(UTC)
+    films = {name: Film(steady(name), began) for name in ("undo-storm", "healthy-19c", "busy-but-fine")}
     account: dict[str, Account] = {USER: Account(PASSWORD)}
     services = {
         f"db-{number:04}": Service(

@@ -73,13 +73,14 @@ def figures(options: Sequence[str] = ()) -> Group:
             for count, _, share in asked
         )
     runs = tuple(_lasting(run, given.warm, given.seconds) for run in runs)
-    tables: dict[str, Callable[[], Table]] = {
-        "closed": lambda: _closed_table(counts, seconds, given.loads),
-        "steps": lambda: _steps_table(counts, seconds, given.loads),
-        "open": lambda: _open_table(runs, given.tree),
+    tables: dict[str, Callable[[], Sequence[Table]]] = {
+        "closed": lambda: [_closed_table(counts, seconds, given.loads)],
+        "steps": lambda: [_steps_table(counts, seconds, given.loads)],
+        "open": lambda: _open_tables(runs, given.tree),
     }
     empty = {name for name, load in (("closed", counts), ("steps", counts), ("open", runs)) if not load}
-    return Group(*(make() for name, make in tables.items() if name in given.tables and name not in empty))
+    made = (make() for name, make in tables.items() if name in given.tables and name not in empty)
+    return Group(*(table for several in made for table in several))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -182,7 +183,8 @@ def _steps_table(counts: Sequence[int], seconds: float, loads: Sequence[str] = t
 
 def _step_cells(count: int, found: Mapping[int, Sequence[Window]]) -> Sequence[str]:
     windows = found[count]
-    spent = {step: sum(window["steps"][step] for window in windows) for step in sorted(windows[0]["steps"])}
+    steps = sorted({step for window in windows for step in window["steps"]})  # a window may have no poll
+    spent = {step: sum(window["steps"].get(step, 0.0) for window in windows) for step in steps}
     processor = total(windows, "processor")
     spent["driver, hand-over, the rest"] = processor - sum(spent.values())
     spent["all"] = processor
@@ -190,8 +192,8 @@ def _step_cells(count: int, found: Mapping[int, Sequence[Window]]) -> Sequence[s
     return [", ".join(f"{step} {1000 * seconds / polls:.2f}" for step, seconds in spent.items())]
 
 
-def _open_table(runs: Sequence[Run], tree: Path) -> Table:
-    """Every run, then the share of the best throughput that overload leaves."""
+def _open_tables(runs: Sequence[Run], tree: Path) -> tuple[Table, Table]:
+    """Every run, then the share of the best throughput that overload leaves; and where the time of a poll goes."""
     table = _table("open loop", *OPEN_HEADS)
     seen = {
         run: _attempt(table, f"{run.what}, {run.databases}", partial(opened, run, tree), partial(_open_cells, run))
@@ -202,7 +204,7 @@ def _open_table(runs: Sequence[Run], tree: Path) -> Table:
         clock = (twice.polls / twice.seconds) / (best.polls / best.seconds)
         work = (twice.polls / twice.processor) / (best.polls / best.processor)
         table.add_row("twice overloaded ÷ best", f"{clock:.2f}", "", "", f"{work:.2f} per cpu s")
-    return table
+    return table, _profile_table(seen)
 
 
 def _open_cells(run: Run, one: Watch) -> Sequence[str]:
@@ -218,6 +220,21 @@ def _open_cells(run: Run, one: Watch) -> Sequence[str]:
         f"{one.queue:.1f}",
         *(str(figure) for figure in (one.memory, one.threads, one.descriptors)),
     )
+
+
+def _profile_table(seen: Mapping[Run, Watch | None]) -> Table:
+    """What a poll of each run costs by step, the dearest first in the first run."""
+    measured = {run: watch for run, watch in seen.items() if watch is not None}
+    table = _table("cpu ms a poll, by step", *(f"{run.what}, {run.databases}" for run in measured))
+    dearest = next(iter(measured.values()), Watch(0)).steps
+    for step in sorted({step for one in measured.values() for step in one.steps}, key=lambda s: -dearest.get(s, 0.0)):
+        table.add_row(step, *(_a_poll(one, one.steps.get(step, 0.0)) for one in measured.values()))
+    table.add_row("all", *(_a_poll(one, sum(one.steps.values())) for one in measured.values()))
+    return table
+
+
+def _a_poll(one: Watch, seconds: float) -> str:
+    return f"{1000 * seconds / max(one.polls, 1):.2f}"
 
 
 def at(values: Sequence[float], share: float) -> float:

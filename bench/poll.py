@@ -1,8 +1,10 @@
-"""What one poll costs: on the network, in the driver, and in our own code.
+"""What one poll costs beside the least it can: on the network, in the driver, and in our own code.
 
-One database in a storm on the stand-in, over a real socket. It is polled by the service's own path, every 15 s of its clock,
-with the views in groups as the service has them, or one by one with `--statements single`. Looks between polls, which a storm
-makes the service take, do not count. Our code is in ms of processor, the driver and the stand-in in ms of the clock.
+One healthy database and one in a storm on the stand-in, over a real socket. Each is polled by the service's own path, every 15 s
+of its clock, with the views in groups as the service has them, or one by one with `--statements single`. Looks between polls,
+which a storm makes the service take, do not count. Times are ms of processor, those of the wire and of the stand-in ms of the
+clock. The floor is the driver alone: the statements of the last poll, executed and fetched on one thread without deadlines.
+`bench capacity` has the whole service.
 """
 
 import time
@@ -24,7 +26,7 @@ from collectors.poll import Answer, Grouping
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, PollRecord
-from service.store.record import record_of
+from service.store.record import CompleteDiagnoses, record_of
 from service.watch import pipeline
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer as Sent
@@ -36,7 +38,8 @@ from tests.oracle_standin.server import Listener
 
 T = TypeVar("T")
 TINY = "--polls 2"
-NAME = "undo-storm"
+LOADS = {"healthy": "healthy-19c", "storm": "undo-storm"}
+FLOOR = "floor: the driver alone, ms"
 STEPS = {
     "between": "change since the poll before",
     "cache_map": "cache map",
@@ -74,9 +77,12 @@ class TimedConnection:
 
     connection: OracleConnection
     clock: Clock
+    asked: list[tuple[str, Binds]] = field(default_factory=list)
+    """The statements of the poll."""
 
     def query(self, sql: str, binds: Binds) -> Answer:
-        return self.clock.during("driver", lambda: self.connection.query(sql, binds))
+        self.asked.append((sql, binds))
+        return self.clock.during("call", lambda: self.connection.query(sql, binds))
 
     def close(self) -> None:
         self.connection.close()
@@ -95,64 +101,93 @@ class TimedBackend:
 
 @dataclass
 class TimedKeeper:
-    """Packs each poll for the store, and writes nothing."""
+    """Packs each poll for the store as the writer does, and writes nothing."""
 
     clock: Clock
+    complete: CompleteDiagnoses = field(default_factory=CompleteDiagnoses)
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        self.clock.during(RECORD, lambda: record_of(snapshot, diagnosis, poll_record))
+        self.clock.during(RECORD, lambda: self._record(snapshot, diagnosis, poll_record))
+
+    def _record(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> None:
+        record_of(snapshot, diagnosis, poll_record, complete=self.complete.due(snapshot, diagnosis))
 
 
 def figures(options: Sequence[str] = ()) -> Table:
-    """One table: medians over the polls."""
+    """One table: of each load the first poll, and medians over the later ones."""
     asked = parser("poll", __doc__)
     asked.add_argument("--polls", type=int, default=60, help="after the first")
     asked.add_argument("--statements", choices=("grouped", "single"), default="grouped", help="as oracle.statements")
     given = asked.parse_args(options)
     prepare("thin")
-    _warm_up()
-    clock = Clock()
-    service = Service(TimedBackend(Player(Film(steady(NAME)), 0.0), clock), {USER: Account(PASSWORD)}, ORACLE_12_1)
-    with Listener({NAME: service}) as listener, pytest.MonkeyPatch.context() as patch:
-        for step in ("poll", *STEPS):
-            patch.setattr(pipeline, step, clock.timed(step, getattr(pipeline, step)))
-        connection = OracleConnection("bench", ConnectTarget(listener.dsn(NAME), USER, PASSWORD))
-        grouping = Grouping(NAME) if given.statements == "grouped" else None
-        rows = _polls(TimedConnection(connection, clock), service.counters, clock, grouping, given.polls)
-        connection.close()
-    assert not listener.problems, list(listener.problems)
-    table = Table(title=f"one poll of one database in a storm, median of {given.polls}", title_justify="left")
+    rows = {load: _measured(name, given.statements == "grouped", given.polls) for load, name in LOADS.items()}
+    table = Table(title=f"one poll of one database, median of {given.polls}", title_justify="left")
     table.add_column("what")
-    table.add_column("first poll", justify="right")
-    table.add_column("later polls", justify="right")
-    for name in rows[0]:
-        later = median(row[name] for row in rows[1:])
-        table.add_row(name, _shown(name, rows[0][name]), _shown(name, later))
+    for load in rows:
+        table.add_column(f"{load}, first", justify="right")
+        table.add_column(f"{load}, later", justify="right")
+    for name in next(iter(rows.values()))[1]:
+        cells = [(polls[0].get(name), median(row[name] for row in polls[1:])) for polls in rows.values()]
+        table.add_row(name, *(_shown(name, value) for pair in cells for value in pair))
     return table
 
 
-def _warm_up() -> None:
+def _measured(name: str, grouped: bool, polls: int) -> list[dict[str, float]]:
+    """The figures of each poll of a scenario. The floor follows the polls, as many times."""
+    _warm_up(name)
+    clock = Clock()
+    service = Service(TimedBackend(Player(Film(steady(name)), 0.0), clock), {USER: Account(PASSWORD)}, ORACLE_12_1)
+    with Listener({name: service}) as listener, pytest.MonkeyPatch.context() as patch:
+        for step in ("poll", *STEPS):
+            patch.setattr(pipeline, step, clock.timed(step, getattr(pipeline, step)))
+        patch.setattr(OracleConnection, "_fetch", clock.timed("driver", OracleConnection._fetch))
+        connection = OracleConnection("bench", ConnectTarget(listener.dsn(name), USER, PASSWORD))
+        timed = TimedConnection(connection, clock)
+        rows = _polls(name, timed, service.counters, clock, Grouping(name) if grouped else None, polls)
+        for row in rows[1:]:
+            row[FLOOR] = 1000 * _floor(connection, timed.asked)
+        connection.close()
+    assert not listener.problems, list(listener.problems)
+    return rows
+
+
+def _floor(connection: OracleConnection, asked: Sequence[tuple[str, Binds]]) -> float:
+    """Seconds of processor for these statements with nothing of ours around the driver."""
+    began = time.thread_time()
+    for sql, binds in asked:
+        with connection._session.cursor() as cursor:
+            cursor.prefetchrows = cursor.arraysize = connection._room[sql]
+            cursor.execute(sql, dict(binds))
+            cursor.fetchall()
+    return time.thread_time() - began
+
+
+def _warm_up(name: str) -> None:
     """What a process makes once, such as the catalogue of causes, is no part of a poll."""
-    watched, at = MonitoredDatabase(DatabaseSettings(name=NAME, dsn=f"demo:{NAME}"), 15.0), [60.0]
-    database = ScriptedDatabase(steady(NAME), datetime(2026, 3, 2, 9, 0, tzinfo=UTC), lambda: at[0])
+    watched, at = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 15.0), [60.0]
+    database = ScriptedDatabase(steady(name), datetime(2026, 3, 2, 9, 0, tzinfo=UTC), lambda: at[0])
     for _ in range(2):
         pipeline.run_poll(watched, database, TimedKeeper(Clock()))
         at[0] += 15.0
 
 
 def _polls(
-    connection: TimedConnection, counters: Counters, clock: Clock, grouping: Grouping | None, count: int
+    name: str,
+    connection: TimedConnection,
+    counters: Counters,
+    clock: Clock,
+    grouping: Grouping | None,
+    count: int,
 ) -> list[dict[str, float]]:
     """The figures of the first poll, and of so many more."""
-    watched = MonitoredDatabase(DatabaseSettings(name=NAME, dsn="stand-in"), 15.0)
+    watched, keeper = MonitoredDatabase(DatabaseSettings(name=name, dsn="stand-in"), 15.0), TimedKeeper(clock)
     rows = []
     for _ in range(1 + count):
         clock.seconds.clear()
         clock.processor.clear()
+        connection.asked.clear()
         statements, trips = counters.statements, counters.round_trips
-        published = clock.during(
-            "all", lambda: pipeline.run_poll(watched, connection, TimedKeeper(clock), grouping=grouping)
-        )
+        published = clock.during("all", lambda: pipeline.run_poll(watched, connection, keeper, grouping=grouping))
         costs = published.snapshot.costs.values()
         row = {
             "statements": float(counters.statements - statements),
@@ -171,13 +206,18 @@ def _parts(clock: Clock) -> dict[str, float]:
     waited, spent = clock.seconds, clock.processor
     ours = {made: spent.get(step, 0.0) for step, made in STEPS.items()} | {RECORD: spent[RECORD]}
     return {
-        "driver and wire": waited["driver"] - waited["stand-in"],
-        "stand-in making up the rows": waited["stand-in"],
-        "our reading, without the driver": spent["poll"] - spent["driver"],
+        "driver and wire, by the clock": waited["driver"] - waited["stand-in"],
+        "stand-in making up the rows, by the clock": waited["stand-in"],
+        "driver": spent["driver"],
+        "our hand-over between threads": spent["call"],
+        "our reading": spent["poll"] - spent["call"],
         **{f"our {made}": seconds for made, seconds in ours.items()},
-        "our code together": spent["all"] - spent["driver"],
+        "our code together": spent["all"],
+        "driver and our code": spent["all"] + spent["driver"],
     }
 
 
-def _shown(name: str, value: float) -> str:
+def _shown(name: str, value: float | None) -> str:
+    if value is None:
+        return ""
     return f"{value:.2f}" if name.endswith("ms") else f"{value:,.0f}"

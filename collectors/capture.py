@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, NoReturn, TypeGuard
 
 from collectors.delta import between, since_startup
@@ -81,9 +82,8 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
         if isinstance(reading, Missing):
             missing[view] = {"kind": reading.kind, "why": reading.why, "way_out": reading.way_out}
             continue
-        names = [
-            c.name for c in collectors()[view].columns if c.unit != "date" and any(c.name in r for r in reading.rows)
-        ]
+        read = frozenset().union(*reading.rows)
+        names = [name for name in _dumped(view) if name in read]
         views[view] = {"columns": names, "rows": [[row.get(name, ABSENT) for name in names] for row in reading.rows]}
         if reading.notes:
             views[view]["assumed"] = list(reading.notes)
@@ -91,6 +91,12 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
             views[view]["read_at"] = _dump_time(reading.read_at)
     taken_at = _dump_time(snapshot.taken_at) if snapshot.taken_at else None
     return {"taken_at": taken_at, "views": views, "missing": missing}
+
+
+@cache
+def _dumped(view: str) -> tuple[str, ...]:
+    """The columns that a file can hold: not those that are dates."""
+    return tuple(column.name for column in collectors()[view].columns if column.unit != "date")
 
 
 def _dump_time(moment: datetime) -> str:

@@ -256,13 +256,17 @@ def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) ->
     return kept
 
 
+_NUMBERS = (int, float)
+"""A tuple, because `int | float` would be made anew for each of the hundreds of cells of a poll."""
+
+
 def _change(collector: Collector, key: Key, old: Row | None, new: Row, oddities: list[Oddity]) -> Row:
     kept = dict(new)
     for name in collector.counters:
         if name not in new:
             continue
         after, before = new[name], old.get(name) if old is not None else None
-        if isinstance(before, int | float) and isinstance(after, int | float) and 0 <= before <= after:
+        if isinstance(before, _NUMBERS) and isinstance(after, _NUMBERS) and 0 <= before <= after:
             kept[name] = after - before
             continue
         change = _difference(collector, key, name, old, new, oddities)

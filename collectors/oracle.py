@@ -230,9 +230,8 @@ class OracleConnection:
         self._session.call_timeout = int(seconds * 1000)
         began = perf_counter()
         with self._session.cursor() as cursor:
-            look = of_look(
-                sql
-            )  # it gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.blockers`)
+            # It gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.blockers`).
+            look = of_look(sql)
             cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, LEAST_ROOM if look else ROOM)
             cursor.prepare(sql, cache_statement=look or sql in self._room)
             cursor.execute(None, dict(binds))

@@ -277,6 +277,8 @@ def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: S
 
 def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
     """An earlier reading of a view that cannot have changed, or that is not due yet."""
+    if not (collector.once or collector.every_seconds or collector.unneeded):
+        return None
     if previous is None or not same_life(_instance_row(readings), previous.instance):
         return None
     known = previous.readings.get(collector.view)

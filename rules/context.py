@@ -569,7 +569,10 @@ class SignalContext:
 
     def gate_of(self, surfaces: Iterable[Surface]) -> Severity | None:
         """Severity of the waits on some surfaces. Sessions that hang are a trouble now, however long the instance has been up."""
-        surfaces = tuple(surfaces)
+        return self._gate_of(tuple(surfaces))
+
+    @remembered
+    def _gate_of(self, surfaces: tuple[Surface, ...]) -> Severity | None:
         impact = self.impact_of(surfaces)
         by_cost = None if self._perhaps_more(impact) else severity_of(impact)
         if self.delta.basis.kind == "interval" or self.look is None:
@@ -616,6 +619,11 @@ class SignalContext:
     def _micro(self, view: str, key: str, name: str, column: str) -> float | None:
         return None if (micro := self.delta.cell(view, key, name, column)) is None else micro / 1e6
 
+    @remembered
+    def sum_of_caches(self, column: str) -> float | None:
+        """The sum of a column of v$rowcache, or of `lookups`. None as `sum_of`."""
+        return self.sum_of(self.rowcache, column)
+
     def sum_of(self, rows: Sequence[Row], column: str) -> float | None:
         """The sum of a column. None if any row lacks it or there is no row."""
         known = [cell for row in rows if (cell := number(row.get(column))) is not None]
@@ -623,9 +631,11 @@ class SignalContext:
 
     def by_name(self, column: str) -> Mapping[str, float]:
         """A column of v$rowcache, or `lookups`, by cache name, most first. A cache with a row that lacks it is left out."""
-        rows = self.rowcache
-        names = {str(row.get("parameter")) for row in rows if row.get("parameter") is not None}
-        sums = {name: self.sum_of([row for row in rows if row.get("parameter") == name], column) for name in names}
+        rows: dict[str, list[Row]] = {}
+        for row in self.rowcache:
+            if isinstance(name := row.get("parameter"), str):
+                rows.setdefault(name, []).append(row)
+        sums = {name: self.sum_of(of_cache, column) for name, of_cache in rows.items()}
         named = ((name, total) for name, total in sums.items() if total is not None)
         return dict(sorted(named, key=lambda item: (-item[1], item[0])))
 

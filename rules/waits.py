@@ -262,19 +262,22 @@ def cache_namer(
     delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
 ) -> Callable[[Row], str | None]:
     """The cache that a session waits for: its name, else its id, else unknown. None for other waits."""
-    # Subordinates share their parent's id, so the id has the parent's name.
-    parents_last = sorted(
-        delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row.get("parameter")))
-    )
-    names = {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
     result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
+
+    @cache
+    def names() -> Mapping[float | None, str | None]:
+        # Subordinates share their parent's id, so the id has the parent's name.
+        parents_last = sorted(
+            delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row.get("parameter")))
+        )
+        return {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
 
     def cache_of(row: Row) -> str | None:
         event = text(row.get("event"))
         if event in BY_CACHE_ID:
             cache_id = number(row.get("p1"))
             # Beside a view's columns, a trace file may say the name itself.
-            return names.get(cache_id) or text(row.get("cache_name")) or unlisted(cache_id)
+            return names().get(cache_id) or text(row.get("cache_name")) or unlisted(cache_id)
         if event == LATCH_EVENT:
             child = children.get(text(row.get("p1raw")))
             return "unknown" if child is None else _behind(caches, int(child))
@@ -519,7 +522,9 @@ class HotCaches:
     @remembered
     def caches(self, surface: Surface) -> tuple[str, ...]:
         """Hot caches, by the sampled waiters of a mutex or lock."""
-        sizes = self._waiters.get(surface, {})
+        sizes = self._waiters.get(surface)
+        if not sizes:
+            return ()
         known = {str(row.get("parameter")) for row in self._rowcache}
         return tuple(cache for cache in standing_out(sizes) if cache in known and sizes[cache] >= FEWEST_WAITERS)
 
@@ -553,14 +558,14 @@ class HotCaches:
 
     def part_of_surface(self, surface: Surface, caches: Iterable[str]) -> float:
         """Which part of the time lost on a surface was lost for some caches. All of it if only they are hot."""
-        names = self.waited_as(caches)
-        if surface == "result-cache" or not names:
-            return 1.0
-        own: set[object] = set(self._map.guarding(names)) if surface == "latch" else set(names)
-        hot: set[object] = set(self.children if surface == "latch" else self.caches(surface))
         sizes = self._sizes(surface)
         whole = sum(sizes.values())
-        if not own or not whole or (hot and hot <= own):
+        if surface == "result-cache" or not whole:
+            return 1.0
+        names = self.waited_as(caches)
+        own: set[object] = set(self._map.guarding(names)) if surface == "latch" else set(names)
+        hot: set[object] = set(self.children if surface == "latch" else self.caches(surface))
+        if not own or (hot and hot <= own):
             return 1.0
         return sum(size for key, size in sizes.items() if key in own) / whole
 

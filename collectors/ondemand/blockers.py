@@ -5,7 +5,7 @@ of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from collectors.deadline import LOOK_SECONDS
 from collectors.errors import Cancelled, StatementError, ViewRefused
@@ -54,6 +54,7 @@ def views_of_look(*, wait_chains: bool = False) -> tuple[str, ...]:
     return (*VIEWS, *(view for view in chains.VIEWS if wait_chains or view not in chains.ORACLES))
 
 
+@lru_cache(1024)
 def of_look(sql: str) -> bool:
     """Whether a statement is one beside the polls that reads the dictionary or what hangs: it has a deadline of its own."""
     return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS, *RARE)

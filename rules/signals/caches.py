@@ -46,7 +46,7 @@ def all_lookups(context: SignalContext) -> SignalValue:
 
 
 def _enough(context: SignalContext, column: str, words: str) -> SignalValue:
-    total = context.sum_of(context.rowcache, column)
+    total = context.sum_of_caches(column)
     if total is None:
         return context.why_unknown("v$rowcache", column)
     if total < MINIMUM_CACHE_GETS:

@@ -182,12 +182,10 @@ class Outcomes(Collector):
 
     def do(self, now: datetime) -> None:
         """Look for the last mark of every database polled here. Raises what the store does."""
-        found = dict[str, float]()
-        for watched in self._board.own():
-            newest = self._store.marks.between(watched.name, now - FIRST_LOOK, now + CLOCK_AHEAD, limit=1).items
-            if newest:
-                found[watched.name] = newest[0].at.timestamp()
-        self._marks = found
+        newest = self._store.marks.newest(now - FIRST_LOOK, now + CLOCK_AHEAD)
+        self._marks = {
+            watched.name: newest[watched.name].timestamp() for watched in self._board.own() if watched.name in newest
+        }
 
     def verified(self, episode: Episode) -> None:
         """A change ended this episode, according to the figures."""

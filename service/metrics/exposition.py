@@ -190,7 +190,7 @@ class Block:
             named = _labels(labels(row))
             for lines, head, column, unit in written:
                 if isinstance(value := row.get(column), _NUMBERS):
-                    lines.append(f"{head}{named}}} {_number(value / unit)}\n")
+                    lines.append(f"{head}{named}}} {_number(value if unit == 1.0 else value / unit)}\n")
 
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""
@@ -204,6 +204,8 @@ def _common_labels(db: str, rac: str | None) -> str:
 
 
 def _number(value: float) -> str:
+    if type(value) is int and -(10**15) < value < 10**15:
+        return str(value)
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 

@@ -16,8 +16,8 @@ from service.store.episodes import EpisodeLog, LoggedChange
 
 log = logging.getLogger("latchscope.feed")
 
-LOOK_SECONDS = 1.0
-"""How often the log is read for changes of other processes. Our own changes wake the thread at once."""
+LOOK_SECONDS, LOOK_SECONDS_ALONE = 1.0, 15.0
+"""How often the log is read for changes of other processes, and where there are none. Our own changes wake the thread at once."""
 RECENT = 1000
 PAGE = 500
 MOST_LISTENERS = 100
@@ -105,7 +105,7 @@ class EpisodeFeed:
                 if not self._trouble:
                     log.warning("the log of episode changes cannot be read, retrying: %s", error)
                 self._trouble = True
-            self._news.wait(LOOK_SECONDS)
+            self._news.wait(LOOK_SECONDS if self._log.shared or self._trouble else LOOK_SECONDS_ALONE)
 
     def look(self) -> bool:
         """Read new changes. Returns whether to wake listeners. Raises StoreUnavailable."""

@@ -79,6 +79,11 @@ class EpisodeLog:
         self.on_news: list[Callable[[], None]] = []
         """Called after changes were committed by this process; must return at once."""
 
+    @property
+    def shared(self) -> bool:
+        """Whether another process may write to it. Nobody else has a SQLite file open beside a service."""
+        return self._engine.dialect.name == "postgresql"
+
     def append(self, connection: Connection, changes: Sequence[EpisodeChange]) -> None:
         """Log changes within the caller's transaction, as its last step. An existing change stays as it is.
 
@@ -531,6 +536,13 @@ class Marks:
             rows = connection.execute(query.order_by(table.at.desc(), table.id).limit(limit + 1))
             found = [Mark(row.id, row.database, row.at, row.text, row.who) for row in rows]
         return paged(found, limit, lambda last: (last.at, last.id))
+
+    def newest(self, begin: datetime, end: datetime) -> dict[str, datetime]:
+        """When each database with a mark in this span had its last one, in one query."""
+        table = StoredMark
+        query = select(table.database, func.max(table.at).label("at")).where(table.at >= begin, table.at < end)
+        with self._engine.connect() as connection:
+            return {row.database: row.at for row in connection.execute(query.group_by(table.database))}
 
 
 # The timeline of each database: what changed on it, as the polls and the readings of changes found it.

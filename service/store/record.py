@@ -28,6 +28,7 @@ from collectors.model import (
     number,
 )
 from collectors.registry import collectors
+from rules.base import Severity
 from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
 from service.state.board import PollRecord
@@ -201,9 +202,12 @@ class IngestRecord:
 
 
 class CompleteDiagnoses:
-    """Which polls are stored with their complete diagnosis: those with a new verdict, and one every five minutes."""
+    """Which polls are stored with their complete diagnosis: those with a new verdict, and one every five minutes.
 
-    EVERY = timedelta(minutes=5)
+    Where nothing is wrong it is one an hour, because the reasons of "nothing" cost as much as several polls.
+    """
+
+    EVERY, EVERY_WELL = timedelta(minutes=5), timedelta(hours=1)
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, list[Any]]] = {}
@@ -216,7 +220,8 @@ class CompleteDiagnoses:
         if at is None or verdict.basis is None:
             self._last.pop(snapshot.database, None)
             return True
-        if last is not None and timedelta(0) < at - last[0] < self.EVERY and new == last[1]:
+        every = self.EVERY_WELL if verdict.severity is Severity.INFO else self.EVERY
+        if last is not None and timedelta(0) < at - last[0] < every and new == last[1]:
             return False
         self._last[snapshot.database] = at, new
         return True

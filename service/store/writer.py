@@ -28,9 +28,9 @@ AT_ONCE = 100
 """Most polls per transaction."""
 MOST_IN_MEMORY = 1000
 """Most polls in memory while neither the store nor the disk takes them."""
-GATHERING, LONGEST_GATHERING = 4.0, 0.25
-"""Polls wait for others this many times as long as the last transaction took, at most this many seconds. Most of the cost
-of a transaction is fixed, so a busy store has a few large ones and an idle one takes each poll at once."""
+GATHERING = 1.0
+"""Seconds from the end of a transaction in which polls wait for others to share the next. Nearly all of its cost is fixed, so
+a fleet has one transaction a second; a poll that comes later than that is written at once."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
 STUCK_SECONDS = 10.0
@@ -166,9 +166,8 @@ class Writer:
                 if len(self.spool):
                     continue  # polls went to the disk meanwhile, and are older than those in memory
                 self._in_flight, self._queue = self._queue[:AT_ONCE], self._queue[AT_ONCE:]
-            began = monotonic()
             written = self._write_in_flight()
-            self._gathered_until = monotonic() + min(GATHERING * (monotonic() - began), LONGEST_GATHERING)
+            self._gathered_until = monotonic() + GATHERING
             if not written:
                 self._wait(self._pause)
         with self._awake:

@@ -36,7 +36,11 @@ ENGINES = sum(2 if all(map(shutil.which, programs)) else 1 for programs in cells
 """Rows: with and without rules, or that the engine is not installed."""
 OPEN = "open loop|polls/s of|gap p50, p99 s|cores|cpu ms a poll|SQL|/metrics s|queue s|RSS MB|threads|files"
 SHAPES: Mapping[str, tuple[Shape, ...]] = {
-    "capacity": (Shape("closed loop|cpu ms per poll, by step", 1, (1,)), Shape(OPEN, 1, tuple(range(1, 11)))),
+    "capacity": (
+        Shape("closed loop|cpu ms per poll, by step", 1, (1,)),
+        Shape(OPEN, 1, tuple(range(1, 11))),
+        Shape("cpu ms a poll, by step|whole service, 1", None, (1,)),
+    ),
     "cells": (Shape("engine|databases|rules|processor ms|clock ms: median · longest|listed", ENGINES, (1,)),),
     "counter_facts": (
         Shape("verdict|n|without a figure|flips|half does not|one figure less does not", 4, (1, 2, 3, 4, 5)),
@@ -53,7 +57,7 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
     ),
     "model": (Shape("test|figure|measured|bound|cases|", 2, (2, 3, 4)),),
     "pages": (Shape("page|processor ms|KB|KB compressed", 6, (1, 2, 3)),),
-    "poll": (Shape("what|first poll|later polls", 13, (1, 2)),),
+    "poll": (Shape("what|healthy, first|healthy, later|storm, first|storm, later", 17, (2, 4)),),
     "reports": (Shape("what|HTML|text", 10, (1, 2)),),
     "truth": (
         *(Shape("part|n|right|kin|honest|silent|wrong|false", 6, tuple(range(1, 8))) for _ in HALVES),
@@ -131,7 +135,7 @@ def test_poll_sends_as_many_statements_as_the_service() -> None:
     for way, first, later in (("grouped", "8", "3"), ("single", "20", "12")):
         table = poll.figures(["--polls", "2", "--statements", way])
         rows = list(zip(*(column.cells for column in table.columns), strict=True))
-        assert [row[1:] for row in rows[:3]] == [(first, later)] * 3, way
+        assert [row[1:] for row in rows[:3]] == [(first, later, first, later)] * 3, way
 
 
 def test_steps_of_the_closed_loop_are_functions_of_the_pipeline() -> None:

@@ -62,7 +62,10 @@ def test_listener_far_behind_reads_the_rest_from_the_store(store: Repository) ->
         assert [one.seq for one in follow(feed, position)] == list(range(position + 1, 11)), position
 
 
-def test_feed_wakes_at_once_for_own_changes_and_soon_for_others(store: Repository, path: str) -> None:
+def test_feed_wakes_at_once_for_own_changes_and_soon_for_others(
+    store: Repository, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.notify.feed.LOOK_SECONDS_ALONE", 1.0)
     feed, woken = EpisodeFeed(store.episode_log), threading.Semaphore(0)
     other = Repository(path)
     with feed.listening(lambda: woken.release()):
