@@ -429,8 +429,8 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
     """Grants without which a diagnosis says less. Those behind a setting that is off are there as comments."""
     of_containers = [each.granted_on for each in _optional_views() if each.every_seconds or not each.on_request]
     if _may_have_containers(kind, release):
-        yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of"
-        yield f"-- containers, by which it says whose the waits are.{_expected(kind, release)}"
+        yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names"
+        yield f"-- of containers, by which it says whose the waits are.{_expected(kind, release)}"
         yield from grant_lines(of_containers, kind, user, release)
     yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."

@@ -133,7 +133,13 @@ def kinds() -> str:
 
     def cells(kind: DatabaseKind) -> tuple[str, ...]:
         traits = TRAITS[kind]
-        return f"`{kind}`{', `non-cdb`' * (kind == '11.2')}", traits.where, traits.run_as, f"`{grantee(USER, kind)}`", traits.beyond or "nothing"
+        return (
+            f"`{kind}`{', `non-cdb`' * (kind == '11.2')}",
+            traits.where,
+            traits.run_as,
+            f"`{grantee(USER, kind)}`",
+            traits.beyond or "nothing",
+        )
 
     return table("`--for` | where | run as | user | what stays hidden", map(cells, KINDS))
 

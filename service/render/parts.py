@@ -65,6 +65,7 @@ COLUMNS = 100
 LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
 """Columns of a line of text: those of a document, fewer on a narrow terminal."""
 EFFECT = "Expected effect"
+QUERY_NAMES = "Names of the confirming query"
 DO_NOT = "Do not"
 """The first words of the sentence that says what not to do. In a list they label its line."""
 TIED = "\N{NO-BREAK SPACE}"
@@ -206,6 +207,7 @@ def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
     query, against = confirming(finding), speaks_against(finding)
     if query and _unsure(finding):
         yield "Confirm first", query
+        yield from _naming(finding)
     do = finding.do_now or finding.remedy
     yield "Do", f"not yet: {against}. If it is proven after all: {do}" if against else do
     if finding.fix:
@@ -223,10 +225,18 @@ def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) 
     query = confirming(finding)
     if query and not _unsure(finding):
         yield "Confirm", query
+        yield from _naming(finding)
     yield EFFECT, finding.expected_effect
     if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
         sure = f"{predicted.change}; confidence {predicted.confidence}"
         yield "Predicted", f"{predicted.statement} ({sure}). {NOT_TIME}."
+
+
+def _naming(finding: Finding) -> Iterator[tuple[str, str]]:
+    """The second confirming query, for the rows behind the number: steps speak of its names. None once they are there."""
+    query = finding.confirm
+    if query is not None and query.names_sql and not query.names:
+        yield QUERY_NAMES, " ".join(query.names_sql.split())
 
 
 def _unsure(finding: Finding) -> bool:

@@ -72,7 +72,15 @@ def refused(connection: OracleConnection, release: str) -> set[str]:
     return found
 
 
-KINDS = [("cdb", "12.1"), ("cdb", "12.2"), ("cdb", "19"), ("11.2", "11.2"), ("non-cdb", "11.2"), ("non-cdb", "19"), ("pdb", "19")]
+KINDS = [
+    ("cdb", "12.1"),
+    ("cdb", "12.2"),
+    ("cdb", "19"),
+    ("11.2", "11.2"),
+    ("non-cdb", "11.2"),
+    ("non-cdb", "19"),
+    ("pdb", "19"),
+]
 
 
 @pytest.mark.parametrize(("kind", "release"), KINDS)

@@ -39,8 +39,8 @@ grant read on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant read on sys.v_$latch_children to C##LATCHSCOPE;
 grant read on sys.v_$latchholder to C##LATCHSCOPE;
 grant read on sys.gv_$session to C##LATCHSCOPE;
--- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of
--- containers, by which it says whose the waits are.
+-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names
+-- of containers, by which it says whose the waits are.
 grant read on sys.dba_registry_sqlpatch to C##LATCHSCOPE;
 grant read on sys.v_$con_system_event to C##LATCHSCOPE;
 grant read on sys.v_$containers to C##LATCHSCOPE;
