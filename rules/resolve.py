@@ -39,6 +39,7 @@ from rules.model import (
     Finding,
     Impact,
     Known,
+    LargestUse,
     OtherWait,
     Reliability,
     RuledOut,
@@ -678,6 +679,32 @@ def other_wait(context: SignalContext) -> OtherWait | None:
     others = sum(each for each, name in waits if name not in SURFACE_EVENTS.values())
     return OtherWait(
         event=event, share_of_db_time=min(seconds / db_time, 1.0), together_share_of_db_time=min(others / db_time, 1.0)
+    )
+
+
+def largest_use(context: SignalContext) -> LargestUse | None:
+    """What DB time went to most, of DB CPU and the waits that are read, the row cache left out.
+
+    None where DB time or DB CPU is unknown, on an idle instance, in totals, and if a wait that ended has more than all of it.
+    """
+    db_time, cpu, seconds = context.seconds_of("DB time"), context.seconds_of("DB CPU"), context.delta.basis.seconds
+    if not db_time or cpu is None or not seconds or db_time < IDLE_SESSIONS * seconds:
+        return None
+    events = sorted({str(row.get("event")) for row in context.delta.rows("v$system_event")})
+    waits = {event: waited / db_time for event in events if (waited := context.waited_seconds((event,))) is not None}
+    if max(waits.values(), default=0.0) > 1:
+        return None
+    shares = {"DB CPU": min(cpu / db_time, 1.0), **waits}
+    unread = max(0.0, 1.0 - sum(shares.values()))
+    uses = [(share, name) for name, share in shares.items() if name not in SURFACE_EVENTS.values()]
+    (share, name), *smaller = sorted(uses, reverse=True)
+    next_share, next_name = smaller[0] if smaller and smaller[0][0] >= LARGE else (None, None)
+    return LargestUse(
+        name=name,
+        share_of_db_time=share,
+        next_name=next_name,
+        next_share_of_db_time=next_share,
+        unread_share_of_db_time=unread,
     )
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from textwrap import wrap
 
 from collectors.model import Basis, Delta
@@ -68,6 +69,8 @@ EFFECT = "Expected effect"
 QUERY_NAMES = "Names of the confirming query"
 DO_NOT = "Do not"
 """The first words of the sentence that says what not to do. In a list they label its line."""
+WITH_MINUTES = 120
+"""Intervals of this many seconds and more are told in minutes too."""
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
 """Reasons that rule a cause out without a number: it belongs to other releases, or to a surface this instance lacks."""
@@ -112,8 +115,24 @@ def circumstances(diagnosis: Diagnosis, *, log: bool = False) -> str:
     """Release, what guards the row cache, and the time that the figures, or the lines of a log, cover."""
     release = f"Oracle {diagnosis.release}" if diagnosis.release else "release unknown"
     guarded = f"row cache guarded by {diagnosis.mechanism}es" if diagnosis.mechanism else "mechanism unknown"
-    basis = f"figures are of {basis_of(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
+    basis = f"figures are of {_interval(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
     return f"{release}, {guarded}; {_lines_of(diagnosis.basis) if log else basis}."
+
+
+def _interval(basis: DiagnosisBasis) -> str:
+    """What the figures cover, with its begin, its end and its minutes, as far as they are known."""
+    words = str(basis_of(basis))
+    if basis.kind != "interval" or basis.begin is None or basis.end is None:
+        return words
+    same_day = basis.begin.date() == basis.end.date()
+    end = f"{basis.end:%H:%M:%S}{' UTC' if basis.end.tzinfo else ''}" if same_day else clock(basis.end)
+    minutes = f" ({basis.seconds / 60:,.0f} min)" if basis.seconds and basis.seconds >= WITH_MINUTES else ""
+    return f"{words}{minutes}, {basis.begin:%Y-%m-%d %H:%M:%S} to {end}"
+
+
+def clock(at: datetime) -> str:
+    """2026-03-01 12:01:00 UTC. A report prints no zone, so its times have none."""
+    return f"{at:%Y-%m-%d %H:%M:%S}{' UTC' if at.tzinfo else ''}"
 
 
 def _lines_of(basis: DiagnosisBasis | None) -> str:

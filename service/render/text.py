@@ -10,7 +10,7 @@ from rules.changes import nearest_to, told
 from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.explain.walk import LARGEST_WAIT
+from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
 from rules.formatting import compared, counted, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, RuledOut, Severity, Step, Undetermined
@@ -98,7 +98,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         if step.step == BLOCKER:
             yield Part(_blockers(diagnosis, step), needed=True)
     for step in diagnosis.steps:
-        if step.step == LIBRARY_CACHE_WAITS:
+        if step.step in (LIBRARY_CACHE_WAITS, TIME_SPENT):
             yield Part(_step(diagnosis, step), needed=True)
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
@@ -121,7 +121,9 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     if not troubles and not nothing_judged(diagnosis) and diagnosed.source not in LOGS:
         yield from _open(diagnosis)
     for step in (*hang_steps(diagnosis), *chain(diagnosis)):
-        if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS) and (not quiet or step.step == LARGEST_WAIT):
+        if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS, TIME_SPENT) and (
+            not quiet or step.step == LARGEST_WAIT
+        ):
             yield Part(_step(diagnosis, step))
     for finding in diagnosis.findings:
         if finding.severity is Severity.INFO and finding not in elsewhere:
