@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
+from collectors.views.system_event import ORDINARY_WAITS
 from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
@@ -669,7 +670,7 @@ LARGE = 0.05
 def other_wait(context: SignalContext) -> OtherWait | None:
     """The wait with most of DB time, if it is none for the row cache. Only some events are read."""
     db_time = context.seconds_of("DB time")
-    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}
+    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}.difference(ORDINARY_WAITS)
     waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]
     if not waits or not db_time:
         return None
