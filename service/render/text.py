@@ -53,7 +53,7 @@ from service.render.wait_chain import tree_as_markdown, tree_lines
 
 # A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
 
-QUIET_WORDS, TROUBLE_WORDS = 120, 745
+QUIET_WORDS, TROUBLE_WORDS = 150, 745
 """Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
