@@ -9,11 +9,12 @@ from textwrap import wrap
 
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
+from rules.cause import catalogue
 from rules.confidence import right_in
 from rules.context import SignalContext
 from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
-from rules.formatting import compared, over, percent
+from rules.formatting import compared, over, percent, within
 from rules.logs import NAMES, weighed
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
@@ -184,6 +185,12 @@ def titled(finding: Finding) -> str:
     """What is wrong according to a finding, with its cause's id and its cache."""
     perhaps = "perhaps " if finding.identity == "candidate" else ""
     return f"{finding.title} ({', '.join([finding.cause, *([perhaps + finding.cache] if finding.cache else [])])})"
+
+
+def spelt(cause: str) -> str:
+    """A cause inside a sentence, by its name and its id; by the id alone if the catalogue no longer has it."""
+    known = catalogue().get(cause)
+    return f"{within(known.name)} ({cause})" if known else cause
 
 
 def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:

@@ -102,7 +102,7 @@ def _unexplained(diagnosed: DiagnosedInput) -> Iterator[ShortLine]:
         many = f"{len(causes)} cause{'s' * (len(causes) > 1)}"
         yield ShortLine(
             DO,
-            f"{sentence(way_out).rstrip('.')}.",
+            f"{sentence(way_out).rstrip('.;')}.",
             f"That is what {many} could not be judged for: {why.split(' (')[0]}.",
         )
     yield ShortLine(

@@ -39,6 +39,7 @@ from service.render.parts import (
     nothing_judged,
     row,
     ruled_out,
+    spelt,
     step_lines,
     steps_as_markdown,
     steps_of_every_release,
@@ -53,7 +54,7 @@ from service.render.wait_chain import tree_as_markdown, tree_lines
 
 # A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
 
-QUIET_WORDS, TROUBLE_WORDS = 150, 745
+QUIET_WORDS, TROUBLE_WORDS = 170, 745
 """Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
@@ -99,7 +100,9 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             yield Part(_blockers(diagnosis, step), needed=True)
     for step in diagnosis.steps:
         if step.step in (LIBRARY_CACHE_WAITS, TIME_SPENT):
-            yield Part(_step(diagnosis, step), needed=True)
+            yield Part(
+                _step(diagnosis, step), needed=step.step == LIBRARY_CACHE_WAITS or diagnosis.library_cache is None
+            )
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
         short = wrapped(
@@ -134,8 +137,9 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         why = "the log is a reason to look" if diagnosed.source in LOGS else "latchscope cannot measure it"
         yield Part(wrapped(f"Check by hand, because {why}: {named}"))
     if out := ruled_out(diagnosis):
-        near = ", ".join(verdict.cause for verdict in nearest(out))
-        yield Part(wrapped(f"Ruled out: {counted(len(out), 'causes')}, nearest {near}."))
+        near = [spelt(verdict.cause) for verdict in nearest(out)]
+        many = f"Ruled out: {counted(len(out), 'causes')}, nearest"
+        yield Part(wrapped(f"{many} {'; '.join(near)}."))
 
 
 def _logged(diagnosis: Diagnosis, most: int | None = None) -> list[str]:

@@ -261,7 +261,7 @@ def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime
     undo = "" if change is None else f"Do not undo the change of {change.at:%H:%M:%S} UTC. "
     return VerdictCard(
         state=state,
-        state_words=f"{words.STATES[state]}, {'easing' if falling else 'cause gone'}",
+        state_words=f"{words.STATES[state]}, {'getting better' if falling else 'cause gone'}",
         since=since,
         title=eased_title(easing, f" until {easing.until:%H:%M:%S}"),
         lede=lede,

@@ -118,7 +118,7 @@ def test_incident_without_x_kqrst_explains_its_candidate(incident: Capture) -> N
     (finding,) = got.findings
     assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("medium", "candidate", None, ())
     assert finding.cache == "dc_rollback_segments"
-    assert "Too many undo segments, perhaps dc_rollback_segments" in got.headline
+    assert "Too many undo segments, perhaps on dc_rollback_segments" in got.headline
     assert finding.unknown == (
         "the cache of child 1 is unknown: x$kqrst was not read, and there are no child gets to infer it from",
         "v$rowcache has no usage here",
