@@ -4,7 +4,7 @@ Here are also the kinds of database, which differ in who may grant what, and how
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from textwrap import wrap
@@ -39,7 +39,7 @@ class KindTraits:
 OF_ITS_PART = "latches and row cache belong to the whole instance, and rows of other containers may be hidden"
 TRAITS: Mapping[DatabaseKind, KindTraits] = {
     "11.2": KindTraits(
-        where="11.2, and any later database without containers",
+        where="a database without containers, 11.2 and later",
         run_as="SYS",
         beyond="",
         opens_x_tables=True,
@@ -125,9 +125,9 @@ def kind_named(word: str) -> DatabaseKind:
 
 
 def release_named(word: str) -> str | None:
-    """The word, where it is a release and not the name of a kind."""
+    """The word, where it is a release. The kind 11.2 is one too; `non-cdb` leaves the release open."""
     name = word.strip().lower()
-    return name if name not in KINDS and _RELEASE.fullmatch(name) else None
+    return name if _RELEASE.fullmatch(name) else None
 
 
 def has_row_cache_latch(word: str) -> bool:
@@ -313,19 +313,21 @@ def confirming_script(
     be either.
     """
     name = grantee(user, kind)
+    above = frozenset(map(owned_by_sys, (*_wanted_in_hangs(kind, release), *_read_for_changes(kind, release))))
+    older, newer = before if _is_older(kind, release) else {}, since if _may_have_containers(kind, release) else {}
     lines = [
         "-- For confirming queries, which run only when asked for. Leave out what you do not want to open: the causes named",
         "-- beside a view then say which grant they lack.",
     ]
-    if kind in ("11.2", "rds"):
-        both = {view: tuple(dict.fromkeys((*causes, *since.get(view, ())))) for view, causes in before.items()}
-        lines += _serving(both, kind, name, release)
+    if older and newer:
+        older = {view: tuple(dict.fromkeys((*causes, *newer.get(view, ())))) for view, causes in older.items()}
+    lines += _serving(older, kind, name, release, above)
+    newer = {view: causes for view, causes in newer.items() if view not in older}
+    if older and newer:
         lines.append(
             "-- From 12.1 on the queries read these. An older release has none of them: ORA-00942 is expected there."
         )
-        lines += _serving({view: causes for view, causes in since.items() if view not in before}, kind, name, release)
-    else:
-        lines += _serving(since, kind, name, release)
+    lines += _serving(newer, kind, name, release, above)
     return "\n".join(lines) + "\n"
 
 
@@ -335,16 +337,22 @@ def granted_for_polls(view: str) -> bool:
     return owned_by_sys(view) in {owned_by_sys(name) for name in polled if name}
 
 
-def _serving(views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
+def _serving(
+    views: Mapping[str, Sequence[str]], kind: DatabaseKind, user: str, release: str | None, above: Collection[str]
+) -> Iterator[str]:
+    """The grants by view, each below its causes. `above`: objects that the script has granted already as optional."""
     for view, causes in views.items():
-        if not granted_for_polls(view):
-            yield from wrap(
-                f"{view}: {', '.join(causes)}",
-                116,
-                initial_indent="-- ",
-                subsequent_indent="--   ",
-                break_on_hyphens=False,
-            )
+        if granted_for_polls(view):
+            continue
+        granted = owned_by_sys(view) in above
+        yield from wrap(
+            f"{view}{' (granted above)' * granted}: {', '.join(causes)}",
+            116,
+            initial_indent="-- ",
+            subsequent_indent="--   ",
+            break_on_hyphens=False,
+        )
+        if not granted:
             yield from grant_lines([view], kind, user, release)
 
 
@@ -362,7 +370,7 @@ def _head(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     if traits.beyond:
         yield f"-- What stays hidden: {traits.beyond}."
     if kind == "standby":
-        yield "-- A standby is open for reading only. Where its primary has no containers, run what --for 11.2 prints there."
+        yield "-- A standby is open for reading only. Where its primary has no containers, run what --for non-cdb prints there."
     if traits.common_user:
         yield "alter session set container = CDB$ROOT;"
 
@@ -371,6 +379,8 @@ def _privilege(kind: DatabaseKind, release: str | None) -> Iterator[str]:
     """Which privilege the script grants, and what to do where another one is right."""
     if kind in RDSADMIN:
         yield "-- It grants SELECT: rdsadmin passes on what the master user has. READ would allow queries and no locks."
+    elif privilege(kind, release) == "select" and release:
+        yield f"-- It grants SELECT: READ, which allows queries and no locks, is there from {READ_SINCE} on."
     elif privilege(kind, release) == "select":
         yield f"-- It grants SELECT, for releases before {READ_SINCE}. From there on write read for select: READ allows no locks."
     else:
@@ -406,7 +416,8 @@ def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> 
         if not collector.view.startswith("x$"):
             yield grant(collector, user, kind, release)
         elif TRAITS[kind].opens_x_tables and latch:
-            yield UP_TO_12_1
+            if _may_have_containers(kind, release):
+                yield UP_TO_12_1
             yield f"-- {NOTHING_IS_REPLACED}."
             yield grant(collector, user, kind, release)
     yield from grant_lines(ON_REQUEST, kind, user, release)
@@ -416,47 +427,74 @@ def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> 
 
 def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
     """Grants without which a diagnosis says less. Those behind a setting that is off are there as comments."""
-    optional = [collector for collector in collectors().values() if collector.optional and collector.granted_on]
-    optional = [collector for collector in optional if not collector.for_changes]
-    yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of"
-    yield "-- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected."
-    for each in optional:
-        if each.every_seconds or not each.on_request:
-            yield from grant_lines([each.granted_on], kind, user, release)
-    wanted = [each for each in optional if each.on_request and not each.every_seconds]
+    of_containers = [each.granted_on for each in _optional_views() if each.every_seconds or not each.on_request]
+    if _may_have_containers(kind, release):
+        yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names"
+        yield f"-- of containers, by which it says whose the waits are.{_expected(kind, release)}"
+        yield from grant_lines(of_containers, kind, user, release)
     yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
-    for each in wanted:
-        if not each.setting:
-            yield from grant_lines([_object(each, kind, release)], kind, user, release)
+    yield from grant_lines(_wanted_in_hangs(kind, release), kind, user, release)
     yield "-- Only for defaults.wait_chains: on, which reads Oracle's own analysis of a hang (ask for your licence first):"
-    for each in wanted:
-        if each.setting:
-            yield from (
-                f"-- {line}"
-                for text in grant_lines([each.granted_on], kind, user, release)
-                for line in text.splitlines()
-            )
+    analysed = [each.granted_on for each in _optional_views() if each.on_request and each.setting]
+    lines = grant_lines(analysed, kind, user, release)
+    yield from (f"-- {line}" for granted in lines for line in granted.splitlines())
+
+
+def _expected(kind: DatabaseKind, release: str | None) -> str:
+    """What becomes of such a grant on an old release, where the script may run on one."""
+    if not _is_older(kind, release):
+        return ""
+    return " The views are there from 12.1 on; before, ORA-00942 is expected."
+
+
+def _optional_views() -> list[Collector]:
+    return [each for each in collectors().values() if each.optional and each.granted_on and not each.for_changes]
+
+
+def _wanted_in_hangs(kind: DatabaseKind, release: str | None) -> list[str]:
+    """The objects that are read only while sessions hang."""
+    wanted = [each for each in _optional_views() if each.on_request and not each.every_seconds and not each.setting]
+    return [_object(each, kind, release) for each in wanted]
 
 
 def _changes(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
-    """Grants that only the timeline of changes needs."""
-    wanted = [collector for collector in collectors().values() if collector.for_changes]
-    older = _is_older(kind, release)
-    read = [each for each in wanted if not older or OLDEST in each.statements]
+    """Grants that only the timeline of changes needs, without what the script has granted before."""
+    before = _wanted_in_hangs(kind, release)
+    read = [name for name in _read_for_changes(kind, release) if name not in before]
+    newer = _newer_for_changes() if _is_older(kind, release) and _may_have_containers(kind, release) else []
     yield "-- Optional, for what changed before the waits began: DDL, statistics, jobs, windows, opened containers, patches. Read"
     yield "-- once an hour and when a problem begins. Leave them out, and the timeline says which of these it does not know."
-    yield from grant_lines(dict.fromkeys(_object(each, kind, release) for each in read), kind, user, release)
-    if older and release is None:
+    yield from grant_lines((name for name in read if name not in newer), kind, user, release)
+    if newer:
         yield "-- From 12.1 on these are read. An older release has none of them: ORA-00942 is expected there."
-        newer = dict.fromkeys(_object(each, kind, CONTAINERS_SINCE) for each in wanted)
         yield from grant_lines(newer, kind, user, release)
+
+
+def _read_for_changes(kind: DatabaseKind, release: str | None) -> list[str]:
+    """The objects that the timeline of changes reads, each once: of both kinds of release, if it may be either."""
+    wanted = [each for each in collectors().values() if each.for_changes]
+    older = _is_older(kind, release)
+    read = [_object(each, kind, release) for each in wanted if not older or OLDEST in each.statements]
+    newer = _newer_for_changes() if older and _may_have_containers(kind, release) else []
+    return list(dict.fromkeys((*read, *newer)))
+
+
+def _newer_for_changes() -> list[str]:
+    """The objects that the timeline reads from 12.1 on."""
+    wanted = (each for each in collectors().values() if each.for_changes)
+    return list(dict.fromkeys(_object(each, "cdb", CONTAINERS_SINCE) for each in wanted))
 
 
 def _is_older(kind: DatabaseKind, release: str | None) -> bool:
     """Whether the database is from before 12.1, or may be."""
     given = parts(release or OLDEST)
     return kind in ("11.2", "rds") and given < parts(CONTAINERS_SINCE)[: len(given)]  # 12c may be any of its releases
+
+
+def _may_have_containers(kind: DatabaseKind, release: str | None) -> bool:
+    """Whether the database is of 12.1 or later, or may be."""
+    return release is None or not _is_older(kind, release)
 
 
 def _object(collector: Collector, kind: DatabaseKind, release: str | None) -> str:

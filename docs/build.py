@@ -58,7 +58,7 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
     setup = root / "tests" / "live" / "setup"
     return made | {
         **groups.statements(root),
-        setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False),
+        setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
         setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
     }
 
@@ -133,7 +133,13 @@ def kinds() -> str:
 
     def cells(kind: DatabaseKind) -> tuple[str, ...]:
         traits = TRAITS[kind]
-        return f"`{kind}`", traits.where, traits.run_as, f"`{grantee(USER, kind)}`", traits.beyond or "nothing"
+        return (
+            f"`{kind}`{', `non-cdb`' * (kind == '11.2')}",
+            traits.where,
+            traits.run_as,
+            f"`{grantee(USER, kind)}`",
+            traits.beyond or "nothing",
+        )
 
     return table("`--for` | where | run as | user | what stays hidden", map(cells, KINDS))
 

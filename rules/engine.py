@@ -40,6 +40,7 @@ from rules.model import (
 from rules.resolve import (
     anything_read,
     cost_is_open,
+    largest_use,
     other_wait,
     overall_gate,
     quiet_findings,
@@ -196,6 +197,7 @@ class Judgement:
             headline=headline(context, findings, self.usual, undecided, other),
             impact=whole_impact(context, findings),
             other_wait=other,
+            largest_use=largest_use(context) if severity is Severity.INFO else None,
             containers=container_shares(context),
             surfaces=surface_impacts(context),
             troubles=() if quiet else troubles(context, findings),

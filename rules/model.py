@@ -354,6 +354,23 @@ class OtherWait(Frozen):
         return self.together_share_of_db_time >= 0.5
 
 
+class LargestUse(Frozen):
+    """What DB time went to most, besides the row cache, of what is read."""
+
+    name: str = Field(description="DB CPU, or a wait event")
+    share_of_db_time: float = Field(description="its share of DB time, 0 to 1")
+    next_name: str | None = Field(None, description="the largest after it; null if that has less than 5 % of DB time")
+    next_share_of_db_time: float | None = None
+    unread_share_of_db_time: float = Field(
+        description="what is left of DB time: waits that are not read, and waiting for a processor"
+    )
+
+    @property
+    def is_largest(self) -> bool:
+        """Whether nothing that is not read can be larger."""
+        return self.share_of_db_time >= self.unread_share_of_db_time
+
+
 class ContainerShare(Frozen):
     """The row cache waits of the sessions of one container."""
 
@@ -425,6 +442,11 @@ class Diagnosis(Frozen):
     other_wait: OtherWait | None = Field(
         None,
         description="the largest wait that was read, if it is none for the row cache and has 5 % of DB time or more",
+    )
+    largest_use: LargestUse | None = Field(
+        None,
+        description="what DB time went to while the row cache costs little: DB CPU or the largest wait; null beside a problem, "
+        "where DB time is unknown, and on an idle instance",
     )
     containers: tuple[ContainerShare, ...] = Field(
         (), description="whose the row cache waits are, the most first; empty if it is not known, or no session waited"

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
+from collectors.views.system_event import ORDINARY_WAITS
 from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
@@ -39,6 +40,7 @@ from rules.model import (
     Finding,
     Impact,
     Known,
+    LargestUse,
     OtherWait,
     Reliability,
     RuledOut,
@@ -668,7 +670,7 @@ LARGE = 0.05
 def other_wait(context: SignalContext) -> OtherWait | None:
     """The wait with most of DB time, if it is none for the row cache. Only some events are read."""
     db_time = context.seconds_of("DB time")
-    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}
+    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}.difference(ORDINARY_WAITS)
     waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]
     if not waits or not db_time:
         return None
@@ -678,6 +680,32 @@ def other_wait(context: SignalContext) -> OtherWait | None:
     others = sum(each for each, name in waits if name not in SURFACE_EVENTS.values())
     return OtherWait(
         event=event, share_of_db_time=min(seconds / db_time, 1.0), together_share_of_db_time=min(others / db_time, 1.0)
+    )
+
+
+def largest_use(context: SignalContext) -> LargestUse | None:
+    """What DB time went to most, of DB CPU and the waits that are read, the row cache left out.
+
+    None where DB time or DB CPU is unknown, on an idle instance, in totals, and if a wait that ended has more than all of it.
+    """
+    db_time, cpu, seconds = context.seconds_of("DB time"), context.seconds_of("DB CPU"), context.delta.basis.seconds
+    if not db_time or cpu is None or not seconds or db_time < IDLE_SESSIONS * seconds:
+        return None
+    events = sorted({str(row.get("event")) for row in context.delta.rows("v$system_event")})
+    waits = {event: waited / db_time for event in events if (waited := context.waited_seconds((event,))) is not None}
+    if max(waits.values(), default=0.0) > 1:
+        return None
+    shares = {"DB CPU": min(cpu / db_time, 1.0), **waits}
+    unread = max(0.0, 1.0 - sum(shares.values()))
+    uses = [(share, name) for name, share in shares.items() if name not in SURFACE_EVENTS.values()]
+    (share, name), *smaller = sorted(uses, reverse=True)
+    next_share, next_name = smaller[0] if smaller and smaller[0][0] >= LARGE else (None, None)
+    return LargestUse(
+        name=name,
+        share_of_db_time=share,
+        next_name=next_name,
+        next_share_of_db_time=next_share,
+        unread_share_of_db_time=unread,
     )
 
 

@@ -9,6 +9,7 @@ from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Reading, Row, Row
 from collectors.registry import collectors
 from collectors.reports.header import month_of
 from collectors.reports.tables import ReportRow, ReportTables, count, decimals, in_doubt, micro
+from collectors.views.system_event import ORDINARY_WAITS
 
 # One function per view that a report can fill. `@section` declares it; what they share comes first.
 
@@ -625,6 +626,10 @@ def system_event(printed: ReportTables) -> Reading:
         for event, ones in _by_event(records).items()
         if event not in own_unsure
     ]
+    rows += [
+        _all(event, ones, whole) | _own(event, front, whole, ORDINARY_WAITS)
+        for event, ones in _by_event(front or (), ORDINARY_WAITS).items()
+    ]
     return Rows("v$system_event", tuple(known_cells(row) for row in rows), tuple(notes))
 
 
@@ -649,11 +654,12 @@ def _unread_events(records: Iterable[ReportRow]) -> frozenset[str] | None:
     return in_doubt(asked("v$system_event"), names, OTHER_EVENTS)
 
 
-def _by_event(records: Iterable[ReportRow]) -> dict[str, list[ReportRow]]:
-    found: dict[str, list[ReportRow]] = {}
+def _by_event(records: Iterable[ReportRow], events: tuple[str, ...] = ()) -> dict[str, list[ReportRow]]:
+    """The rows of some events; of those that polls read, if none are given."""
+    wanted, found = events or asked("v$system_event"), dict[str, list[ReportRow]]()
     for record in records:
-        event = record.name(asked("v$system_event"), "event")
-        if event in asked("v$system_event"):
+        event = record.name(wanted, "event")
+        if event in wanted:
             found.setdefault(event, []).append(record)
     return found
 
@@ -663,11 +669,13 @@ def _all(event: str, ones: list[ReportRow], whole: MillisecondRange | None) -> d
     return {"event": event, "total_waits": waits, "time_waited_micro": added(waited(record, whole) for record in ones)}
 
 
-def _own(event: str, front: tuple[ReportRow, ...] | None, whole: MillisecondRange | None) -> dict[str, Value]:
+def _own(
+    event: str, front: tuple[ReportRow, ...] | None, whole: MillisecondRange | None, events: tuple[str, ...] = ()
+) -> dict[str, Value]:
     """Foreground waits. The section omits events of less than a millisecond: they have no time and an unknown number."""
     if front is None:
         return {}
-    ones = _by_event(front).get(event)
+    ones = _by_event(front, events).get(event)
     if ones is None:
         return {"time_waited_micro_fg": 0}
     own = _all(event, ones, whole)

@@ -2,6 +2,18 @@
 
 from collectors.model import Collector, Column, ColumnKind
 
+ORDINARY_WAITS = (
+    "db file sequential read",
+    "db file scattered read",
+    "db file parallel read",
+    "direct path read",
+    "direct path read temp",
+    "direct path write",
+    "direct path write temp",
+    "log file sync",
+    "read by other session",
+)
+"""Waits of ordinary work. No poll reads them. A report prints them, and they only tell what DB time went to."""
 SYSTEM_EVENT = Collector(
     view="v$system_event",
     about="waits and time waited of the row cache and parsing events",

@@ -347,7 +347,7 @@ def _named(top: Finding, with_cache: bool = True) -> str:
     if top.confidence is Confidence.LOW:
         where = f" on {top.cache}" if top.cache else ""
         return f"Perhaps {within(top.name)}{where} (low confidence)"
-    perhaps = ", perhaps" if top.identity == "candidate" else " on"
+    perhaps = ", perhaps on" if top.identity == "candidate" else " on"
     return f"{top.name}{perhaps} {top.cache}" if top.cache else top.name
 
 
@@ -391,7 +391,7 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
     names = context.delta.read("v$rowcache")
     if isinstance(names, Missing):
         nearest = (
-            f"; what was captured fits {likely[0].id} best" if likely and likely[1].near and likely[1].held else ""
+            f"; what was captured fits {_spelt(likely[0])} best" if likely and likely[1].near and likely[1].held else ""
         )
         return f"cannot tell which cache: {names.way_out}{nearest}"
     if context.hot_spot.doubt:
@@ -400,7 +400,12 @@ def _why_unexplained(context: SignalContext, open_causes: OpenCauses) -> str:
         return NO_CAUSE
     cause, verdict = likely
     why, way_out = verdict.reading.why, verdict.reading.way_out
-    return f"{NONE_JUDGED}; {cause.id} could not be judged, because {why}: {way_out}"
+    return f"{NONE_JUDGED}; {_spelt(cause)} could not be judged, because {why}: {way_out}"
+
+
+def _spelt(cause: Cause) -> str:
+    """Its name inside a sentence, with its id for `latchscope causes show`."""
+    return f"{within(cause.name)} ({cause.id})"
 
 
 def _likeliest(context: SignalContext, open_causes: OpenCauses) -> tuple[Cause, OpenCause] | None:

@@ -38,7 +38,7 @@ from rules.model import (
     Surface,
     WaiterGroup,
 )
-from rules.resolve import other_wait
+from rules.resolve import LARGE, largest_use, other_wait
 from rules.signals import SIGNALS
 from rules.waits import WAITING_SESSIONS, hanging
 
@@ -70,7 +70,7 @@ def walk(
         _who(context),
         *library_cache_steps(context),
         container_step(context),
-        _largest_wait(context),
+        _where_the_time_went(context) if severity is Severity.INFO else _largest_wait(context),
     )
     steps = [*(stop.step for stop in (hang, *blockers, *first)), *beside, *causes]
     for trouble in others(context, findings):
@@ -185,6 +185,33 @@ def _largest_wait(context: SignalContext) -> Step | None:
         step=LARGEST_WAIT,
         statement=f"Of the waits that are read the largest is {other.event}, {percent(share)} of DB time.",
         figures=(Figure(name=other.event, value=share, unit="ratio", of="v$system_event"),),
+    )
+
+
+TIME_SPENT = "where the time went"
+"""The step that takes the place of the largest wait while the row cache costs little."""
+
+
+def _where_the_time_went(context: SignalContext) -> Step | None:
+    other, use = other_wait(context), largest_use(context)
+    if use is None or (other is not None and other.has_most):
+        return _largest_wait(context)
+    also = "" if use.next_name is None else f"; {use.next_name} has {percent(use.next_share_of_db_time or 0.0)}"
+    part, unread = percent(use.share_of_db_time), percent(use.unread_share_of_db_time)
+    if not use.is_largest:
+        said = (
+            f"Up to {unread} of DB time is waits that latchscope does not read, or waiting for a processor. "
+            f"Of what it reads {use.name} has most, {part}{also}."
+        )
+    else:
+        most = "Most" if use.share_of_db_time >= 0.5 else "The largest part"
+        rest = f"; waits that latchscope does not read have up to {unread}" * (use.unread_share_of_db_time >= LARGE)
+        said = f"{most} of DB time is {use.name}, {part}{also}{rest}."
+    of = "v$sys_time_model" if use.name == "DB CPU" else "v$system_event"
+    return Step(
+        step=TIME_SPENT,
+        statement=said,
+        figures=(Figure(name=use.name, value=use.share_of_db_time, unit="ratio", of=of),),
     )
 
 

@@ -21,7 +21,7 @@ from service.render.parts import COLUMNS, LINE_WIDTH
 
 # How commands name the kind of a database.
 
-KIND_HELP = f"kind of database: {', '.join(KINDS)}; non-cdb, the same as 11.2; or a release, such as 11g or 19c"
+KIND_HELP = f"kind of database: {', '.join(KINDS)}; non-cdb, for any release without containers; or a release, such as 11g or 19c"
 
 
 def chosen_kind(word: str) -> DatabaseKind:

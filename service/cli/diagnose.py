@@ -20,7 +20,7 @@ from service.cli.common import fit_to_terminal, show, write_whole
 from service.cli.messages import fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
-from service.intake.incident import incident, story
+from service.intake.incident import incident, story, under_one_name
 from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, short_names
 from service.intake.logs import Window, window_of
 from service.render import text
@@ -135,6 +135,7 @@ def diagnose(
     window = _window(since, until)
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step, window)
+    outcome.diagnosed = under_one_name(outcome.diagnosed)
     if as_story:
         format = Format.JSON
         text: str | None = visible_json(story(short_names(outcome.diagnosed)).model_dump_json(indent=2))

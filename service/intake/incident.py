@@ -6,7 +6,7 @@ An alert log, traces, reports and captures of one database go into one story. It
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -15,7 +15,7 @@ from pydantic import Field
 from collectors.model import Delta, EventKind, LoggedEvent
 from rules.base import Frozen
 from rules.blockers import described_session
-from rules.formatting import counted, listed
+from rules.formatting import counted, listed, within
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.intake.inputs import DiagnosedInput
 
@@ -113,12 +113,31 @@ def incident(diagnosed: Sequence[DiagnosedInput]) -> Incident | None:
     """The incident with the heaviest signs. None if no input has a sign with a time."""
     clock = _Clock.of(diagnosed)
     inputs = [_Input.of(entry, clock) for entry in diagnosed]
+    span = _heaviest(inputs)
+    return None if span is None else _told(span, _joined(span), inputs, clock)
+
+
+def under_one_name(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
+    """The inputs, those of the incident with one name of their database, which each file writes in its own way."""
+    clock = _Clock.of(diagnosed)
+    span = _heaviest([_Input.of(entry, clock) for entry in diagnosed])
+    joined = [] if span is None else _joined(span)
+    names = {id(each.entry): _called(joined, [each]) for each in joined} if len(joined) > 1 else {}
+    return [
+        replace(entry, diagnosis=entry.diagnosis.model_copy(update={"database": names[id(entry)]}))
+        if id(entry) in names
+        else entry
+        for entry in diagnosed
+    ]
+
+
+def _heaviest(inputs: "Sequence[_Input]") -> "_Span | None":
     spans = [span for group in _by_database(inputs) for span in _spans(group)]
-    if not spans:
-        return None
-    span = max(spans, key=lambda each: (each.weight, each.end))
-    joined = [each for each in span.group if each.within(span.begin - AROUND, span.end + AROUND)]
-    return _told(span, joined, inputs, clock)
+    return max(spans, key=lambda each: (each.weight, each.end), default=None)
+
+
+def _joined(span: "_Span") -> "list[_Input]":
+    return [each for each in span.group if each.within(span.begin - AROUND, span.end + AROUND)]
 
 
 # One clock for all: that of the host, because reports print no other.
@@ -273,7 +292,7 @@ def _told(span: _Span, joined: Sequence[_Input], inputs: Sequence[_Input], clock
     said = sorted(_moments(span, joined), key=lambda moment: (moment.at is None, moment.at or span.end))
     kept = _kept(said)
     cache = (surest[1].cache if surest else None) or _most_named(lines)
-    database = _database(joined)
+    database = _called(joined, joined)
     return Incident(
         database=database,
         instances=tuple(sorted({each.instance for each in joined if each.instance})),
@@ -332,7 +351,9 @@ def _headline(
         words.append(f"at the end of the chain {holder}")
     if surest:
         where, finding = surest
-        words.append(f"cause {finding.cause}, confidence {finding.confidence}, from {where.name}")
+        words.append(
+            f"cause {within(finding.name)} ({finding.cause}), confidence {finding.confidence}, from {where.name}"
+        )
     else:
         words.append("no input names the cause")
     return "; ".join([": ".join(words[:2]), *words[2:]])
@@ -342,6 +363,14 @@ def _database(joined: Sequence[_Input]) -> str:
     """Its name as reports and captures have it, which a log may not know; of a cluster without the number of the instance."""
     named = sorted((each.dbid is None, place, each) for place, each in enumerate(joined) if each.names)
     return re.sub(r"/\d+$", "", named[0][2].entry.change.database) if named else "the database"
+
+
+def _called(joined: Sequence[_Input], those: Sequence[_Input]) -> str:
+    """The name of the database, and in a cluster the number of the instance if some of its inputs are of one: ORDERS/1."""
+    database = _database(joined)
+    cluster = any(re.search(r"/\d+$", each.entry.change.database) for each in joined)
+    numbers = {found[0] for each in those if (found := re.search(r"\d+$", each.instance or ""))}
+    return f"{database}/{numbers.pop()}" if cluster and len(numbers) == 1 else database
 
 
 def _holder(joined: Sequence[_Input]) -> str | None:

@@ -14,7 +14,7 @@ from rules.base import Frozen
 from rules.context import REMEMBER
 from rules.model import Diagnosis
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
-from service.intake.incident import Incident, Story, incident, story
+from service.intake.incident import Incident, Story, incident, story, under_one_name
 from service.intake.inputs import Bars, InputResults, diagnose_data, figures, short_names
 from service.store.episodes import EpisodePage
 from service.store.reports import Reports, StoredReportSummary
@@ -162,7 +162,7 @@ def _content(outcome: InputResults) -> StoredReportContent:
             figures=figures(diagnosed.change),
             source=diagnosed.source,
         )
-        for diagnosed in outcome.diagnosed
+        for diagnosed in under_one_name(outcome.diagnosed)
     )
     return StoredReportContent(
         diagnoses=parts,

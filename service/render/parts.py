@@ -4,15 +4,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from textwrap import wrap
 
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
+from rules.cause import catalogue
 from rules.confidence import right_in
 from rules.context import SignalContext
 from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
-from rules.formatting import compared, over, percent
+from rules.formatting import compared, over, percent, within
 from rules.logs import NAMES, weighed
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
@@ -65,8 +67,11 @@ COLUMNS = 100
 LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
 """Columns of a line of text: those of a document, fewer on a narrow terminal."""
 EFFECT = "Expected effect"
+QUERY_NAMES = "Names of the confirming query"
 DO_NOT = "Do not"
 """The first words of the sentence that says what not to do. In a list they label its line."""
+WITH_MINUTES = 120
+"""Intervals of this many seconds and more are told in minutes too."""
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
 """Reasons that rule a cause out without a number: it belongs to other releases, or to a surface this instance lacks."""
@@ -111,8 +116,24 @@ def circumstances(diagnosis: Diagnosis, *, log: bool = False) -> str:
     """Release, what guards the row cache, and the time that the figures, or the lines of a log, cover."""
     release = f"Oracle {diagnosis.release}" if diagnosis.release else "release unknown"
     guarded = f"row cache guarded by {diagnosis.mechanism}es" if diagnosis.mechanism else "mechanism unknown"
-    basis = f"figures are of {basis_of(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
+    basis = f"figures are of {_interval(diagnosis.basis)}" if diagnosis.basis else "there are no figures"
     return f"{release}, {guarded}; {_lines_of(diagnosis.basis) if log else basis}."
+
+
+def _interval(basis: DiagnosisBasis) -> str:
+    """What the figures cover, with its begin, its end and its minutes, as far as they are known."""
+    words = str(basis_of(basis))
+    if basis.kind != "interval" or basis.begin is None or basis.end is None:
+        return words
+    same_day = basis.begin.date() == basis.end.date()
+    end = f"{basis.end:%H:%M:%S}{' UTC' if basis.end.tzinfo else ''}" if same_day else clock(basis.end)
+    minutes = f" ({basis.seconds / 60:,.0f} min)" if basis.seconds and basis.seconds >= WITH_MINUTES else ""
+    return f"{words}{minutes}, {basis.begin:%Y-%m-%d %H:%M:%S} to {end}"
+
+
+def clock(at: datetime) -> str:
+    """2026-03-01 12:01:00 UTC. A report prints no zone, so its times have none."""
+    return f"{at:%Y-%m-%d %H:%M:%S}{' UTC' if at.tzinfo else ''}"
 
 
 def _lines_of(basis: DiagnosisBasis | None) -> str:
@@ -166,6 +187,12 @@ def titled(finding: Finding) -> str:
     return f"{finding.title} ({', '.join([finding.cause, *([perhaps + finding.cache] if finding.cache else [])])})"
 
 
+def spelt(cause: str) -> str:
+    """A cause inside a sentence, by its name and its id; by the id alone if the catalogue no longer has it."""
+    known = catalogue().get(cause)
+    return f"{within(known.name)} ({cause})" if known else cause
+
+
 def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
     """The cost of the waits that a finding is about."""
     if finding.severity is Severity.INFO and finding.impact is None:
@@ -206,6 +233,7 @@ def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
     query, against = confirming(finding), speaks_against(finding)
     if query and _unsure(finding):
         yield "Confirm first", query
+        yield from _naming(finding)
     do = finding.do_now or finding.remedy
     yield "Do", f"not yet: {against}. If it is proven after all: {do}" if against else do
     if finding.fix:
@@ -223,10 +251,18 @@ def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) 
     query = confirming(finding)
     if query and not _unsure(finding):
         yield "Confirm", query
+        yield from _naming(finding)
     yield EFFECT, finding.expected_effect
     if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
         sure = f"{predicted.change}; confidence {predicted.confidence}"
         yield "Predicted", f"{predicted.statement} ({sure}). {NOT_TIME}."
+
+
+def _naming(finding: Finding) -> Iterator[tuple[str, str]]:
+    """The second confirming query, for the rows behind the number: steps speak of its names. None once they are there."""
+    query = finding.confirm
+    if query is not None and query.names_sql and not query.names:
+        yield QUERY_NAMES, " ".join(query.names_sql.split())
 
 
 def _unsure(finding: Finding) -> bool:

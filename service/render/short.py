@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from collectors.model import spoken
 from rules.explain.headline import speaks_against
@@ -15,6 +15,7 @@ from service.render.parts import (
     after_the_steps,
     basis_of,
     before_the_steps,
+    clock,
     cost,
     not_judged,
     ruled_out,
@@ -101,7 +102,7 @@ def _unexplained(diagnosed: DiagnosedInput) -> Iterator[ShortLine]:
         many = f"{len(causes)} cause{'s' * (len(causes) > 1)}"
         yield ShortLine(
             DO,
-            f"{sentence(way_out).rstrip('.')}.",
+            f"{sentence(way_out).rstrip('.;')}.",
             f"That is what {many} could not be judged for: {why.split(' (')[0]}.",
         )
     yield ShortLine(
@@ -151,7 +152,7 @@ def _since(diagnosed: DiagnosedInput) -> ShortLine:
     longest = max(diagnosis.waiting, key=lambda group: group.longest_seconds, default=None)
     if diagnosis.waits_began is not None:
         return ShortLine(
-            SINCE, _clock(diagnosis.waits_began), "The oldest open problem, or the longest wait, began then."
+            SINCE, clock(diagnosis.waits_began), "The oldest open problem, or the longest wait, began then."
         )
     if basis is None or basis.begin is None or basis.end is None or _total(basis):
         return ShortLine(SINCE, "unknown", "Totals hold everything since the instance started, but not when.")
@@ -159,20 +160,16 @@ def _since(diagnosed: DiagnosedInput) -> ShortLine:
         began = min(basis.begin, basis.end - timedelta(seconds=longest.longest_seconds))
         return ShortLine(
             SINCE,
-            f"{_clock(began)} or earlier",
+            f"{clock(began)} or earlier",
             f"The longest wait for {longest.event} has lasted {spoken(longest.longest_seconds)}.",
         )
     of = "report" if diagnosed.source == "report" else "capture"
-    end = f"{basis.end:%H:%M:%S}" if basis.end.date() == basis.begin.date() else _clock(basis.end)
+    end = f"{basis.end:%H:%M:%S}" if basis.end.date() == basis.begin.date() else clock(basis.end)
     return ShortLine(
         SINCE,
-        f"{_clock(basis.begin)} or earlier",
+        f"{clock(basis.begin)} or earlier",
         f"The {of} covers the time from then to {end}; an older one shows whether it began before.",
     )
-
-
-def _clock(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S}{' UTC' if at.tzinfo else ''}"
 
 
 def _for_the_remedy(diagnosis: Diagnosis, finding: Finding, advice: dict[str, str]) -> str:

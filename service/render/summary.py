@@ -129,11 +129,11 @@ _Identity = tuple[Value, ...]
 
 
 def _identity(diagnosed: DiagnosedInput) -> _Identity:
-    """Name, DB Id and instance. None is unknown, which fits anything."""
+    """The name as the input has it, DB Id and instance. None is unknown, which fits anything."""
     if not isinstance(diagnosed.change, Delta):
-        return (diagnosed.diagnosis.database, diagnosed.change.dbid, None, None)
+        return (diagnosed.change.database, diagnosed.change.dbid, None, None)
     row = next(iter(diagnosed.change.rows("v$instance")), {})
-    return (diagnosed.diagnosis.database, diagnosed.change.dbid, row.get("instance_number"), row.get("instance_name"))
+    return (diagnosed.change.database, diagnosed.change.dbid, row.get("instance_number"), row.get("instance_name"))
 
 
 def _same(left: _Identity, other: _Identity) -> bool:

@@ -10,7 +10,7 @@ from rules.changes import nearest_to, told
 from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.explain.walk import LARGEST_WAIT
+from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
 from rules.formatting import compared, counted, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, RuledOut, Severity, Step, Undetermined
@@ -39,6 +39,7 @@ from service.render.parts import (
     nothing_judged,
     row,
     ruled_out,
+    spelt,
     step_lines,
     steps_as_markdown,
     steps_of_every_release,
@@ -53,7 +54,7 @@ from service.render.wait_chain import tree_as_markdown, tree_lines
 
 # A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
 
-QUIET_WORDS, TROUBLE_WORDS = 120, 745
+QUIET_WORDS, TROUBLE_WORDS = 170, 745
 """Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
@@ -98,8 +99,10 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         if step.step == BLOCKER:
             yield Part(_blockers(diagnosis, step), needed=True)
     for step in diagnosis.steps:
-        if step.step == LIBRARY_CACHE_WAITS:
-            yield Part(_step(diagnosis, step), needed=True)
+        if step.step in (LIBRARY_CACHE_WAITS, TIME_SPENT):
+            yield Part(
+                _step(diagnosis, step), needed=step.step == LIBRARY_CACHE_WAITS or diagnosis.library_cache is None
+            )
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
         short = wrapped(
@@ -121,7 +124,9 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
     if not troubles and not nothing_judged(diagnosis) and diagnosed.source not in LOGS:
         yield from _open(diagnosis)
     for step in (*hang_steps(diagnosis), *chain(diagnosis)):
-        if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS) and (not quiet or step.step == LARGEST_WAIT):
+        if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS, TIME_SPENT) and (
+            not quiet or step.step == LARGEST_WAIT
+        ):
             yield Part(_step(diagnosis, step))
     for finding in diagnosis.findings:
         if finding.severity is Severity.INFO and finding not in elsewhere:
@@ -132,8 +137,9 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         why = "the log is a reason to look" if diagnosed.source in LOGS else "latchscope cannot measure it"
         yield Part(wrapped(f"Check by hand, because {why}: {named}"))
     if out := ruled_out(diagnosis):
-        near = ", ".join(verdict.cause for verdict in nearest(out))
-        yield Part(wrapped(f"Ruled out: {counted(len(out), 'causes')}, nearest {near}."))
+        near = [spelt(verdict.cause) for verdict in nearest(out)]
+        many = f"Ruled out: {counted(len(out), 'causes')}, nearest"
+        yield Part(wrapped(f"{many} {'; '.join(near)}."))
 
 
 def _logged(diagnosis: Diagnosis, most: int | None = None) -> list[str]:

@@ -111,7 +111,7 @@ def test_grants_script_elsewhere_makes_a_local_user(kind: DatabaseKind) -> None:
 
 def test_grants_script_for_a_standby_sends_to_the_primary() -> None:
     text = grants_script("LATCHSCOPE", "standby")
-    assert "SYS on the primary" in text and "--for 11.2" in text
+    assert "SYS on the primary" in text and "--for non-cdb" in text
 
 
 @pytest.mark.parametrize("kind", ["rds", "rds-cdb"])
@@ -329,6 +329,24 @@ def test_script_for_11_2_opens_what_a_newer_release_without_containers_reads_too
         "sys.cdb_" not in older and " on sys.cdb_optstat_operations to " in newer and "ORA-00942 is expected" in newer
     )
     assert "From 12.1 on these are read." not in grants_script("LATCHSCOPE", "11.2", release="11.2.0.4")
+
+
+@pytest.mark.parametrize("release", ["11.2", "11g", "11.2.0.4"])
+def test_script_for_a_release_before_containers_names_nothing_of_later_ones(release: str) -> None:
+    text = grants_script("LATCHSCOPE", "11.2", release=release)
+    later = {one.granted_on for one in collectors().values() if "11.2" not in one.statements} - {""}
+    assert len(later) == 4 and not [name for name in later if name in text]
+    assert "cdb_" not in text and "12.2" not in text and "ORA-00942" not in text
+    everywhere = grants_script("LATCHSCOPE", "11.2")
+    assert all(name in everywhere for name in later), "where the release is open they are there"
+
+
+@each
+def test_script_grants_each_object_once(kind: DatabaseKind) -> None:
+    lines = grants_script("LATCHSCOPE", kind).splitlines()
+    granted = [line for line in lines if line.startswith(("grant ", "begin "))]
+    assert len(granted) == len(set(granted)) > 20
+    assert any("SCHEDULER_RUNNING_JOBS" in line.upper() for line in granted), "two collectors read it"
 
 
 @pytest.mark.parametrize(

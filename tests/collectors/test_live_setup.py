@@ -9,10 +9,10 @@ from collectors.grants import grants_script
 LIVE = Path(__file__).parents[1] / "live"
 
 
-@pytest.mark.parametrize(("user", "kind"), [("LATCHSCOPE", "11.2"), ("C##LATCHSCOPE", "cdb")])
-def test_grants_of_the_containers_are_the_ones_printed(user: str, kind: str) -> None:
+@pytest.mark.parametrize(("user", "kind", "release"), [("LATCHSCOPE", "11.2", "11.2"), ("C##LATCHSCOPE", "cdb", None)])
+def test_grants_of_the_containers_are_the_ones_printed(user: str, kind: str, release: str | None) -> None:
     kept = (LIVE / "setup" / f"grants-{kind}.sql").read_text(encoding="utf-8")
-    assert kept == grants_script(user, kind, asks=False), "run `make docs`"  # type: ignore[arg-type]
+    assert kept == grants_script(user, kind, asks=False, release=release), "run `make docs`"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("file", "grants"), [("free.sql", "grants-cdb.sql"), ("xe11.sql", "grants-11.2.sql")])

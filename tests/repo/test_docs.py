@@ -296,3 +296,11 @@ def test_pages_mention_only_the_project() -> None:
         for word in ("/work/", "/root", "/home/", "localhost:", "TODO", "FIXME"):
             assert word not in text, f"{page.name}: {word}"
         assert text.startswith("# "), page.name
+
+
+def test_how_to_be_alerted_is_one_step_from_the_front_page_and_from_the_navigation() -> None:
+    heading = "## How do I get alerted?"
+    (row,) = [line for line in document("README.md").splitlines() if line.startswith("| get alerted |")]
+    assert "docs/dashboards.md#how-do-i-get-alerted" in row
+    assert heading in document("docs/dashboards.md").splitlines()[:5], "it is the first thing on the page"
+    assert re.search(r"- Alerts\b.*: dashboards\.md$", document("mkdocs.yml"), re.MULTILINE)

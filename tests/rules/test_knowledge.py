@@ -1,5 +1,6 @@
 """The texts of causes: releases only as far as a source goes, and facts that were wrong once."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,3 +106,22 @@ def doubled(node: yaml.Node) -> Iterator[str]:
         parts = node.value if isinstance(node, yaml.SequenceNode) else []
     for part in parts:
         yield from doubled(part)
+
+
+SPEAKS_OF_NAMES = re.compile(
+    r"names of the confirming query|those of the confirming query|confirming query (?:gives|names)|the names are"
+)
+
+
+def test_a_text_speaks_of_names_only_where_a_second_query_gives_them() -> None:
+    """A count alone names no sequence, table or session."""
+    speaking = set()
+    for cause in catalogue().values():
+        steps = [words for step in cause.remedy_steps for words in (step.do, step.reading or "")]
+        reading = cause.confirm.reading if cause.confirm else ""
+        if SPEAKS_OF_NAMES.search(" ".join([cause.check_first or "", *steps, reading]).lower()):
+            speaking.add(cause.id)
+    assert {"sequence-nocache", "sequence-conflicts", "object-types", "many-partitions"} <= speaking and len(
+        speaking
+    ) > 30
+    assert [name for name in speaking if not (query := catalogue()[name].confirm) or not query.names] == []

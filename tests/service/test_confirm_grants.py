@@ -72,7 +72,15 @@ def refused(connection: OracleConnection, release: str) -> set[str]:
     return found
 
 
-KINDS = [("cdb", "12.1"), ("cdb", "12.2"), ("cdb", "19"), ("11.2", "11.2"), ("11.2", "19"), ("pdb", "19")]
+KINDS = [
+    ("cdb", "12.1"),
+    ("cdb", "12.2"),
+    ("cdb", "19"),
+    ("11.2", "11.2"),
+    ("non-cdb", "11.2"),
+    ("non-cdb", "19"),
+    ("pdb", "19"),
+]
 
 
 @pytest.mark.parametrize(("kind", "release"), KINDS)
@@ -104,10 +112,19 @@ def test_queries_of_the_dictionary_are_refused_without_the_part_for_them(
     assert "row-cache-lock-hang" not in closed and "starved-host" not in closed
 
 
-@pytest.mark.parametrize("kind", ["11.2", "cdb", "pdb", "rds", "rds-cdb", "autonomous", "standby"])
+@pytest.mark.parametrize("kind", ["11.2", "non-cdb", "cdb", "pdb", "rds", "rds-cdb", "autonomous", "standby"])
 def test_part_for_confirming_queries_follows_the_grants_of_the_polls(kind: str) -> None:
     whole, polls = printed(kind, "--confirm"), printed(kind)
     assert whole.startswith(polls) and "-- For confirming queries" in whole.removeprefix(polls)
+    granted = [line for line in whole.splitlines() if line.startswith(("grant ", "begin "))]
+    assert len(granted) == len(set(granted)), "what the polls' part grants is not granted again"
+    assert "objects (granted above): ddl-invalidation" in whole
+
+
+def test_part_for_confirming_queries_has_only_views_of_the_release() -> None:
+    whole = printed("11.2", "--confirm")
+    assert "cdb_" not in whole and "v_$pdbs" not in whole and "audit_unified" not in whole and "ORA-00942" not in whole
+    assert "cdb_sequences" in printed("non-cdb", "--confirm")
 
 
 @pytest.mark.parametrize("kind", ["cdb", "11.2"])

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from rules.base import FOUNDED_ON, Easing
 from rules.confidence import counted_in_words
 from rules.explain.headline import speaks_against
+from rules.explain.walk import TIME_SPENT
 from rules.formatting import sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
@@ -221,6 +222,9 @@ def _fine(
         title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:
         title, lede, do_not = NOTHING_TO_DO, NO_SESSION, NOTHING_TO_TUNE
+    if easing is None and not finding and not larger:
+        spent = next((step.statement for step in diagnosis.steps if step.step == TIME_SPENT), "")
+        lede = f"{lede} {spent}".strip()
     numbers = list(_costs(diagnosis))
     if diagnosis.funnel and diagnosis.funnel.requests and diagnosis.funnel.misses is not None:
         missed = diagnosis.funnel.misses / diagnosis.funnel.requests
@@ -257,7 +261,7 @@ def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime
     undo = "" if change is None else f"Do not undo the change of {change.at:%H:%M:%S} UTC. "
     return VerdictCard(
         state=state,
-        state_words=f"{words.STATES[state]}, {'easing' if falling else 'cause gone'}",
+        state_words=f"{words.STATES[state]}, {'getting better' if falling else 'cause gone'}",
         since=since,
         title=eased_title(easing, f" until {easing.until:%H:%M:%S}"),
         lede=lede,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from collectors.model import Delta, Missing, number
 from collectors.reports.read import read
 from collectors.reports.tables import in_doubt, plain
+from collectors.views.system_event import ORDINARY_WAITS
 from rules.engine import diagnose
 from tests.paths import REPORTS
 
@@ -131,7 +132,8 @@ def test_damaged_name_of_any_section_gives_no_zero_and_no_new_cause(
 ) -> None:
     view, key = section
     before, causes = judged(file)
-    rows = [row for row in before.rows(view) if len(str(row.get(key))) > 2]
+    # No rule asks for an ordinary wait by name: what is not read of them is told as unread.
+    rows = [row for row in before.rows(view) if len(str(row.get(key))) > 2 and row.get(key) not in ORDINARY_WAITS]
     if not rows:
         return
     row = data.draw(st.sampled_from(rows))

@@ -1,8 +1,8 @@
--- latchscope on 11.2, and any later database without containers.
+-- latchscope on 11.2, which has no containers.
 -- Run it as SYS, in SQL*Plus. It makes LATCHSCOPE, who can only read.
 -- Run it in a quiet hour, never during an incident. A direct grant or revoke invalidates the cursors that depend on the
 -- object, so every statement over these views is parsed again, and a hard parse needs the dictionary cache.
--- It grants SELECT, for releases before 12.1.0.2. From there on write read for select: READ allows no locks.
+-- It grants SELECT: READ, which allows queries and no locks, is there from 12.1.0.2 on.
 -- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:
 -- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,
 -- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,
@@ -29,18 +29,12 @@ grant select on sys.v_$sys_time_model to LATCHSCOPE;
 grant select on sys.v_$sysstat to LATCHSCOPE;
 grant select on sys.v_$system_event to LATCHSCOPE;
 grant select on sys.v_$undostat to LATCHSCOPE;
--- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there.
 -- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
 create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
 grant select on sys.latchscope_kqrst to LATCHSCOPE;
 grant select on sys.v_$latch_children to LATCHSCOPE;
 grant select on sys.v_$latchholder to LATCHSCOPE;
 grant select on sys.gv_$session to LATCHSCOPE;
--- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of
--- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected.
-grant select on sys.dba_registry_sqlpatch to LATCHSCOPE;
-grant select on sys.v_$con_system_event to LATCHSCOPE;
-grant select on sys.v_$containers to LATCHSCOPE;
 -- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
 -- names of jobs. Leave them out, and a diagnosis says what it does not know.
 grant select on sys.dba_scheduler_running_jobs to LATCHSCOPE;
@@ -57,14 +51,5 @@ grant select on sys.dba_objects to LATCHSCOPE;
 grant select on sys.dba_optstat_operations to LATCHSCOPE;
 grant select on sys.dba_scheduler_job_run_details to LATCHSCOPE;
 grant select on sys.dba_scheduler_window_log to LATCHSCOPE;
-grant select on sys.dba_scheduler_running_jobs to LATCHSCOPE;
--- From 12.1 on these are read. An older release has none of them: ORA-00942 is expected there.
-grant select on sys.cdb_objects to LATCHSCOPE;
-grant select on sys.cdb_optstat_operations to LATCHSCOPE;
-grant select on sys.cdb_scheduler_job_run_details to LATCHSCOPE;
-grant select on sys.cdb_scheduler_window_log to LATCHSCOPE;
-grant select on sys.cdb_scheduler_running_jobs to LATCHSCOPE;
-grant select on sys.cdb_registry_sqlpatch to LATCHSCOPE;
-grant select on sys.v_$pdbs to LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an
 -- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;

@@ -39,8 +39,8 @@ grant read on sys.latchscope_kqrst to C##LATCHSCOPE;
 grant read on sys.v_$latch_children to C##LATCHSCOPE;
 grant read on sys.v_$latchholder to C##LATCHSCOPE;
 grant read on sys.gv_$session to C##LATCHSCOPE;
--- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names of
--- containers, by which it says whose the waits are. The views are there from 12.1 on; before, ORA-00942 is expected.
+-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names
+-- of containers, by which it says whose the waits are.
 grant read on sys.dba_registry_sqlpatch to C##LATCHSCOPE;
 grant read on sys.v_$con_system_event to C##LATCHSCOPE;
 grant read on sys.v_$containers to C##LATCHSCOPE;
@@ -60,7 +60,6 @@ grant read on sys.cdb_objects to C##LATCHSCOPE;
 grant read on sys.cdb_optstat_operations to C##LATCHSCOPE;
 grant read on sys.cdb_scheduler_job_run_details to C##LATCHSCOPE;
 grant read on sys.cdb_scheduler_window_log to C##LATCHSCOPE;
-grant read on sys.cdb_scheduler_running_jobs to C##LATCHSCOPE;
 grant read on sys.cdb_registry_sqlpatch to C##LATCHSCOPE;
 grant read on sys.v_$pdbs to C##LATCHSCOPE;
 -- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an

@@ -194,8 +194,8 @@ def test_headline_names_the_likeliest_open_cause_and_what_it_needs() -> None:
     told = diagnose(delta_of(blind), known)
     assert "undo-retention-runaway" in {verdict.cause for verdict in told.undetermined}
     assert (
-        "; no cause that could be judged explains it; undo-retention-runaway could not be judged, because v$undostat"
-        in told.headline
+        "; no cause that could be judged explains it; undo retention tuned to days, so that segments pile up "
+        "(undo-retention-runaway) could not be judged, because v$undostat" in told.headline
     )
     judged = {name: cause for name, cause in known.items() if name != "undo-retention-runaway"}
     assert diagnose(delta_of(blind), judged).headline.endswith("no known cause explains it")
@@ -211,7 +211,7 @@ def nameless(case: str) -> Diagnosis:
 def test_headline_names_what_fits_best_where_no_cache_has_a_name() -> None:
     storm = nameless("thousands of undo segments under a parallel load")
     assert "most at child 1; cannot tell which cache: capture every row of v$rowcache; " in storm.headline
-    assert storm.headline.endswith("what was captured fits undo-segments best")
+    assert storm.headline.endswith("what was captured fits too many undo segments (undo-segments) best")
     few = nameless("many short transactions on an ordinary number of undo segments")
     assert (few.headline, few.findings) == (storm.headline, ()), "without that row the two look the same"
 

@@ -118,7 +118,7 @@ def test_incident_without_x_kqrst_explains_its_candidate(incident: Capture) -> N
     (finding,) = got.findings
     assert (finding.confidence, finding.identity, finding.child, finding.caches) == ("medium", "candidate", None, ())
     assert finding.cache == "dc_rollback_segments"
-    assert "Too many undo segments, perhaps dc_rollback_segments" in got.headline
+    assert "Too many undo segments, perhaps on dc_rollback_segments" in got.headline
     assert finding.unknown == (
         "the cache of child 1 is unknown: x$kqrst was not read, and there are no child gets to infer it from",
         "v$rowcache has no usage here",
@@ -207,6 +207,57 @@ def test_largest_wait_is_a_step_where_it_is_large_and_none_of_the_row_cache() ->
     assert "largest wait" not in with_wait("library cache lock", 4_900_000), "too little to be worth a sentence"
     assert "largest wait" not in with_wait("row cache lock", 33_000_000), "our own view, which everything else is about"
     assert "largest wait" not in with_wait("library cache lock", 133_000_000), "more than all of DB time cannot be"
+
+
+def quiet_with(**seconds: float) -> Diagnosis:
+    """A quiet instance with 100 s of DB time, the row cache with a millisecond, and these seconds of CPU and waits."""
+    named = {"cpu": "DB CPU", "row": "enq: TX - row lock contention", "io": "db file sequential read"}
+    waits = {named[each]: spent for each, spent in seconds.items() if each != "cpu"} | {"row cache lock": 0.001}
+    events: list[Row] = [
+        {"event": event, "total_waits": 9, "time_waited_micro": spent * 1e6} for event, spent in waits.items()
+    ]
+    model: list[Row] = [
+        {"stat_name": "DB time", "value": 100_000_000},
+        {"stat_name": "DB CPU", "value": seconds["cpu"] * 1e6},
+    ]
+    nothing: dict[str, Any] = {"v$session": [], "v$latch": [], "v$latch_children": []}
+    return diagnose(delta_of({**RICH, **nothing, "v$system_event": events, "v$sys_time_model": model}), {})
+
+
+def test_fine_says_what_db_time_went_to_also_below_half_of_it() -> None:
+    rest = quiet_with(cpu=78, row=22)
+    assert (rest.state, rest.other_wait and rest.other_wait.event) == ("Fine", "enq: TX - row lock contention")
+    assert rest.largest_use is not None and rest.largest_use.is_largest
+    assert (rest.largest_use.name, rest.largest_use.next_name) == ("DB CPU", "enq: TX - row lock contention")
+    said = steps_of(rest)["where the time went"]
+    assert said == "Most of DB time is DB CPU, 78.0 %; enq: TX - row lock contention has 22.0 %."
+    io = steps_of(quiet_with(cpu=30, io=45, row=25))["where the time went"]
+    assert io == "The largest part of DB time is db file sequential read, 45.0 %; DB CPU has 30.0 %."
+    assert steps_of(quiet_with(cpu=78))["where the time went"] == (
+        "Most of DB time is DB CPU, 78.0 %; waits that latchscope does not read have up to 22.0 %."
+    )
+
+
+def test_what_is_not_read_may_be_the_largest_and_then_nothing_else_is_called_so() -> None:
+    use = quiet_with(cpu=20, row=10)
+    assert use.largest_use is not None and not use.largest_use.is_largest
+    assert steps_of(use)["where the time went"] == (
+        "Up to 70.0 % of DB time is waits that latchscope does not read, or waiting for a processor. "
+        "Of what it reads DB CPU has most, 20.0 %; enq: TX - row lock contention has 10.0 %."
+    )
+
+
+def test_what_db_time_went_to_is_no_news_beside_a_problem_or_where_another_wait_has_most() -> None:
+    sick = diagnose(delta_of(SICK))
+    assert sick.largest_use is None and "where the time went" not in steps_of(sick)
+    most = quiet_with(cpu=20, row=60)
+    assert most.state == "Elsewhere" and "where the time went" not in steps_of(most)
+    assert quiet_with(cpu=20, row=130).largest_use is None, (
+        "a wait that began long before has no share of this interval"
+    )
+    ordinary = quiet_with(cpu=20, io=70)
+    assert ordinary.state == "Fine" and ordinary.other_wait is None, "reading blocks is ordinary work"
+    assert steps_of(ordinary)["where the time went"].startswith("Most of DB time is db file sequential read, 70.0 %")
 
 
 def diagnosed(**changed: Sequence[Row]) -> Diagnosis:

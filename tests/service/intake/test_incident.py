@@ -1,5 +1,6 @@
 """Inputs of one time become one incident: what joins, what stays apart, by which clock, and where two disagree."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -15,7 +16,7 @@ from collectors.delta import reported
 from collectors.model import Basis, DeltaSource, EventKind, LoggedEvent, Row
 from rules.engine import diagnose
 from service.cli.main import cli
-from service.intake.incident import MOST_MOMENTS, SIGNS, Incident, Story, incident, story
+from service.intake.incident import MOST_MOMENTS, SIGNS, Incident, Story, incident, story, under_one_name
 from service.intake.inputs import DiagnosedInput, diagnose_all, short_names
 from service.render.incident import incident_as_markdown, incident_as_text, incident_view
 from tests.paths import INCIDENT_FOLDER
@@ -246,3 +247,16 @@ def test_staged_folder_is_one_story_in_every_form() -> None:
     for form in ("text", "markdown", "html"):
         shown = CliRunner().invoke(cli, ["diagnose", str(INCIDENT_FOLDER), "--format", form]).stdout
         assert shown.index("09:02:20") < shown.index("Give each busy sequence a cache"), form
+
+
+def test_one_database_has_one_name_in_an_incident_whatever_its_files_call_it() -> None:
+    written = diagnose_all([str(INCIDENT_FOLDER)]).diagnosed
+    assert {entry.change.database for entry in written} == {"ORDERS", "ORDERS/1", "ORDERS1", "orders"}
+    assert {entry.diagnosis.database for entry in under_one_name(written)} == {"ORDERS/1"}
+    assert told(*written).database == "ORDERS/1"
+    shown = CliRunner().invoke(cli, ["diagnose", str(INCIDENT_FOLDER)]).stdout
+    rows = [line for line in shown.splitlines() if re.match(r"\S+\.(?:trc|log|html|json)  ", line)]
+    assert len(rows) == 4 and all(row.endswith("  ORDERS/1") for row in rows)
+    stranger = replace(written[0], change=replace(written[0].change, database="BILLING"))
+    alone = under_one_name([stranger])
+    assert [entry.diagnosis for entry in alone] == [stranger.diagnosis], "one file keeps the name that it has"

@@ -16,6 +16,7 @@ from service.escape import visible
 from service.intake.inputs import DiagnosedInput, diagnose_data
 from service.render.parts import (
     COLUMNS,
+    QUERY_NAMES,
     after_the_steps,
     against,
     asides,
@@ -166,10 +167,21 @@ def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incid
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
     assert [name for name, _ in before_the_steps(finding)] == ["Do", "Check first", "Do not"]
-    assert [name for name, _ in after_the_steps(finding)] == ["Confirm", "Expected effect"]
+    assert [name for name, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
-    assert [name for name, _ in before_the_steps(unsure)] == ["Confirm first", "Do", "Check first", "Do not"]
+    assert [name for name, _ in before_the_steps(unsure)] == [
+        "Confirm first",
+        QUERY_NAMES,
+        "Do",
+        "Check first",
+        "Do not",
+    ]
     assert [name for name, _ in after_the_steps(unsure)] == ["Expected effect"]
+    assert finding.confirm is not None
+    asked = finding.confirm.model_copy(update={"names": ({"tablespace_name": "UNDO_OLD", "segments": 14_838.0},)})
+    assert QUERY_NAMES not in dict(after_the_steps(finding.model_copy(update={"confirm": asked}))), (
+        "they are there already"
+    )
 
 
 def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:

@@ -22,7 +22,7 @@ from tests.paths import PROBES, REPORTS
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
 
-COLUMNS, QUIET_WORDS, ELSEWHERE_WORDS, TROUBLE_WORDS = 100, 120, 180, 775
+COLUMNS, QUIET_WORDS, ELSEWHERE_WORDS, TROUBLE_WORDS = 100, 170, 180, 800
 SAMPLED_CASES, SAMPLED_REPORTS = 200, 8
 HEADLINE = re.compile(r"^(?:INFO|UNKNOWN|NOTICE|WARNING|CRITICAL): ", re.M)
 
@@ -84,9 +84,10 @@ def test_no_line_is_wider_than_a_terminal_unless_a_single_word_is(
 
 def whole(text: str, finding: Finding) -> bool:
     """Whether an unwrapped answer has everything that you need to act on a finding."""
-    confirm = finding.confirm.sql if finding.confirm else ""
+    query = finding.confirm
+    queries = [] if query is None else [query.sql, "" if query.names else query.names_sql or ""]
     steps = [words for step in finding.remedy_steps for words in (step.do, step.risk or "")]
-    return all(" ".join(words.split()) in text for words in (finding.do_now, finding.do_not[7:], *steps, confirm))
+    return all(" ".join(words.split()) in text for words in (finding.do_now, finding.do_not[7:], *steps, *queries))
 
 
 def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput, str]]) -> None:

@@ -76,7 +76,7 @@ def test_after_the_remedy_each_face_says_that_the_storm_eases(stage: Stage) -> N
     title = "Recovering: too many undo segments until 12:02:18, and the waits are falling"
     page, told = client.get("/db/undo-storm").text, client.get("/api/v1/databases/undo-storm/diagnosis").json()
     assert f'<h1 id="v">{title}</h1>' in page and "no known cause" not in page.casefold()
-    assert "Critical, easing" in page and "Wait for the next polls before you change anything else" in page
+    assert "Critical, getting better" in page and "Wait for the next polls before you change anything else" in page
     assert "<b>Do not</b> undo the change of 12:02:20 UTC." in page
     assert told["severity"] == "critical" and told["headline"].startswith(
         "Recovering: too many undo segments until 12:02:18 UTC, and the waits are falling; row cache waits cost 27.8 % "

@@ -7,6 +7,7 @@ import pytest
 from rules.base import LastingTrouble
 from rules.cause import catalogue
 from rules.engine import diagnose
+from rules.explain.walk import TIME_SPENT
 from rules.model import Confidence, Finding, OtherWait, WaiterTotals
 from service.web.pages import verdict, words
 from service.web.pages.diagnosis import waiters_totals
@@ -31,8 +32,9 @@ def test_fine_says_that_hardly_any_session_waits_where_some_do() -> None:
     none = some.model_copy(
         update={"impact": some.impact.model_copy(update={"waiting_sessions": 0.0, "share_of_db_time": 0.0})}
     )
-    assert verdict.verdict(waited, NOW).lede == verdict.HARDLY_ANY
-    assert verdict.verdict(none, NOW).lede == verdict.NO_SESSION
+    spent = next(step.statement for step in some.steps if step.step == TIME_SPENT)
+    assert verdict.verdict(waited, NOW).lede == f"{verdict.HARDLY_ANY} {spent}"
+    assert verdict.verdict(none, NOW).lede == f"{verdict.NO_SESSION} {spent}"
 
 
 def test_card_names_the_wait_that_has_most_of_db_time_and_is_not_green() -> None:
