@@ -277,11 +277,11 @@ def differs(text: str) -> str:
 
 
 def test_stretch_shows_what_differs_in_it_as_rest_says(stage: Stage) -> None:
-    for moment in range(0, 80, 2):
+    for moment in range(0, 60, 2):
         stage.poll(DB, moment)
     app = stage.app()
-    panel = differs(history(app, 40, 60))
-    asked = f"/api/v1/databases/{DB}/differences?begin={iso(40)}&end={iso(60)}"
+    panel = differs(history(app, 22, 58))
+    asked = f"/api/v1/databases/{DB}/differences?begin={iso(22)}&end={iso(58)}"
     told = app.get(asked).json()
     assert told["headline"] in panel and "sessions waited for the row cache here" in panel
     assert f"Here: {told['stretch_polls']} polls over" in panel
