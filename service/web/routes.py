@@ -18,7 +18,7 @@ from service.watch.actions import OperatorActions
 from service.web.access import Access, Admission, read_tokens
 from service.web.api import common
 from service.web.api.databases import actions_api, api, fleet_api
-from service.web.api.history import changes_api, compare_api, episodes_api, history_api, marks_api
+from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
 from service.web.api.live import monitoring, streams
 from service.web.api.reports import reports_api
 from service.web.api.whatif import whatif_api
@@ -58,6 +58,7 @@ def build_web(
         api(board, repository, access),
         streams(board, feed, access),
         history_api(board, repository, access),
+        differences_api(board, repository, access),
         episodes_api(board, repository, access),
         changes_api(board, repository, access),
         marks_api(board, repository, access, audit),

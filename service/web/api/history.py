@@ -170,7 +170,7 @@ AS_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {CSV: {"schema": {"t
 
 
 def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
-    """GET …/history, GET …/differences and GET …/usual."""
+    """GET …/history and GET …/usual."""
     router = store_router(access)
 
     @router.get("/databases/{db}/history", response_model=HistoryOut, responses=NOT_FOUND | AS_CSV)
@@ -217,17 +217,6 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
             return Response(_csv(found), media_type=CSV, headers=headers)
         return _history_out(found, more)
 
-    @router.get("/databases/{db}/differences", responses=NOT_FOUND)
-    def get_differences(db: str, begin: BeginQuery = "-5m", end: EndQuery = "now") -> DifferencesOut:
-        """Which wait, child latch, place, cache or container differs most in a stretch from the rest of its hour."""
-        watched, stretch = watched_in(board, db), requested_window(begin, end)
-        frame = watched.published.snapshot if watched.published else None
-        try:
-            found = differences(store, db, stretch, watched.map.series_names, frame)
-        except BadWindow as error:
-            raise HTTPException(422, str(error)) from None
-        return DifferencesOut.model_validate(found, from_attributes=True)
-
     @router.get("/databases/{db}/usual", responses=NOT_FOUND)
     def get_usual(db: str, begin: BeginQuery = "-1h", end: EndQuery = "now") -> UsualOut:
         """The usual figures of this database in each hour of a window, from its own history. A quiet line for charts."""
@@ -238,6 +227,24 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
             for figure, values in usual_over(store, db, hours).items()
         ]
         return UsualOut(database=db, hours=hours, figures=tuple(figures))
+
+    return router
+
+
+def differences_api(board: Board, store: Repository, access: Access) -> APIRouter:
+    """GET …/differences."""
+    router = store_router(access)
+
+    @router.get("/databases/{db}/differences", responses=NOT_FOUND)
+    def get_differences(db: str, begin: BeginQuery = "-5m", end: EndQuery = "now") -> DifferencesOut:
+        """Which wait, child latch, place, cache or container differs most in a stretch from the rest of its hour."""
+        watched, stretch = watched_in(board, db), requested_window(begin, end)
+        frame = watched.published.snapshot if watched.published else None
+        try:
+            found = differences(store, db, stretch, watched.map.series_names, frame)
+        except BadWindow as error:
+            raise HTTPException(422, str(error)) from None
+        return DifferencesOut.model_validate(found, from_attributes=True)
 
     return router
 
