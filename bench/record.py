@@ -49,13 +49,13 @@ GROUPS: Mapping[str, Group] = {
     "pages": Group(("fleet_kb", "database_kb"), 100, 2),
     "store": Group(("stored_bytes",), 1_500_000, 1),
     "metrics": Group(("metrics_ratio",), 1000, 2),
-    "poll": Group(("healthy_ms", "storm_ms"), 10, 2),
+    "poll": Group(("healthy_ms", "storm_ms"), 400, 20),
     "truth": Group(("truth", "edition"), 0, 12),
     "published": Group(("published",)),
     "tests": Group(("tests",)),
 }
-"""In the order in which they run. Full sizes: databases on the board, figures in the store, databases of the scrape, seconds of
-the closed loop for each kind, and of truth every held-back instance."""
+"""In the order in which they run. Full sizes: databases on the board, figures in the store, databases of the scrape, polls of
+each kind, and of truth every held-back instance."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,15 @@ def figures(options: Sequence[str] = ()) -> Table:
         try:
             commit, committed = _git("show", "-s", "--format=%h %cI", "--abbrev=8", given.commit, "--").decode().split()
         except subprocess.CalledProcessError as error:
-            asked.error(f"git knows no commit {given.commit}: {_reason(error.stderr.decode(), HOME)}; name one of `git log`")
+            asked.error(
+                f"git knows no commit {given.commit}: {_reason(error.stderr.decode(), HOME)}; name one of `git log`"
+            )
         with _copy(commit) as tree:
             row = _measured(tree, commit, committed[:16])
         keep(row)
-    table = Table("figure", "measured", title=f"{row.commit} on {row.machine}, loop {row.loop_ms} ms", title_justify="left")
+    table = Table(
+        "figure", "measured", title=f"{row.commit} on {row.machine}, loop {row.loop_ms} ms", title_justify="left"
+    )
     for name, value in row.figures.items():
         table.add_row(name, f"– {row.missing[name]}" if value is None else _shown(value))
     return table
