@@ -123,13 +123,13 @@ def _weight(app: Any, path: str) -> float:
 
 
 def truth(most: float) -> Found:
-    """Verdicts by part of the plan, in the half of the instances that rules are not tuned on; `most` 0: all of them."""
+    """Verdicts by part of the plan, of about so many instances that rules are not tuned on."""
     from bench._truth_scores import scores
     from tests.truth import generate
     from tests.truth.plan import seeds
 
     held_back = [seed for seed in seeds() if seed % 2]
-    every = max(1, len(held_back) // int(most)) if most else 1
+    every = max(1, len(held_back) // int(most))
     found: dict[str, Counter[str]] = {}
     for score in scores(held_back[::every]):
         part = score.kind if score.strength is None or score.kind != "single" else f"single, {score.strength}"

@@ -2,7 +2,7 @@
 
 A commit is measured in a copy of its own, whatever lies uncommitted here, by the benchmarks of that commit and with the
 packages of this environment. Each group of figures has a process of its own. One that fails leaves its figures empty, with
-the reason. A row takes three to four minutes of processor.
+the reason. A row takes some three minutes of processor.
 """
 
 import io
@@ -31,7 +31,8 @@ TINY = "--here --tiny"
 HOME = Path(__file__).resolve().parents[1]
 KEPT = HOME / "bench" / "record.jsonl"
 PROBES = HOME / "bench" / "_record_probes.py"
-MOST_SECONDS = 900
+MOST_SECONDS = 3600
+"""For a group, by the clock. A machine may be shared, and most of this is waiting for it."""
 LONGEST_REASON = 160
 
 
@@ -49,13 +50,13 @@ GROUPS: Mapping[str, Group] = {
     "pages": Group(("fleet_kb", "database_kb"), 100, 2),
     "store": Group(("stored_bytes",), 1_500_000, 1),
     "metrics": Group(("metrics_ratio",), 1000, 2),
-    "poll": Group(("healthy_ms", "storm_ms"), 400, 20),
-    "truth": Group(("truth", "edition"), 0, 12),
+    "poll": Group(("healthy_ms", "storm_ms"), 200, 20),
+    "truth": Group(("truth", "edition"), 450, 12),
     "published": Group(("published",)),
     "tests": Group(("tests",)),
 }
 """In the order in which they run. Full sizes: databases on the board, figures in the store, databases of the scrape, polls of
-each kind, and of truth every held-back instance."""
+each kind, and generated instances."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _probed(tree: Path, name: str, size: float) -> tuple[dict[str, Any], str]:
     except subprocess.CalledProcessError as error:
         return {}, _reason(error.stderr, tree)
     except subprocess.TimeoutExpired:
-        return {}, f"took longer than {MOST_SECONDS // 60} minutes"
+        return {}, f"took longer than {MOST_SECONDS} s"
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found, ""
 

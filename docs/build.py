@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import yaml
 from prometheus_client import Metric
@@ -29,16 +28,16 @@ from collectors.grants import (
 )
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
-from docs import groups, licences
+from docs import groups, interface, licences
 from rules.cause import Cause, Fix, TextSpan, catalogue, text_spans
 from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
-from service.app import create_app
 from service.bill import statements
+from service.cli.help import EXIT_CODES
 from service.cli.sql import as_markdown, texts_as_markdown
-from service.config.settings import ENTRIES, Settings, WebhookSettings, every_setting, seconds, size
+from service.config.settings import ENTRIES, every_setting, seconds, size
 from service.metrics.families import FAMILIES, Family
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -267,11 +266,8 @@ def metrics(section: str) -> str:
 
 def process_metrics() -> str:
     """What a whole service says of itself, as its own registry has it."""
-    with TemporaryDirectory() as folder:
-        hook = WebhookSettings(name="chat", url="http://127.0.0.1:9/")
-        app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=[], webhooks=[hook]))
+    with interface.whole_service() as app:
         families = list(app.state.registry.collect())
-        app.state.close()
     labels = dict.fromkeys(
         ("latchscope_webhook_attempts", "latchscope_notification_attempts", "latchscope_telemetry_exports"),
         "outcome, target",
@@ -328,6 +324,37 @@ def fixes() -> str:
     return table(heads, (cells(cause, fix) for cause in catalogue().values() for fix in cause.fixes))
 
 
+def stable() -> str:
+    """What of the interface stays from one release to the next, with the number of names of each kind."""
+    count = interface.counted(interface.interface())
+    codes = ", ".join(str(code) for code, _, _ in EXIT_CODES)
+    rows = (
+        (
+            f"{count['metric']} metrics with {count['label']} labels",
+            "[metrics.md](metrics.md)",
+            "name, type, names of labels",
+        ),
+        (
+            f"{count['path']} paths of REST, {count['parameter']} parameters, {count['field']} members of answers",
+            "[rest.md](rest.md)",
+            "path, parameters, members and their types; a member that is never null stays so",
+        ),
+        (f"{count['setting']} settings", "[configuration.md](configuration.md#every-setting)", "name and meaning"),
+        (
+            f"{count['command']} commands with {count['option']} options",
+            "`latchscope COMMAND --help`",
+            "names",
+        ),
+        (f"exit codes {codes}", "`latchscope help exit-codes`", "number and meaning"),
+        (
+            f"captures, {count['capture column']} columns",
+            "[reports.md](reports.md#capture-files)",
+            "every later release reads form 1",
+        ),
+    )
+    return table("what | listed in | what stays", rows)
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "columns": columns,
     "what is read": read,
@@ -340,6 +367,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "defaults": defaults,
     "signals": signals,
+    "stable": stable,
     "fixes": fixes,
     "metrics of the process": process_metrics,
     "licences": lambda: table("package | licence | who gets it", licences.rows()),
