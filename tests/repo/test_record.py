@@ -57,12 +57,11 @@ def test_figure_that_cannot_be_measured_is_missing_with_its_reason_and_without_a
     row = bench._measured(tmp_path, "c", "2026-03-01T12:00")
     assert row.figures == {"lines": 6, "published": None}
     assert row.missing == {"published": "ModuleNotFoundError: No module named 'rules.engine'"}
-    assert (
-        bench._reason(f"x\nImportError: no name in 'a' ({tmp_path}/a.py)\n", tmp_path) == "ImportError: no name in 'a'"
-    )
+    said = bench._reason(f"x\nImportError: no name in 'a' ({tmp_path}/a.py), none in 'b' (/elsewhere/b.py)\n", tmp_path)
+    assert said == "ImportError: no name in 'a' (a.py), none in 'b'"
 
 
-def test_unknown_commit_and_a_tiny_row_are_refused_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tiny_row_is_refused_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         bench.figures(["--tiny"])
     assert "add --here" in capsys.readouterr().err

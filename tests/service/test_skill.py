@@ -81,7 +81,7 @@ def test_skill_names_each_tool_in_one_row() -> None:
 
 
 def test_commands_of_the_skill_run() -> None:
-    commands = re.findall(r"^latchscope (.+)$", skill(), re.M)
+    commands = re.findall(r"^latchscope (.+)$", "".join(re.findall(r"```\n(.*?)```", skill(), re.S)), re.M)
     assert len(commands) == 3
     for command in commands:
         done = CliRunner().invoke(cli, command.replace("FILE", str(STORM)).split())
