@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from statistics import median
@@ -72,12 +73,11 @@ def _stored_poll(troubled: float, polls: int) -> float:
 
 def metrics(databases: float) -> Found:
     """How many times as long prometheus_client takes for the same samples as a scrape of ours."""
-    from bench import metrics as tree
-
+    tree: Any = import_module("bench.metrics")  # with what it imports
     board, _ = tree.fleet(int(databases), SERIES, tree.prototypes())
     own = tree.own_registry()
     ours = median(tree.timed(SCRAPES, lambda: tree.exposition(board, own)))
-    tree.disable_created_metrics()  # type: ignore[no-untyped-call]
+    tree.disable_created_metrics()
     registry = tree.stock(tree.exposition(board, None)[0].decode())
     return {"metrics_ratio": round(median(tree.timed(3, lambda: tree.generate_latest(registry))) / ours)}
 

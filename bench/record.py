@@ -15,7 +15,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -197,7 +197,7 @@ def comparable(one: Row, other: Row, *, within: float = 0.1) -> bool:
     return one.machine == other.machine and slow <= fast * (1 + within)
 
 
-def runs(every: Iterable[Row], joined: Any) -> Iterator[list[Row]]:
+def runs(every: Iterable[Row], joined: Callable[[Row, Row], bool]) -> Iterator[list[Row]]:
     """Rows in lists whose neighbours may be joined."""
     run: list[Row] = []
     for row in every:
