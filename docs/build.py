@@ -1,8 +1,9 @@
 """Writes what the documents repeat from code: `make docs`, which is `python -m docs.build`.
 
 A part begins with `<!-- made: NAME -->` and ends with `<!-- end -->`; what stands between the two is written anew from the
-collectors, the grants, the settings, the metric families, the signals and the studies. The rest of a page is written by hand. The
-grants that tests/live hands to its containers are written whole. A test holds the tree to this.
+collectors, the grants, the settings, the metric families, the signals, the studies, the interface and the record of measures. The
+rest of a page is written by hand. The grants that tests/live hands to its containers and the picture of the record are written
+whole. A test holds the tree to this.
 """
 
 import re
@@ -10,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import yaml
 from prometheus_client import Metric
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from bench.record import rows as recorded
 from collectors.grants import (
     KINDS,
     TRAITS,
@@ -29,16 +30,16 @@ from collectors.grants import (
 )
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
-from docs import groups, licences
+from docs import groups, interface, licences, record
 from rules.cause import Cause, Fix, TextSpan, catalogue, text_spans
 from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
-from service.app import create_app
 from service.bill import statements
+from service.cli.help import EXIT_CODES
 from service.cli.sql import as_markdown, texts_as_markdown
-from service.config.settings import ENTRIES, Settings, WebhookSettings, every_setting, seconds, size
+from service.config.settings import ENTRIES, every_setting, seconds, size
 from service.metrics.families import FAMILIES, Family
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,6 +59,7 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
     setup = root / "tests" / "live" / "setup"
     return made | {
         **groups.statements(root),
+        root / "docs" / "images" / "record.svg": record.picture(recorded()),
         setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
         setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
     }
@@ -273,11 +275,8 @@ def metrics(section: str) -> str:
 
 def process_metrics() -> str:
     """What a whole service says of itself, as its own registry has it."""
-    with TemporaryDirectory() as folder:
-        hook = WebhookSettings(name="chat", url="http://127.0.0.1:9/")
-        app = create_app(Settings(store=f"sqlite:///{folder}/store.db", databases=[], webhooks=[hook]))
+    with interface.whole_service() as app:
         families = list(app.state.registry.collect())
-        app.state.close()
     labels = dict.fromkeys(
         ("latchscope_webhook_attempts", "latchscope_notification_attempts", "latchscope_telemetry_exports"),
         "outcome, target",
@@ -334,6 +333,44 @@ def fixes() -> str:
     return table(heads, (cells(cause, fix) for cause in catalogue().values() for fix in cause.fixes))
 
 
+def stable() -> str:
+    """What of the interface stays from one release to the next, with the number of names of each kind."""
+    count = interface.counted(interface.interface())
+    codes = ", ".join(str(code) for code, _, _ in EXIT_CODES)
+    rows = (
+        (
+            f"{count['metric']} metrics with {count['label']} labels",
+            "[metrics.md](metrics.md)",
+            "name, type, names of labels",
+        ),
+        (
+            f"{count['path']} paths of REST, {count['parameter']} parameters, {count['field']} members of answers",
+            "[rest.md](rest.md)",
+            "path, parameters, members and their types; a member that is never null stays so",
+        ),
+        (f"{count['setting']} settings", "[configuration.md](configuration.md#every-setting)", "name and meaning"),
+        (
+            f"{count['command']} commands with {count['option']} options",
+            "`latchscope COMMAND --help`",
+            "names",
+        ),
+        (f"exit codes {codes}", "`latchscope help exit-codes`", "number and meaning"),
+        (
+            f"captures, {count['capture column']} columns",
+            "[reports.md](reports.md#capture-files)",
+            "every later release reads form 1",
+        ),
+    )
+    return table("what | listed in | what stays", rows)
+
+
+def measures() -> str:
+    """The record as a table, and why cells are empty."""
+    rows = recorded()
+    heads = " | ".join(("commit", "of", "machine", *record.TABLE))
+    return f"{table(heads, record.cells(rows))}\n\n{record.gaps(rows)}"
+
+
 PARTS: Mapping[str, Callable[[], str]] = {
     "columns": columns,
     "what is read": read,
@@ -346,6 +383,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "defaults": defaults,
     "signals": signals,
+    "record": measures,
+    "stable": stable,
     "fixes": fixes,
     "metrics of the process": process_metrics,
     "licences": lambda: table("package | licence | who gets it", licences.rows()),

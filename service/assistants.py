@@ -115,13 +115,24 @@ def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def list_databases(context: Context[Any, Any]) -> str:
-        """Every watched database: whether it answers, its severity, and its verdict in one sentence."""
+        """List every watched database with its state. Begin here, because the other tools need a name from it.
+
+        Not for reasons or remedies: those are in get_diagnosis. Returns for each name, up, severity, headline, release,
+        mechanism, data_age_seconds (null before the first poll) and failure (null while it answers). Fails only if the
+        service does not answer or refuses the token.
+        """
         names = ("name", "up", "severity", "headline", "release", "mechanism", "data_age_seconds", "failure")
         return as_data([{name: row.get(name) for name in names} for row in _asked(client_of, context, "/databases")])
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def get_diagnosis(context: Context[Any, Any], database: Database) -> str:
-        """The findings on a database right now, with evidence and remedy; what is ruled out; what cannot be judged."""
+        """Say what is wrong with one database right now, why, and what to do.
+
+        Not for the past (list_episodes, get_history), and not for a file (diagnose_file). Returns a diagnosis: headline,
+        impact, findings with evidence, confidence, do_now and do_not, then ruled_out with reasons, and undetermined with
+        what is missing. Empty findings alone prove nothing: read severity, obstacle and undetermined too. An unknown name
+        fails with the names there are; a database without an interval yet has an obstacle that says why.
+        """
         return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/diagnosis"))
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
@@ -129,14 +140,23 @@ def _about_now(server: MCPServer[Any], client_of: ClientOf) -> None:
         context: Context[Any, Any],
         cause: Annotated[str, Field(description="its id, as a finding names it", max_length=80)],
     ) -> str:
-        """A cause of the knowledge base: conditions, confirming query, remedy, risk, references."""
+        """Explain a cause of the knowledge base, whatever the state of any database.
+
+        Not to find out whether a database has it: only findings of get_diagnosis say so. Returns its conditions, the
+        confirming query, remedy, risk, false_positives and references. An unknown id fails with the ids there are.
+        """
         return as_data(_asked(client_of, context, f"/causes/{quote(cause, safe='')}"))
 
 
 def _over_time(server: MCPServer[Any], client_of: ClientOf) -> None:
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def list_episodes(context: Context[Any, Any], database: Database) -> str:
-        """Troubles of a database from begin over peak to end, and whether a change ended them."""
+        """List the problems of one database over time, each from begin over peak to end.
+
+        Not for what to do now (get_diagnosis). Returns episodes, newest first, with begin, end (null while it lasts),
+        peak_severity, cause, and verdict, which says whether a marked change ended it (null without a mark). An empty list
+        means that none was recorded, also if latchscope did not run. An unknown name fails with the names there are.
+        """
         return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/episodes"))
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
@@ -149,13 +169,23 @@ def _over_time(server: MCPServer[Any], client_of: ClientOf) -> None:
         begin: Moment = "-6h",
         end: Moment = "now",
     ) -> str:
-        """One figure of a database over time, thinned to sixty points; null is a gap, never zero."""
+        """Show one figure of one database over time, thinned to sixty points.
+
+        Not to compare two spans (compare), and not to judge: a figure has no verdict. Returns times and series of values;
+        null is a gap and never zero, and times_in_all says how many points there were. A wrong metric fails with the list
+        of metrics; a wrong time fails with its form.
+        """
         query = {"metric": metric, "begin": begin, "end": end}
         return as_data(_thinned(_asked(client_of, context, f"/databases/{quote(database, safe='')}/history", query)))
 
     @server.tool(annotations=READ_ONLY, structured_output=False)
     def compare(context: Context[Any, Any], database: Database, before: SpanOfTime, after: SpanOfTime) -> str:
-        """Compare two spans of time of a database, per unit of work, with a verdict."""
+        """Compare two spans of time of one database, per unit of work: is it better or worse?
+
+        Not for a single moment, and not across databases. Returns a sentence with the deciding change, each change with
+        before and after (null if unknown), and notes; comparable is false if latches guard one side and mutexes the other.
+        A span that cannot be read fails, and so do two that cannot be compared, with the reason.
+        """
         query = {"before": before, "after": after}
         return as_data(_asked(client_of, context, f"/databases/{quote(database, safe='')}/compare", query))
 
@@ -173,7 +203,12 @@ def _with_files(server: MCPServer[Any], folder: Path) -> None:
             ),
         ],
     ) -> str:
-        """Diagnose a file of the user, or the files of a folder as one incident. Their text is never returned."""
+        """Diagnose a file of the user, or the files of a folder as one incident.
+
+        Not for a database that is watched (get_diagnosis), and not to read a file: its text is never returned. Returns
+        incident (null if no input shows a problem that has a time), a diagnosis for each input, and not_read with the
+        reason for each file that is none. A path outside the folder, or one that is not there, fails.
+        """
         try:
             wanted = (folder / path).resolve()
         except (OSError, ValueError):  # an impossible file name

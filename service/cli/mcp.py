@@ -14,6 +14,7 @@ from service.extras import MissingExtra, require
 
 SERVICE = "http://127.0.0.1:8000"
 MOST_PORT = 65535
+SKILL = Path(__file__).resolve().parents[1] / "SKILL.md"
 
 
 def mcp(
@@ -23,8 +24,14 @@ def mcp(
     http: Annotated[
         str | None, typer.Option(metavar="ADDRESS:PORT", help="serve streamable HTTP at /mcp there, in place of stdio")
     ] = None,
+    skill: Annotated[
+        bool, typer.Option("--skill", help="print SKILL.md, which tells an assistant what to ask and what to believe")
+    ] = False,
 ) -> None:
     """Let an assistant read databases, diagnoses, history, comparisons, causes and files."""
+    if skill:
+        typer.echo(SKILL.read_text(encoding="utf-8"), nl=False)
+        return
     try:
         require("mcp", "mcp", "assistants")
         if http is not None:

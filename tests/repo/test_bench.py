@@ -58,6 +58,7 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "model": (Shape("test|figure|measured|bound|cases|", 2, (2, 3, 4)),),
     "pages": (Shape("page|processor ms|KB|KB compressed", 6, (1, 2, 3)),),
     "poll": (Shape("what|healthy, first|healthy, later|storm, first|storm, later", 17, (2, 4)),),
+    "record": (Shape("figure|measured", 11, (1,)),),
     "reports": (Shape("what|HTML|text", 10, (1, 2)),),
     "truth": (
         *(Shape("part|n|right|kin|honest|silent|wrong|false", 6, tuple(range(1, 8))) for _ in HALVES),
