@@ -25,13 +25,17 @@ SAID_IN_TEXT: Mapping[str, tuple[str, ...]] = {
 """Cells that a signal reads as a number although they are text."""
 
 
+SHOWN = ("parameter", "event", "type", "p1", "p1raw", "p2", "p3", "blocking_instance", "blocking_session", "sql_id")
+"""Columns that say what a row is beside those that identify it. Names of people and programs are not needed for that."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceRow:
     """A row as it was captured. It is compared as an object: two equal rows are two rows."""
 
     view: str
     names: tuple[str, ...]
-    """The columns that identify it."""
+    """The columns that identify it, or say what it is."""
     cells: Row
 
 
@@ -148,7 +152,8 @@ def _product(one: Any, other: Any) -> Any:
     for factor, amount in (terms, terms[::-1]):
         if factor == 1.0:
             return _made(value, amount)
-        if isinstance(factor, Step) and factor.operator == "ratio":
+        # A ratio to a plain number is another unit of a figure, and no share.
+        if isinstance(factor, Step) and factor.operator == "ratio" and not isinstance(factor.terms[1], float):
             return _made(value, Step("share", (*factor.terms, amount)))
     return _made(value, Step("ratio", (terms[0], Step("ratio", (1.0, terms[1])))))
 
@@ -157,9 +162,10 @@ def largest(values: Iterable[float], default: float = 0.0) -> float:
     """The largest of some numbers, which remembers what it was compared with."""
     numbers = list(values)
     most = max(numbers, default=default)
-    if len(numbers) < 2 or not isinstance(most, _Traced):
+    terms = tuple(dict.fromkeys(map(term_of, numbers)))
+    if len(terms) < 2 or not isinstance(most, _Traced):
         return most
-    return _made(_plain(most), Step("largest", tuple(map(term_of, numbers))))
+    return _made(_plain(most), Step("largest", terms))
 
 
 def read_as(said: object, value: float, part: int | None = None) -> float:
@@ -178,7 +184,8 @@ def tallied(counts: Counter[Group], rows: Sequence[Row], columns: Sequence[str])
         return counts
     view = rows[0].source.view
     for cells, times in counts.items():
-        said = {name: cell for name, cell in zip(columns, cells, strict=True) if cell is not None}  # type: ignore[call-overload]
+        each = zip(columns, cells, strict=True)  # type: ignore[call-overload]
+        said = {name: cell for name, cell in each if cell is not None and name in SHOWN}
         counts[cells] = _made(times, Cell(SourceRow(view, tuple(said), {**said, SESSIONS: times}), SESSIONS))  # type: ignore[assignment]
     return counts
 
@@ -216,7 +223,8 @@ def _traced_row(view: str, row: Row, when: str = "") -> _Row:
     kinds = {column.name: column.kind for column in declared.columns} if declared else {}
     names = declared.key if declared else ()
     made = _Row(row)
-    made.source = SourceRow(view + when, tuple(name for name in names if row.get(name) is not None), dict(row))
+    shown = tuple(name for name in (*names, *SHOWN) if row.get(name) is not None)
+    made.source = SourceRow(view + when, shown, dict(row))
     for column, value in row.items():
         cell = Cell(made.source, column)
         if isinstance(value, str) and column in SAID_IN_TEXT.get(view, ()):

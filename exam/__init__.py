@@ -1,0 +1,1 @@
+"""What judges a diagnosis from outside: it shares no code with the rules."""
