@@ -2,7 +2,7 @@
 
 `python -m exam.check_certificate FILE…` evaluates every expression over the rows, compares each bound with the condition in the
 file of the cause, and asks whether the verdict follows. It prints one sentence per refusal and exits 1 if there is one.
-It needs Python and PyYAML. Of latchscope it reads the files of the causes, as data, and the list of signals beside them.
+It needs Python and PyYAML. As data it reads the files of the causes, the list of signals there, and signals.yaml here.
 """
 
 import argparse
@@ -17,31 +17,24 @@ from typing import Any, NoReturn
 
 import yaml
 
-CAUSES = Path(__file__).parent.parent / "rules" / "causes"
+HERE = Path(__file__).parent
+CAUSES = HERE.parent / "rules" / "causes"
 FORMAT = "latchscope certificate 1"
-CLOSE = 1e-9
-"""How far, relatively, a value may be from that of its expression: the last digits depend on the order of a sum."""
+CLOSE = 1e-9  # as near, relatively, is a value to that of its expression: the last digits depend on the order of a sum
 NAMING = {"share_of_sleeps", "share_of_mutex_waiters", "share_of_lock_waiters"}  # they say which cache is waited for
+AT_A_PLACE = {"share_of_holders", "share_of_mutex_sleeps", "share_of_result_cache_holders"}
+ALL_CACHES = {"overall_getmiss_ratio", "hold_anomaly_index", "undo_segments_per_transaction"}
 STATED = {"share_behind_cluster_process", "share_behind_maintenance"}  # they have no expression
-BOTH_WAYS = {"parses_per_execution", "hard_share_of_parses"}
-TOO_SMALL = BOTH_WAYS | {"share_of_lookups", "modification_ratio", "lookups_per_execution", "share_of_modifications"}
-TOO_SMALL |= {"gets_per_parse", "failed_share_of_parses", "exclusive_share_of_lock_waiters"}
-TOO_LARGE = BOTH_WAYS | {"parse_time_to_waits", "hard_parse_time_to_waits", "failed_parse_time_to_waits"}
-TOO_LARGE |= {"connection_time_to_waits", "sequence_load_time_to_waits"}
-MOVED = {">=": TOO_SMALL, "<=": TOO_LARGE}
-"""Ratios that other work moves, by the comparison that it can make fail: that refutes no cause whose cache is named."""
 CHEAP = {"share of DB time": 0.005, "waiting sessions": 0.01}  # below this the waits cost next to nothing
 LOOKS = {"v$session", "waiting_sessions", "waiting_sessions at the beginning"}
-WAITS = LOOKS | {"v$system_event", "v$latch", "v$mutex_sleep"}
-"""Views that the time of waits may come from, so every signal about such a time may use them."""
+WAITS = LOOKS | {"v$system_event", "v$latch", "v$mutex_sleep"}  # views that the time of waits may come from
 SAYS = {"TRUE": 1.0, "FORCE": 1.0, "FORCE_TEMP": 1.0, "YES": 1.0, "FALSE": 0.0, "MANUAL": 0.0, "MANUAL_TEMP": 0.0}
 BEFORE_CONDITIONS = {"release", "kind of wait", "fix"}  # these rule a cause out before any figure is read
 WAYS = {
     "found": {"conditions"},
     "ruled out": {"condition", "cost", "explained", *BEFORE_CONDITIONS},
     "cannot tell": {"unknown", "weighing"},
-}
-"""Verdict → how it may follow."""
+}  # verdict → how it may follow
 Json = Mapping[str, Any]
 
 
@@ -57,10 +50,9 @@ def member(holder: Any, name: str, kind: type, where: str, default: Any = None) 
     """A member of a JSON object. Refused if it has another type; absent it is the default, if there is one."""
     if not isinstance(holder, dict) or (name not in holder and default is None):
         refuse(f"{where} has no {name}")
-    value = holder.get(name, default)
-    if kind is float and type(value) is int:
-        value = float(value)
-    if type(value) is not kind or (kind is float and not math.isfinite(value)):
+    value: Any = holder.get(name, default)
+    value = float(value) if kind is float and type(value) is int else value
+    if type(value) is not kind or value in (math.inf, -math.inf) or value != value:
         refuse(f"{where} has no proper {name}")
     return value
 
@@ -70,7 +62,7 @@ def numbers_of(release: str) -> list[int]:
 
 
 class Catalogue:
-    """The knowledge base as data: the causes by their ids, and the views that each signal reads."""
+    """The knowledge base as data: the causes by their ids, the views that each signal reads, and the names of rows."""
 
     def __init__(self, folder: Path) -> None:
         files = [file for file in folder.glob("*.yaml") if not file.name.endswith(".cases.yaml")]
@@ -79,6 +71,9 @@ class Catalogue:
         text = (folder / "README.md").read_text(encoding="utf-8")
         listed = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|", text, re.M)
         self.views = {name: {view.strip(" `") for view in views.split(",")} for name, views in listed}
+        facts = yaml.safe_load((HERE / "signals.yaml").read_text(encoding="utf-8"))
+        self.named_by, self.moved, waits = facts["named_by"], facts["moved"], facts["waits"]
+        self.rows = {name: {*rows, *(waits if "waits" in rows else ())} for name, rows in facts["rows"].items()}
 
     def conditions(self, cause: str) -> dict[str, dict[str, Any]]:
         """The conditions of a cause by their place in its file."""
@@ -88,7 +83,8 @@ class Catalogue:
                 found[f"when[{place}].any_of[{number}]"] = alternative
             if "any_of" not in entry:
                 found[f"when[{place}]"] = entry
-        return found
+        about = {name: self.causes[cause].get(name) for name in ("caches", "location")} if found else {}
+        return {place: {**about, **condition} for place, condition in found.items()}
 
     def occurs_on(self, cause: str, release: str) -> bool:
         """Whether a release is, or may be, one on which a cause can be; both ends of the range are included."""
@@ -115,21 +111,21 @@ class Rows:
                 refuse(f"two rows have the number {number}")
             self.by_id[number] = row
 
-    def value(self, expression: Any, views: set[str]) -> float:
-        """The value of an expression. The views that it reads are added to `views`."""
+    def value(self, expression: Any, read: list[Json]) -> float:
+        """The value of an expression. The rows that it reads are added to `read`."""
         operator = next(iter(expression), "nothing") if isinstance(expression, dict) else "no object"
         if set(expression) - {operator, {"share": "of", "cell": "part"}.get(operator)}:
             refuse(f"an expression has members that {operator} does not have")
         if operator in ("row", "cell"):
-            return self._leaf(operator, expression, views)
+            return self._leaf(operator, expression, read)
         if operator == "number":
             whole = type(expression[operator]) is int and expression[operator] >= 0
             return float(expression[operator]) if whole else refuse("a number of an expression is not whole")
         terms = member(expression, operator, list, f"the operator {operator}")
-        values = [self.value(term, views) for term in terms]
+        values = [self.value(term, read) for term in terms]
         if operator in ("sum", "largest"):
-            if len(terms) < 2 or len({json.dumps(term, sort_keys=True) for term in terms}) < len(terms):
-                refuse(f"a {operator} needs two terms or more, each of them once")
+            if len(terms) < 2:
+                refuse(f"a {operator} needs two terms or more")
             return math.fsum(values) if operator == "sum" else max(values)
         if operator not in ("difference", "ratio", "share") or len(terms) != 2:
             refuse(f"{operator} of {len(terms)} terms is no operation")
@@ -140,16 +136,16 @@ class Rows:
             refuse(f"a {operator} divides by zero")
         if operator == "share" and not 0 <= one <= other * (1 + CLOSE):
             refuse(f"a share has a part of {one:g}, and a whole of {other:g}")
-        return one / other * (self.value(expression["of"], views) if "of" in expression else 1.0)
+        return one / other * (self.value(expression["of"], read) if "of" in expression else 1.0)
 
-    def _leaf(self, operator: str, expression: Json, views: set[str]) -> float:
+    def _leaf(self, operator: str, expression: Json, read: list[Json]) -> float:
         leaf = [expression[operator], None] if operator == "row" else member(expression, operator, list, "a cell")
         number, column = leaf if len(leaf) == 2 else (None, None)
         if type(number) is not int or number not in self.by_id:
             refuse(f"an expression uses row {number}, which is not there")
         row = self.by_id[number]
         self.used.add(number)
-        views.add(row["view"])
+        read.append(row)
         if operator == "row":
             return 1.0
         if type(column) is not str or column not in row["columns"]:
@@ -160,19 +156,16 @@ class Rows:
 def number_in(cell: Any, part: Any, where: str) -> float:
     """A cell as a number: a setting in words counts 1 or 0, and of a release one number counts."""
     try:
-        said = SAYS.get(str(cell).upper())
-        value = float(numbers_of(cell)[part]) if part is not None else float(cell) if said is None else said
+        if part is not None:
+            return float(numbers_of(cell)[part])
+        return SAYS[str(cell).upper()] if str(cell).upper() in SAYS else float(cell)
     except (TypeError, ValueError, IndexError):
         refuse(f"{where} is no number, or has no part {part}")
-    return value if math.isfinite(value) else refuse(f"{where} is no number")
 
 
-# A step is a condition of the catalogue. Its value is that of its expression, its outcome that of its bound.
-
-
-def check_value(holder: Json, value: float, rows: Rows, views: set[str], where: str) -> float:
+def check_value(holder: Json, value: float, rows: Rows, read: list[Json], where: str) -> float:
     """The value of the expression. Refused if another one is written beside it."""
-    computed = rows.value(member(holder, "expression", dict, where), views)
+    computed = rows.value(member(holder, "expression", dict, where), read)
     if not math.isclose(computed, value, rel_tol=CLOSE, abs_tol=1e-12):
         refuse(f"{where} says {value:g}, and its expression is {computed:g}")
     return computed
@@ -201,31 +194,37 @@ def check_step(step: Json, condition: Json, rows: Rows, catalogue: Catalogue, wh
 
 def check_expression(step: Json, value: float, condition: Json, rows: Rows, catalogue: Catalogue, where: str) -> None:
     """Refuses an expression of another value, of no row, or over rows of views that the signal does not read."""
-    signal, views = step["signal"], set[str]()
-    computed = check_value(step, value, rows, views, where)
-    if bool(views) == (step.get("nothing") is True) or (not views and computed != 0):
+    signal, read = step["signal"], list[Json]()
+    computed = check_value(step, value, rows, read, where)
+    if bool(read) == (step.get("nothing") is True) or (not read and computed != 0):
         refuse(f"the expression of {where} rests on no row, and only nothing may do so")
     if "share" in signal and "ratio" in step["expression"] and 0 <= value <= 1:
         refuse(f"{where} is a share, and its expression is a ratio")
     allowed = catalogue.views.get(signal, set()) | {"interval"}
     allowed |= WAITS if allowed & WAITS - LOOKS else set()
     allowed |= {"v$latch_children"} if signal.endswith("_to_waits") or "v$latch" in allowed else set()
-    if views - allowed:
-        refuse(f"{where} reads {', '.join(sorted(views - allowed))}, and {signal} does not")
-    if signal == "parameter_value" and views:
-        name = rows.by_id[member(step["expression"], "cell", list, where)[0]]["columns"].get("name")
-        if name != condition["parameter"]:
-            refuse(f"{where} is about {condition['parameter']}, and its row is {name}")
-
-
-# A verdict follows from the outcomes of its conditions.
+    for row in read:
+        view, name = row["view"], row["columns"].get(catalogue.named_by.get(row["view"]))
+        names = {condition["parameter"]} if signal == "parameter_value" else catalogue.rows.get(signal, {name})
+        if view not in allowed or (view in catalogue.named_by and name not in names):
+            refuse(f"{where} reads {view} {name or ''}, and {signal} does not")
+    terms, part = next(iter(step["expression"].values())), list[Json]()
+    rows.value(terms[0] if isinstance(terms, list) and isinstance(terms[0], dict) else step["expression"], part)
+    for row in part:  # what is divided, or all, is about the subject of the condition
+        place, cache = str(row["columns"].get("location")), row["columns"].get("parameter")
+        elsewhere = signal in AT_A_PLACE and re.sub(r"^\[\d+\] ", "", place) != condition["location"]
+        of_one = row["view"] == "v$rowcache" and signal not in ALL_CACHES and condition["caches"]
+        if elsewhere or (of_one and cache not in condition["caches"]):
+            refuse(f"{where} is about another cache or place than {cache or place}, which its row is about")
 
 
 class Outcomes:
     """The outcomes of the conditions of one cause, alternatives taken together."""
 
-    def __init__(self, steps: Sequence[Json], conditions: Mapping[str, Json]) -> None:
-        self.steps = steps
+    def __init__(
+        self, steps: Sequence[Json], conditions: Mapping[str, Json], moved: Mapping[str, Sequence[str]]
+    ) -> None:
+        self.steps, self.moved = steps, moved
         groups: dict[str, list[tuple[Json, Json]]] = {}
         for step in steps:
             groups.setdefault(step["condition"].split(".")[0], []).append((step, conditions[step["condition"]]))
@@ -243,7 +242,7 @@ class Outcomes:
     def refuting(self, *, moved_too: bool = False) -> Iterator[str]:
         """The places of conditions that fail and so rule the cause out; `moved_too`: also ratios that other work moves."""
         for place, outcome, step, condition in self.settled:
-            moved = step["signal"] in MOVED[step["comparison"]]
+            moved = step["signal"] in self.moved[step["comparison"]]
             if outcome is False and condition.get("role") != "supporting" and (moved_too or not moved):
                 yield place
 
@@ -299,7 +298,7 @@ class Check:
             check_step(step, conditions[place], self.rows, self.catalogue, f"{cause} {place}")
         if steps and self.release and not self.catalogue.occurs_on(cause, self.release):
             refuse(f"{cause} does not occur on {self.release}, so no condition decides")
-        outcomes = Outcomes(steps, conditions)
+        outcomes = Outcomes(steps, conditions, self.catalogue.moved)
         if verdict == "found":
             check_found(outcomes, self.about, cause)
         elif verdict == "cannot tell":
@@ -314,7 +313,7 @@ class Check:
     def _by_condition(self, entry: Json, outcomes: Outcomes) -> None:
         cause, decides = entry["cause"], member(entry, "condition", str, entry["cause"])
         moved_too = not outcomes.named or entry.get("weighed") is True
-        failing = [step["condition"] for step in outcomes.steps if step["holds"] is False and "left_out" not in step]
+        failing = [each["condition"] for each in outcomes.steps if each["holds"] is False and "left_out" not in each]
         if decides not in failing or decides.split(".")[0] not in outcomes.refuting(moved_too=moved_too):
             refuse(f"{cause} is ruled out by {decides}, which does not rule it out")
 
@@ -337,7 +336,7 @@ class Check:
         value, bound = member(cost, "value", float, where), member(cost, "bound", float, where)
         if cost.get("comparison") != ">=" or bound != CHEAP.get(member(cost, "unit", str, where)):
             refuse(f"{where} is compared with {bound:g} {cost.get('unit')}, which is no bound")
-        check_value(cost, value, self.rows, set(), where)
+        check_value(cost, value, self.rows, [], where)
         if value >= bound:
             refuse(f"{where} is {value:g} {cost['unit']}, which is not too little")
 
@@ -347,12 +346,13 @@ class Check:
         steps, conditions = explaining.get("steps", []), self.catalogue.conditions(other)
         if other == cause or not steps or [step.get("condition") for step in steps] != list(conditions):
             refuse(f"{cause} is explained by {other}, which the certificate does not show")
-        check_found(Outcomes(steps, conditions), self.about, f"{other}, which explains {cause},")
+        outcomes = Outcomes(steps, conditions, self.catalogue.moved)
+        check_found(outcomes, self.about, f"{other}, which explains {cause},")
 
 
 def check(certificate: Json, catalogue: Catalogue) -> list[str]:
     """Why a certificate does not follow, one sentence each. Empty if it does."""
-    reasons: list[str] = []
+    reasons = []
     try:
         whole = Check(certificate, catalogue)
     except Refused as refused:
