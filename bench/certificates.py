@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from math import isclose
 from random import Random
 from typing import Any
 
@@ -18,7 +20,7 @@ from rich.console import Group
 from rich.table import Table
 
 from collectors.delta import between
-from exam.check_certificate import CAUSES, Catalogue, check
+from exam.check_certificate import CAUSES, CLOSE, Catalogue, Rows, check
 from rules.certificate import certificates, digest
 from rules.engine import diagnose
 from tests.truth.generate import case
@@ -127,9 +129,8 @@ def _term(node: Json, dice: Random) -> None:
 
 
 def _pointer(node: Json, dice: Random) -> None:
-    leaf = node["cell"] if "cell" in node else node
-    place: Any = 0 if "cell" in node else "row"
-    leaf[place] += dice.choice((-1, 1))
+    leaf: Any = node.get("cell", node)
+    leaf[0 if "cell" in node else "row"] += dice.choice((-1, 1))
 
 
 def _dropped(holder: str, *, of: Callable[[Json], list[Json]]) -> Change:
@@ -165,6 +166,7 @@ def _is_operation(node: Json) -> bool:
     return bool(set(node) & set(OPERATORS))
 
 
+UNEXPLAINED = "not explained"
 CHANGES: dict[str, Change] = {
     "value of a row": lambda certificate, dice: _cell(certificate, dice, used=True, anew=False),
     "value of a row, hash made anew": lambda certificate, dice: _cell(certificate, dice, used=True, anew=True),
@@ -236,15 +238,22 @@ def _kind(step: Json) -> str:
     return "stated" if "stated" in step else "no such row" if step.get("nothing") else "with an expression"
 
 
+SAME_VALUE = "no value changes: terms that are zero, cancel, or are not the largest"
+NO_NAME = "it names which child, session, container or other cache of a whole: the checker knows no such names"
+
+
 def _why(kind: str, before: Json, after: Json) -> str:
-    """Why a change may be accepted: what it leaves as it was."""
+    """Why a changed certificate may be accepted. What has no such reason is a hole in the checker."""
     if kind == "name of a row, hash made anew":
-        return "the checker binds no names of rows, beside parameters: which rows belong is not covered"
-    if kind in ("operator", "term left out", "another row in an expression"):
-        return "the expression has the same value as before"
-    if kind == "value of a row, hash made anew":
-        return "every expression has the same value as before"
-    return "not explained"
+        return NO_NAME
+    same = all(map(partial(isclose, rel_tol=CLOSE), _values(before), _values(after)))
+    return SAME_VALUE if same and len(_values(before)) == len(_values(after)) else UNEXPLAINED
+
+
+def _values(certificate: Json) -> list[float]:
+    """What each expression is."""
+    rows = Rows(certificate.get("rows", ()))
+    return [rows.value(step["expression"], []) for step in _steps(certificate) if "expression" in step]
 
 
 _CATALOGUE: list[Catalogue] = []

@@ -20,7 +20,7 @@ import yaml
 HERE = Path(__file__).parent
 CAUSES = HERE.parent / "rules" / "causes"
 FORMAT = "latchscope certificate 1"
-CLOSE = 1e-9  # as near, relatively, is a value to that of its expression: the last digits depend on the order of a sum
+CLOSE = 1e-12  # as near, relatively, is a value to that of its expression: the last digits depend on the order of a sum
 NAMING = {"share_of_sleeps", "share_of_mutex_waiters", "share_of_lock_waiters"}  # they say which cache is waited for
 AT_A_PLACE = {"share_of_holders", "share_of_mutex_sleeps", "share_of_result_cache_holders"}
 ALL_CACHES = {"overall_getmiss_ratio", "hold_anomaly_index", "undo_segments_per_transaction"}
@@ -124,8 +124,8 @@ class Rows:
         terms = member(expression, operator, list, f"the operator {operator}")
         values = [self.value(term, read) for term in terms]
         if operator in ("sum", "largest"):
-            if len(terms) < 2:
-                refuse(f"a {operator} needs two terms or more")
+            if len(terms) < 2 or len({json.dumps(term, sort_keys=True) for term in terms}) < len(terms):
+                refuse(f"a {operator} needs two terms or more, each of them once")
             return math.fsum(values) if operator == "sum" else max(values)
         if operator not in ("difference", "ratio", "share") or len(terms) != 2:
             refuse(f"{operator} of {len(terms)} terms is no operation")
@@ -166,7 +166,7 @@ def number_in(cell: Any, part: Any, where: str) -> float:
 def check_value(holder: Json, value: float, rows: Rows, read: list[Json], where: str) -> float:
     """The value of the expression. Refused if another one is written beside it."""
     computed = rows.value(member(holder, "expression", dict, where), read)
-    if not math.isclose(computed, value, rel_tol=CLOSE, abs_tol=1e-12):
+    if not math.isclose(computed, value, rel_tol=CLOSE, abs_tol=1e-15):
         refuse(f"{where} says {value:g}, and its expression is {computed:g}")
     return computed
 

@@ -150,8 +150,8 @@ def _product(one: Any, other: Any) -> Any:
         return NotImplemented
     value, terms = _plain(one) * _plain(other), (term_of(one), term_of(other))
     for factor, amount in (terms, terms[::-1]):
-        if factor == 1.0:
-            return _made(value, amount)
+        if factor == 1.0 and not all(isinstance(each, int) for each in (one, other) if not isinstance(each, Figure)):
+            return _made(value, amount)  # all of an amount; a whole number says how often, also where that is once
         # A ratio to a plain number is another unit of a figure, and no share.
         if isinstance(factor, Step) and factor.operator == "ratio" and not isinstance(factor.terms[1], float):
             return _made(value, Step("share", (*factor.terms, amount)))
