@@ -35,6 +35,7 @@ WAYS = {
     "ruled out": {"condition", "cost", "explained", *BEFORE_CONDITIONS},
     "cannot tell": {"unknown", "weighing"},
 }  # verdict → how it may follow
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML has that: ten times as fast
 Json = Mapping[str, Any]
 
 
@@ -66,7 +67,7 @@ class Catalogue:
 
     def __init__(self, folder: Path) -> None:
         files = [file for file in folder.glob("*.yaml") if not file.name.endswith(".cases.yaml")]
-        entries = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+        entries = [yaml.load(file.read_text(encoding="utf-8"), LOADER) for file in files]
         self.causes: dict[str, dict[str, Any]] = {entry["id"]: entry for entry in entries}
         text = (folder / "README.md").read_text(encoding="utf-8")
         listed = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|", text, re.M)

@@ -38,6 +38,14 @@ OPEN = "open loop|polls/s of|gap p50, p99 s|cores|cpu ms a poll|SQL|/metrics s|q
 SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "capacity": (Shape("closed loop|cpu ms per poll, by step", 1, (1,)), Shape(OPEN, 1, tuple(range(1, 11)))),
     "cells": (Shape("engine|databases|rules|processor ms|clock ms: median · longest|listed", ENGINES, (1,)),),
+    "certificates": (
+        Shape(
+            "certificates|accepted|verdicts|conditions|with an expression|no such row|stated|unknown",
+            1,
+            tuple(range(8)),
+        ),
+        Shape("what was changed|changes|refused|share|why the others are accepted", 21, (1, 2, 3)),
+    ),
     "counter_facts": (
         Shape("verdict|n|without a figure|flips|half does not|one figure less does not", 4, (1, 2, 3, 4, 5)),
         Shape("processor time, ms|instances|p50|p90|p99|most", 2, (1, 2, 3, 4, 5)),
