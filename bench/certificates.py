@@ -1,7 +1,7 @@
 """Certificates of generated instances: how many the checker accepts, and how many changed ones it refuses.
 
 A change is made to one place of a certificate that is accepted. Where a row is changed, its hash is either left as it was or made
-anew, as somebody who means to deceive would.
+again, as somebody who means to deceive would.
 """
 
 import argparse
@@ -82,13 +82,13 @@ def _cells(certificate: Json, *, used: bool) -> list[tuple[Json, str]]:
     return [(row, column) for row, column in cells if ((row["id"], column) in read) is used]
 
 
-def _cell(certificate: Json, dice: Random, *, used: bool, anew: bool) -> bool:
+def _cell(certificate: Json, dice: Random, *, used: bool, again: bool) -> bool:
     places = _cells(certificate, used=used)
     if not places:
         return False
     row, column = dice.choice(places)
     row["columns"][column] = _another(row["columns"][column], dice)
-    if anew:
+    if again:
         row["sha256"] = digest(row["view"], row["columns"])
     return True
 
@@ -168,10 +168,10 @@ def _is_operation(node: Json) -> bool:
 
 UNEXPLAINED = "not explained"
 CHANGES: dict[str, Change] = {
-    "value of a row": lambda certificate, dice: _cell(certificate, dice, used=True, anew=False),
-    "value of a row, hash made anew": lambda certificate, dice: _cell(certificate, dice, used=True, anew=True),
-    "name of a row": lambda certificate, dice: _cell(certificate, dice, used=False, anew=False),
-    "name of a row, hash made anew": lambda certificate, dice: _cell(certificate, dice, used=False, anew=True),
+    "value of a row": lambda certificate, dice: _cell(certificate, dice, used=True, again=False),
+    "value of a row, hash made again": lambda certificate, dice: _cell(certificate, dice, used=True, again=True),
+    "name of a row": lambda certificate, dice: _cell(certificate, dice, used=False, again=False),
+    "name of a row, hash made again": lambda certificate, dice: _cell(certificate, dice, used=False, again=True),
     "hash": _of(_rows, _hash, _always),
     "bound": _of(_steps, _set("bound"), _always),
     "comparison": _of(_steps, _set("comparison", (">=", "<=")), _always),
@@ -244,7 +244,7 @@ NO_NAME = "it names which child, session, container or other cache of a whole: t
 
 def _why(kind: str, before: Json, after: Json) -> str:
     """Why a changed certificate may be accepted. What has no such reason is a hole in the checker."""
-    if kind == "name of a row, hash made anew":
+    if kind == "name of a row, hash made again":
         return NO_NAME
     same = all(map(partial(isclose, rel_tol=CLOSE), _values(before), _values(after)))
     return SAME_VALUE if same and len(_values(before)) == len(_values(after)) else UNEXPLAINED

@@ -161,7 +161,7 @@ def number_in(cell: Any, part: Any, where: str) -> float:
             return float(numbers_of(cell)[part])
         return SAYS[str(cell).upper()] if str(cell).upper() in SAYS else float(cell)
     except (TypeError, ValueError, IndexError):
-        refuse(f"{where} is no number, or has no part {part}")
+        refuse(f"{where} is not a number, or lacks its part {part}")
 
 
 def check_value(holder: Json, value: float, rows: Rows, read: list[Json], where: str) -> float:
@@ -304,10 +304,10 @@ class Check:
             check_found(outcomes, self.about, cause)
         elif verdict == "cannot tell":
             for place in outcomes.refuting():
-                refuse(f"{cause} cannot be told, and its condition {place} rules it out")
+                refuse(f"{cause} is open, and its condition {place} rules it out")
             open_steps = [step for step in steps if step["holds"] is None and "left_out" not in step]
             if bool(open_steps) != (way == "unknown"):
-                refuse(f"{cause} cannot be told by {way}, and its conditions say otherwise")
+                refuse(f"{cause} is open by {way}, and its conditions say otherwise")
         else:
             getattr(self, f"_by_{way.replace(' ', '_')}")(entry, outcomes)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from collectors.model import Delta, NotComparable, Value
+from collectors.model import Delta, NotComparable
 from rules.base import Frozen, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue
 from rules.context import Known, SignalContext, Unknown, gaps_of
@@ -237,7 +237,10 @@ class _Writer:
 
     def _row(self, row: SourceRow) -> CertifiedRow:
         names = sorted({*row.names, *self._used[row]})
-        columns = {name: cell for name in names if (cell := _as_json(row.cells[name])) is not None}
+        cells = ((name, row.cells[name]) for name in names)
+        columns = {
+            name: cell.isoformat() if isinstance(cell, datetime) else cell for name, cell in cells if cell is not None
+        }
         return CertifiedRow(id=self._ids[row], view=row.view, columns=columns, sha256=digest(row.view, columns))
 
     def found(self, cause: Cause, title: str) -> CertifiedVerdict:
@@ -261,7 +264,9 @@ class _Writer:
         elif verdict.signal == "impact":
             by = "cost"
         steps = () if by in elsewhere.values() else self._steps(cause)
-        deciding = next((step for step in steps if by == "condition" and _decides(step, verdict)), None)
+        failing = (step for step in steps if step.holds is False and step.left_out is None)
+        same = (step for step in failing if by == "condition" and step.signal == verdict.signal)
+        deciding = next(same, None)
         return CertifiedVerdict(
             cause=cause.id,
             verdict="ruled out",
@@ -368,17 +373,9 @@ class _Writer:
 NO_EXPRESSION = "it is counted over chains of sessions, each of which rests on several views"
 
 
-def _decides(step: CertifiedStep, verdict: RuledOut) -> bool:
-    return step.signal == verdict.signal and step.holds is False and step.left_out is None
-
-
 def _is_share(signal: str, reading: object) -> bool:
     """Whether a signal is a share by its name. One above 1 is a ratio: waits may exceed the DB time that was counted."""
     return "share" in signal and isinstance(reading, Known) and 0.0 <= reading.value <= 1.0
-
-
-def _as_json(value: Value) -> int | float | str | None:
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def digest(view: str, columns: Mapping[str, object]) -> str:

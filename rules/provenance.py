@@ -59,7 +59,7 @@ Term = Cell | Step | float
 
 
 class _Traced:
-    """The arithmetic of Figure and Count: the value as ever, and how it came about."""
+    """The arithmetic of Figure and Count: the value as before, and how it is made."""
 
     term: Term
 
@@ -114,7 +114,7 @@ def _made(value: float, term: Term) -> Figure | Count:
 
 
 def _plain(value: Any) -> Any:
-    """The value without its provenance. Something that is no number is left as it is."""
+    """The value without its provenance. A text stays as it is."""
     if isinstance(value, Count):
         return int(value)
     return float(value) if isinstance(value, Figure) else value

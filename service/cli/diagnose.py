@@ -101,6 +101,16 @@ class Format(StrEnum):
     HTML = "html"
 
 
+CertificateOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="also write what each verdict rests on to this file, as JSON: rows, expressions and bounds. "
+        "Several inputs give one list, in their order",
+    ),
+]
+
+
 def diagnose(
     files: Annotated[
         list[str],
@@ -129,14 +139,7 @@ def diagnose(
         str | None, typer.Option(metavar="TIME", help="of logs: only lines from then on, such as 2026-03-01T14:00")
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
-    certificate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="also write what each verdict rests on to this file, as JSON: rows, expressions and bounds. "
-            "Several inputs give one list, in their order",
-        ),
-    ] = None,
+    certificate: CertificateOption = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
     if output is None and format is Format.TEXT:

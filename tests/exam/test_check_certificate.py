@@ -22,8 +22,8 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 SOURCE = HERE / "check_certificate.py"
 Json = dict[str, Any]
 DECEPTIVE = {
-    "value of a row, hash made anew",
-    "name of a row, hash made anew",
+    "value of a row, hash made again",
+    "name of a row, hash made again",
     "operator",
     "term left out",
     "another row in an expression",
