@@ -24,7 +24,6 @@ CLOSE = 1e-12  # as near, relatively, is a value to that of its expression: the 
 NAMING = {"share_of_sleeps", "share_of_mutex_waiters", "share_of_lock_waiters"}  # they say which cache is waited for
 AT_A_PLACE = {"share_of_holders", "share_of_mutex_sleeps", "share_of_result_cache_holders"}
 ALL_CACHES = {"overall_getmiss_ratio", "hold_anomaly_index", "undo_segments_per_transaction"}
-STATED = {"share_behind_cluster_process", "share_behind_maintenance"}  # they have no expression
 CHEAP = {"share of DB time": 0.005, "waiting sessions": 0.01}  # below this the waits cost next to nothing
 LOOKS = {"v$session", "waiting_sessions", "waiting_sessions at the beginning"}
 WAITS = LOOKS | {"v$system_event", "v$latch", "v$mutex_sleep"}  # views that the time of waits may come from
@@ -98,8 +97,8 @@ class Catalogue:
 class Rows:
     """The rows of a certificate by their numbers, each with the right hash, and the expressions over them."""
 
-    def __init__(self, listed: Sequence[Any]) -> None:
-        self.by_id: dict[int, Json] = {}
+    def __init__(self, listed: Sequence[Any], not_covered: Sequence[Any] = ()) -> None:
+        self.by_id, self.not_covered = dict[int, Json](), [member(each, "what", str, "a gap") for each in not_covered]
         self.used: set[int] = set()
         for row in listed:
             number = member(row, "id", int, "a row")
@@ -185,7 +184,7 @@ def check_step(step: Json, condition: Json, rows: Rows, catalogue: Catalogue, wh
             refuse(f"{where} has no value, so it is unknown, and needs a reason and nothing else")
         return
     value = member(step, "value", float, where)
-    if "unknown" in step or ("stated" in step and signal not in STATED):
+    if "unknown" in step or ("stated" in step and f"how {signal} comes about" not in rows.not_covered):
         refuse(f"{where} has a value, so it needs an expression and no reason why it has none")
     if "stated" not in step:
         check_expression(step, value, condition, rows, catalogue, where)
@@ -267,7 +266,8 @@ class Check:
 
     def __init__(self, certificate: Json, catalogue: Catalogue) -> None:
         self.catalogue, self.about = catalogue, certificate
-        self.rows = Rows(member(certificate, "rows", list, "the certificate", []))
+        listed, gaps = (member(certificate, name, list, "the certificate", []) for name in ("rows", "not_covered"))
+        self.rows = Rows(listed, gaps)
         self.entries = member(certificate, "verdicts", list, "the certificate", [])
         self.by_cause = {member(entry, "cause", str, "a verdict"): entry for entry in self.entries}
         self.release = str(certificate.get("release") or "")

@@ -4,6 +4,7 @@ The signals are read on a traced Delta, so an expression is what the signal comp
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -18,7 +19,7 @@ from rules.context import Known, SignalContext, Unknown, gaps_of
 from rules.fixes import FIX_MISSING, full_release_of
 from rules.judge import NAMING, ConditionResult, moot, of_own_cache, outcomes_of
 from rules.model import Diagnosis, RuledOut
-from rules.provenance import Cell, SourceRow, Term, term_of, traced
+from rules.provenance import Cell, SourceRow, Step, Term, term_of, traced
 from rules.signals import SIGNALS
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 
@@ -329,7 +330,7 @@ class _Writer:
         assert bound is not None  # the pattern of a condition holds nothing else
         known = isinstance(reading, Known)
         term = term_of(reading.value) if isinstance(reading, Known) else None
-        stated = None if term is None or term == 0.0 or not isinstance(term, float) else NO_EXPRESSION
+        stated = None if term is None else _stated_because(term)
         shown = (
             None if term is None or stated else self._expression(term, of_share=_is_share(condition.signal, reading))
         )
@@ -353,6 +354,13 @@ class _Writer:
             return self._cell(term)
         if isinstance(term, float):
             return {"number": int(term) if term.is_integer() else term}
+        if term.operator == "sum" and len(once := Counter(term.terms)) < len(term.terms):
+            # Each of several sessions may have waited for all of the interval.
+            times = [
+                each if many == 1 else Step("ratio", (each, Step("ratio", (1.0, float(many)))))
+                for each, many in once.items()
+            ]
+            return self._expression(times[0] if len(times) == 1 else Step("sum", tuple(times)))
         if term.operator == "ratio" and of_share:
             return {"share": [self._expression(each) for each in term.terms]}
         if term.operator == "share" and len(term.terms) == 3:
@@ -371,6 +379,22 @@ class _Writer:
 
 
 NO_EXPRESSION = "it is counted over chains of sessions, each of which rests on several views"
+ESTIMATED = "it has a time of waits that is estimated from samples of sessions, with statistics beyond these operators"
+
+
+def _stated_because(term: Term) -> str | None:
+    """Why a value has no expression. None if it has one, or is 0 because there is no row."""
+    if isinstance(term, float):
+        return None if term == 0.0 else NO_EXPRESSION
+    return ESTIMATED if any(not each.is_integer() for each in _plain_numbers(term)) else None
+
+
+def _plain_numbers(term: Term) -> Iterator[float]:
+    if isinstance(term, float):
+        yield term
+    elif isinstance(term, Step):
+        for each in term.terms:
+            yield from _plain_numbers(each)
 
 
 def _is_share(signal: str, reading: object) -> bool:
