@@ -135,6 +135,11 @@ AT_ONCE = 500
 """Names or numbers per query."""
 
 
+MOST_KNOWN = 20_000
+"""Items whose numbers are kept in memory, some 600 bytes each. A fleet has a few thousand. Without a limit a database that
+names something new in each poll would take the memory."""
+
+
 class NameTables:
     """The two tables that give numbers to names. A number, once given, stays."""
 
@@ -163,8 +168,10 @@ class NameTables:
     def items(self, wanted: set[SampleItem]) -> Mapping[SampleItem, int]:
         """The numbers of these items. New ones get a number."""
         with self._writing:
+            if len(self._numbers) >= MOST_KNOWN:
+                self._numbers = {}  # the store still has them
             self._learn(wanted, self._load_numbers, self._add_items, self._numbers)
-        return self._numbers
+            return self._numbers
 
     def numbers(self, polls: Sequence[Sequence[SampleItem]]) -> list[list[int]]:
         """The number of each item of these polls. New ones get a number."""
@@ -179,9 +186,11 @@ class NameTables:
     def named(self, numbers: Iterable[int]) -> dict[int, SampleItem]:
         """The items of these numbers. One that the store does not know is left out."""
         wanted = list(numbers)
-        for some in _chunks(number for number in wanted if number not in self._items):
-            self._items.update({number: item for item, number in self._read(_ITEMS.where(StoredItem.id.in_(some)))})
-        return {number: self._items[number] for number in wanted if number in self._items}
+        known = self._items if len(self._items) < MOST_KNOWN else {}
+        for some in _chunks(number for number in wanted if number not in known):
+            known.update({number: item for item, number in self._read(_ITEMS.where(StoredItem.id.in_(some)))})
+        self._items = known
+        return {number: known[number] for number in wanted if number in known}
 
     def all_databases(self) -> dict[int, str]:
         with self._engine.connect() as connection:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
+from service.store.record import SampleItem
 from service.store.repository import Repository
 from service.store.series import SeriesSelector
 from tests.service.stage import BEGAN, Stage
@@ -124,3 +125,16 @@ def test_number_once_given_stays(store: Repository, first: str) -> None:
     assert len(set(numbers.values())) == 2
     store.names.forget()
     assert {name: give(wanted)[name] for name in wanted} == numbers
+
+
+def test_names_without_an_end_are_remembered_within_a_bound(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.store.rows.MOST_KNOWN", 20)
+    given = dict[SampleItem, int]()
+    for number in range(50):
+        poll: list[SampleItem] = [("v$rowcache", f"name {number} {part}", "gets", False) for part in range(3)]
+        (numbers,) = store.names.numbers([[*given][:2] + poll])
+        assert numbers[:-3] == [*given.values()][:2], "one that was forgotten comes back from the store with its number"
+        given |= zip(poll, numbers[-3:], strict=True)
+        assert store.names.named(numbers[-3:]) == {given[item]: item for item in poll}
+        assert len(store.names._numbers) < 20 + 5 and len(store.names._items) < 20 + 3
+    assert len({*given.values()}) == 150
