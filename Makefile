@@ -9,10 +9,13 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-wire test test-live test-live-needs compose-test check format docs site sbom screenshots bench bench-model exam soak clean
+.PHONY: help install demo demo-wire test test-live test-live-needs compose-test check format docs site sbom screenshots bench bench-model exam soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+install: .venv/.ready  ## latchscope and all it needs, into .venv of this checkout; needs a package index once
+	@echo "make install: '. .venv/bin/activate' puts latchscope on the PATH of your shell"
 
 # The links of the demo lead to the documentation. The demo starts without it if it cannot be built; after a change of a page run `make site`.
 demo: .venv/.ready  ## the service on 127.0.0.1:8000 with scripted databases

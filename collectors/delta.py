@@ -257,7 +257,7 @@ def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) ->
 
 
 _NUMBERS = (int, float)
-"""A tuple, because `int | float` would be made anew for each of the hundreds of cells of a poll."""
+"""A tuple, because `int | float` would be made again for each of the hundreds of cells of a poll."""
 
 
 def _change(collector: Collector, key: Key, old: Row | None, new: Row, oddities: list[Oddity]) -> Row:

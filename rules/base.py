@@ -110,7 +110,7 @@ Proof = Literal["experimental", "tested", "proven"]
 
 
 FOUNDED_ON: Mapping[Proof, str] = {
-    "experimental": "from one source",
+    "experimental": "rests on one source",
     "tested": "fits published figures",
     "proven": "fits a published incident",
 }

@@ -91,15 +91,44 @@ def confidence_of(reliability: Reliability) -> Confidence | None:
     """The label of a share. None where fewer than half were right or true as well; low where none was counted."""
     if not reliability.of:
         return Confidence.LOW
-    kind, true = EvidenceKind.of(reliability.evidence), reliability.true / reliability.of
-    if kind.sign == "none" and kind.cache != "none":  # only the cache speaks for it, as for any cause of that cache
-        return _label(true, most=Confidence.LOW)
-    if kind.rival == "open":  # true all the same if the special case is
-        return _label(true, most=Confidence.MEDIUM)
-    # Generated instances have no cause that the catalogue lacks. Only the cache and the conditions tell such a one apart.
-    doubtful = kind.cache in ("not named", "inferred") or kind.sight == "against"
-    most = Confidence.MEDIUM if doubtful else Confidence.HIGH
-    return _label(reliability.right / reliability.of, most) or _label(true, most=Confidence.LOW)
+    kind = EvidenceKind.of(reliability.evidence)
+    level = _label(_share(reliability, kind), _most(kind)[0])
+    return level or (None if _only_true(kind) else _label(reliability.true / reliability.of, Confidence.LOW))
+
+
+def capped(reliability: Reliability) -> str:
+    """Why the label is lower than the share of such findings that were right would have it; empty if it is not."""
+    if not reliability.of:
+        return ""
+    kind = EvidenceKind.of(reliability.evidence)
+    most, why = _most(kind)
+    level = _label(_share(reliability, kind), Confidence.HIGH)
+    return f"{most} at most, because {why}" if level is not None and level.at_most(most) is not level else ""
+
+
+def _most(kind: EvidenceKind) -> tuple[Confidence, str]:
+    """The highest label that such evidence can have, and why.
+
+    Generated instances have no cause that the catalogue lacks. Only the cache and the conditions tell such a one apart.
+    """
+    if kind.sign == "none" and kind.cache != "none":
+        return Confidence.LOW, "only the cache speaks for it, as for every cause of that cache"
+    if kind.rival == "open":
+        return Confidence.MEDIUM, "a special case of it is not ruled out"
+    if kind.cache in ("not named", "inferred"):
+        return Confidence.MEDIUM, "no figure names the cache"
+    if kind.sight == "against":
+        return Confidence.MEDIUM, "a ratio to other work speaks against it"
+    return Confidence.HIGH, ""
+
+
+def _only_true(kind: EvidenceKind) -> bool:
+    """Whether all that counts is that it is true: the special case, or another cause of the cache, may be the right one."""
+    return (kind.sign == "none" and kind.cache != "none") or kind.rival == "open"
+
+
+def _share(reliability: Reliability, kind: EvidenceKind) -> float:
+    return (reliability.true if _only_true(kind) else reliability.right) / reliability.of
 
 
 def _label(share: float, most: Confidence) -> Confidence | None:
@@ -119,4 +148,5 @@ def right_in(reliability: Reliability) -> str:
 def counted_in_words(reliability: Reliability) -> str:
     """The same, and how often it was another cause."""
     other = reliability.of - reliability.true
-    return f"{right_in(reliability)}; another cause in {other:,}" if reliability.of else right_in(reliability)
+    words = [right_in(reliability), f"another cause in {other:,}" if reliability.of else "", capped(reliability)]
+    return "; ".join(filter(None, words))

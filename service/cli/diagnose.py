@@ -163,9 +163,8 @@ def diagnose(
         say(f"latchscope: {error}")
     if text is not None and not _written(text, output, format):
         raise typer.Exit(2)
-    if certificate is not None and outcome.diagnosed and not _certified(outcome, certificate):
-        raise typer.Exit(2)
-    if outcome.errors:
+    uncertified = certificate is not None and outcome.diagnosed and not _certified(outcome, certificate)
+    if uncertified or outcome.errors:
         raise typer.Exit(2)
     diagnoses = [each.diagnosis for each in outcome.diagnosed]
     if fail_on and any(severity.rank >= fail_on.rank for each in diagnoses for severity in _found(each)):

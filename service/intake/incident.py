@@ -225,8 +225,17 @@ class _Input:
             return self.window[0] <= end and self.window[1] >= begin
         return any(at is None or begin <= at <= end for at, _ in self.events)
 
+    @property
+    def release(self) -> tuple[str, ...]:
+        """As far as every kind of input writes it: from 18 on some have 19.21.0.0.0 where others have 19.0.0.0.0."""
+        parts = (self.entry.diagnosis.release or "").split(".")
+        return tuple(parts[:1] if parts[0].isdigit() and int(parts[0]) >= 18 else parts[:4])
+
     def owner_of(self, other: "_Input") -> bool:
-        """Whether both may be of one database. An input that names none may be of any."""
+        """Whether both may be of one database. An input that names none may be of any. None runs two releases at a time."""
+        both_known = "" not in (*self.release, *other.release)
+        if self.window and other.window and other.within(*self.window) and both_known and self.release != other.release:
+            return False
         if self.dbid is not None and other.dbid is not None:
             return self.dbid == other.dbid
         return not self.names or not other.names or bool(self.names & other.names)

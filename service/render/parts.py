@@ -10,7 +10,7 @@ from textwrap import wrap
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
 from rules.cause import catalogue
-from rules.confidence import right_in
+from rules.confidence import counted_in_words
 from rules.context import SignalContext
 from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
@@ -71,7 +71,7 @@ QUERY_NAMES = "Names of the confirming query"
 DO_NOT = "Do not"
 """The first words of the sentence that says what not to do. In a list they label its line."""
 WITH_MINUTES = 120
-"""Intervals of this many seconds and more are told in minutes too."""
+"""Intervals of this many seconds and more have their minutes beside them."""
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
 """Reasons that rule a cause out without a number: it belongs to other releases, or to a surface this instance lacks."""
@@ -83,9 +83,8 @@ HANG = ("waiting now", "blocker", "library cache")
 
 def how_sure(finding: Finding, *, whole: bool = True) -> str:
     """Severity, confidence, and what the entry of the cause is founded on; in one word if not `whole`."""
-    founded = f", cause {finding.status}" if finding.status else ""
-    founded += f" ({FOUNDED_ON[finding.status]})" if whole and finding.status else ""
-    counted = f" ({right_in(finding.reliability)})" if whole and finding.reliability else ""
+    founded = f"; the cause {FOUNDED_ON[finding.status]}" if finding.status else ""
+    counted = f" ({counted_in_words(finding.reliability)})" if whole and finding.reliability else ""
     return f"severity {finding.severity}, confidence {finding.confidence}{counted}{founded}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from collectors.model import spoken
+from rules.base import FOUNDED_ON
 from rules.explain.headline import speaks_against
 from rules.formatting import compared, over, percent, sentence
 from rules.miss_locations import merely_fits
@@ -69,7 +70,7 @@ def short_text(answers: Sequence[ShortLine]) -> Iterator[str]:
 
 
 def _lines(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[ShortLine]:
-    founded = f", cause {finding.status}" if finding.status else ""
+    founded = f"; the cause {FOUNDED_ON[finding.status]}" if finding.status else ""
     yield ShortLine(WHAT, f"{titled(finding)}, confidence {finding.confidence}{founded}", _proof(finding))
     yield ShortLine(
         HOW_BAD,

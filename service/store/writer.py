@@ -108,7 +108,9 @@ class Writer:
         with self._awake:
             waiting = {record.database for _, record in (*self._queue, *self._in_flight)}
             self._queue.append((self.spool.next_number(), record))
-            if self._stopping or len(self.spool) or record.database in waiting:
+            if not self._in_flight and record.database in waiting and monotonic() < self._gathered_until:
+                self._gathered_until = 0.0  # the earlier one waits for others only, so both are written now
+            elif self._stopping or len(self.spool) or record.database in waiting:
                 self.spooler.ask(0 if self.spooler.slow else PATIENCE)
                 if self.spooler.slow:
                     self._bound_memory()
@@ -176,8 +178,8 @@ class Writer:
 
     def _gather(self) -> None:
         """Let polls wait for others to share their transaction."""
-        rest = max(0.0, self._gathered_until - monotonic())
-        self._awake.wait_for(lambda: self._stopping or len(self._queue) >= AT_ONCE, rest)
+        over = lambda: self._stopping or len(self._queue) >= AT_ONCE or monotonic() >= self._gathered_until  # noqa: E731
+        self._awake.wait_for(over, max(0.0, self._gathered_until - monotonic()))
 
     def _wait(self, seconds: float) -> None:
         with self._awake:

@@ -64,7 +64,7 @@ def test_front_page_and_foot_of_each_page_say_what_the_ledger_says() -> None:
     settled = len({row["id"] for row in yaml.safe_load(LEDGER)})
     front = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     foot = (ROOT / "service/web/templates/base.html").read_text(encoding="utf-8").partition("<footer")[2]
-    assert f"{settled} of {len(STATEMENTS)} statements" in front
+    assert f"{settled} of {len(STATEMENTS)} claims" in front
     assert ("never run on a real Oracle" in front) == ("Not yet run on a real Oracle" in foot) == (settled == 0)
     assert 'href="/docs/unproven.html"' in foot
 

@@ -62,7 +62,7 @@ def sureness(finding: Finding) -> str:
         _for_high(finding),
     ]
     if finding.status:
-        sentences.append(f"The knowledge of this cause is {finding.status} ({FOUNDED_ON[finding.status]}).")
+        sentences.append(f"What is known of this cause {FOUNDED_ON[finding.status]}.")
     return " ".join(filter(None, sentences))
 
 
@@ -288,6 +288,8 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
     else:
         title, lede, do, warn = finding.title, finding.lede, finding.do_now, finding.check_first or ""
         do_not = finding.do_not
+        if low and against is None and finding.confirm:
+            do = f"First run the query under “Confirm”. If it confirms the cause: {do}"
     if against is not None:
         warn = f"Not yet: {against}. {warn}".strip()
     return VerdictCard(

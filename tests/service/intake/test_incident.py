@@ -260,3 +260,12 @@ def test_one_database_has_one_name_in_an_incident_whatever_its_files_call_it() -
     stranger = replace(written[0], change=replace(written[0].change, database="BILLING"))
     alone = under_one_name([stranger])
     assert [entry.diagnosis for entry in alone] == [stranger.diagnosis], "one file keeps the name that it has"
+
+
+def test_reports_of_two_releases_at_one_time_are_two_databases() -> None:
+    older = interval(TWO, name="older.html", release="11.2.0.4.0")
+    newer = interval(TWO, name="newer.html", release="12.1.0.2.0")
+    told = incident([older, newer])
+    assert told is not None and told.files == ("older.html",) and "newer.html" in told.apart[0]
+    same = incident([older, interval(TWO, name="newer.html", release="11.2.0.4.0")])
+    assert same is not None and same.files == ("older.html", "newer.html")

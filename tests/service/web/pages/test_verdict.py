@@ -90,7 +90,7 @@ def test_medium_confidence_says_what_would_raise_it(medium: Finding) -> None:
 
 def test_the_page_says_what_the_entry_is_founded_on(medium: Finding) -> None:
     assert medium.status == catalogue()[medium.cause].status == "tested"
-    assert sureness(medium).endswith("The knowledge of this cause is tested (fits published figures).")
+    assert sureness(medium).endswith("What is known of this cause fits published figures.")
     assert "The knowledge" not in sureness(medium.model_copy(update={"status": None})), "an older release stored it"
 
 
