@@ -40,6 +40,8 @@ def answers(folder: Path, keys: Sequence[Key]) -> list[dict[str, Any]]:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             diagnoses = [one for chunk in pool.map(_diagnosed, chunks) for one in chunk]
     given = {name[0]: one for one in diagnoses if (name := NAME.match(str(one["database"])))}
+    if lost := [key.id for key in keys if key.id not in given]:
+        sys.stderr.write(f"latchscope gave no diagnosis under the name of {', '.join(lost)}: no answer\n")
     return [answer(key.id, given[key.id]) for key in keys if key.id in given]
 
 
@@ -72,7 +74,7 @@ def _run(*arguments: str) -> str:
     beside = Path(sys.executable).with_name("latchscope")
     command = str(beside) if beside.exists() else which("latchscope")
     if command is None:
-        raise OSError("there is no latchscope on the PATH; `make .venv/.ready` installs it, then activate .venv")
+        raise OSError("there is no latchscope on the PATH; `make install` installs it, then activate .venv")
     done = subprocess.run([command, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode not in (0, 2) or not (done.stdout.strip() or arguments[0] == "capture"):
         raise OSError(f"latchscope {arguments[0]} ended with {done.returncode}: {done.stderr.strip()[-300:]}")

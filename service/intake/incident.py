@@ -118,11 +118,19 @@ def incident(diagnosed: Sequence[DiagnosedInput]) -> Incident | None:
 
 
 def under_one_name(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
-    """The inputs, those of the incident with one name of their database, which each file writes in its own way."""
+    """The inputs, those of the incident with one name of their database, which each file writes in its own way.
+
+    ERP1 and ERP2 may be two instances or two databases: they keep their names unless a report says that it is of a cluster.
+    """
     clock = _Clock.of(diagnosed)
     span = _heaviest([_Input.of(entry, clock) for entry in diagnosed])
     joined = [] if span is None else _joined(span)
-    names = {id(each.entry): _called(joined, [each]) for each in joined} if len(joined) > 1 else {}
+    sure = [
+        each
+        for each in joined
+        if _of_cluster(joined) or each.entry.change.database.casefold() == _database(joined).casefold()
+    ]
+    names = {id(each.entry): _called(joined, [each]) for each in sure} if len(joined) > 1 else {}
     return [
         replace(entry, diagnosis=entry.diagnosis.model_copy(update={"database": names[id(entry)]}))
         if id(entry) in names
@@ -374,12 +382,16 @@ def _database(joined: Sequence[_Input]) -> str:
     return re.sub(r"/\d+$", "", named[0][2].entry.change.database) if named else "the database"
 
 
+def _of_cluster(joined: Sequence[_Input]) -> bool:
+    """Whether one of them says which instance of its database it is of."""
+    return any(re.search(r"/\d+$", each.entry.change.database) for each in joined)
+
+
 def _called(joined: Sequence[_Input], those: Sequence[_Input]) -> str:
     """The name of the database, and in a cluster the number of the instance if some of its inputs are of one: ORDERS/1."""
     database = _database(joined)
-    cluster = any(re.search(r"/\d+$", each.entry.change.database) for each in joined)
     numbers = {found[0] for each in those if (found := re.search(r"\d+$", each.instance or ""))}
-    return f"{database}/{numbers.pop()}" if cluster and len(numbers) == 1 else database
+    return f"{database}/{numbers.pop()}" if _of_cluster(joined) and len(numbers) == 1 else database
 
 
 def _holder(joined: Sequence[_Input]) -> str | None:

@@ -70,7 +70,7 @@ def test_counts_of_earlier_findings_are_the_confidence() -> None:
 def test_missing_command_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(take, "which", lambda _: None)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    with pytest.raises(OSError, match=r"there is no latchscope on the PATH; `make .venv/.ready` installs it"):
+    with pytest.raises(OSError, match=r"there is no latchscope on the PATH; `make install` installs it"):
         take._run("diagnose", "x")
 
 

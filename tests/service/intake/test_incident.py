@@ -262,6 +262,11 @@ def test_one_database_has_one_name_in_an_incident_whatever_its_files_call_it() -
     assert [entry.diagnosis for entry in alone] == [stranger.diagnosis], "one file keeps the name that it has"
 
 
+def test_names_that_differ_by_a_number_stay_without_a_report_of_a_cluster() -> None:
+    captures = [interval(TWO, name=f"{name}.json", database=name, source="views") for name in ("erp1", "erp2", "ERP2")]
+    assert [entry.diagnosis.database for entry in under_one_name(captures)] == ["erp1", "erp2", "ERP2"]
+
+
 def test_reports_of_two_releases_at_one_time_are_two_databases() -> None:
     older = interval(TWO, name="older.html", release="11.2.0.4.0")
     newer = interval(TWO, name="newer.html", release="12.1.0.2.0")
