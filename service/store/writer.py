@@ -28,9 +28,9 @@ AT_ONCE = 100
 """Most polls per transaction."""
 MOST_IN_MEMORY = 1000
 """Most polls in memory while neither the store nor the disk takes them."""
-GATHERING = 1.0
-"""Seconds from the end of a transaction in which polls wait for others to share the next. Nearly all of its cost is fixed, so
-a fleet has one transaction a second; a poll that comes later than that is written at once."""
+GATHERING, LONGEST_GATHERING = 4.0, 0.25
+"""Polls wait for others this many times as long as the last transaction took, at most this many seconds. Most of the cost
+of a transaction is fixed, so a busy store has a few large ones and an idle one takes each poll at once."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
 STUCK_SECONDS = 10.0
@@ -108,9 +108,7 @@ class Writer:
         with self._awake:
             waiting = {record.database for _, record in (*self._queue, *self._in_flight)}
             self._queue.append((self.spool.next_number(), record))
-            if not self._in_flight and record.database in waiting and monotonic() < self._gathered_until:
-                self._gathered_until = 0.0  # the earlier one waits for others only, so both are written now
-            elif self._stopping or len(self.spool) or record.database in waiting:
+            if self._stopping or len(self.spool) or record.database in waiting:
                 self.spooler.ask(0 if self.spooler.slow else PATIENCE)
                 if self.spooler.slow:
                     self._bound_memory()
@@ -168,8 +166,9 @@ class Writer:
                 if len(self.spool):
                     continue  # polls went to the disk meanwhile, and are older than those in memory
                 self._in_flight, self._queue = self._queue[:AT_ONCE], self._queue[AT_ONCE:]
+            began = monotonic()
             written = self._write_in_flight()
-            self._gathered_until = monotonic() + GATHERING
+            self._gathered_until = monotonic() + min(GATHERING * (monotonic() - began), LONGEST_GATHERING)
             if not written:
                 self._wait(self._pause)
         with self._awake:
@@ -178,8 +177,8 @@ class Writer:
 
     def _gather(self) -> None:
         """Let polls wait for others to share their transaction."""
-        over = lambda: self._stopping or len(self._queue) >= AT_ONCE or monotonic() >= self._gathered_until  # noqa: E731
-        self._awake.wait_for(over, max(0.0, self._gathered_until - monotonic()))
+        rest = max(0.0, self._gathered_until - monotonic())
+        self._awake.wait_for(lambda: self._stopping or len(self._queue) >= AT_ONCE, rest)
 
     def _wait(self, seconds: float) -> None:
         with self._awake:

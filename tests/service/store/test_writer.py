@@ -148,6 +148,7 @@ def test_polls_that_follow_a_transaction_share_the_next(
     writer: Writer, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, record: IngestRecord
 ) -> None:
     monkeypatch.setattr(module, "GATHERING", 1e9)
+    monkeypatch.setattr(module, "LONGEST_GATHERING", 1e9)
     together: list[int] = []
     recorder.fails = lambda records: together.append(len(records))
     writer.start()
