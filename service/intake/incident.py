@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from collectors.model import Delta, EventKind, LoggedEvent
+from collectors.release import parts
 from rules.base import Frozen
 from rules.blockers import described_session
 from rules.formatting import counted, listed, within
@@ -125,12 +126,14 @@ def under_one_name(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
     clock = _Clock.of(diagnosed)
     span = _heaviest([_Input.of(entry, clock) for entry in diagnosed])
     joined = [] if span is None else _joined(span)
-    sure = [
-        each
+    if len(joined) < 2:
+        return list(diagnosed)
+    database, clustered = _database(joined), _of_cluster(joined)
+    names = {
+        id(each.entry): _called(joined, [each]) if clustered else database
         for each in joined
-        if _of_cluster(joined) or each.entry.change.database.casefold() == _database(joined).casefold()
-    ]
-    names = {id(each.entry): _called(joined, [each]) for each in sure} if len(joined) > 1 else {}
+        if clustered or each.entry.change.database.casefold() == database.casefold()
+    }
     return [
         replace(entry, diagnosis=entry.diagnosis.model_copy(update={"database": names[id(entry)]}))
         if id(entry) in names
@@ -188,6 +191,8 @@ class _Input:
     instance: str | None
     events: tuple[tuple[datetime | None, LoggedEvent], ...]
     window: tuple[datetime, datetime] | None
+    release: tuple[int, ...]
+    """As far as every kind of input writes it: from 18 on some have 19.21.0.0.0 where others have 19.0.0.0.0."""
 
     @classmethod
     def of(cls, entry: DiagnosedInput, clock: _Clock) -> "_Input":
@@ -201,6 +206,7 @@ class _Input:
         delta = change if isinstance(change, Delta) else None
         basis = delta.basis if delta and delta.source in ("views", "report") else None
         placed = basis is not None and basis.begin is not None and basis.end is not None
+        release = parts(entry.diagnosis.release or "")
         return cls(
             entry,
             entry.name,
@@ -209,6 +215,7 @@ class _Input:
             instance,
             tuple((clock.put(event.at) if event.at else None, event) for event in (delta.events if delta else ())),
             (clock.put(basis.begin), clock.put(basis.end)) if placed else None,  # type: ignore[union-attr,arg-type]
+            release[: 1 if release >= (18,) else 4],
         )
 
     @property
@@ -233,16 +240,10 @@ class _Input:
             return self.window[0] <= end and self.window[1] >= begin
         return any(at is None or begin <= at <= end for at, _ in self.events)
 
-    @property
-    def release(self) -> tuple[str, ...]:
-        """As far as every kind of input writes it: from 18 on some have 19.21.0.0.0 where others have 19.0.0.0.0."""
-        parts = (self.entry.diagnosis.release or "").split(".")
-        return tuple(parts[:1] if parts[0].isdigit() and int(parts[0]) >= 18 else parts[:4])
-
     def owner_of(self, other: "_Input") -> bool:
         """Whether both may be of one database. An input that names none may be of any. None runs two releases at a time."""
-        both_known = "" not in (*self.release, *other.release)
-        if self.window and other.window and other.within(*self.window) and both_known and self.release != other.release:
+        differ = self.release and other.release and self.release != other.release
+        if differ and self.window and other.window and other.within(*self.window):
             return False
         if self.dbid is not None and other.dbid is not None:
             return self.dbid == other.dbid

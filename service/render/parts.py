@@ -82,10 +82,15 @@ HANG = ("waiting now", "blocker", "library cache")
 
 
 def how_sure(finding: Finding, *, whole: bool = True) -> str:
-    """Severity, confidence, and what the entry of the cause is founded on; in one word if not `whole`."""
+    """Severity, and what `confidence_in` says."""
+    return f"severity {finding.severity}, {confidence_in(finding, whole=whole)}"
+
+
+def confidence_in(finding: Finding, *, whole: bool) -> str:
+    """Confidence, and what the cause is founded on; with how often such findings were right if `whole`."""
     founded = f"; the cause {FOUNDED_ON[finding.status]}" if finding.status else ""
     counted = f" ({counted_in_words(finding.reliability)})" if whole and finding.reliability else ""
-    return f"severity {finding.severity}, confidence {finding.confidence}{counted}{founded}"
+    return f"confidence {finding.confidence}{counted}{founded}"
 
 
 def why_low(finding: Finding) -> str | None:

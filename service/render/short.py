@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from collectors.model import spoken
-from rules.base import FOUNDED_ON
 from rules.explain.headline import speaks_against
 from rules.formatting import compared, over, percent, sentence
 from rules.miss_locations import merely_fits
@@ -17,6 +16,7 @@ from service.render.parts import (
     basis_of,
     before_the_steps,
     clock,
+    confidence_in,
     cost,
     not_judged,
     ruled_out,
@@ -70,8 +70,7 @@ def short_text(answers: Sequence[ShortLine]) -> Iterator[str]:
 
 
 def _lines(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[ShortLine]:
-    founded = f"; the cause {FOUNDED_ON[finding.status]}" if finding.status else ""
-    yield ShortLine(WHAT, f"{titled(finding)}, confidence {finding.confidence}{founded}", _proof(finding))
+    yield ShortLine(WHAT, f"{titled(finding)}, {confidence_in(finding, whole=False)}", _proof(finding))
     yield ShortLine(
         HOW_BAD,
         f"severity {finding.severity}; {cost(diagnosed, finding)}",
