@@ -26,6 +26,8 @@ from tests.service.stage import Client
 from tests.service.web.test_access import LOOPBACK, OPERATE, READ, bearer, digest
 
 CHUNK = 4096
+MOST_READ = 64 * 2**20
+"""An address that reads more of an endless body would take all memory of the machine, so the test stops it here."""
 FILE = b'--y\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
 OF_READERS = {"/api/v1/databases/{db}/whatif"}
 OF_STRANGERS = {"/sign-in", "/sign-out"}
@@ -100,6 +102,7 @@ def ask(app: Any, method: str, path: str, headers: dict[str, str], size: int | N
         head = b"" if read or not path.endswith("/reports") else FILE
         some = head + b" " * (CHUNK if size is None else min(CHUNK, size - read))
         read += len(some)
+        assert read < MOST_READ, f"{method} {path} reads on and on"
         return {"type": "http.request", "body": some, "more_body": size is None or read < size}
 
     async def send(message: Any) -> None:
