@@ -32,8 +32,8 @@ LEAST_POLLS = 3
 """Fewer polls on a side say nothing about it."""
 LEAST_EVENTS = 10.0
 """Fewer misses, sleeps or gets more or less are chance."""
-ERRORS = 3.0
-"""Standard errors of the difference of two means. Less is chance."""
+ERRORS = 4.0
+"""Standard errors of the difference of two means. Less is chance: of a hundred members, some would differ by three of them."""
 SAME = 1e-9
 """Two rates that differ by a smaller part of themselves are equal: they were divided by different times."""
 SLACK = 50
@@ -295,7 +295,8 @@ def _member(
 def spread(stretch: Values, rest: Values) -> float:
     """What the means of two sides may differ by although nothing changed, from the values of their polls or roll-ups.
 
-    The larger spread counts for both, because few values may look calm. Infinite if no side has two values.
+    The larger spread counts for both, because few values may look calm. Infinite if no side has two values. Values count as
+    independent: where a slow wave runs through the hour, most stretches differ by more.
     """
     known = [side.var(ddof=1) for side in (stretch, rest) if len(side) > 1]
     return ERRORS * float(np.sqrt(max(known) * (1 / len(stretch) + 1 / len(rest)))) if known else np.inf

@@ -184,9 +184,22 @@ def test_what_one_poll_saw_is_no_difference_and_what_every_poll_saw_is() -> None
     assert said in found.headline
 
 
+@pytest.mark.parametrize("noise", ["even", "in bursts"])
+def test_noise_alone_is_called_a_difference_less_than_once_in_a_thousand(noise: str) -> None:
+    """An hour of a hundred members has a difference by chance in less than one of ten panels."""
+    dice, seconds, told, tried = np.random.default_rng(7), 60.0, 0, 2000
+    for polls in (3, 5, 10, 20, 30):
+        for _ in range(tried):
+            sleeps = dice.poisson(20.0, 60) if noise == "even" else dice.negative_binomial(0.5, 0.5 / 20.5, 60)
+            stretch, rest = sleeps[:polls] / seconds, sleeps[polls:] / seconds
+            least = max(10.0 / (seconds * polls), spread(stretch, rest))
+            told += difference("a member", float(stretch.mean()), float(rest.mean()), least).noticeable
+    assert told < 5 * tried / 1000
+
+
 def test_spread_of_one_value_is_that_of_the_other_side_and_without_any_it_is_unknown() -> None:
     one, many = np.array([7.0]), np.array([1.0, 2.0, 3.0])
-    assert spread(one, many) == spread(many, one) == pytest.approx(3 * (1 / 1 + 1 / 3) ** 0.5)
+    assert spread(one, many) == spread(many, one) == pytest.approx(4 * (1 / 1 + 1 / 3) ** 0.5)
     assert spread(one, one) == float("inf")
 
 
