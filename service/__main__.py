@@ -25,7 +25,15 @@ def main() -> None:
         from service.cli.main import cli
     except KeyboardInterrupt:  # Ctrl-C while it starts: nothing has started, so there is nothing to report
         sys.exit(130)
-    cli(prog_name="latchscope")
+    try:
+        cli(prog_name="latchscope")
+    except Exception as error:
+        from rules.cause import HOME, BadCause  # loaded only now: most commands need no cause
+
+        if not isinstance(error, BadCause):
+            raise
+        sys.stderr.write(f"latchscope: {error}; correct the file in {HOME}, or install latchscope again\n")
+        sys.exit(2)
 
 
 if __name__ == "__main__":

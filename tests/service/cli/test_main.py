@@ -169,6 +169,15 @@ def test_diagnose_of_a_folder_that_holds_nothing_of_ours_is_an_error(tmp_path: P
     assert f"{tmp_path} is a directory without an AWR or Statspack report" in told.stderr.splitlines()[-1]
 
 
+def test_a_broken_cause_file_is_one_line(incident: Path, tmp_path: Path) -> None:
+    (tmp_path / "dear.yaml").write_text("id: [", encoding="utf-8")
+    words = f"import pathlib, sys, rules.cause as c; c.HOME = pathlib.Path({str(tmp_path)!r})"
+    command = f"{words}; sys.argv[1:] = ['diagnose', {str(incident)!r}]; from service.__main__ import main; main()"
+    ended = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False, timeout=HANGS)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert re.fullmatch(r"latchscope: dear\.yaml is not valid YAML: .*; correct the file in .*\n", ended.stderr)
+
+
 def test_version_imports_no_command() -> None:
     code = (
         "import sys, service.cli.main; print(*(m for m in sys.modules if m.split('.')[0] in ('rules', 'collectors')))"
