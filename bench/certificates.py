@@ -23,8 +23,9 @@ from rich.table import Table
 
 from collectors.capture import delta_of, dump, load
 from collectors.model import NotComparable
+from exam.captured import Captured
 from exam.check_certificate import CAUSES, CLOSE, Catalogue, Refused, Rows, check
-from exam.check_rows import Captured, differences
+from exam.check_rows import differences
 from rules.certificate import certificates, digest
 from rules.engine import diagnose
 from tests.truth.generate import EDITION, Draw, case

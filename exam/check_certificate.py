@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 import yaml
 
-from exam.check_rows import Captured, Unreadable, differences
+from exam.captured import Captured, Unreadable
+from exam.check_rows import differences
 
 HERE = Path(__file__).parent
 CAUSES = HERE.parent / "rules" / "causes"
@@ -156,9 +157,7 @@ class Rows:
 def number_in(cell: Any, part: Any, where: str) -> float:
     """A cell as a number: a setting in words counts 1 or 0, and of a release one number counts."""
     try:
-        if part is not None:
-            return float(numbers_of(cell)[part])
-        return SAYS[str(cell).upper()] if str(cell).upper() in SAYS else float(cell)
+        return float(SAYS.get(str(cell).upper(), cell) if part is None else numbers_of(cell)[part])
     except (TypeError, ValueError, IndexError):
         refuse(f"{where} is not a number, or lacks its part {part}")
 

@@ -1,111 +1,32 @@
 """Compares the rows of a certificate with the capture that was judged: `python -m exam.check_certificate FILE --capture CAPTURE`.
 
-Each row has to be a row of the capture with the same names, and each cell what the snapshots give: of a counter the last total
-less the first one, of anything else the last cell. It shares no code with what reads captures. As data it reads the columns that
-docs/reports.md lists, of which those in bold name a row. It needs Python alone.
+Each row has to be a row of the capture with the same names and cells. No row may lack in the whole of a share, or in the sum of a
+cache. It needs Python alone, and captured.py, which reads the capture.
 """
 
-import json
-import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-COLUMNS = Path(__file__).parents[1] / "docs" / "reports.md"
-FORMAT = ("latchscope-capture", 1)
+from exam.captured import COUNTERS, Captured, Json
+
 AT_BEGIN = " at the beginning"
-BY_CONTAINER = {"total_waits_fg", "time_waited_micro_fg"}
-OF_DICTIONARY = {"gets", "fastgets", "getmisses", "scans", "scanmisses", "scancompletes", "modifications", "flushes"}
-OF_LATCH = {"gets", "misses", "sleeps", "spin_gets", "wait_time"}
-COUNTERS = {
-    "v$con_system_event": BY_CONTAINER,
-    "v$latch": OF_LATCH,
-    "v$latch_children": OF_LATCH | {"immediate_gets", "immediate_misses"},
-    "v$latch_misses": {"nwfail_count", "sleep_count", "wtr_slp_count", "longhold_count"},
-    "v$mutex_sleep": {"sleeps", "wait_time"},
-    "v$osstat": {"total"},
-    "v$rowcache": OF_DICTIONARY | {"dlm_requests", "dlm_conflicts", "dlm_releases"},
-    "v$sys_time_model": {"value"},
-    "v$sysstat": {"value"},
-    "v$system_event": BY_CONTAINER | {"total_waits", "total_timeouts", "time_waited_micro"},
+OF_A_CACHE = {"v$rowcache": "parameter"}
+"""A figure of a cache has every row of the cache: its own and those of its subordinates."""
+BY_CHILD = "hold_anomaly_index"
+"""This signal takes the rows that one child latch guards, which may be a part of those of a cache."""
+OF_A_WHOLE = {
+    "v$latch_children": "latch#",
+    "v$latch_misses": "parent_name",
+    "v$mutex_sleep": "mutex_type",
+    "v$rowcache": "",
 }
-"""View → its running totals."""
-FROM_ZERO = {"v$con_system_event", "v$latch_misses", "v$mutex_sleep", "v$system_event"}
-"""Oracle adds their rows on first use, so one that is new counts from zero."""
-SUMMED = {"v$latch", "v$latch_misses", "v$mutex_sleep", "v$sgastat"}
-"""Several rows of one name count together."""
-ONE_KIND = {"v$mutex_sleep": ("mutex_type", "Row Cache")}
-"""Rows of another kind are left out of a capture."""
-UNNAMED = ("module", "program", "con_id", "final_blocking_instance", "final_blocking_session")
-"""What a certificate does not show of sampled sessions."""
-TELLING = ("event", "p1", "p1raw", "p2", "p3", "sql_id", "blocking_instance", "blocking_session", *UNNAMED)
-"""Sampled sessions are counted together if all of these columns are equal."""
-Cells = dict[str, Any]
-Json = Mapping[str, Any]
-
-
-class Unreadable(Exception):
-    """Why a file is no capture, in one sentence."""
+"""The whole of a share has every row of these views that is equal in that column, of v$rowcache every row."""
 
 
 class Differs(Exception):
     """Why a row is not what the capture says, in one sentence."""
-
-
-class Captured:
-    """A capture, and what its snapshots say together: release, and seconds from the first to the last, or since the start."""
-
-    def __init__(self, file: Path) -> None:
-        self.name = file.name
-        try:
-            document = json.loads(file.read_text(encoding="utf-8-sig"))
-            if not isinstance(document, dict) or (document.get("format"), document.get("version")) != FORMAT:
-                raise ValueError(f"its format and version are not {FORMAT[0]} and {FORMAT[1]}")
-            taken = [snapshot["taken_at"] for snapshot in document["snapshots"]]
-            self.views = [_views(snapshot) for snapshot in document["snapshots"]]
-            instance = next(iter(self.views[-1].get("v$instance", ())), Cells())
-            self.release = instance.get("version_full") or instance.get("version")
-            self.seconds = instance.get("uptime_seconds")
-            if len(taken) > 1 and taken[0] and taken[-1]:
-                begin, end = (datetime.fromisoformat(when).astimezone(UTC) for when in (taken[0], taken[-1]))
-                self.seconds = (end - begin).total_seconds()
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise Unreadable(f"{file} cannot be read as a capture ({error}); docs/reports.md describes one") from None
-        listed = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|$", COLUMNS.read_text(encoding="utf-8"), re.M)
-        self.named_by = {view: re.findall(r"\*\*([^*]+)\*\*", columns) for view, columns in listed}
-        self._by_name: dict[tuple[str, int], dict[tuple[Any, ...], list[Cells]]] = {}
-
-    def by_name(self, view: str, place: int) -> dict[tuple[Any, ...], list[Cells]]:
-        """The rows of a view in one snapshot by their names."""
-        if (view, place) not in self._by_name:
-            found = self._by_name.setdefault((view, place), defaultdict(list))
-            column, kind = ONE_KIND.get(view, ("", None))
-            for row in self.views[place].get(view, ()):
-                if row.get(column, kind) == kind:
-                    found[tuple(row.get(name) for name in self.named_by[view])].append(row)
-        return self._by_name[view, place]
-
-    @cached_property
-    def alike(self) -> list[tuple[Cells, int]]:
-        """The cells that sampled sessions have in common, as a certificate names them, and how many there are."""
-        sessions = (tuple(row.get(name) for name in TELLING) for row in self.views[-1].get("v$session", ()))
-        groups = ((zip(TELLING, cells, strict=True), many) for cells, many in Counter(sessions).items())
-        return [
-            ({name: cell for name, cell in named if cell is not None and name not in UNNAMED}, many)
-            for named, many in groups
-        ]
-
-
-def _views(snapshot: Json) -> dict[str, list[Cells]]:
-    """View → its rows, each without the cells that are absent or null."""
-    found = {}
-    for view, read in snapshot["views"].items():
-        rows = [dict(zip(read["columns"], cells, strict=True)) for cells in read["rows"]]
-        found[view] = [{name: cell for name, cell in row.items() if type(cell) in (int, float, str)} for row in rows]
-    return found
 
 
 def differences(certificate: Json, captures: Sequence[Captured]) -> list[str]:
@@ -138,7 +59,7 @@ def differences(certificate: Json, captures: Sequence[Captured]) -> list[str]:
                 raise Differs("is a row that the certificate has already")
         except Differs as differs:
             reasons.append(f"row {row['id']} of {row['view']} {differs}")
-    return reasons
+    return reasons or list(dict.fromkeys(_left_out(certificate, captured)))
 
 
 def found(row: Json, captured: Captured) -> tuple[tuple[Any, ...], int]:
@@ -154,10 +75,7 @@ def found(row: Json, captured: Captured) -> tuple[tuple[Any, ...], int]:
     if view == "v$session" and "sessions" in columns:
         return _group(columns, captured)
     name = tuple(columns.get(column) for column in captured.named_by[view])
-    rows = captured.by_name(view, place).get(name, [])
-    rows = [_sum(rows)] if view in SUMMED and rows[1:] else rows
-    before = captured.by_name(view, 0).get(name, []) if view in COUNTERS and len(captured.views) > 1 else None
-    given = [{column: _cell(view, column, each, before) for column in columns} for each in rows]
+    given = captured.cells(view, name, columns, place)
     if columns in given:
         return (row["view"], *name), given.count(columns)
     named = " ".join(str(each) for each in name if each is not None)
@@ -165,25 +83,6 @@ def found(row: Json, captured: Captured) -> tuple[tuple[Any, ...], int]:
         raise Differs(f"is {named}, which the capture does not have")
     column = next(column for column in columns if columns[column] != given[0][column])
     raise Differs(f"of {named} has {column} {columns[column]}, and the capture gives {given[0][column]}")
-
-
-def _cell(view: str, column: str, after: Cells, before: Sequence[Cells] | None) -> Any:
-    """What the capture gives for a cell. None if it gives nothing, as for a total that fell."""
-    total = after.get(column)
-    if before is None or total is None or column not in COUNTERS[view]:
-        return total
-    start = _sum(before).get(column) if before else 0 if view in FROM_ZERO else None
-    return total - start if start is not None and start <= total else None
-
-
-def _sum(rows: Sequence[Cells]) -> Cells:
-    """Rows of one name as one. Figures are added where every row has one; of texts the first counts."""
-    cells = {column: [row[column] for row in rows if column in row] for column in rows[0]}
-    return {
-        column: several[0] if isinstance(several[0], str) else sum(several)
-        for column, several in cells.items()
-        if len(several) == len(rows)
-    }
 
 
 def _group(columns: Json, captured: Captured) -> tuple[tuple[Any, ...], int]:
@@ -194,3 +93,39 @@ def _group(columns: Json, captured: Captured) -> tuple[tuple[Any, ...], int]:
         given = " or ".join(map(str, sizes)) or "none"
         raise Differs(f"counts {columns['sessions']} sessions in {names.get('event')}, and the capture {given}")
     return ("sessions", *sorted(columns.items())), sizes.count(columns["sessions"])
+
+
+def _left_out(certificate: Json, captured: Captured) -> Iterator[str]:
+    """Which row of the capture lacks in a sum. The certificate has to follow in itself."""
+    rows = {row["id"]: row for row in certificate["rows"]}
+    for verdict in certificate["verdicts"]:
+        for step in (*verdict.get("steps", ()), verdict.get("cost", {})):
+            for node, alike in _whole(step.get("expression", {})) if step.get("signal") != BY_CHILD else ():
+                read = defaultdict[tuple[str, str], list[Json]](list)
+                for number, column in _cells(node):
+                    read[rows[number]["view"], column].append(rows[number]["columns"])
+                for (view, column), there in read.items():
+                    for name in captured.lacking(view, column, alike[view], there)[:1] if view in alike else ():
+                        yield f"an expression of {verdict['cause']} leaves out {name} of {view}, which has {column} too"
+
+
+def _whole(expression: Json) -> Iterator[tuple[Json, Mapping[str, str]]]:
+    """The parts of an expression that have to have every row of a kind: view → the column with the kind."""
+    for operator, terms in expression.items():
+        nodes = [term for term in (terms if isinstance(terms, list) else [terms]) if isinstance(term, dict)]
+        if operator == "sum":
+            yield expression, OF_A_CACHE
+        else:
+            yield from ((node, OF_A_CACHE) for node in nodes if "cell" in node)
+        if operator == "share":
+            yield nodes[1], OF_A_WHOLE
+        for node in nodes:
+            yield from _whole(node)
+
+
+def _cells(expression: Json) -> Iterator[Sequence[Any]]:
+    """Row and column of each cell of an expression."""
+    for operator, terms in expression.items():
+        yield from [terms] if operator == "cell" else ()
+        for term in terms if isinstance(terms, list) else [terms]:
+            yield from _cells(term) if isinstance(term, dict) else ()

@@ -131,7 +131,7 @@ class Certificates(Frozen):
 ALWAYS_LEFT_OUT = (
     NotCovered(
         what="how the rows were read",
-        why="they are changes over the interval; of a capture `exam.check_certificate --capture` compares them, of a report nothing does",
+        why="they are changes over the interval; `exam.check_certificate --capture` compares them with a capture, no report",
     ),
     NotCovered(
         what="whether rows are lacking, and which rows of a view belong to a cache",

@@ -11,8 +11,10 @@ import pytest
 from bench.certificates import captured, certified
 from collectors.capture import ONLY, delta_of, load
 from collectors.registry import collectors
-from exam import check_certificate, check_rows
-from exam.check_rows import Captured, Differs, Unreadable, differences, found
+from exam import captured as capturing
+from exam import check_certificate
+from exam.captured import Captured, Unreadable
+from exam.check_rows import Differs, differences, found
 from rules.certificate import certificates
 from rules.engine import diagnose
 from rules.provenance import SHOWN
@@ -74,11 +76,11 @@ def refusal(columns: Json, view: str, capture: Captured) -> str:
 
 def test_what_it_knows_by_hand_is_what_the_collectors_say() -> None:
     every = collectors()
-    assert {view: set(one.counters) for view, one in every.items() if one.counters} == check_rows.COUNTERS
-    assert {view for view, one in every.items() if one.starts_at_zero} == check_rows.FROM_ZERO
-    assert {view for view, one in every.items() if one.repeats == "sum"} == check_rows.SUMMED
-    assert check_rows.ONE_KIND == ONLY
-    assert set(check_rows.TELLING) == set(TELLING) and set(check_rows.UNNAMED) == set(TELLING) - set(SHOWN)
+    assert {view: set(one.counters) for view, one in every.items() if one.counters} == capturing.COUNTERS
+    assert {view for view, one in every.items() if one.starts_at_zero} == capturing.FROM_ZERO
+    assert {view for view, one in every.items() if one.repeats == "sum"} == capturing.SUMMED
+    assert capturing.ONE_KIND == ONLY
+    assert set(capturing.TELLING) == set(TELLING) and set(capturing.UNNAMED) == set(TELLING) - set(SHOWN)
     named_by = Captured(STORM).named_by
     assert {view: set(named_by[view]) for view in every} == {view: set(one.key) for view, one in every.items()}
 
@@ -138,6 +140,24 @@ def test_row_of_another_interval_release_or_basis_is_refused() -> None:
 def test_rows_of_a_report_cannot_be_compared_and_that_names_each_view() -> None:
     (reason,) = changed(lambda certificate: certificate.update(source="report"))
     assert reason.startswith("its rows cannot be compared") and " of v$sys_time_model" in reason
+
+
+@pytest.mark.parametrize(
+    ("signal", "operator", "place", "kept"),
+    [("share_of_lookups", "share", 1, 5), ("share_of_lookups", "share", 0, 1), ("getmiss_ratio", "ratio", 0, 1)],
+)
+def test_row_that_is_left_out_of_a_whole_or_of_a_cache_is_named(
+    signal: str, operator: str, place: int, kept: int
+) -> None:
+    def change(certificate: Json) -> None:
+        steps = (step for verdict in certificate["verdicts"] for step in verdict["steps"])
+        terms = next(step for step in steps if step["signal"] == signal)["expression"][operator]
+        left = terms[place]["sum"][:kept]
+        assert len(left) < len(terms[place]["sum"])
+        terms[place] = {"sum": left} if kept > 1 else left[0]
+
+    reasons = changed(change)
+    assert reasons and all("leaves out " in why and " of v$rowcache, which has " in why for why in reasons)
 
 
 # Captures made by hand.
