@@ -142,22 +142,15 @@ def test_rows_of_a_report_cannot_be_compared_and_that_names_each_view() -> None:
     assert reason.startswith("its rows cannot be compared") and " of v$sys_time_model" in reason
 
 
-@pytest.mark.parametrize(
-    ("signal", "operator", "place", "kept"),
-    [("share_of_lookups", "share", 1, 5), ("share_of_lookups", "share", 0, 1), ("getmiss_ratio", "ratio", 0, 1)],
-)
-def test_row_that_is_left_out_of_a_whole_or_of_a_cache_is_named(
-    signal: str, operator: str, place: int, kept: int
-) -> None:
+def test_row_that_the_whole_of_a_share_leaves_out_is_named() -> None:
     def change(certificate: Json) -> None:
         steps = (step for verdict in certificate["verdicts"] for step in verdict["steps"])
-        terms = next(step for step in steps if step["signal"] == signal)["expression"][operator]
-        left = terms[place]["sum"][:kept]
-        assert len(left) < len(terms[place]["sum"])
-        terms[place] = {"sum": left} if kept > 1 else left[0]
+        share = next(step for step in steps if step["signal"] == "share_of_lookups")["expression"]["share"]
+        assert len(share[1]["sum"]) > 5
+        share[1]["sum"] = share[1]["sum"][:5]
 
-    reasons = changed(change)
-    assert reasons and all("leaves out " in why and " of v$rowcache, which has " in why for why in reasons)
+    (reason, *_) = changed(change)
+    assert "leaves out " in reason and " of v$rowcache, which has " in reason
 
 
 # Captures made by hand.
@@ -214,6 +207,31 @@ def test_sessions_at_the_beginning_are_those_of_the_first_snapshot() -> None:
     totals = {"stat_name": "DB time", "value": 1}
     assert "does not say" in refusal(totals, "v$sys_time_model at the beginning", capture)
     assert "does not say" in refusal({"x": 1}, "v$invented", capture)
+
+
+@pytest.mark.parametrize("signal", ["getmiss_ratio", "hold_anomaly_index"])
+def test_figure_of_a_cache_has_the_rows_of_its_subordinates_unless_it_is_that_of_a_child(signal: str) -> None:
+    users = [
+        {"cache#": 10, "type": "PARENT", "parameter": "dc_users", "gets": 0, "getmisses": 0},
+        {"cache#": 7, "type": "SUBORDINATE", "subordinate#": 0, "parameter": "dc_users", "gets": 0, "getmisses": 0},
+    ]
+    capture = of_hands({"v$rowcache": users}, {"v$rowcache": users})
+
+    def compared(*listed: int) -> list[str]:
+        def total(column: str) -> Json:
+            cells = [{"cell": [number, column]} for number in listed]
+            return {"sum": cells} if len(cells) > 1 else cells[0]
+
+        step = {"signal": signal, "expression": {"ratio": [total("getmisses"), total("gets")]}}
+        rows = [{"id": number, "view": "v$rowcache", "columns": users[number]} for number in listed]
+        about = {"input": "capture.json", "source": "views", "basis": "interval", "release": None}
+        return differences({**about, "rows": rows, "verdicts": [{"cause": "x", "steps": [step]}]}, [capture])
+
+    assert compared(0, 1) == []
+    lacking = [
+        f"an expression of x leaves out 7 SUBORDINATE 0 of v$rowcache, which has {c} too" for c in ("getmisses", "gets")
+    ]
+    assert compared(0) == (lacking if signal == "getmiss_ratio" else [])
 
 
 # The command.
