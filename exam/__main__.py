@@ -89,10 +89,10 @@ def _whole(asked: argparse.Namespace) -> None:
     _take(asked)
     seed, drawn_from, keys = _key(asked.folder)
     ours = asked.folder / "answers" / f"{report.OURS}.json"
-    for name in rivals.RIVALS:
-        _save(ours.with_name(f"{name.replace(' ', '-')}.json"), rivals.answers(name, asked.folder, keys))
-    files = [ours, *(ours.with_name(f"{name.replace(' ', '-')}.json") for name in rivals.RIVALS)]
-    sheets = _report(asked.folder, files)
+    theirs = {name: ours.with_name(f"{name.replace(' ', '-')}.json") for name in rivals.RIVALS}
+    for name, file in theirs.items():
+        _save(file, rivals.answers(name, asked.folder, keys))
+    sheets = _report(asked.folder, [ours, *theirs.values()])
     if asked.record:
         assert drawn_from is not None
         keep([*records, report.recorded(seed, drawn_from, _git("log", "-1", "--format=%cs"), sheets)])

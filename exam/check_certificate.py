@@ -1,8 +1,8 @@
 """Checks what `latchscope diagnose --certificate FILE` wrote, and shares no code with what wrote it.
 
 `python -m exam.check_certificate FILE…` evaluates every expression over the rows, compares each bound with the condition in the
-file of the cause, and asks whether the verdict follows. It prints one sentence per refusal and exits 1 if there is one.
-It needs Python and PyYAML. As data it reads the files of the causes, the list of signals there, and signals.yaml here.
+file of the cause, and asks whether the verdict follows. With `--capture INPUT` check_rows.py compares the rows with the capture.
+It prints one sentence per refusal, and then exits 1. It needs Python and PyYAML. Its data are the causes and signals.yaml.
 """
 
 import argparse
@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
+
+from exam.captured import Captured, Unreadable
+from exam.check_rows import differences
 
 HERE = Path(__file__).parent
 CAUSES = HERE.parent / "rules" / "causes"
@@ -65,9 +68,8 @@ class Catalogue:
     """The knowledge base as data: the causes by their ids, the views that each signal reads, and the names of rows."""
 
     def __init__(self, folder: Path) -> None:
-        files = [file for file in folder.glob("*.yaml") if not file.name.endswith(".cases.yaml")]
-        entries = [yaml.load(file.read_text(encoding="utf-8"), LOADER) for file in files]
-        self.causes: dict[str, dict[str, Any]] = {entry["id"]: entry for entry in entries}
+        texts = (file.read_text(encoding="utf-8") for file in folder.glob("*.yaml") if ".cases." not in file.name)
+        self.causes: dict[str, dict[str, Any]] = {entry["id"]: entry for entry in (yaml.load(t, LOADER) for t in texts)}
         text = (folder / "README.md").read_text(encoding="utf-8")
         listed = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \|", text, re.M)
         self.views = {name: {view.strip(" `") for view in views.split(",")} for name, views in listed}
@@ -88,8 +90,7 @@ class Catalogue:
 
     def occurs_on(self, cause: str, release: str) -> bool:
         """Whether a release is, or may be, one on which a cause can be; both ends of the range are included."""
-        releases = self.causes[cause].get("releases") or {}
-        version = numbers_of(release)
+        releases, version = self.causes[cause].get("releases") or {}, numbers_of(release)
         since, until = (numbers_of(str(releases.get(*end))) for end in (("since", "0"), ("until", "99")))
         return version[: len(since)] >= since[: len(version)] and version[: len(until)] <= until[: len(version)]
 
@@ -156,9 +157,7 @@ class Rows:
 def number_in(cell: Any, part: Any, where: str) -> float:
     """A cell as a number: a setting in words counts 1 or 0, and of a release one number counts."""
     try:
-        if part is not None:
-            return float(numbers_of(cell)[part])
-        return SAYS[str(cell).upper()] if str(cell).upper() in SAYS else float(cell)
+        return float(SAYS.get(str(cell).upper(), cell) if part is None else numbers_of(cell)[part])
     except (TypeError, ValueError, IndexError):
         refuse(f"{where} is not a number, or lacks its part {part}")
 
@@ -221,9 +220,7 @@ def check_expression(step: Json, value: float, condition: Json, rows: Rows, cata
 class Outcomes:
     """The outcomes of the conditions of one cause, alternatives taken together."""
 
-    def __init__(
-        self, steps: Sequence[Json], conditions: Mapping[str, Json], moved: Mapping[str, Sequence[str]]
-    ) -> None:
+    def __init__(self, steps: Sequence[Json], conditions: Mapping[str, Json], moved: Json) -> None:
         self.steps, self.moved = steps, moved
         groups: dict[str, list[tuple[Json, Json]]] = {}
         for step in steps:
@@ -271,8 +268,8 @@ class Check:
         self.entries = member(certificate, "verdicts", list, "the certificate", [])
         self.by_cause = {member(entry, "cause", str, "a verdict"): entry for entry in self.entries}
         self.release = str(certificate.get("release") or "")
-        names = ("found", "rivals", "ruled_out")
-        found, rivals, out = (member(certificate, name, list, "the certificate", []) for name in names)
+        lists = (member(certificate, name, list, "the certificate", []) for name in ("found", "rivals", "ruled_out"))
+        found, rivals, out = lists
         if [entry["cause"] for entry in self.entries] != [*found, *rivals, *out]:
             refuse("the certificate has other verdicts than its lists of causes say")
         for cause, entry in self.by_cause.items():
@@ -347,8 +344,7 @@ class Check:
         steps, conditions = explaining.get("steps", []), self.catalogue.conditions(other)
         if other == cause or not steps or [step.get("condition") for step in steps] != list(conditions):
             refuse(f"{cause} is explained by {other}, which the certificate does not show")
-        outcomes = Outcomes(steps, conditions, self.catalogue.moved)
-        check_found(outcomes, self.about, f"{other}, which explains {cause},")
+        check_found(Outcomes(steps, conditions, self.catalogue.moved), self.about, f"{other}, which explains {cause},")
 
 
 def check(certificate: Json, catalogue: Catalogue) -> list[str]:
@@ -382,15 +378,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Check files; 0 if every certificate follows, else 1."""
     parser = argparse.ArgumentParser(prog="python -m exam.check_certificate", description=__doc__)
     parser.add_argument("files", nargs="+", metavar="FILE", type=Path, help="what `diagnose --certificate` wrote")
+    parser.add_argument("--capture", action="append", default=[], type=Path, help="compare the rows with this capture")
     asked, catalogue, refused = parser.parse_args(arguments), Catalogue(CAUSES), 0
     for file in asked.files:
         try:
-            results = [(each, check(each, catalogue)) for each in read(file)]
-        except Refused as error:
+            given = [Captured(each) for each in asked.capture]
+            results = [(each, check(each, catalogue) or differences(each, given)) for each in read(file)]
+        except (Refused, Unreadable) as error:
             results = [({}, [str(error)])]
         for certificate, reasons in results:
             name = certificate.get("input", "") if isinstance(certificate, dict) else ""
-            said = [f"refused: {why}" for why in reasons] or [f"{len(certificate['verdicts'])} verdicts follow"]
+            rows = f", and {len(certificate.get('rows', ()))} rows are in the capture" if asked.capture else ""
+            said = [f"refused: {why}" for why in reasons] or [f"{len(certificate['verdicts'])} verdicts follow{rows}"]
             sys.stdout.write("".join(f"{file}: {name}: {line}\n" for line in said))
             refused += bool(reasons)
     return 1 if refused else 0

@@ -115,21 +115,25 @@ class Sheet:
     remarks: tuple[str, ...] = field(default=())
 
 
+def _has_cause(one: Outcome) -> bool:
+    return NOTHING not in one.key.causes
+
+
 Chosen = Callable[[Outcome], bool]
 MEASURES: dict[str, tuple[str, Chosen, Chosen]] = {
     "first cause": (
         "questions with a cause: the first named is right",
-        lambda one: NOTHING not in one.key.causes,
+        _has_cause,
         lambda one: one.verdict == "right",
     ),
     "first cause or a relative": (
         "the same, or true as well",
-        lambda one: NOTHING not in one.key.causes,
+        _has_cause,
         lambda one: one.true,
     ),
     "any cause": (
         "one of those named is right",
-        lambda one: NOTHING not in one.key.causes,
+        _has_cause,
         lambda one: one.any,
     ),
     "cache": (
@@ -139,12 +143,12 @@ MEASURES: dict[str, tuple[str, Chosen, Chosen]] = {
     ),
     "cannot tell": (
         "questions with a cause: the tool says that it cannot tell",
-        lambda one: NOTHING not in one.key.causes and CANNOT_TELL not in one.key.causes,
+        lambda one: _has_cause(one) and CANNOT_TELL not in one.key.causes,
         lambda one: one.verdict == "cannot tell",
     ),
     "wrong cause": (
         "questions with a cause: the first named is another",
-        lambda one: NOTHING not in one.key.causes,
+        _has_cause,
         lambda one: one.verdict == "wrong",
     ),
     "false incident": (

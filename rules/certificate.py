@@ -131,7 +131,7 @@ class Certificates(Frozen):
 ALWAYS_LEFT_OUT = (
     NotCovered(
         what="how the rows were read",
-        why="they are changes over the interval: what Oracle counted before and after it is in the input",
+        why="they are changes over the interval; `exam.check_certificate --capture` compares them with a capture, no report",
     ),
     NotCovered(
         what="whether rows are lacking, and which rows of a view belong to a cache",

@@ -49,6 +49,11 @@ class EvidenceKind:
         cache, sign, rival, sight = (part.split(" ", 1)[-1] for part in words.split(", "))
         return cls(cache, sign, rival, sight)  # type: ignore[arg-type]
 
+    @property
+    def its_cache_alone(self) -> bool:
+        """Whether nothing but the cache speaks for the cause."""
+        return self.sign == "none" and self.cache != "none"
+
     def coarser(self) -> Iterator["EvidenceKind"]:
         """Itself, then whatever the cache, then whatever the sign, then whatever was seen. What else was found always counts."""
         yield self
@@ -111,7 +116,7 @@ def _most(kind: EvidenceKind) -> tuple[Confidence, str]:
 
     Generated instances have no cause that the catalogue lacks. Only the cache and the conditions tell such a one apart.
     """
-    if kind.sign == "none" and kind.cache != "none":
+    if kind.its_cache_alone:
         return Confidence.LOW, "only the cache speaks for it, as for every cause of that cache"
     if kind.rival == "open":
         return Confidence.MEDIUM, "a special case of it is not ruled out"
@@ -124,7 +129,7 @@ def _most(kind: EvidenceKind) -> tuple[Confidence, str]:
 
 def _only_true(kind: EvidenceKind) -> bool:
     """Whether all that counts is that it is true: the special case, or another cause of the cache, may be the right one."""
-    return (kind.sign == "none" and kind.cache != "none") or kind.rival == "open"
+    return kind.its_cache_alone or kind.rival == "open"
 
 
 def _share(reliability: Reliability, kind: EvidenceKind) -> float:
@@ -136,17 +141,12 @@ def _label(share: float, most: Confidence) -> Confidence | None:
     return None if level is None else level.at_most(most)
 
 
-def right_in(reliability: Reliability) -> str:
-    """How often such findings were right, in the fewest words. Beside a special case: how often they were true."""
+def counted_in_words(reliability: Reliability) -> str:
+    """How often such findings were right, or true beside a special case, and how often it was another cause."""
     if not reliability.of:
         return "how often such a finding is right was not counted"
-    if EvidenceKind.of(reliability.evidence).rival in ("open", "special"):
-        return f"true in {reliability.true:,} of {reliability.of:,} such cases, generated"
-    return f"right in {reliability.right:,} of {reliability.of:,} such cases, generated"
-
-
-def counted_in_words(reliability: Reliability) -> str:
-    """The same, and how often it was another cause."""
-    other = reliability.of - reliability.true
-    words = [right_in(reliability), f"another cause in {other:,}" if reliability.of else "", capped(reliability)]
+    beside = EvidenceKind.of(reliability.evidence).rival in ("open", "special")
+    word, many = ("true", reliability.true) if beside else ("right", reliability.right)
+    other = f"another cause in {reliability.of - reliability.true:,}"
+    words = [f"{word} in {many:,} of {reliability.of:,} such cases, generated", other, capped(reliability)]
     return "; ".join(filter(None, words))

@@ -19,7 +19,6 @@ from rules.judge import NAMING as NAMING_OF_THE_RULES
 from rules.signals import SIGNALS
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 
-SOURCE = HERE / "check_certificate.py"
 Json = dict[str, Any]
 DECEPTIVE = {
     "value of a row, hash made again",
@@ -27,8 +26,25 @@ DECEPTIVE = {
     "operator",
     "term left out",
     "another row in an expression",
+    "release",
+    "basis",
+    "value of a row, all made again",
+    "row invented, all made again",
+    "row counted twice, all made again",
+    "another row, all made again",
+    "term left out, all made again",
+    "said to be nothing, all made again",
 }
-"""Changes that may leave every value and every bound as it was. Any other change is always refused."""
+"""Changes that may leave every value and every bound as it was, or make them follow. Any other change is always refused."""
+DECEPTIVE_BESIDE_THE_CAPTURE = {
+    "operator",
+    "term left out",
+    "another row in an expression",
+    "another row, all made again",
+    "term left out, all made again",
+    "said to be nothing, all made again",
+}
+"""Those of them that leave every row as it was captured."""
 
 
 @cache
@@ -38,7 +54,9 @@ def known() -> Catalogue:
 
 @cache
 def text_of(seed: int) -> str:
-    return json.dumps(certified(seed))
+    made = certified(seed)
+    assert made is not None
+    return json.dumps(made[0])
 
 
 def changed(change: Callable[[Json], None], seed: int = 0) -> list[str]:
@@ -57,19 +75,27 @@ def step_of(certificate: Json, signal: str) -> Json:
 # It stands alone.
 
 
-def test_checker_is_one_short_file_of_the_standard_library_and_yaml() -> None:
-    text = SOURCE.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400
+@pytest.mark.parametrize(
+    ("file", "most", "others"),
+    [
+        ("check_certificate.py", 400, {"yaml", "exam.captured", "exam.check_rows"}),
+        ("check_rows.py", 200, {"exam.captured"}),
+        ("captured.py", 200, set()),
+    ],
+)
+def test_checkers_are_short_files_of_the_standard_library_and_yaml(file: str, most: int, others: set[str]) -> None:
+    text = (HERE / file).read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= most
     imported = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            imported |= {alias.name.partition(".")[0] for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0 and node.module
-            imported.add(node.module.partition(".")[0])
+            imported.add(node.module)
         elif isinstance(node, ast.Name):
             assert node.id not in ("__import__", "eval", "exec", "importlib"), node.id
-    assert imported - set(sys.stdlib_module_names) == {"yaml"}
+    assert {name for name in imported if name.partition(".")[0] not in sys.stdlib_module_names} == others
 
 
 def test_what_it_knows_by_hand_is_what_the_rules_say() -> None:
@@ -97,7 +123,7 @@ def test_written_certificates_are_accepted_and_changed_ones_refused() -> None:
 
 @pytest.mark.soak
 def test_a_thousand_certificates_are_accepted_and_thousands_of_changes_refused() -> None:
-    whole = together(tried(seed, 7) for seed in spread(1010))
+    whole = together(tried(seed, 7) for seed in spread(1010, first=100_000))
     assert whole.changed.total() >= 5000
     sound(whole, certificates=1000)
 
@@ -107,7 +133,9 @@ def sound(result: Tried, certificates: int) -> None:
     assert set(result.changed) == set(CHANGES)
     survived = {kind for _, kind, why in result.survived if why != ONLY_STATED}
     assert survived <= DECEPTIVE
-    assert [each for each in result.survived if each[2] == UNEXPLAINED] == []
+    passed = {kind for _, kind, why in result.passed if why != ONLY_STATED}
+    assert passed <= DECEPTIVE_BESIDE_THE_CAPTURE
+    assert [each for each in (*result.survived, *result.passed) if each[2] == UNEXPLAINED] == []
 
 
 def test_each_refusal_is_one_sentence_that_names_the_cause_or_the_row() -> None:

@@ -48,7 +48,11 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
             1,
             tuple(range(8)),
         ),
-        Shape("what was changed|changes|refused|share|why the others are accepted", 21, (1, 2, 3)),
+        Shape(
+            "what was changed|changes|refused|share|with the capture|its share|why the others are accepted by both",
+            29,
+            (1, 2, 3, 4, 5),
+        ),
     ),
     "counter_facts": (
         Shape("verdict|n|without a figure|flips|half does not|one figure less does not", 4, (1, 2, 3, 4, 5)),
