@@ -12,8 +12,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, TypeVar, cast
 
 from collectors.errors import SessionError
 
@@ -83,7 +83,16 @@ THREADS = ReusedThreads()
 """The threads of this process for calls of sessions and for polls."""
 
 
-_given_up: deque[tuple[str, threading.Event]] = deque()
+class _Call:
+    """A call on its own thread. A queue is the cheapest way from one thread to another: a poll makes several calls."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.outcome: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        """Gets its result, or the error that it raised."""
+
+
+_given_up: deque[tuple[str, _Call]] = deque()
 _here = threading.local()
 
 
@@ -100,7 +109,7 @@ def left_behind(name: str) -> int:
     """How many abandoned calls of sessions of that name still hang."""
     for _ in range(len(_given_up)):
         given_up = _given_up.popleft()
-        if not given_up[1].is_set():
+        if not given_up[1].over:
             _given_up.append(given_up)
     return sum(1 for of, _ in tuple(_given_up) if of == name)
 
@@ -137,7 +146,7 @@ class SessionCalls:
     def __init__(self, name: str) -> None:
         self._name = name
         self._given_up = self._abandoned = False
-        self._done: threading.Event | None = None
+        self._last: _Call | None = None
         self.socket: Callable[[], socket.socket | None] = lambda: None
         """The socket that its calls connected last, while something holds it."""
 
@@ -145,50 +154,51 @@ class SessionCalls:
         """The result of `call`, or its exception. TooLate if it takes longer than `seconds`."""
         if self._given_up:
             raise TooLate(f"{what}: the session was given up")
-        self._done = done = threading.Event()
-        outcome: dict[str, Any] = {}
+        self._last = last = _Call()
 
         def work() -> None:
             threading.current_thread().name = self._name
             _here.calls = self
             try:
-                outcome["result"] = call()
+                found: tuple[Any, BaseException | None] = call(), None
             except BaseException as error:  # noqa: BLE001  it is raised again where the call was made
-                outcome["error"] = error
+                found = None, error
             _here.calls = None
-            done.set()
+            last.over = True
+            last.outcome.put(found)
             if self._abandoned:
                 self._close()
 
         try:
             THREADS.run(work)
         except RuntimeError:
-            done.set()  # nothing runs, so nothing is left behind
+            last.over = True  # nothing runs, so nothing is left behind
             raise NoThread(
                 f"{what} did not begin: the system gives no more threads; raise the limit (pids.max, TasksMax=, ulimit -u)"
             ) from None
-        if not _in_time(done, seconds):
+        try:
+            result, error = _in_time(last.outcome, seconds)
+        except Empty:
             self.give_up()
             self._cut()
-            raise TooLate(f"no answer to {what} within {seconds:g} s")
-        if "error" in outcome:
-            raise outcome["error"]
-        result: T = outcome["result"]
-        return result
+            raise TooLate(f"no answer to {what} within {seconds:g} s") from None
+        if error is not None:
+            raise error
+        return cast(T, result)
 
     def give_up(self) -> None:
         """Run no further call. A call that still hangs counts as abandoned until it ends."""
         if not self._given_up:
             self._given_up = True
-            if self._done is not None and not self._done.is_set():
-                _given_up.append((self._name, self._done))
+            if self._last is not None and not self._last.over:
+                _given_up.append((self._name, self._last))
 
     def abandon(self) -> None:
         """Give up and close any connection that a call opened. If a call still hangs, its own thread closes the connection."""
         self.give_up()
         self._cut()
-        self._abandoned = True  # before `_done` is read: either this thread closes, or the one that has just finished
-        if self._done is None or self._done.is_set():
+        self._abandoned = True  # before `over` is read: either this thread closes, or the one that has just finished
+        if self._last is None or self._last.over:
             self._close()
 
     def _cut(self) -> None:
@@ -205,16 +215,18 @@ class SessionCalls:
                 connected.close()
 
 
-def _in_time(done: threading.Event, seconds: float) -> bool:
-    """Wait for the end of a call. This thread gives back its turn meanwhile."""
+def _in_time(outcome: "SimpleQueue[T]", seconds: float) -> T:
+    """The outcome of a call. This thread gives back its turn meanwhile. Raises Empty if it takes longer than `seconds`."""
     turn: Turn | None = getattr(_here, "turn", None)
     if turn is None:
-        return done.wait(seconds)
+        return outcome.get(timeout=seconds)
     turn.leave()
     try:
-        if done.wait(min(seconds, SILENCE_SECONDS)) or seconds <= SILENCE_SECONDS:
-            return done.is_set()
-        turn.silent()
-        return done.wait(seconds - SILENCE_SECONDS)
+        if seconds > SILENCE_SECONDS:
+            with suppress(Empty):
+                return outcome.get(timeout=SILENCE_SECONDS)
+            turn.silent()
+            seconds -= SILENCE_SECONDS
+        return outcome.get(timeout=seconds)
     finally:
         turn.resume()
