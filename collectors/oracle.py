@@ -277,7 +277,9 @@ def _bounded(cursor: oracledb.Cursor, most: int) -> list[tuple[Value, ...]]:
     size = 0
     while batch := cursor.fetchmany():
         rows += batch
-        there = filter(None, chain.from_iterable(batch))  # most cells are NULL: a group has the columns of all its views
+        there = filter(
+            None, chain.from_iterable(batch)
+        )  # most cells are NULL: a group has the columns of all its views
         size += sum([len(cell) for cell in there if isinstance(cell, _LONG)])
         if len(rows) > most or size > MOST_BYTES:
             over = f"{most:,} rows" if len(rows) > most else f"{MOST_BYTES / 2**20:g} MiB"
