@@ -111,10 +111,10 @@ class _Watched:
         self._lock = threading.Lock()
 
     def look(self) -> None:
-        """Say that it is silent, and end it if it is late. Called on the thread that watches."""
+        """Say that it is silent. If it is late, end it, again at every look. Called on the thread that watches."""
         now = monotonic()
         with self._lock:
-            if self.over or self.late:
+            if self.over:
                 return
             if self._turn is not None and now >= self._silent_at:
                 self._silent_at = float("inf")
