@@ -209,11 +209,11 @@ def _parts(clock: Clock) -> dict[str, float]:
         "driver and wire, by the clock": waited["driver"] - waited["stand-in"],
         "stand-in making up the rows, by the clock": waited["stand-in"],
         "driver": spent["driver"],
-        "our hand-over between threads": spent["call"],
+        "our deadlines around it": spent["call"] - spent["driver"],
         "our reading": spent["poll"] - spent["call"],
         **{f"our {made}": seconds for made, seconds in ours.items()},
-        "our code together": spent["all"],
-        "driver and our code": spent["all"] + spent["driver"],
+        "our code together": spent["all"] - spent["driver"],
+        "driver and our code": spent["all"],
     }
 
 

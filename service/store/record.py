@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
+from pydantic_core import to_json
 
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import (
@@ -276,8 +277,11 @@ def changes_in(record: IngestRecord) -> list[EpisodeChange]:
 
 
 def plain(snapshot: Snapshot) -> bytes:
-    """A snapshot in the form of a capture file's, as JSON: the writer packs it with its day's first."""
-    return _ENCODED(dump_snapshot(snapshot)).encode()
+    """A snapshot in the form of a capture file's, as JSON: the writer packs it with its day's first.
+
+    pydantic's encoder takes a quarter of the time of Python's own. The samples of a storm are the largest part of its polls.
+    """
+    return to_json(dump_snapshot(snapshot))
 
 
 def snapshot_of(record: IngestRecord) -> Snapshot:

@@ -28,9 +28,9 @@ AT_ONCE = 100
 """Most polls per transaction."""
 MOST_IN_MEMORY = 1000
 """Most polls in memory while neither the store nor the disk takes them."""
-GATHERING, LONGEST_GATHERING = 4.0, 0.25
-"""Polls wait for others this many times as long as the last transaction took, at most this many seconds. Most of the cost
-of a transaction is fixed, so a busy store has a few large ones and an idle one takes each poll at once."""
+LONGEST_GATHERING, GATHERING = 1.0, 1 / 15
+"""Polls wait for others this many seconds from the last transaction on, because most of the cost of a transaction is fixed.
+A poll waits no longer than this share of its interval, so that it is written long before the next of its database comes."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 """Seconds between attempts at a store in trouble."""
 STUCK_SECONDS = 10.0
@@ -108,11 +108,14 @@ class Writer:
         with self._awake:
             waiting = {record.database for _, record in (*self._queue, *self._in_flight)}
             self._queue.append((self.spool.next_number(), record))
+            at_the_latest = monotonic() + GATHERING * record.seconds if record.seconds else self._gathered_until
             if self._stopping or len(self.spool) or record.database in waiting:
                 self.spooler.ask(0 if self.spooler.slow else PATIENCE)
                 if self.spooler.slow:
                     self._bound_memory()
-            self._awake.notify_all()
+            if len(self._queue) == 1 or len(self._queue) >= AT_ONCE or at_the_latest < self._gathered_until:
+                self._gathered_until = min(self._gathered_until, at_the_latest)
+                self._awake.notify_all()  # nobody waits for any other poll
 
     def last_snapshot(self, database: str) -> Snapshot | None:
         """The last stored poll of a database, from the spool or the store. None if neither knows."""
@@ -166,10 +169,8 @@ class Writer:
                 if len(self.spool):
                     continue  # polls went to the disk meanwhile, and are older than those in memory
                 self._in_flight, self._queue = self._queue[:AT_ONCE], self._queue[AT_ONCE:]
-            began = monotonic()
-            written = self._write_in_flight()
-            self._gathered_until = monotonic() + min(GATHERING * (monotonic() - began), LONGEST_GATHERING)
-            if not written:
+            self._gathered_until = monotonic() + LONGEST_GATHERING
+            if not self._write_in_flight():
                 self._wait(self._pause)
         with self._awake:
             self._in_flight, self._queue = self._queue, []
@@ -177,8 +178,8 @@ class Writer:
 
     def _gather(self) -> None:
         """Let polls wait for others to share their transaction."""
-        rest = max(0.0, self._gathered_until - monotonic())
-        self._awake.wait_for(lambda: self._stopping or len(self._queue) >= AT_ONCE, rest)
+        while not self._stopping and len(self._queue) < AT_ONCE and (rest := self._gathered_until - monotonic()) > 0:
+            self._awake.wait(rest)
 
     def _wait(self, seconds: float) -> None:
         with self._awake:

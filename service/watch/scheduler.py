@@ -234,8 +234,8 @@ class PollScheduler:
             with self._changed:
                 self._ended(scheduled, following)
                 scheduled = None if self._stopping else self._next()
-                if scheduled is None:
-                    self._changed.notify()
+                if scheduled is None and self._in_hand == self._most_in_hand - 1:
+                    self._changed.notify()  # the scheduler had no place to give, and has one now
 
     def _turn_of(self, scheduled: Scheduled) -> float | None:
         turn = _PollTurn(self)

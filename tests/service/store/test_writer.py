@@ -161,6 +161,21 @@ def test_polls_that_follow_a_transaction_share_the_next(
     assert [name for name, _ in recorder.taken] == ["a", "b", "c"]
 
 
+def test_poll_of_a_short_interval_ends_the_wait_for_others(
+    writer: Writer, recorder: Recorder, monkeypatch: pytest.MonkeyPatch, record: IngestRecord
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_GATHERING", 1e9)
+    together: list[int] = []
+    recorder.fails = lambda records: together.append(len(records))
+    writer.start()
+    give(writer, monkeypatch, record, 0)
+    becomes(lambda: len(together) == 1, "the first is written at once")
+    give(writer, monkeypatch, replace(record, seconds=1e9), 0, database="b")
+    give(writer, monkeypatch, replace(record, seconds=0.1), 0, database="c")
+    becomes(lambda: together == [1, 2], "the second is written with the third, which must not wait")
+    assert len(writer.spool) == 0
+
+
 def test_writer_keeps_all_polls_on_disk_undelayed_while_the_store_hangs(
     writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
