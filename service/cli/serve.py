@@ -25,7 +25,7 @@ from collectors.poll import Grouping
 from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.app import create_app
-from service.background import collect_rarely
+from service.background import collect_rarely, share_one_heap
 from service.cli.common import CONFIG, ConfigOption, a_number, settings_of
 from service.cli.messages import fail
 from service.config import load
@@ -172,6 +172,7 @@ def serve_until_told(
 
     `history` fills the store with the time before scripted databases began, and returns what the greeting says of it.
     """
+    share_one_heap()
     configure_logging(form=chosen.telemetry.log_format)
     faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then the log has at least the place
     with _ended_by_signals(), _listener(chosen) as listener:
