@@ -138,3 +138,15 @@ def test_names_without_an_end_are_remembered_within_a_bound(store: Repository, m
         assert store.names.named(numbers[-3:]) == {given[item]: item for item in poll}
         assert len(store.names._numbers) < 20 + 5 and len(store.names._items) < 20 + 3
     assert len({*given.values()}) == 150
+
+
+def test_names_are_asked_for_in_a_few_texts_however_many_they_are(store: Repository) -> None:
+    """Every connection keeps the statements that it has prepared, and a long one takes 100 KB."""
+    with questions(store) as asked:
+        for many in range(1, 120):
+            items: set[SampleItem] = {("v$rowcache", f"name {many} {part}", "gets", False) for part in range(many)}
+            numbers = store.names.items(items)
+            given = {numbers[item]: item for item in items}
+            store.names._items.clear()
+            assert store.names.named(given) == given
+    assert len(asked) > 200 and len({statement for statement, _ in asked}) <= 2 * 8
