@@ -41,7 +41,7 @@ def texts() -> frozenset[str]:
 MOST_ROWS = 50_000
 """Rows of an answer whose statement has no limit: several times as many as the largest view of the largest instance gives."""
 MOST_BYTES = 32 * 2**20
-"""Characters of the texts of an answer. Ten thousand rows of ten short texts have some 2 million, and no poll reads as many."""
+"""Memory of the cells of an answer. Ten thousand rows of twenty short cells take some 10 MB, and no poll reads as many."""
 
 
 @lru_cache(maxsize=1024)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
+from sys import getsizeof
 from time import perf_counter
 from typing import Literal, TypeAlias, TypeVar
 
@@ -267,20 +268,14 @@ def _within(calls: SessionCalls, call: Callable[[], T], seconds: float, what: st
         raise SessionError(f"{what} failed inside the driver: {type(error).__name__}: {brief(error)}") from None
 
 
-_LONG = (str, bytes)
-"""Types of cells that may be long. To measure numbers too would cost as much as the driver takes for the statement."""
-
-
 def _bounded(cursor: oracledb.Cursor, most: int) -> list[tuple[Value, ...]]:
     """All rows, one array after the other. Raises TooLarge as soon as they are too many or too long; no more is fetched then."""
     rows: list[tuple[Value, ...]] = []
     size = 0
     while batch := cursor.fetchmany():
         rows += batch
-        there = filter(
-            None, chain.from_iterable(batch)
-        )  # most cells are NULL: a group has the columns of all its views
-        size += sum([len(cell) for cell in there if isinstance(cell, _LONG)])
+        # Most cells are NULL, because a group has the columns of all its views. NULL and 0 take no memory of their own.
+        size += sum(map(getsizeof, filter(None, chain.from_iterable(batch))))
         if len(rows) > most or size > MOST_BYTES:
             over = f"{most:,} rows" if len(rows) > most else f"{MOST_BYTES / 2**20:g} MiB"
             raise TooLarge(
