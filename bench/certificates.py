@@ -231,6 +231,10 @@ def _copied(certificate: Json, node: Json) -> Json:
     return other
 
 
+KEPT = {"name", "stat_name", "parent_name", "event", "parameter", "location", "component", "type"}
+"""Columns by which the checker knows what a row is about."""
+
+
 def _invented(certificate: Json, dice: Random) -> bool:
     """A row that nobody read, with other names and figures, in place of one."""
     node = dice.choice([node for node in _expressions(certificate) if _is_leaf(node)] or [{}])
@@ -239,10 +243,6 @@ def _invented(certificate: Json, dice: Random) -> bool:
         columns.update({name: _another(cell, dice) for name, cell in columns.items() if name not in KEPT})
         _pointed(node, other["id"])
     return bool(node)
-
-
-KEPT = {"name", "stat_name", "parent_name", "event", "parameter", "location", "component", "type"}
-"""Columns by which the checker knows what a row is about."""
 
 
 def _twice(certificate: Json, dice: Random) -> bool:
@@ -376,6 +376,7 @@ ONLY_STATED = "the value is stated without an expression, which the certificate 
 NOT_READ = "only the capture shows it: it has no such row, or another release or basis"
 OTHER_ROWS = "the rows are those of the capture; which of them a signal has to use is not covered"
 OF_OTHER_ROWS = {"another row", "term left out", "said to be nothing"}
+OF_THE_CAPTURE = {"name of a row", "release", "basis"}
 
 
 def _why(kind: str, before: Json, after: Json, *, with_capture: bool = False) -> str:
@@ -392,9 +393,6 @@ def _why(kind: str, before: Json, after: Json, *, with_capture: bool = False) ->
     if again == "all made again" and what in OF_OTHER_ROWS:
         return OTHER_ROWS
     return NOT_READ if not with_capture and (what in OF_THE_CAPTURE or again == "all made again") else UNEXPLAINED
-
-
-OF_THE_CAPTURE = {"name of a row", "release", "basis"}
 
 
 def _values(certificate: Json) -> list[float]:
