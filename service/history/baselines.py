@@ -9,6 +9,7 @@ from collectors.model import ROW_CACHE_LATCH
 from rules.baseline import RATES, Scope, UsualRange, ordinary
 from service.store.episodes import Baseline
 from service.store.repository import Repository
+from service.store.series import SeriesSelector
 
 LEARNED_FROM = timedelta(weeks=12)
 FETCH_EVERY = timedelta(minutes=55)
@@ -22,18 +23,21 @@ A_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 DAYS, WEEK = 168, 192
 """Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
 Samples = Sequence[tuple[datetime, float]]
-BaselineSource = tuple[str, Mapping[str, object], float]
-"""A column of the history as "view.column", the condition on its rows, and the factor to the figure's unit."""
+BaselineSource = tuple[SeriesSelector, float]
+"""Which figures of the history, and the factor to the unit of ours."""
 
 _LATCH = {"name": ROW_CACHE_LATCH}
 SOURCES: Mapping[str, Sequence[BaselineSource]] = {
-    "row_cache_wait_share": [("impact.share_of_db_time", {}, 1)],
-    "row_cache_waiting_sessions": [("impact.waiting_sessions", {}, 1)],
-    "sleeps_per_second": [("v$latch.sleeps", _LATCH, 1), ("v$mutex_sleep.sleeps", {}, 1)],
-    "latch_gets_per_second": [("v$latch.gets", _LATCH, 1)],
-    "dictionary_gets_per_second": [("v$rowcache.gets", {}, 1)],
-    "db_time_per_second": [("v$sys_time_model.value", {"stat_name": "DB time"}, 1e-6)],
-    **{figure: [("v$sysstat.value", {"name": statistic}, 1)] for figure, statistic in RATES.items()},
+    "row_cache_wait_share": [(SeriesSelector("impact", "share_of_db_time"), 1)],
+    "row_cache_waiting_sessions": [(SeriesSelector("impact", "waiting_sessions"), 1)],
+    "sleeps_per_second": [
+        (SeriesSelector("v$latch", "sleeps", _LATCH), 1),
+        (SeriesSelector("v$mutex_sleep", "sleeps"), 1),
+    ],
+    "latch_gets_per_second": [(SeriesSelector("v$latch", "gets", _LATCH), 1)],
+    "dictionary_gets_per_second": [(SeriesSelector("v$rowcache", "gets"), 1)],
+    "db_time_per_second": [(SeriesSelector("v$sys_time_model", "value", {"stat_name": "DB time"}), 1e-6)],
+    **{figure: [(SeriesSelector("v$sysstat", "value", {"name": statistic}), 1)] for figure, statistic in RATES.items()},
 }
 """The sources of the figures of rules.baseline; of several, the sum."""
 
@@ -61,20 +65,24 @@ def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, Usu
 
 def learn(store: Repository, database: str, now: datetime) -> int:
     """Compute the baselines of a database from its last twelve weeks. Returns the number of hours."""
-    known = {figure: samples(store, database, figure, now) for figure in SOURCES}
+    known = samples(store, database, now)
     rows = [row for figure, hours in known.items() for row in _rows(database, figure, hours)]
     if rows:
         store.baselines.put(rows)
     return max(len(hours) for hours in known.values())
 
 
-def samples(store: Repository, database: str, figure: str, now: datetime) -> Samples:
-    """A figure by the hour, if each of its columns is known."""
-    parts = [
-        {at: value * scale for at, value in store.baselines.samples(database, metric, now - LEARNED_FROM, now, match)}
-        for metric, match, scale in SOURCES[figure]
-    ]
-    return [(at, sum(part[at] for part in parts)) for at in sorted(set.intersection(*(set(part) for part in parts)))]
+def samples(store: Repository, database: str, now: datetime) -> Mapping[str, Samples]:
+    """The figures of rules.baseline by the hour, where each of their columns is known."""
+    sources = [(figure, *source) for figure, parts in SOURCES.items() for source in parts]
+    read = store.baselines.samples(database, [selector for _, selector, _ in sources], now - LEARNED_FROM, now)
+    parts: dict[str, list[dict[datetime, float]]] = defaultdict(list)
+    for (figure, _, scale), hours in zip(sources, read, strict=True):
+        parts[figure].append({at: value * scale for at, value in hours.items()})
+    return {
+        figure: [(at, sum(part[at] for part in found)) for at in sorted(set.intersection(*map(set, found)))]
+        for figure, found in parts.items()
+    }
 
 
 def _rows(database: str, figure: str, samples: Samples) -> Iterable[Baseline]:

@@ -1,5 +1,6 @@
 """What is usual: learned from hours of history, closest first, ready for polls, and part of the headline."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
@@ -12,14 +13,13 @@ from tests.service.marked import DB, at, polled
 from tests.service.stage import BEGAN, Stage
 
 HOUR = timedelta(hours=1)
-Told = tuple[tuple[datetime, float], ...]
 
 
 def hours(store: Repository, monkeypatch: pytest.MonkeyPatch, days: int) -> None:
     """A history in which every figure is the hour of the day, from midnight of a Sunday."""
     first = BEGAN.replace(hour=0)
-    told: Told = tuple((first + place * HOUR, float(place % 24)) for place in range(days * 24))
-    monkeypatch.setattr(store.baselines, "samples", lambda *asked: told)
+    told = {first + place * HOUR: float(place % 24) for place in range(days * 24)}
+    monkeypatch.setattr(store.baselines, "samples", lambda _, wanted, *between: [told for _ in wanted])
 
 
 def test_sources_match_the_figures_of_the_rules(stage: Stage) -> None:
@@ -34,8 +34,8 @@ def test_samples_match_the_figures_of_the_rules(store: Repository, stage: Stage)
     roll_up(store.engine, store.partitions, store.names, at(86400))
     whole = store.changes.delta_over(DB, at(40), at(60))
     told = figures(whole)  # type: ignore[arg-type]
-    for figure in SOURCES:
-        ((when, value),) = samples(store, DB, figure, at(7200))
+    for figure, hours in samples(store, DB, at(7200)).items():
+        ((when, value),) = hours
         assert when == BEGAN and value == pytest.approx(told[figure], rel=1e-3), figure
 
 
@@ -60,13 +60,18 @@ def test_headline_of_a_poll_tells_how_many_times_the_usual_it_is(
     store: Repository, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = BEGAN.replace(hour=0)
-    told: Told = tuple((first + place * HOUR, 0.001) for place in range(20 * 24))
-    asked: list[object] = []
-    monkeypatch.setattr(store.baselines, "samples", lambda *which: asked.append(which) or told)
+    told = {first + place * HOUR: 0.001 for place in range(20 * 24)}
+    asked: list[str] = []
+
+    def counted(database: str, wanted: Sequence[object], *between: datetime) -> list[dict[datetime, float]]:
+        asked.append(database)
+        return [told for _ in wanted]
+
+    monkeypatch.setattr(store.baselines, "samples", counted)
     usuals = BaselineCache(store, [DB])
     usuals.do(at(0))
     usuals.do(at(1800))
-    assert len(asked) == len(SOURCES) + 1, "learned once; sleeps have two sources"
+    assert asked == [DB], "learned once"
     stage[DB].usual = lambda when: usuals.of(DB, when)
     plain = stage.poll(DB, 40).diagnosis.headline
     assert "the usual" not in plain, "nothing to show before the first interval"
@@ -74,14 +79,14 @@ def test_headline_of_a_poll_tells_how_many_times_the_usual_it_is(
     assert usuals.of(DB, at(3600)).keys() == usuals.of(DB, at(0)).keys(), "the usual of the next hour is ready"
     assert usuals.of(DB, at(7200)) == {}, "another hour is another usual"
     usuals.do(at(3600))
-    assert len(asked) == len(SOURCES) + 1, "learns twenty days of history again after some hours"
+    assert asked == [DB], "learns twenty days of history again after some hours"
     assert usuals.of(DB, at(7200)).keys() == usuals.of(DB, at(3600)).keys() != set(), "and reads the result each hour"
     for hour in range(2, 26):
         usuals.do(at(3600 * hour))
-    assert len(asked) == 5 * (len(SOURCES) + 1), "every six hours"
+    assert len(asked) == 5, "every six hours"
     usuals = BaselineCache(store, [DB], clock=iter((0.0, 0.0, 2.0)).__next__)
     usuals.do(at(0))
-    assert len(asked) == 5 * (len(SOURCES) + 1) and usuals.of(DB, at(0)), "what it learned is ready at a start"
+    assert len(asked) == 5 and usuals.of(DB, at(0)), "what it learned is ready at a start"
     assert BaselineCache(store, [DB]).of(DB, at(0)) == {}
 
 

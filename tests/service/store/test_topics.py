@@ -16,7 +16,7 @@ from service.store.episodes import Baseline
 from service.store.record import current, former, from_bytes, read_diagnosis, record_of, to_bytes
 from service.store.repository import Repository
 from service.store.rows import Partitions
-from service.store.series import BadCursor
+from service.store.series import BadCursor, SeriesSelector
 from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Stage
 from tests.service.stores import Place, Postgres
@@ -198,10 +198,11 @@ def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, 
     stage.keeper = store  # type: ignore[assignment]
     published = [stage.poll("undo-storm", at) for at in (10, 1810, 3500, 3700)]
     roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
-    hours = store.baselines.samples("undo-storm", "v$latch_children.gets", BEGAN, BEGAN + DAY)
-    assert [at for at, _ in hours] == [BEGAN, BEGAN + timedelta(hours=1)]
+    wanted = [SeriesSelector("v$latch_children", "gets"), SeriesSelector("v$latch_children", "misses", {"child": 99})]
+    hours, none = store.baselines.samples("undo-storm", wanted, BEGAN, BEGAN + DAY)
+    assert [*hours] == [*none] == [BEGAN, BEGAN + timedelta(hours=1)]
     gets = sum(row["gets"] for one in published[1:3] for row in one.delta.rows("v$latch_children"))  # type: ignore[union-attr, misc]
-    assert hours[0][1] == pytest.approx(gets / 3490)
+    assert hours[BEGAN] == pytest.approx(gets / 3490) and set(none.values()) == {0.0}
 
 
 def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place: Place, stage: Stage, put: Put) -> None:
