@@ -79,7 +79,7 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 (info) to 3 (critical)."""
-        return list(Severity).index(self)
+        return _RANKS[self.value]
 
     def at_most(self, cap: "Severity") -> "Severity":
         return self if self.rank <= cap.rank else cap
@@ -95,7 +95,7 @@ class Confidence(StrEnum):
     @property
     def rank(self) -> int:
         """0 (low) to 2 (high)."""
-        return list(Confidence).index(self)
+        return _RANKS[self.value]
 
     def at_most(self, cap: "Confidence") -> "Confidence":
         return self if self.rank <= cap.rank else cap
@@ -104,6 +104,8 @@ class Confidence(StrEnum):
         """So many steps more sure, or less; it stays between low and high."""
         return list(Confidence)[min(max(self.rank + steps, 0), 2)]
 
+
+_RANKS = {grade.value: rank for grades in (Severity, Confidence) for rank, grade in enumerate(grades)}
 
 Proof = Literal["experimental", "tested", "proven"]
 """What an entry of the knowledge base is founded on: one source, published figures, or a whole published incident."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from collectors.model import Delta, Row, number, text
+from collectors.model import Delta, Row, Value, number, text
 from rules.model import CacheRef, Identity
 
 PARENT_LATCH_GETS = 3
@@ -185,28 +185,38 @@ def _cache_ref(named: Identifier, parameter: str | None) -> CacheRef:
 
 def identifier(row: Row) -> Identifier:
     """The key of a cache in x$kqrst and v$rowcache."""
-    kind = str(row.get("type"))
-    subordinate = number(row.get("subordinate#"))
-    alone = kind == "PARENT" or subordinate is None
-    return int(number(row.get("cache#")) or 0), kind, None if alone else int(subordinate or 0)
+    return _identifier(row.get("cache#"), row.get("type"), row.get("subordinate#"))
+
+
+@lru_cache(4096, typed=True)
+def _identifier(cache: Value, kind: Value, subordinate: Value) -> Identifier:
+    """Created once, because the same caches come with every poll of every database."""
+    part = number(subordinate)
+    alone = kind == "PARENT" or part is None
+    return int(number(cache) or 0), str(kind), None if alone else int(part or 0)
 
 
 def _read(kqrst: Sequence[Row], rowcache: Mapping[Identifier, Row]) -> dict[int, GuardedCaches]:
-    grouped: dict[int, list[Identifier]] = defaultdict(list)
-    for row in kqrst:
-        child = number(row.get("child#"))
+    named = [(row.get("child#"), identifier(row)) for row in kqrst]
+    grouped = _grouped(tuple([(child, key, rowcache.get(key, {}).get("parameter")) for child, key in named]))
+    return {
+        child: GuardedCaches(child, caches, tuple([rowcache[key] for key in keys if key in rowcache]), Identity.READ)
+        for child, keys, caches in grouped
+    }
+
+
+@lru_cache(256)
+def _grouped(
+    named: Sequence[tuple[Value, Identifier, Value]],
+) -> Sequence[tuple[int, Sequence[Identifier], tuple[CacheRef, ...]]]:
+    """Each child with its caches, in order. Made once, because an instance has the same ones until it restarts."""
+    grouped: dict[int, dict[Identifier, CacheRef]] = defaultdict(dict)
+    for told, key, parameter in named:
+        child = number(told)
         if child is not None:
-            grouped[int(child)].append(identifier(row))
-    return {child: _guarded(child, sorted(named, key=str), rowcache) for child, named in sorted(grouped.items())}
-
-
-def _guarded(child: int, named: list[Identifier], rowcache: Mapping[Identifier, Row]) -> GuardedCaches:
-    traffic = [rowcache.get(one) for one in named]
-    caches = tuple(
-        _cache_ref(one, text(known.get("parameter")) if known else None)
-        for one, known in zip(named, traffic, strict=True)
-    )
-    return GuardedCaches(child, caches, tuple(row for row in traffic if row is not None), Identity.READ)
+            grouped[int(child)][key] = _cache_ref(key, text(parameter))
+    ordered = ((child, sorted(caches, key=str), caches) for child, caches in sorted(grouped.items()))
+    return [(child, keys, tuple(caches[key] for key in keys)) for child, keys, caches in ordered]
 
 
 def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, GuardedCaches]:

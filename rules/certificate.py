@@ -15,8 +15,8 @@ from pydantic import Field
 from collectors.model import Delta, NotComparable
 from rules.base import Frozen, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue
-from rules.context import Known, SignalContext, Unknown, gaps_of
-from rules.fixes import FIX_MISSING, full_release_of
+from rules.context import Known, SignalContext, Unknown, full_release_of, gaps_of
+from rules.fixes import FIX_MISSING
 from rules.judge import NAMING, ConditionResult, moot, of_own_cache, outcomes_of
 from rules.model import Diagnosis, RuledOut
 from rules.provenance import Cell, SourceRow, Step, Term, term_of, traced
@@ -275,7 +275,7 @@ class _Writer:
             condition=deciding and deciding.condition,
             weighed=deciding is not None and self._weighed(deciding, steps),
             explained_by=verdict.explained_by,
-            release=full_release_of(self.context.delta) if by in ("release", "kind of wait") else None,
+            release=self.context.full_release if by in ("release", "kind of wait") else None,
             cost=self._cost(cause, verdict) if by == "cost" else None,
             because=verdict.because,
             steps=steps,

@@ -46,6 +46,12 @@ from rules.waits import (
     waiter_maker,
 )
 
+
+def full_release_of(delta: Delta) -> str | None:
+    """The release with its update where the instance tells it (18c and later)."""
+    return text(next(iter(delta.rows("v$instance")), {}).get("version_full")) or delta.release
+
+
 # The age of a view that is not read in every poll, told beside each figure that comes from it.
 
 
@@ -490,6 +496,11 @@ class SignalContext:
         """Seconds that a statistic of v$sys_time_model grew by. None for a DB time that other figures prove wrong."""
         wrong = statistic == "DB time" and not self._sound
         return None if wrong else self._micro("v$sys_time_model", "stat_name", statistic, "value")
+
+    @cached_property
+    def full_release(self) -> str | None:
+        """The release with its update where the instance tells it."""
+        return full_release_of(self.delta)
 
     @cached_property
     def inside_pdb(self) -> bool:

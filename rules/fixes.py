@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from collectors.model import Delta, Missing, Row, number, text
 from collectors.release import at_least, parts
 from rules.cause import Cause, Fix
+from rules.context import full_release_of
 
 PATCHES = "dba_registry_sqlpatch"
 FIX_MISSING = "fix_missing"
@@ -30,11 +31,6 @@ class FixStanding:
     sentence: str
 
 
-def full_release_of(delta: Delta) -> str | None:
-    """The release with its update where the instance tells it (18c and later)."""
-    return text(next(iter(delta.rows("v$instance")), {}).get("version_full")) or delta.release
-
-
 def standings(cause: Cause, delta: Delta) -> Iterator[FixStanding]:
     """What is known about each fix of a cause."""
     return (_standing(fix, delta) for fix in cause.fixes)
@@ -47,9 +43,8 @@ def fix_line(cause: Cause, delta: Delta) -> str | None:
 
 def ended_by(cause: Cause, delta: Delta) -> FixStanding | None:
     """The installed fix without whose absence the cause cannot be. None if it may still be."""
-    return next(
-        (one for one in standings(cause, delta) if one.installed and one.own_line and one.fix.ends_the_cause), None
-    )
+    standings = (_standing(fix, delta) for fix in cause.fixes if fix.ends_the_cause)
+    return next((one for one in standings if one.installed and one.own_line), None)
 
 
 def _standing(fix: Fix, delta: Delta) -> FixStanding:

@@ -20,7 +20,7 @@ from rules.cache_map import cache_ref
 from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot, slots
 from rules.confidence import CacheKind, EvidenceKind, RivalKind, SightKind, SignKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.fixes import FIX_MISSING, ended_by, fix_line, full_release_of
+from rules.fixes import FIX_MISSING, ended_by, fix_line
 from rules.formatting import against_bound, sentence, within
 from rules.model import (
     CacheRef,
@@ -218,7 +218,7 @@ def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
         return RuledOut(
             cause=cause.id, signal=FIX_MISSING, name=called, value=None, needs=needs, because=within(ended.sentence)
         )
-    release = full_release_of(context.delta)
+    release = context.full_release
     if release is not None and not cause.releases.include(release):
         needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
         because = f"this is {release}, and the cause is not known to occur there"

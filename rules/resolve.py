@@ -18,7 +18,6 @@ from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
-from rules.fixes import full_release_of
 from rules.formatting import compared
 from rules.judge import (
     CauseVerdict,
@@ -502,7 +501,7 @@ def quiet_findings(context: SignalContext) -> list[CauseVerdict] | None:
     """The findings of a quiet interval, all of which cost nothing. None if every cause must be judged."""
     if not _quiet(context):
         return None
-    candidates = _candidates(tuple(context.surfaces), full_release_of(context.delta))
+    candidates = _candidates(context.surfaces, context.full_release)
     complete = [found for candidate in candidates if (found := _complete(candidate, context)) is not None]
     return weighed(context, catalogue(), complete)
 

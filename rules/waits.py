@@ -548,6 +548,7 @@ class HotCaches:
                 beside.update(name for names in hot if not own & set(names) for name in names)
         return tuple(sorted(beside))
 
+    @remembered
     def named(self, surface: Surface) -> list[tuple[str, ...]]:
         """The hot caches on a surface, the hottest first. For a child, all that it guards."""
         if surface == "latch":
@@ -579,14 +580,20 @@ class HotCaches:
 
     @remembered
     def _with_parents(self, wanted: frozenset[str]) -> tuple[str, ...]:
-        rows = self._rowcache
-        ids = {row.get("cache#") for row in rows if row.get("parameter") in wanted and row.get("type") == "SUBORDINATE"}
-        if not ids:
-            return tuple(sorted(wanted))
-        parents = {
-            str(row.get("parameter")) for row in rows if row.get("cache#") in ids and row.get("type") == "PARENT"
-        }
-        return tuple(sorted(wanted | parents))
+        return tuple(sorted(wanted.union(*(self._parents[name] for name in wanted & self._parents.keys()))))
+
+    @cached_property
+    def _parents(self) -> Mapping[Any, Set[str]]:
+        """The names of the parents of each subordinate cache: those with its cache#."""
+        by_id: dict[Any, set[str]] = {}
+        for row in self._rowcache:
+            if row.get("type") == "PARENT":
+                by_id.setdefault(row.get("cache#"), set()).add(str(row.get("parameter")))
+        found: dict[Any, set[str]] = {}
+        for row in self._rowcache:
+            if row.get("type") == "SUBORDINATE":
+                found.setdefault(row.get("parameter"), set()).update(by_id.get(row.get("cache#"), ()))
+        return found
 
     def waited_for(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> float | None:
         """Seconds lost on some surfaces for some caches. None if no surface's time is known."""
@@ -725,7 +732,7 @@ class LostTime:
 
     def _waited(self, event: str) -> float | None:
         finished = self._finished(event)
-        if self.look is None:
+        if self.look is None or (finished is not None and not self.look.sessions and not self.look.before):
             return finished
         if finished is None and not self._hangs(event):
             return None  # short waits come and go: without those that ended, those of one moment say nothing

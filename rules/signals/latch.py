@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from statistics import median
 
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, number
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Value, number
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
@@ -52,9 +52,15 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
 
 def _unsure(context: SignalContext, subject: Subject) -> set[int]:
     """Children that may guard the cause's caches, because the capture does not show all that they guard."""
-    here = {row.get("parameter") for row in context.delta.rows("v$rowcache")} & set(subject.caches)
+    lost = context.lists_every_cache and not _unmapped_caches(context).isdisjoint(subject.caches)
+    return _numbers(context) if lost else _partly_known(context)
+
+
+@remembered
+def _unmapped_caches(context: SignalContext) -> set[Value]:
+    """Names in v$rowcache that the map of children lacks."""
     named = {cache.parameter for caches in context.map.children.values() for cache in caches.caches}
-    return _numbers(context) if context.delta.rows("x$kqrst") and here - named else _partly_known(context)
+    return {row.get("parameter") for row in context.delta.rows("v$rowcache")} - named
 
 
 @remembered
@@ -70,7 +76,14 @@ def _numbers(context: SignalContext) -> set[int]:
 
 
 def _sleeps_of(context: SignalContext, children: Collection[object]) -> float:
-    return sum(number(row.get("sleeps")) or 0.0 for row in context.children if row.get("child#") in children)
+    return sum(slept for child, slept in _sleeps_by_child(context) if child in children) if children else 0.0
+
+
+@remembered
+def _sleeps_by_child(context: SignalContext) -> list[tuple[Value, float]]:
+    """The children that slept, and their sleeps."""
+    each = ((row.get("child#"), number(row.get("sleeps"))) for row in context.children)
+    return [(child, slept) for child, slept in each if slept]
 
 
 def _unmapped(context: SignalContext) -> Unknown:
