@@ -1,7 +1,6 @@
 """What is ordinary for a database at an hour of the week: medians and quantiles of its own history, never a verdict."""
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from statistics import quantiles
 from typing import Literal
@@ -13,11 +12,7 @@ from rules.formatting import times
 
 Scope = Literal["hour of the week", "hour of the day", "all hours"]
 
-SCOPES: Sequence[tuple[Scope, int, Callable[[datetime], tuple[int, ...]]]] = (
-    ("hour of the week", 8, lambda when: (when.weekday(), when.hour)),
-    ("hour of the day", 8, lambda when: (when.hour,)),
-    ("all hours", 24, lambda when: ()),
-)
+ENOUGH: Mapping[Scope, int] = {"hour of the week": 8, "hour of the day": 8, "all hours": 24}
 """What to compare with, the closest first, and how many samples of it are enough."""
 
 RATES: Mapping[str, str] = {
@@ -47,19 +42,13 @@ class UsualRange(Frozen):
         return self.low <= value <= self.high
 
 
-def ordinary(samples: Sequence[tuple[datetime, float]], at: datetime) -> UsualRange | None:
-    """The ordinary range at a time: from the same hour of the week, else of the day, else all hours. None with too few samples.
-
-    `at` must be by the clock that stamped the samples.
-    """
-    for scope, enough, hour in SCOPES:
-        values = [value for when, value in samples if hour(when) == hour(at) and isfinite(value)]
-        if len(values) >= enough:
-            twentieths = quantiles(values, n=20, method="inclusive")
-            return UsualRange(
-                median=twentieths[9], low=twentieths[0], high=twentieths[18], samples=len(values), scope=scope
-            )
-    return None
+def ordinary(samples: Iterable[float], scope: Scope) -> UsualRange | None:
+    """The ordinary range of the samples of a scope. None with too few; what is not finite does not count."""
+    values = [value for value in samples if isfinite(value)]
+    if len(values) < ENOUGH[scope]:
+        return None
+    twentieths = quantiles(values, n=20, method="inclusive")
+    return UsualRange(median=twentieths[9], low=twentieths[0], high=twentieths[18], samples=len(values), scope=scope)
 
 
 def times_usual(value: float, usual: UsualRange) -> float | None:

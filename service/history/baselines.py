@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from collectors.model import ROW_CACHE_LATCH
@@ -19,7 +19,6 @@ GROWTH = 1 / 84
 An hour more changes what is usual for that hour of the week, which comes again a week later."""
 ROUND_SECONDS = 1.0
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-A_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 DAYS, WEEK = 168, 192
 """Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
 Samples = Sequence[tuple[datetime, float]]
@@ -85,21 +84,16 @@ def samples(store: Repository, database: str, now: datetime) -> Mapping[str, Sam
     }
 
 
-def _rows(database: str, figure: str, samples: Samples) -> Iterable[Baseline]:
-    """The usual value for each hour of a week, each slot once. `ordinary` decides what is enough."""
-    groups: dict[int, list[tuple[datetime, float]]] = defaultdict(list)
+def _rows(database: str, figure: str, samples: Samples) -> Iterator[Baseline]:
+    """The usual value of each slot that has enough samples."""
+    groups: dict[tuple[int, Scope], list[float]] = defaultdict(list)
     for at, value in samples:
-        for slot in slots(at):
-            groups[slot].append((at, value))
-    found: dict[int, Baseline] = {}
-    for at in (A_MONDAY + timedelta(hours=hour) for hour in range(DAYS)):
-        for slot, scope in slots(at).items():
-            usual = None if slot in found else ordinary(groups[slot], at)
-            if usual is not None and usual.scope == scope:
-                found[slot] = Baseline(database, figure, slot, usual.median, usual.low, usual.high, usual.samples)
-            if slot in found:
-                break
-    return found.values()
+        for place in slots(at).items():
+            groups[place].append(value)
+    for (slot, scope), values in groups.items():
+        usual = ordinary(values, scope)
+        if usual is not None:
+            yield Baseline(database, figure, slot, usual.median, usual.low, usual.high, usual.samples)
 
 
 class BaselineCache:

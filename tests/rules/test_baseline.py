@@ -1,48 +1,29 @@
 """What is ordinary: the same hour of the week, else of the day, else all hours; and a headline with the multiple."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
-from rules.baseline import UsualRange, against_usual, figures, ordinary, sleeps_of, times_usual
+from rules.baseline import Scope, UsualRange, against_usual, figures, ordinary, sleeps_of, times_usual
 from rules.context import SignalContext
 from rules.engine import diagnose
 from tests.rules.contexts import TOTALS, context_of, delta_of
 from tests.rules.printed import printed, scripted
 from tests.rules.rich import RICH
 
-MONDAY_9 = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
-
-def weeks(count: int, value: float, hour: int = 9, day: int = 0) -> list[tuple[datetime, float]]:
-    start = datetime(2025, 11, 3, hour, 5, tzinfo=UTC) + timedelta(days=day)
-    return [(start + timedelta(weeks=week), value + week / 100) for week in range(count)]
-
-
-def test_ordinary_uses_the_same_hour_of_the_week() -> None:
-    other = [one for day in range(1, 7) for one in weeks(10, 500.0, day=day)]
-    usual = ordinary([*weeks(9, 3.0), *other], MONDAY_9)
+@pytest.mark.parametrize(("scope", "enough"), [("hour of the week", 8), ("hour of the day", 8), ("all hours", 24)])
+def test_ordinary_needs_enough_samples_of_its_scope(scope: Scope, enough: int) -> None:
+    values = [3.0 + place / 100 for place in range(enough)]
+    usual = ordinary(values, scope)
     assert usual is not None
-    assert (usual.scope, usual.samples, usual.median) == ("hour of the week", 9, pytest.approx(3.04))
-    assert usual.low < usual.median < usual.high < 4
-
-
-def test_ordinary_with_few_weeks_falls_back_to_the_day_hour_then_all_hours() -> None:
-    few = weeks(3, 3.0)
-    days = [one for day in range(1, 4) for one in weeks(3, 5.0, day=day)]
-    of_day = ordinary([*few, *days], MONDAY_9)
-    assert of_day is not None
-    assert of_day.scope == "hour of the day"
-    nights = weeks(30, 9.0, hour=2)
-    told = ordinary([*few, *nights], MONDAY_9)
-    assert told is not None
-    assert (told.scope, told.samples) == ("all hours", 33)
-    assert ordinary(weeks(23, 9.0, hour=2), MONDAY_9) is None
-    assert ordinary([], MONDAY_9) is None
+    assert (usual.scope, usual.samples) == (scope, enough)
+    assert values[0] < usual.low < usual.median < usual.high < values[-1]
+    assert usual.median == pytest.approx(values[0] + (enough - 1) / 200)
+    assert ordinary(values[1:], scope) is None and ordinary([], scope) is None
 
 
 def test_ordinary_resists_an_outlier_and_skips_values_that_are_not_numbers() -> None:
-    usual = ordinary([*weeks(19, 3.0), (MONDAY_9, 9e9), (MONDAY_9, float("nan"))], MONDAY_9)
+    values = [3.0 + place / 100 for place in range(19)]
+    usual = ordinary([*values, 9e9, float("nan")], "hour of the day")
     assert usual is not None
     assert (usual.samples, round(usual.median, 1)) == (20, 3.1)
 
