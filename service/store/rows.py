@@ -131,6 +131,7 @@ def _typed(dialect: Dialect, table: Table, rows: Sequence[ColumnValues]) -> list
 
 
 T = TypeVar("T")
+K = TypeVar("K")
 AT_ONCE = 500
 """Names or numbers per query."""
 
@@ -168,8 +169,7 @@ class NameTables:
     def items(self, wanted: set[SampleItem]) -> Mapping[SampleItem, int]:
         """The numbers of these items. New ones get a number."""
         with self._writing:
-            if len(self._numbers) >= MOST_KNOWN:
-                self._numbers = {}  # the store still has them
+            self._numbers = _younger(self._numbers)
             self._learn(wanted, self._load_numbers, self._add_items, self._numbers)
             return self._numbers
 
@@ -186,7 +186,7 @@ class NameTables:
     def named(self, numbers: Iterable[int]) -> dict[int, SampleItem]:
         """The items of these numbers. One that the store does not know is left out."""
         wanted = list(numbers)
-        known = self._items if len(self._items) < MOST_KNOWN else {}
+        known = _younger(self._items)
         for some in _chunks(number for number in wanted if number not in known):
             known.update({number: item for item, number in self._read(_ITEMS.where(StoredItem.id.in_(some)))})
         self._items = known
@@ -237,6 +237,11 @@ class NameTables:
         with self._engine.connect() as connection:
             rows = connection.execute(query).all()
         return [((view, key, column, bool(gauge)), number) for number, view, key, column, gauge in rows]
+
+
+def _younger(known: dict[K, T]) -> dict[K, T]:
+    """The names, or of too many those that were learned last, half as many: the store has the rest, and memory stays level."""
+    return known if len(known) < MOST_KNOWN else dict(islice(known.items(), len(known) - MOST_KNOWN // 2, None))
 
 
 _ITEMS = select(StoredItem.id, StoredItem.view, StoredItem.key, StoredItem.column, StoredItem.gauge)
