@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from operator import itemgetter
 
 from collectors.model import Row, Value, number
@@ -34,7 +34,7 @@ def counted(rows: Sequence[Row], columns: Sequence[str]) -> Counter[Cells]:
         return Counter(tuple(map(row.get, columns)) for row in rows)
 
 
-@cache
+@lru_cache(4096)
 def of_a_background_process(program: Value) -> bool:
     """Whether a session is that of a background process, by its program."""
     return program is not None and OWN_PROCESS.search(str(program)) is not None

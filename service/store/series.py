@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -109,19 +109,19 @@ def moments(times: Times) -> list[datetime]:
     return [EPOCH + since for since in times.astype("m8[ms]").tolist()]
 
 
-_KNOWN: dict[str, frozenset[str]] = {}
+REMEMBERED = 4096
+"""A longer text than this many characters is of a database that names something new in each poll: no other poll has the same."""
 
 
 def missing_in(text: str) -> frozenset[str]:
     """What a poll does not know, from its stored form. The same few texts are in every poll, so they are read once."""
-    if text not in _KNOWN:
-        if len(_KNOWN) > 1000:
-            _KNOWN.clear()
-        _KNOWN[text] = frozenset(" ".join(load) for load in json.loads(text))
-    return _KNOWN[text]
+    return _missing_in(text) if len(text) <= REMEMBERED else _missing_in.__wrapped__(text)
 
 
-# Requests and results for figures: which series, over which spans, as arrays of one number per span.
+@lru_cache(1000)
+def _missing_in(text: str) -> frozenset[str]:
+    return frozenset(" ".join(load) for load in json.loads(text))
+
 
 Resolution = Literal["poll", "5m", "1h"]
 
