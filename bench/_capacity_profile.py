@@ -39,8 +39,8 @@ STEPS = {
     "service.store.build:Maintenance.do": ROLL_UPS,
     "service.background:PeriodicJob.run_once": TIMERS,
     "service.background:SupervisedThread._supervised": TIMERS,
-    "service.web.api.live:exposition": "/metrics",
-    "service.web.http:squeezed": "/metrics",
+    "service.web.api.live:in_parts": "/metrics",
+    "service.web.api.live:sent_in_parts": "/metrics",
 }
 """Functions of the service, and the step that each belongs to. Threads of polls and sessions spend the rest of their time in
 hand-over, which includes the worker and the scheduler."""

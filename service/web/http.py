@@ -1,18 +1,22 @@
 """HTTP that the framework lacks: HEAD, gzip for callers that accept it, scrapes before everything else, separate threads."""
 
 import gzip
-from collections.abc import Awaitable, Callable
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import Request
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENDLESS = "/stream"
 SCRAPE = "/metrics"
+GZIP = zlib.MAX_WBITS + 16
+"""zlib's number for the format of gzip."""
 SMALLEST = 1000
 """An answer with fewer bytes is not worth compressing."""
 
@@ -29,6 +33,21 @@ def squeezed(body: bytes, request: Request, level: int) -> tuple[bytes, dict[str
     if len(body) < SMALLEST or not takes_gzip(request):
         return body, headers
     return gzip.compress(body, level, mtime=0), {**headers, "content-encoding": "gzip"}
+
+
+def sent_in_parts(parts: Sequence[bytes], content_type: str, request: Request, level: int) -> Response:
+    """An answer whose body is never there as a whole, because to join a large one costs more than to make its parts."""
+    size, headers = sum(map(len, parts)), {"vary": "Accept-Encoding"}
+    if size >= SMALLEST and takes_gzip(request):
+        packer = zlib.compressobj(level, wbits=GZIP)
+        body = b"".join([*map(packer.compress, parts), packer.flush()])
+        return Response(body, media_type=content_type, headers={**headers, "content-encoding": "gzip"})
+
+    async def each() -> AsyncIterator[bytes]:
+        for part in parts:
+            yield part
+
+    return StreamingResponse(each(), media_type=content_type, headers={**headers, "content-length": str(size)})
 
 
 class AnswersHead:

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 from prometheus_client import CollectorRegistry, Gauge
 from starlette.types import Message, Receive, Scope, Send
 
-from service.metrics.exposition import exposition, probe
+from service.metrics.exposition import in_parts, probe
 from service.metrics.families import EXPOSITION_BYTES
 from service.notify.feed import EpisodeFeed, TooManyListeners
 from service.state.board import Board, Readiness
@@ -23,7 +23,7 @@ from service.store.episodes import LoggedChange
 from service.web.access import Access
 from service.web.api.common import NOT_FOUND, PROBLEM_JSON, REFUSED
 from service.web.api.databases import operation_id, watched_in
-from service.web.http import Bulkhead, squeezed
+from service.web.http import Bulkhead, sent_in_parts
 from service.web.schemas import Health
 
 # Routes for monitoring: /healthz, /readyz, /metrics and /probe, outside the versioned API. A store that hangs stops
@@ -72,9 +72,9 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
     @in_own_thread
     def get_metrics(request: Request) -> Response:
         """Prometheus metrics of every database this process polls, and of the process. OpenMetrics on request."""
-        page, content_type = exposition(board.own(), own, request.headers.get("accept", ""))
-        size.set(len(page))
-        return _squeezed(page, content_type, request)
+        parts, content_type = in_parts(board.own(), own, request.headers.get("accept", ""))
+        size.set(sum(map(len, parts)))
+        return sent_in_parts(parts, content_type, request, LEVEL)
 
     @router.get("/probe", response_class=PlainTextResponse, responses=NOT_FOUND)
     @in_own_thread
@@ -88,14 +88,9 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
                 404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
             )
         page, content_type = probe(found, request.headers.get("accept", ""))
-        return _squeezed(page, content_type, request)
+        return sent_in_parts([page], content_type, request, LEVEL)
 
     return router
-
-
-def _squeezed(page: bytes, content_type: str, request: Request) -> Response:
-    body, headers = squeezed(page, request, LEVEL)
-    return Response(body, media_type=content_type, headers=headers)
 
 
 HEARTBEAT_SECONDS = 15.0
