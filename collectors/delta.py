@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from collectors.grants import ANYBODY, grant, privilege
 from collectors.model import (
@@ -43,7 +44,7 @@ def between(earlier: Snapshot, later: Snapshot) -> Delta | NotComparable:
     assert earlier.taken_at is not None and later.taken_at is not None  # _obstacle has seen to it
     seconds = (later.taken_at - earlier.taken_at).total_seconds()
     basis = Basis("interval", earlier.taken_at, later.taken_at, seconds)
-    return _delta(basis, later, {view: earlier.read(view) for view in later.readings})
+    return _delta(basis, later, earlier)
 
 
 def since_startup(snapshot: Snapshot) -> Delta:
@@ -145,19 +146,21 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
     return None
 
 
-def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None) -> Delta:
+def _delta(basis: Basis, later: Snapshot, earlier: Snapshot | None) -> Delta:
     oddities: list[Oddity] = []
     readings: dict[str, Changes | Missing] = {}
+    at_begin: dict[str, Changes] = {}
     for view, collector in collectors().items():
-        alone = earlier is None or collector.sampled or collector.momentary
-        before = None if alone else (earlier or {}).get(view)
-        reading = later.readings.get(view) or _not_captured(collector, later.release)
-        readings[view] = _changes(collector, before, reading, oddities)
-    at_begin = {
-        view: Changes(view, reading.rows, reading.notes)
-        for view, reading in (earlier or {}).items()
-        if collectors()[view].momentary and isinstance(reading, Rows)
-    }
+        after = later.readings.get(view)
+        if after is None:
+            readings[view] = _not_captured(collector, later.release)
+            continue
+        before = earlier.read(view) if earlier is not None else None
+        if collector.momentary and isinstance(before, Rows):
+            at_begin[view] = Changes(view, before.rows, before.notes)
+        if collector.momentary or collector.sampled:
+            before = None
+        readings[view] = after if isinstance(after, Missing) else _changes(collector, before, after, oddities)
     return Delta(later.database, later.release, basis, readings, tuple(oddities), at_begin=at_begin)
 
 
@@ -169,9 +172,7 @@ def _not_captured(collector: Collector, release: str | None) -> Missing:
     )
 
 
-def _changes(collector: Collector, before: Reading | None, after: Reading, oddities: list[Oddity]) -> Changes | Missing:
-    if isinstance(after, Missing):
-        return after
+def _changes(collector: Collector, before: Reading | None, after: Rows, oddities: list[Oddity]) -> Changes | Missing:
     if isinstance(before, Missing):
         return _missing_before(before)
 
@@ -185,10 +186,9 @@ def _changes(collector: Collector, before: Reading | None, after: Reading, oddit
     old = new if carried_over else _keyed(collector, before, _keys(collector, before), oddities)
     if isinstance(old, Missing):
         return _missing_before(old)
-    if not collector.once and collector.counters:
-        oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
     if not collector.counters:
         return Changes(collector.view, tuple(new.values()), after.notes, after.read_at)
+    oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
     rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
     return Changes(collector.view, tuple(rows), after.notes)
 
@@ -199,7 +199,7 @@ def _missing_before(before: Missing) -> Missing:
 
 
 def _keys(collector: Collector, reading: Rows) -> list[Key]:
-    return [tuple([row.get(name) for name in collector.key]) for row in reading.rows]
+    return list(zip(*[[row.get(name) for row in reading.rows] for name in collector.key], strict=True))
 
 
 def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
@@ -256,19 +256,19 @@ def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) ->
     return kept
 
 
-_NUMBERS = (int, float)
-"""A tuple, because `int | float` would be made again for each of the hundreds of cells of a poll."""
-
-
 def _change(collector: Collector, key: Key, old: Row | None, new: Row, oddities: list[Oddity]) -> Row:
-    kept = dict(new)
+    kept: dict[str, Any] = dict(new)
+    totals: Mapping[str, Any] = old or {}
     for name in collector.counters:
         if name not in new:
             continue
-        after, before = new[name], old.get(name) if old is not None else None
-        if isinstance(before, _NUMBERS) and isinstance(after, _NUMBERS) and 0 <= before <= after:
-            kept[name] = after - before
-            continue
+        # Nearly every one of the hundreds of cells of a poll is a number that did not fall, so the others raise here.
+        try:
+            if 0 <= totals[name] <= kept[name]:
+                kept[name] -= totals[name]
+                continue
+        except (KeyError, TypeError):
+            pass
         change = _difference(collector, key, name, old, new, oddities)
         if change is None:
             del kept[name]
