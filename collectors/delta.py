@@ -1,6 +1,6 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -182,14 +182,21 @@ def _changes(collector: Collector, before: Reading | None, after: Rows, oddities
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
         return Changes(collector.view, tuple(rows), after.notes, after.read_at)
-    carried_over = before.rows is after.rows
-    old = new if carried_over else _keyed(collector, before, _keys(collector, before), oddities)
-    if isinstance(old, Missing):
-        return _missing_before(old)
+    earlier: Sequence[Row | None] = tuple(new.values())
+    if before.rows is not after.rows:
+        earlier, keys = before.rows, _keys(collector, before)
+        if keys != list(new):  # seldom: nearly always rows at the same place belong together
+            old = _keyed(collector, before, keys, oddities)
+            if isinstance(old, Missing):
+                return _missing_before(old)
+            if collector.counters:
+                gone = old.keys() - new.keys()
+                oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in gone)
+            earlier = [old.get(key) for key in new]
     if not collector.counters:
         return Changes(collector.view, tuple(new.values()), after.notes, after.read_at)
-    oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
-    rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
+    pairs = zip(new.items(), earlier, strict=True)
+    rows = [_change(collector, key, was, row, oddities) for (key, row), was in pairs]
     return Changes(collector.view, tuple(rows), after.notes)
 
 
@@ -257,15 +264,17 @@ def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) ->
 
 
 def _change(collector: Collector, key: Key, old: Row | None, new: Row, oddities: list[Oddity]) -> Row:
-    kept: dict[str, Any] = dict(new)
+    kept = dict(new)
     totals: Mapping[str, Any] = old or {}
     for name in collector.counters:
         if name not in new:
             continue
-        # Nearly every one of the hundreds of cells of a poll is a number that did not fall, so the others raise here.
+        # Nearly each of the hundreds of cells of a poll is a number that did not fall; to ask each for its type costs more.
+        after: Any = new[name]
         try:
-            if 0 <= totals[name] <= kept[name]:
-                kept[name] -= totals[name]
+            before = totals[name]
+            if 0 <= before <= after:
+                kept[name] = after - before
                 continue
         except (KeyError, TypeError):
             pass
