@@ -11,6 +11,7 @@ from collectors.model import (
     Changes,
     Collector,
     ColumnKind,
+    ConfirmationResult,
     Delta,
     DeltaSource,
     Key,
@@ -36,15 +37,18 @@ LONGEST_UPTIME = 50 * 365 * 86400.0
 """Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
 
-def between(earlier: Snapshot, later: Snapshot) -> Delta | NotComparable:
-    """The change from one snapshot to the next of the same instance, or the reason why there is none."""
+def between(
+    earlier: Snapshot, later: Snapshot, confirmations: Mapping[str, ConfirmationResult] | None = None
+) -> Delta | NotComparable:
+    """The change from one snapshot to the next of the same instance, with the confirmations that are still valid, or the
+    reason why there is none."""
     obstacle = _obstacle(earlier, later)
     if obstacle:
         return obstacle
     assert earlier.taken_at is not None and later.taken_at is not None  # _obstacle has seen to it
     seconds = (later.taken_at - earlier.taken_at).total_seconds()
     basis = Basis("interval", earlier.taken_at, later.taken_at, seconds)
-    return _delta(basis, later, earlier)
+    return _delta(basis, later, earlier, confirmations)
 
 
 def since_startup(snapshot: Snapshot) -> Delta:
@@ -127,26 +131,33 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
     if earlier.database != later.database:
         why = f"one snapshot is of {earlier.database}, the other of {later.database}"
         return because(why, "compare snapshots of one database")
-    was, now = (snapshot.instance.get("instance_number") for snapshot in (earlier, later))
+    was, now = earlier.instance.get("instance_number"), later.instance.get("instance_number")
     if was != now and was is not None and now is not None:
         why = f"the session was on instance {was} of the cluster and is on instance {now} now, which counts for itself"
         return because(why, OWN_CONNECTION)
-    opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
+    started, before = later.startup_time, earlier.startup_time
     if earlier.taken_at is None or later.taken_at is None:
+        opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
         return because("a snapshot has no time", f"{opening}, which brings the database's clock")
     if later.taken_at <= earlier.taken_at:
         return because("the later snapshot is not later by the database's clock", "wait for the next poll")
-    if earlier.startup_time is None or later.startup_time is None:
+    if before is None or started is None:
+        opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
         return because("no startup_time, so a restart would go unseen", opening)
-    if earlier.startup_time != later.startup_time:
-        why = f"the instance restarted (started {earlier.startup_time}, now {later.startup_time}); counters began again"
+    if started != before:
+        why = f"the instance restarted (started {before}, now {started}); counters began again"
         return because(why, "wait for the second poll after the restart", "restart")
     if earlier.release != later.release:
         return because(f"the release changed from {earlier.release} to {later.release}", "wait for the next poll")
     return None
 
 
-def _delta(basis: Basis, later: Snapshot, earlier: Snapshot | None) -> Delta:
+def _delta(
+    basis: Basis,
+    later: Snapshot,
+    earlier: Snapshot | None,
+    confirmations: Mapping[str, ConfirmationResult] | None = None,
+) -> Delta:
     oddities: list[Oddity] = []
     readings: dict[str, Changes | Missing] = {}
     at_begin: dict[str, Changes] = {}
@@ -161,7 +172,8 @@ def _delta(basis: Basis, later: Snapshot, earlier: Snapshot | None) -> Delta:
         if collector.momentary or collector.sampled:
             before = None
         readings[view] = after if isinstance(after, Missing) else _changes(collector, before, after, oddities)
-    return Delta(later.database, later.release, basis, readings, tuple(oddities), at_begin=at_begin)
+    known = confirmations or {}
+    return Delta(later.database, later.release, basis, readings, tuple(oddities), known, at_begin=at_begin)
 
 
 def _not_captured(collector: Collector, release: str | None) -> Missing:
@@ -175,7 +187,8 @@ def _not_captured(collector: Collector, release: str | None) -> Missing:
 def _changes(collector: Collector, before: Reading | None, after: Rows, oddities: list[Oddity]) -> Changes | Missing:
     if isinstance(before, Missing):
         return _missing_before(before)
-
+    if not after.rows and (before is None or not before.rows):
+        return Changes(collector.view, (), after.notes, after.read_at)
     new = _keyed(collector, after, _keys(collector, after), oddities)
     if isinstance(new, Missing):
         return new

@@ -35,6 +35,7 @@ class Grouping:
     def __init__(self, database: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
         self._clock = clock
+        self._groups = sorted(groups().values(), key=lambda group: -len(group.views))
         self._until: dict[str, float] = {}
         self._aside: dict[str, Missing] = {}
         self._slow: dict[str, tuple[int, float, str]] = {}
@@ -42,8 +43,7 @@ class Grouping:
     def usable(self) -> list[Group]:
         """The groups that one statement reads now, those of most views first: a view may be in several."""
         now = self._clock()
-        usable = [group for name, group in groups().items() if self._until.get(name, now) <= now]
-        return sorted(usable, key=lambda group: -len(group.views))
+        return [group for group in self._groups if self._until.get(group.name, now) <= now]
 
     def set_aside(self, group: Group, error: str | StatementError | SessionError) -> None:
         """Do without the statement of a group for an hour, so that a problem of one view costs only that view.
@@ -62,9 +62,11 @@ class Grouping:
 
     def left_out(self, view: str) -> Missing | None:
         """What stands for an optional view while its groups are set aside. None if it is read."""
-        now = self._clock()
+        held, now = self._aside.get(view), self._clock()
+        if held is None:
+            return None
         aside = any(self._until.get(group.name, now) > now for group in groups().values() if view in group.views)
-        return self._aside.get(view) if aside else None
+        return held if aside else None
 
     def resting(self, view: str) -> str | None:
         """Why a view is not read now, in one line. None if it is."""
@@ -131,12 +133,13 @@ def poll(
     return _Poll(connection, previous, clock, grouping).snapshot_of(database)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Poll:
     """One poll in progress: what it asks, and what it has read so far."""
 
     connection: Connection
     previous: Snapshot | None
+    """The poll before. None once the instance is known to have restarted since, or to be another."""
     clock: Callable[[], float]
     grouping: Grouping | None
     readings: dict[str, Reading] = field(default_factory=dict)
@@ -145,15 +148,19 @@ class _Poll:
     def snapshot_of(self, database: str) -> Snapshot:
         """Every view, each group after the views it needs. A group is read only if all its views are due."""
         together = self.grouping.usable() if self.grouping else []
-        grouped = {view for group in together for view in group.views}
+        grouped = frozenset[str]().union(*(group.views for group in together))
+        self._read_patiently(collectors()["v$instance"])
+        if self.previous is not None and not same_life(_instance_row(self.readings), self.previous.instance):
+            self.previous = None
         for collector in _asked():
-            if collector.view not in grouped:
+            if collector.view in grouped:
+                known = _carried_over(collector, self.readings, self.previous)
+                if known is not None:
+                    self.readings[collector.view] = known
+            elif collector.view not in self.readings:
                 self._read_patiently(collector)
-        for view in grouped:
-            if (known := _carried_over(collectors()[view], self.readings, self.previous)) is not None:
-                self.readings[view] = known
         for group in together:
-            if not group.views & self.readings.keys():
+            if group.views.isdisjoint(self.readings):
                 self._read_together(group)
         for collector in _asked():
             if collector.view not in self.readings:
@@ -189,15 +196,21 @@ class _Poll:
     def _read_alone(self, collector: Collector) -> None:
         """One view by its own statement, unless an earlier reading still holds."""
         view, readings = collector.view, self.readings
-        known = _carried_over(collector, readings, self.previous) or _still_refused(collector, readings, self.previous)
+        known = _carried_over(collector, readings, self.previous)
+        if known is None and collector.optional and self.previous is not None:
+            before = self.previous.readings.get(view)
+            if isinstance(before, Missing) and before.kind == "refused":
+                known = before  # so that no poll without groups asks again before the next start
         if known is not None:
             readings[view] = known
             return
         began = self.clock()
         readings[view], answer = read_view(collector, self.connection, readings)
-        if answer is None and collector.formerly and not _tried_before(readings[view], readings, self.previous):
-            reading, answer = read_view(collector, self.connection, readings, formerly=True)
-            readings[view] = readings[view] if answer is None else reading
+        if collector.formerly and self.previous is None:  # else it is known to be refused under both names
+            refused = readings[view]
+            if isinstance(refused, Missing) and refused.kind == "refused":
+                reading, answer = read_view(collector, self.connection, readings, formerly=True)
+                readings[view] = refused if answer is None else reading
         if answer is not None:
             self.costs[view] = _cost(answer, self.clock() - began)
 
@@ -240,14 +253,16 @@ def release_of_login(connection: Connection) -> str | None:
 
 def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]] | None:
     """The rows of a group's answer by view, as the view's own statement would give them. None if a row is of no such view."""
-    found: dict[str, list[Row]] = {view: [] for view in statement.views}
+    found: dict[Value, list[Sequence[Value]]] = {view: [] for view in statement.views}
     for row in rows:
-        view = str(row[0])
-        if view not in found:
+        of = found.get(row[0])
+        if of is None:
             return None
-        names, chosen = statement.cells[view]
-        found[view].append(dict(zip(names, chosen(row), strict=True)))
-    return {view: tuple(of) for view, of in found.items()}
+        of.append(row)
+    parts: dict[str, tuple[Row, ...]] = {}
+    for view, (names, chosen) in statement.cells.items():
+        parts[view] = tuple([dict(zip(names, chosen(row), strict=True)) for row in found[view]])
+    return parts
 
 
 def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
@@ -268,18 +283,9 @@ def _cost(answer: Answer, elapsed: float) -> Cost:
     return Cost(seconds, len(answer.rows), answer.round_trips)
 
 
-def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: Snapshot | None) -> bool:
-    """Whether the older name of a refused view is known to be refused too, so that no poll tries it again."""
-    if isinstance(reading, Rows) or reading.kind != "refused":
-        return True
-    return previous is not None and same_life(_instance_row(readings), previous.instance)
-
-
 def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
-    """An earlier reading of a view that cannot have changed, or that is not due yet."""
-    if not (collector.once or collector.every_seconds or collector.unneeded):
-        return None
-    if previous is None or not same_life(_instance_row(readings), previous.instance):
+    """An earlier reading of a view that cannot have changed, or that is not due yet. `previous`: of the same life."""
+    if previous is None or not (collector.once or collector.every_seconds or collector.unneeded):
         return None
     known = previous.readings.get(collector.view)
     if isinstance(known, Missing) and known.kind == "not_asked" and collector.unneeded:
@@ -296,13 +302,6 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
         pause > 0 and age + pause <= collector.every_seconds
     )  # otherwise the next poll, one pause later, would be too late
     return replace(known, read_at=read_at) if in_time else None
-
-
-def _still_refused(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
-    """The earlier refusal of an optional view, so that no poll without groups asks again before the next start."""
-    known = previous.readings.get(collector.view) if previous is not None and collector.optional else None
-    refused = isinstance(known, Missing) and known.kind == "refused"
-    return known if refused and previous and same_life(_instance_row(readings), previous.instance) else None
 
 
 def same_life(instance: Row, before: Row) -> bool:

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from collectors import views
 from collectors.model import Collector, ColumnKind, Row, Value
-from collectors.release import as_sent, parts, text_for
+from collectors.release import as_sent, parts
 
 
 class BadCollector(Exception):
@@ -144,8 +144,9 @@ class Group:
 
     def text(self, release: str | None) -> GroupText | None:
         """The statement for a release. None if every text is for a newer one."""
-        sql = text_for({floor: text.sql for floor, text in self.texts.items()}, release)
-        return next((text for text in self.texts.values() if text.sql == sql), None)
+        wanted = parts(release or min(self.texts, key=parts))
+        fitting = [floor for floor in self.texts if parts(floor) <= wanted]
+        return self.texts[max(fitting, key=parts)] if fitting else None
 
 
 @cache

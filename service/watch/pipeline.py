@@ -92,8 +92,7 @@ def difference(
     if previous is None:
         why, way_out = "the first poll has nothing to compare with", "wait for the next poll"
         return NotComparable(snapshot.database, snapshot.release, why, way_out, kind="first_poll")
-    change = between(previous, snapshot)
-    return change if isinstance(change, NotComparable) else replace(change, confirmations=confirmations)
+    return between(previous, snapshot, confirmations)
 
 
 def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta | NotComparable:
