@@ -100,7 +100,7 @@ class Answer:
 
     def as_rows(self) -> tuple[Row, ...]:
         """The rows, each by the names of its columns."""
-        return tuple(dict(zip(self.columns, cells, strict=True)) for cells in self.rows)
+        return tuple([dict(zip(self.columns, cells, strict=True)) for cells in self.rows])
 
 
 class Connection(Protocol):
@@ -144,6 +144,8 @@ class _Poll:
     grouping: Grouping | None
     readings: dict[str, Reading] = field(default_factory=dict)
     costs: dict[str, Cost] = field(default_factory=dict)
+    taken_at: datetime | None = None
+    """The database's clock at the start of the poll, as UTC."""
 
     def snapshot_of(self, database: str) -> Snapshot:
         """Every view, each group after the views it needs. A group is read only if all its views are due."""
@@ -152,9 +154,12 @@ class _Poll:
         self._read_patiently(collectors()["v$instance"])
         if self.previous is not None and not same_life(_instance_row(self.readings), self.previous.instance):
             self.previous = None
+        moment = _instance_row(self.readings).get("taken_at")
+        if isinstance(moment, datetime) and moment.tzinfo is None:
+            self.taken_at = moment.replace(tzinfo=UTC)
         for collector in _asked():
             if collector.view in grouped:
-                known = _carried_over(collector, self.readings, self.previous)
+                known = _carried_over(collector, self.previous, self.taken_at)
                 if known is not None:
                     self.readings[collector.view] = known
             elif collector.view not in self.readings:
@@ -165,8 +170,8 @@ class _Poll:
         for collector in _asked():
             if collector.view not in self.readings:
                 self._read_patiently(collector)
-        taken_at, release = _taken_at(self.readings), release_of_login(self.connection)
-        return Snapshot(database, taken_at, self.readings, self.costs, release)
+        release = release_of_login(self.connection)
+        return Snapshot(database, self.taken_at, self.readings, self.costs, release)
 
     def _read_patiently(self, collector: Collector) -> None:
         """One view by its own statement, unless it has been too slow repeatedly. Raises SessionError."""
@@ -196,7 +201,7 @@ class _Poll:
     def _read_alone(self, collector: Collector) -> None:
         """One view by its own statement, unless an earlier reading still holds."""
         view, readings = collector.view, self.readings
-        known = _carried_over(collector, readings, self.previous)
+        known = _carried_over(collector, self.previous, self.taken_at)
         if known is None and collector.optional and self.previous is not None:
             before = self.previous.readings.get(view)
             if isinstance(before, Missing) and before.kind == "refused":
@@ -259,10 +264,10 @@ def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, t
         if of is None:
             return None
         of.append(row)
-    parts: dict[str, tuple[Row, ...]] = {}
-    for view, (names, chosen) in statement.cells.items():
-        parts[view] = tuple([dict(zip(names, chosen(row), strict=True)) for row in found[view]])
-    return parts
+    return {
+        view: tuple([{name: row[place] for name, place in columns} for row in found[view]])
+        for view, columns in statement.views.items()
+    }
 
 
 def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
@@ -283,8 +288,11 @@ def _cost(answer: Answer, elapsed: float) -> Cost:
     return Cost(seconds, len(answer.rows), answer.round_trips)
 
 
-def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
-    """An earlier reading of a view that cannot have changed, or that is not due yet. `previous`: of the same life."""
+def _carried_over(collector: Collector, previous: Snapshot | None, now: datetime | None) -> Reading | None:
+    """The reading of the poll before, of a view that cannot have changed since or that is not due yet.
+
+    `previous`: of the same life of the instance.
+    """
     if previous is None or not (collector.once or collector.every_seconds or collector.unneeded):
         return None
     known = previous.readings.get(collector.view)
@@ -294,14 +302,16 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
         return None
     if collector.once:
         return known
-    read_at, now = known.read_at or previous.taken_at, _taken_at(readings)
+    read_at = known.read_at or previous.taken_at
     if collector.every_seconds is None or read_at is None or previous.taken_at is None or now is None:
         return None
     age, pause = (now - read_at).total_seconds(), (now - previous.taken_at).total_seconds()
     in_time = (
         pause > 0 and age + pause <= collector.every_seconds
     )  # otherwise the next poll, one pause later, would be too late
-    return replace(known, read_at=read_at) if in_time else None
+    if not in_time:
+        return None
+    return known if known.read_at else replace(known, read_at=read_at)
 
 
 def same_life(instance: Row, before: Row) -> bool:
@@ -362,9 +372,3 @@ def _not_asked(collector: Collector, why: str) -> Missing:
 def _instance_row(readings: Mapping[str, Reading]) -> Row:
     reading = readings.get("v$instance")
     return reading.rows[0] if isinstance(reading, Rows) and reading.rows else {}
-
-
-def _taken_at(readings: Mapping[str, Reading]) -> datetime | None:
-    """The database's clock at the start of the poll, as UTC."""
-    moment = _instance_row(readings).get("taken_at")
-    return moment.replace(tzinfo=UTC) if isinstance(moment, datetime) and moment.tzinfo is None else None
