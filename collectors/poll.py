@@ -158,11 +158,9 @@ class _Poll:
         if isinstance(moment, datetime) and moment.tzinfo is None:
             self.taken_at = moment.replace(tzinfo=UTC)
         for collector in _asked():
-            if collector.view in grouped:
-                known = _carried_over(collector, self.previous, self.taken_at)
-                if known is not None:
-                    self.readings[collector.view] = known
-            elif collector.view not in self.readings:
+            if (known := _carried_over(collector, self.previous, self.taken_at)) is not None:
+                self.readings[collector.view] = known
+            elif collector.view not in grouped and collector.view not in self.readings:
                 self._read_patiently(collector)
         for group in together:
             if group.views.isdisjoint(self.readings):
@@ -199,16 +197,13 @@ class _Poll:
         return None
 
     def _read_alone(self, collector: Collector) -> None:
-        """One view by its own statement, unless an earlier reading still holds."""
+        """One view by its own statement. One that is optional and was refused is not asked again before the next start."""
         view, readings = collector.view, self.readings
-        known = _carried_over(collector, self.previous, self.taken_at)
-        if known is None and collector.optional and self.previous is not None:
+        if collector.optional and self.previous is not None:
             before = self.previous.readings.get(view)
             if isinstance(before, Missing) and before.kind == "refused":
-                known = before  # so that no poll without groups asks again before the next start
-        if known is not None:
-            readings[view] = known
-            return
+                readings[view] = before
+                return
         began = self.clock()
         readings[view], answer = read_view(collector, self.connection, readings)
         if collector.formerly and self.previous is None:  # else it is known to be refused under both names
