@@ -140,6 +140,8 @@ class _Watch:
 
     def runs(self) -> bool:
         """Whether there is such a thread. It starts with the first call."""
+        if self._thread is not None and self._thread.is_alive():
+            return True
         with self._starting:
             if self._thread is None or not self._thread.is_alive():
                 thread = threading.Thread(target=self._run, name="deadlines", daemon=True)

@@ -1,7 +1,8 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 from collectors.grants import ANYBODY, grant, privilege
 from collectors.model import (
@@ -10,6 +11,7 @@ from collectors.model import (
     Changes,
     Collector,
     ColumnKind,
+    ConfirmationResult,
     Delta,
     DeltaSource,
     Key,
@@ -35,15 +37,18 @@ LONGEST_UPTIME = 50 * 365 * 86400.0
 """Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
 
-def between(earlier: Snapshot, later: Snapshot) -> Delta | NotComparable:
-    """The change from one snapshot to the next of the same instance, or the reason why there is none."""
+def between(
+    earlier: Snapshot, later: Snapshot, confirmations: Mapping[str, ConfirmationResult] | None = None
+) -> Delta | NotComparable:
+    """The change from one snapshot to the next of the same instance, with the confirmations that are still valid, or the
+    reason why there is none."""
     obstacle = _obstacle(earlier, later)
     if obstacle:
         return obstacle
     assert earlier.taken_at is not None and later.taken_at is not None  # _obstacle has seen to it
     seconds = (later.taken_at - earlier.taken_at).total_seconds()
     basis = Basis("interval", earlier.taken_at, later.taken_at, seconds)
-    return _delta(basis, later, {view: earlier.read(view) for view in later.readings})
+    return _delta(basis, later, earlier, confirmations)
 
 
 def since_startup(snapshot: Snapshot) -> Delta:
@@ -126,39 +131,49 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
     if earlier.database != later.database:
         why = f"one snapshot is of {earlier.database}, the other of {later.database}"
         return because(why, "compare snapshots of one database")
-    was, now = (snapshot.instance.get("instance_number") for snapshot in (earlier, later))
+    was, now = earlier.instance.get("instance_number"), later.instance.get("instance_number")
     if was != now and was is not None and now is not None:
         why = f"the session was on instance {was} of the cluster and is on instance {now} now, which counts for itself"
         return because(why, OWN_CONNECTION)
-    opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
+    started, before = later.startup_time, earlier.startup_time
     if earlier.taken_at is None or later.taken_at is None:
+        opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
         return because("a snapshot has no time", f"{opening}, which brings the database's clock")
     if later.taken_at <= earlier.taken_at:
         return because("the later snapshot is not later by the database's clock", "wait for the next poll")
-    if earlier.startup_time is None or later.startup_time is None:
+    if before is None or started is None:
+        opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
         return because("no startup_time, so a restart would go unseen", opening)
-    if earlier.startup_time != later.startup_time:
-        why = f"the instance restarted (started {earlier.startup_time}, now {later.startup_time}); counters began again"
+    if started != before:
+        why = f"the instance restarted (started {before}, now {started}); counters began again"
         return because(why, "wait for the second poll after the restart", "restart")
     if earlier.release != later.release:
         return because(f"the release changed from {earlier.release} to {later.release}", "wait for the next poll")
     return None
 
 
-def _delta(basis: Basis, later: Snapshot, earlier: Mapping[str, Reading] | None) -> Delta:
+def _delta(
+    basis: Basis,
+    later: Snapshot,
+    earlier: Snapshot | None,
+    confirmations: Mapping[str, ConfirmationResult] | None = None,
+) -> Delta:
     oddities: list[Oddity] = []
     readings: dict[str, Changes | Missing] = {}
+    at_begin: dict[str, Changes] = {}
     for view, collector in collectors().items():
-        alone = earlier is None or collector.sampled or collector.momentary
-        before = None if alone else (earlier or {}).get(view)
-        reading = later.readings.get(view) or _not_captured(collector, later.release)
-        readings[view] = _changes(collector, before, reading, oddities)
-    at_begin = {
-        view: Changes(view, reading.rows, reading.notes)
-        for view, reading in (earlier or {}).items()
-        if collectors()[view].momentary and isinstance(reading, Rows)
-    }
-    return Delta(later.database, later.release, basis, readings, tuple(oddities), at_begin=at_begin)
+        after = later.readings.get(view)
+        if after is None:
+            readings[view] = _not_captured(collector, later.release)
+            continue
+        before = earlier.read(view) if earlier is not None else None
+        if collector.momentary and isinstance(before, Rows):
+            at_begin[view] = Changes(view, before.rows, before.notes)
+        if collector.momentary or collector.sampled:
+            before = None
+        readings[view] = after if isinstance(after, Missing) else _changes(collector, before, after, oddities)
+    known = confirmations or {}
+    return Delta(later.database, later.release, basis, readings, tuple(oddities), known, at_begin=at_begin)
 
 
 def _not_captured(collector: Collector, release: str | None) -> Missing:
@@ -169,27 +184,32 @@ def _not_captured(collector: Collector, release: str | None) -> Missing:
     )
 
 
-def _changes(collector: Collector, before: Reading | None, after: Reading, oddities: list[Oddity]) -> Changes | Missing:
-    if isinstance(after, Missing):
-        return after
+def _changes(collector: Collector, before: Reading | None, after: Rows, oddities: list[Oddity]) -> Changes | Missing:
     if isinstance(before, Missing):
         return _missing_before(before)
-
+    if not after.rows and (before is None or not before.rows):
+        return Changes(collector.view, (), after.notes, after.read_at)
     new = _keyed(collector, after, _keys(collector, after), oddities)
     if isinstance(new, Missing):
         return new
     if before is None:
         rows = [_totals(collector, key, row, oddities) for key, row in new.items()]
         return Changes(collector.view, tuple(rows), after.notes, after.read_at)
-    carried_over = before.rows is after.rows
-    old = new if carried_over else _keyed(collector, before, _keys(collector, before), oddities)
-    if isinstance(old, Missing):
-        return _missing_before(old)
-    if not collector.once and collector.counters:
-        oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in old.keys() - new.keys())
+    earlier: Sequence[Row | None] = tuple(new.values())
+    if before.rows is not after.rows:
+        earlier, keys = before.rows, _keys(collector, before)
+        if keys != list(new):  # seldom: nearly always rows at the same place belong together
+            old = _keyed(collector, before, keys, oddities)
+            if isinstance(old, Missing):
+                return _missing_before(old)
+            if collector.counters:
+                gone = old.keys() - new.keys()
+                oddities.extend(Oddity(collector.view, key, "", "vanished", None, None) for key in gone)
+            earlier = [old.get(key) for key in new]
     if not collector.counters:
         return Changes(collector.view, tuple(new.values()), after.notes, after.read_at)
-    rows = [_change(collector, key, old.get(key), row, oddities) for key, row in new.items()]
+    pairs = zip(new.items(), earlier, strict=True)
+    rows = [_change(collector, key, was, row, oddities) for (key, row), was in pairs]
     return Changes(collector.view, tuple(rows), after.notes)
 
 
@@ -199,7 +219,7 @@ def _missing_before(before: Missing) -> Missing:
 
 
 def _keys(collector: Collector, reading: Rows) -> list[Key]:
-    return [tuple([row.get(name) for name in collector.key]) for row in reading.rows]
+    return list(zip(*[[row.get(name) for row in reading.rows] for name in collector.key], strict=True))
 
 
 def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
@@ -256,19 +276,21 @@ def _totals(collector: Collector, key: Key, row: Row, oddities: list[Oddity]) ->
     return kept
 
 
-_NUMBERS = (int, float)
-"""A tuple, because `int | float` would be made again for each of the hundreds of cells of a poll."""
-
-
 def _change(collector: Collector, key: Key, old: Row | None, new: Row, oddities: list[Oddity]) -> Row:
     kept = dict(new)
+    totals: Mapping[str, Any] = old or {}
     for name in collector.counters:
         if name not in new:
             continue
-        after, before = new[name], old.get(name) if old is not None else None
-        if isinstance(before, _NUMBERS) and isinstance(after, _NUMBERS) and 0 <= before <= after:
-            kept[name] = after - before
-            continue
+        # Nearly each of the hundreds of cells of a poll is a number that did not fall; to ask each for its type costs more.
+        after: Any = new[name]
+        try:
+            before = totals[name]
+            if 0 <= before <= after:
+                kept[name] = after - before
+                continue
+        except (KeyError, TypeError):
+            pass
         change = _difference(collector, key, name, old, new, oddities)
         if change is None:
             del kept[name]

@@ -235,7 +235,7 @@ class OracleConnection:
             cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, LEAST_ROOM if look else ROOM)
             cursor.prepare(sql, cache_statement=look or sql in self._room)
             cursor.execute(None, dict(binds))
-            columns = tuple(column.name.lower() for column in cursor.description)
+            columns = tuple([column.name.lower() for column in cursor.description])
             rows = _bounded(cursor, rows_at_most(sql))
         seconds = perf_counter() - began
         if sql not in self._room or len(rows) >= room:
@@ -282,6 +282,8 @@ def _bounded(cursor: oracledb.Cursor, most: int) -> list[tuple[Value, ...]]:
                 f"the answer has more than {over}, which no such view should give; latchscope stopped reading it. Run the "
                 "statement by hand (`latchscope sql list` prints it) to see what the view gives"
             )
+        if len(batch) < cursor.arraysize:
+            break  # the driver fills each array but the last
     return rows
 
 

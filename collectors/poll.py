@@ -35,6 +35,7 @@ class Grouping:
     def __init__(self, database: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
         self._clock = clock
+        self._groups = sorted(groups().values(), key=lambda group: -len(group.views))
         self._until: dict[str, float] = {}
         self._aside: dict[str, Missing] = {}
         self._slow: dict[str, tuple[int, float, str]] = {}
@@ -42,8 +43,7 @@ class Grouping:
     def usable(self) -> list[Group]:
         """The groups that one statement reads now, those of most views first: a view may be in several."""
         now = self._clock()
-        usable = [group for name, group in groups().items() if self._until.get(name, now) <= now]
-        return sorted(usable, key=lambda group: -len(group.views))
+        return [group for group in self._groups if self._until.get(group.name, now) <= now]
 
     def set_aside(self, group: Group, error: str | StatementError | SessionError) -> None:
         """Do without the statement of a group for an hour, so that a problem of one view costs only that view.
@@ -62,9 +62,11 @@ class Grouping:
 
     def left_out(self, view: str) -> Missing | None:
         """What stands for an optional view while its groups are set aside. None if it is read."""
-        now = self._clock()
+        held, now = self._aside.get(view), self._clock()
+        if held is None:
+            return None
         aside = any(self._until.get(group.name, now) > now for group in groups().values() if view in group.views)
-        return self._aside.get(view) if aside else None
+        return held if aside else None
 
     def resting(self, view: str) -> str | None:
         """Why a view is not read now, in one line. None if it is."""
@@ -98,7 +100,7 @@ class Answer:
 
     def as_rows(self) -> tuple[Row, ...]:
         """The rows, each by the names of its columns."""
-        return tuple(dict(zip(self.columns, cells, strict=True)) for cells in self.rows)
+        return tuple([dict(zip(self.columns, cells, strict=True)) for cells in self.rows])
 
 
 class Connection(Protocol):
@@ -131,35 +133,43 @@ def poll(
     return _Poll(connection, previous, clock, grouping).snapshot_of(database)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Poll:
     """One poll in progress: what it asks, and what it has read so far."""
 
     connection: Connection
     previous: Snapshot | None
+    """The poll before. None once the instance is known to have restarted since, or to be another."""
     clock: Callable[[], float]
     grouping: Grouping | None
     readings: dict[str, Reading] = field(default_factory=dict)
     costs: dict[str, Cost] = field(default_factory=dict)
+    taken_at: datetime | None = None
+    """The database's clock at the start of the poll, as UTC."""
 
     def snapshot_of(self, database: str) -> Snapshot:
         """Every view, each group after the views it needs. A group is read only if all its views are due."""
         together = self.grouping.usable() if self.grouping else []
-        grouped = {view for group in together for view in group.views}
+        grouped = frozenset[str]().union(*(group.views for group in together))
+        self._read_patiently(collectors()["v$instance"])
+        if self.previous is not None and not same_life(_instance_row(self.readings), self.previous.instance):
+            self.previous = None
+        moment = _instance_row(self.readings).get("taken_at")
+        if isinstance(moment, datetime) and moment.tzinfo is None:
+            self.taken_at = moment.replace(tzinfo=UTC)
         for collector in _asked():
-            if collector.view not in grouped:
+            if (known := _carried_over(collector, self.previous, self.taken_at)) is not None:
+                self.readings[collector.view] = known
+            elif collector.view not in grouped and collector.view not in self.readings:
                 self._read_patiently(collector)
-        for view in grouped:
-            if (known := _carried_over(collectors()[view], self.readings, self.previous)) is not None:
-                self.readings[view] = known
         for group in together:
-            if not group.views & self.readings.keys():
+            if group.views.isdisjoint(self.readings):
                 self._read_together(group)
         for collector in _asked():
             if collector.view not in self.readings:
                 self._read_patiently(collector)
-        taken_at, release = _taken_at(self.readings), release_of_login(self.connection)
-        return Snapshot(database, taken_at, self.readings, self.costs, release)
+        release = release_of_login(self.connection)
+        return Snapshot(database, self.taken_at, self.readings, self.costs, release)
 
     def _read_patiently(self, collector: Collector) -> None:
         """One view by its own statement, unless it has been too slow repeatedly. Raises SessionError."""
@@ -187,17 +197,20 @@ class _Poll:
         return None
 
     def _read_alone(self, collector: Collector) -> None:
-        """One view by its own statement, unless an earlier reading still holds."""
+        """One view by its own statement. One that is optional and was refused is not asked again before the next start."""
         view, readings = collector.view, self.readings
-        known = _carried_over(collector, readings, self.previous) or _still_refused(collector, readings, self.previous)
-        if known is not None:
-            readings[view] = known
-            return
+        if collector.optional and self.previous is not None:
+            before = self.previous.readings.get(view)
+            if isinstance(before, Missing) and before.kind == "refused":
+                readings[view] = before
+                return
         began = self.clock()
         readings[view], answer = read_view(collector, self.connection, readings)
-        if answer is None and collector.formerly and not _tried_before(readings[view], readings, self.previous):
-            reading, answer = read_view(collector, self.connection, readings, formerly=True)
-            readings[view] = readings[view] if answer is None else reading
+        if collector.formerly and self.previous is None:  # else it is known to be refused under both names
+            refused = readings[view]
+            if isinstance(refused, Missing) and refused.kind == "refused":
+                reading, answer = read_view(collector, self.connection, readings, formerly=True)
+                readings[view] = refused if answer is None else reading
         if answer is not None:
             self.costs[view] = _cost(answer, self.clock() - began)
 
@@ -240,14 +253,16 @@ def release_of_login(connection: Connection) -> str | None:
 
 def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]] | None:
     """The rows of a group's answer by view, as the view's own statement would give them. None if a row is of no such view."""
-    found: dict[str, list[Row]] = {view: [] for view in statement.views}
+    found: dict[Value, list[Sequence[Value]]] = {view: [] for view in statement.views}
     for row in rows:
-        view = str(row[0])
-        if view not in found:
+        of = found.get(row[0])
+        if of is None:
             return None
-        names, chosen = statement.cells[view]
-        found[view].append(dict(zip(names, chosen(row), strict=True)))
-    return {view: tuple(of) for view, of in found.items()}
+        of.append(row)
+    return {
+        view: tuple([{name: row[place] for name, place in columns} for row in found[view]])
+        for view, columns in statement.views.items()
+    }
 
 
 def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
@@ -268,18 +283,12 @@ def _cost(answer: Answer, elapsed: float) -> Cost:
     return Cost(seconds, len(answer.rows), answer.round_trips)
 
 
-def _tried_before(reading: Reading, readings: Mapping[str, Reading], previous: Snapshot | None) -> bool:
-    """Whether the older name of a refused view is known to be refused too, so that no poll tries it again."""
-    if isinstance(reading, Rows) or reading.kind != "refused":
-        return True
-    return previous is not None and same_life(_instance_row(readings), previous.instance)
+def _carried_over(collector: Collector, previous: Snapshot | None, now: datetime | None) -> Reading | None:
+    """The reading of the poll before, of a view that cannot have changed since or that is not due yet.
 
-
-def _carried_over(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
-    """An earlier reading of a view that cannot have changed, or that is not due yet."""
-    if not (collector.once or collector.every_seconds or collector.unneeded):
-        return None
-    if previous is None or not same_life(_instance_row(readings), previous.instance):
+    `previous`: of the same life of the instance.
+    """
+    if previous is None or not (collector.once or collector.every_seconds or collector.unneeded):
         return None
     known = previous.readings.get(collector.view)
     if isinstance(known, Missing) and known.kind == "not_asked" and collector.unneeded:
@@ -288,21 +297,16 @@ def _carried_over(collector: Collector, readings: Mapping[str, Reading], previou
         return None
     if collector.once:
         return known
-    read_at, now = known.read_at or previous.taken_at, _taken_at(readings)
+    read_at = known.read_at or previous.taken_at
     if collector.every_seconds is None or read_at is None or previous.taken_at is None or now is None:
         return None
     age, pause = (now - read_at).total_seconds(), (now - previous.taken_at).total_seconds()
     in_time = (
         pause > 0 and age + pause <= collector.every_seconds
     )  # otherwise the next poll, one pause later, would be too late
-    return replace(known, read_at=read_at) if in_time else None
-
-
-def _still_refused(collector: Collector, readings: Mapping[str, Reading], previous: Snapshot | None) -> Reading | None:
-    """The earlier refusal of an optional view, so that no poll without groups asks again before the next start."""
-    known = previous.readings.get(collector.view) if previous is not None and collector.optional else None
-    refused = isinstance(known, Missing) and known.kind == "refused"
-    return known if refused and previous and same_life(_instance_row(readings), previous.instance) else None
+    if not in_time:
+        return None
+    return known if known.read_at else replace(known, read_at=read_at)
 
 
 def same_life(instance: Row, before: Row) -> bool:
@@ -363,9 +367,3 @@ def _not_asked(collector: Collector, why: str) -> Missing:
 def _instance_row(readings: Mapping[str, Reading]) -> Row:
     reading = readings.get("v$instance")
     return reading.rows[0] if isinstance(reading, Rows) and reading.rows else {}
-
-
-def _taken_at(readings: Mapping[str, Reading]) -> datetime | None:
-    """The database's clock at the start of the poll, as UTC."""
-    moment = _instance_row(readings).get("taken_at")
-    return moment.replace(tzinfo=UTC) if isinstance(moment, datetime) and moment.tzinfo is None else None

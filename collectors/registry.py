@@ -3,17 +3,16 @@
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 
 from collectors import views
 from collectors.model import Collector, ColumnKind, Row, Value
-from collectors.release import as_sent, parts, text_for
+from collectors.release import as_sent, parts
 
 
 class BadCollector(Exception):
@@ -106,17 +105,6 @@ class GroupText:
     """The columns of the answer, `of_view` first."""
     views: Mapping[str, tuple[tuple[str, int], ...]]
     """View → its columns, each with its place in a row of the answer."""
-    cells: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Value]], tuple[Value, ...]]]] = field(
-        init=False, repr=False, compare=False
-    )
-    """View → the names of its columns, and what takes their cells out of a row."""
-
-    def __post_init__(self) -> None:
-        cells = {
-            view: (tuple(name for name, _ in columns), itemgetter(*(place for _, place in columns)))
-            for view, columns in self.views.items()
-        }
-        object.__setattr__(self, "cells", cells)
 
     def united(self, of: Mapping[str, Iterable[Row]]) -> list[tuple[Value, ...]]:
         """The answer that the database would build from the rows of its views."""
@@ -144,8 +132,9 @@ class Group:
 
     def text(self, release: str | None) -> GroupText | None:
         """The statement for a release. None if every text is for a newer one."""
-        sql = text_for({floor: text.sql for floor, text in self.texts.items()}, release)
-        return next((text for text in self.texts.values() if text.sql == sql), None)
+        wanted = parts(release or min(self.texts, key=parts))
+        fitting = [floor for floor in self.texts if parts(floor) <= wanted]
+        return self.texts[max(fitting, key=parts)] if fitting else None
 
 
 @cache

@@ -76,13 +76,14 @@ def with_samples(
     changed: Mapping[str, Reading] | None = None,
 ) -> Snapshot:
     """The snapshot with what is read between polls: samples, holders in a hang, what is read once an hour, what changed."""
-    between_polls = {
+    readings = {
+        **snapshot.readings,
         SESSIONS: not_sampled() if seen is None else seen,
         **(changes.rare_not_read() if rarely is None else rarely),
         **(changes.not_read() if changed is None else changed),
         **(not_looked() if blockers is None else blockers),
     }
-    return replace(snapshot, readings={**snapshot.readings, **between_polls})
+    return replace(snapshot, readings=readings)
 
 
 def difference(
@@ -92,8 +93,7 @@ def difference(
     if previous is None:
         why, way_out = "the first poll has nothing to compare with", "wait for the next poll"
         return NotComparable(snapshot.database, snapshot.release, why, way_out, kind="first_poll")
-    change = between(previous, snapshot)
-    return change if isinstance(change, NotComparable) else replace(change, confirmations=confirmations)
+    return between(previous, snapshot, confirmations)
 
 
 def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta | NotComparable:

@@ -293,3 +293,16 @@ def test_notes_are_kept() -> None:
     reading = delta_of(snapshot(0, _latch=latch(row(gets=1))), snapshot(30, _latch=assumed)).read("v$latch")
     assert not isinstance(reading, Missing)
     assert reading.notes == ("assumed",)
+
+
+def test_rows_belong_together_by_key_in_whatever_order_a_view_gives_them() -> None:
+    before = [row("a", gets=10), row("b", gets=1_000), row("c", gets=5)]
+    after = [row("b", gets=1_007), row("a", gets=12), row("d", gets=3)]
+    rows, oddities = latch_change(before, after)
+    assert rows == ({"name": "b", "gets": 7}, {"name": "a", "gets": 2}, {"name": "d"})
+    assert [(oddity.what, oddity.key) for oddity in oddities] == [("vanished", ("c",))]
+
+
+def test_text_where_a_number_belongs_is_no_change() -> None:
+    rows, oddities = latch_change([{**row(gets=10), "sleeps": "many"}], [{**row(gets=12), "sleeps": 4}])
+    assert (rows, oddities) == (({"name": "row cache objects", "gets": 2},), ())

@@ -112,8 +112,7 @@ def test_scrape_goes_before_polls_that_wait_for_a_place_at_work(schedulers: list
     one.right_of_way = RightOfWay(clock=lambda: 0.0)
     with one.right_of_way.first():
         open_.set()
-        assert one._work.acquire(timeout=HANGS), "a place is free"
-        one._work.release()
+        one._places.put(one._places.get(timeout=HANGS))  # a place is free
         threading.Event().wait(0.05)  # in which a poll that does not stand back would go on
         done.set()
     becomes(lambda: len(worked) == 4, "each goes on")
@@ -248,22 +247,21 @@ def test_turn_is_laid_down_while_a_call_is_waited_for() -> None:
 
     def poll() -> None:
         calls = SessionCalls("db")
-        free.append(one._work.acquire(blocking=False))
+        free.append(not one._places.empty())
         calls.run(lambda: free.append(_probe(one)), HANGS, "a statement")
         with suppress(TooLate):
             calls.run(lambda: threading.Event().wait(0.5), 0.01, "a statement")
-        free.append(one._work.acquire(blocking=False))
+        free.append(not one._places.empty())
 
     one._turn_of(Task(does=poll))
     assert free == [False, True, False], "held at work, free in the call, held again"
-    assert one._work.acquire(blocking=False), "and free in the end"
+    assert not one._places.empty(), "and free in the end"
 
 
 def _probe(one: PollScheduler) -> bool:
     """Whether another could work now."""
-    found = one._work.acquire(timeout=HANGS)
-    one._work.release()
-    return found
+    one._places.put(one._places.get(timeout=HANGS))
+    return True
 
 
 def test_twice_too_much_to_do_makes_all_intervals_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
