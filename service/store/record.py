@@ -6,7 +6,7 @@ Also how stored values of other releases are read: JSON with other members, caus
 import dataclasses
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
@@ -17,7 +17,6 @@ from pydantic_core import to_json
 
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import (
-    Changes,
     Collector,
     ColumnKind,
     Delta,
@@ -26,6 +25,8 @@ from collectors.model import (
     ObstacleKind,
     Row,
     Snapshot,
+    Value,
+    cells,
     number,
 )
 from collectors.registry import collectors
@@ -64,25 +65,34 @@ Sample = tuple[SampleItem, float]
 
 def key_of(collector: Collector, row: Row) -> str:
     """The name of a row, as JSON: its key columns, and the text that gives their meaning on this instance."""
-    return _encoded(_names_of(collector.view), *_cells(collector, row))
+    (named,) = _named(collector.view, (row,))
+    return _encoded(_names_of(collector.view), *named)
 
 
 _NO_CELL = object()
 """In place of a cell that a row does not have."""
 
 
-def _cells(collector: Collector, row: Row) -> tuple[object, ...]:
-    return tuple([row.get(name, _NO_CELL) for name in _names_of(collector.view)])
+def _named(view: str, rows: Sequence[Row]) -> list[tuple[object, ...]]:
+    """The cells that name each row, which its key is made of."""
+    return cells(rows, _names_of(view), _NO_CELL)
 
 
 @lru_cache(16384, typed=True)  # 1.0 equals 1, but is written differently
-def _encoded(names: tuple[str, ...], *cells: object) -> str:
+def _encoded(names: tuple[str, ...], *named: object) -> str:
     """Created once, because the same caches, events and statistics come with every poll of every database."""
-    return _ENCODED_ROW({name: cell for name, cell in zip(names, cells, strict=True) if cell is not _NO_CELL})
+    return _ENCODED_ROW({name: cell for name, cell in zip(names, named, strict=True) if cell is not _NO_CELL})
 
 
 _ENCODED_ROW = json.JSONEncoder(separators=(",", ":"), default=str).encode
 """One encoder for every row of every poll. `json.dumps` would create one each time."""
+
+
+@lru_cache(8192, typed=True)
+def _items(view: str, columns: tuple[str, ...], gauge: bool, *named: object) -> tuple[SampleItem, ...]:
+    """The items of these columns of a row. Created once, as its key is."""
+    key = _encoded(_names_of(view), *named)
+    return tuple([(view, key, column, gauge) for column in columns])
 
 
 @cache
@@ -96,66 +106,73 @@ def counters_of(collector: Collector) -> tuple[str, ...]:
     return collector.counters
 
 
-def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:
-    """Every counter that changed. Zero is left out. The impact comes as share × seconds and sessions × seconds."""
+def changes_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> tuple[list[Sample], list[list[str]]]:
+    """Every counter that changed, and what is unknown, so that its absence is not zero: [view], or [view, key, column].
+
+    A change of zero is left out. The impact comes as share × seconds and sessions × seconds.
+    """
+    whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
+    changed: list[Sample] = []
+    missing: list[list[str]] = []
     for view in COUNTED:
-        collector = collectors()[view]
-        counters = counters_of(collector)
-        for row in delta.rows(view):
-            changed = [
-                (name, float(value)) for name in counters if isinstance(value := row.get(name), (int, float)) and value
-            ]
-            if changed:
-                key = key_of(collector, row)
-                yield from [((view, key, name, False), value) for name, value in changed]
+        reading = delta.read(view)
+        if isinstance(reading, Missing):
+            missing.append([view])
+            continue
+        counters = _read_of(view, frozenset().union(*snapshot.rows(view)))
+        short = []
+        for named, values in zip(_named(view, reading.rows), cells(reading.rows, counters), strict=True):
+            if any(values):
+                items = _items(view, counters, False, *named)
+                changed.extend([(item, float(value)) for item, value in zip(items, values, strict=True) if value])
+            if None in values:
+                short.append((named, values))
+        if view in whole:
+            missing.append([view])
+        elif short:
+            missing.extend(_untold(view, counters, short, snapshot))
     seconds = delta.basis.seconds or 0.0
     for column in IMPACT_COLUMNS:
-        value = getattr(impact, column) if impact else None
-        if value and seconds:
-            yield (IMPACT, "{}", column, False), value * seconds
+        cost = getattr(impact, column) if impact else None
+        if cost is None:
+            missing.append([IMPACT, "{}", column])
+        elif cost and seconds:
+            changed.append(((IMPACT, "{}", column, False), cost * seconds))
+    return changed, missing
+
+
+@lru_cache(512)
+def _read_of(view: str, columns: frozenset[str]) -> tuple[str, ...]:
+    """The counters among the columns that a poll read: older releases have fewer."""
+    return tuple([name for name in collectors()[view].counters if name in columns])
+
+
+def _untold(
+    view: str, counters: tuple[str, ...], short: Sequence[tuple[object, tuple[Value, ...]]], snapshot: Snapshot
+) -> Iterator[list[str]]:
+    """Counters that the poll read and whose change is unknown: they fell, wrapped, or are new."""
+    rows = snapshot.rows(view)
+    read = dict(zip(_named(view, rows), rows, strict=True))
+    for named, values in short:
+        row = read.get(named, {})
+        for name, value in zip(counters, values, strict=True):
+            if value is None and number(row.get(name)) is not None:
+                yield [view, key_of(collectors()[view], row), name]
 
 
 def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]:
     """Every followed gauge that differs from the previous poll's. All of them at the start of an hour or of a life."""
     anew = previous is None or _hour(previous.taken_at) != _hour(snapshot.taken_at)
     for view, columns in LEVELS.items():
-        collector = collectors()[view]
         known = () if anew or previous is None else previous.rows(view)
-        before = {_cells(collector, row): row for row in known}
-        for row in snapshot.rows(view):
-            old = before.get(_cells(collector, row), {})
-            for column in columns:
-                value = number(row.get(column))
-                if value is not None and value != number(old.get(column)):
-                    yield (view, key_of(collector, row), column, True), value
-
-
-def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[list[str]]:
-    """What is unknown, so that its absence is not zero: [view], or [view, key, column] for a single counter."""
-    whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
-    missing: list[list[str]] = []
-    for view in COUNTED:
-        reading = delta.read(view)
-        if isinstance(reading, Missing) or view in whole:
-            missing.append([view])
-        else:
-            missing.extend(_untold(collectors()[view], reading, snapshot))
-    missing.extend([IMPACT, "{}", c] for c in IMPACT_COLUMNS if impact is None or getattr(impact, c) is None)
-    return missing
-
-
-def _untold(collector: Collector, changes: Changes, snapshot: Snapshot) -> Iterator[list[str]]:
-    """Counters that the poll read and whose change is unknown: they fell, wrapped, or are new."""
-    counters = counters_of(collector)
-    every = frozenset(counters)
-    short = [row for row in changes.rows if not row.keys() >= every]
-    if not short:
-        return
-    read = {key_of(collector, row): row for row in snapshot.rows(collector.view)}
-    for row in short:
-        key = key_of(collector, row)
-        lacking = [c for c in counters if c not in row and number(read.get(key, {}).get(c)) is not None]
-        yield from ([collector.view, key, name] for name in lacking)
+        before = dict(zip(_named(view, known), cells(known, columns), strict=True))
+        rows, none = snapshot.rows(view), (None,) * len(columns)
+        for named, levels in zip(_named(view, rows), cells(rows, columns), strict=True):
+            old = before.get(named, none)
+            if levels != old:
+                for item, level, was in zip(_items(view, columns, True, *named), levels, old, strict=True):
+                    if (value := number(level)) is not None and value != number(was):
+                        yield item, value
 
 
 def _hour(at: datetime | None) -> object:
@@ -238,7 +255,7 @@ def record_of(
     gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
     impact = verdict.impact
     stored = poll_record.examined.diagnosis if complete and poll_record and poll_record.examined else verdict
-    figures = list(changes_of(delta, impact)) if delta else []
+    figures, missing = changes_of(delta, snapshot, impact) if delta else ([], [])
     if poll_record:
         figures.extend(levels_of(snapshot, poll_record.previous))
     return IngestRecord(
@@ -252,7 +269,7 @@ def record_of(
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,
-        missing=_ENCODED(missing_of(delta, snapshot, impact)) if delta else "[]",
+        missing=_ENCODED(missing),
         startup_time=snapshot.startup_time,
         why=gap.why if gap else None,
         kind=gap.kind if gap else None,
