@@ -487,7 +487,7 @@ def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) ->
     """
     take = _taker(names)
     try:
-        return [take(row) for row in rows]
+        return list(map(take, rows))
     except KeyError:
         lacking = dict.fromkeys(names, absent)
         return [take({**lacking, **row}) for row in rows]

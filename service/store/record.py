@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
+from itertools import compress
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
@@ -106,13 +107,17 @@ def counters_of(collector: Collector) -> tuple[str, ...]:
     return collector.counters
 
 
-def changes_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> tuple[list[Sample], list[list[str]]]:
-    """Every counter that changed, and what is unknown, so that its absence is not zero: [view], or [view, key, column].
+def changes_of(
+    delta: Delta, snapshot: Snapshot, impact: Impact | None
+) -> tuple[list[SampleItem], list[float], list[list[str]]]:
+    """Every counter that changed, by how much, and what is unknown, so that its absence is not zero.
 
-    A change of zero is left out. The impact comes as share × seconds and sessions × seconds.
+    A change of zero is left out. The impact comes as share × seconds and sessions × seconds. What is unknown is [view], or
+    [view, key, column] for a single counter.
     """
     whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
-    changed: list[Sample] = []
+    changed: list[SampleItem] = []
+    by: list[float] = []
     missing: list[list[str]] = []
     for view in COUNTED:
         reading = delta.read(view)
@@ -123,8 +128,8 @@ def changes_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> tuple
         short = []
         for named, values in zip(_named(view, reading.rows), cells(reading.rows, counters), strict=True):
             if any(values):
-                items = _items(view, counters, False, *named)
-                changed.extend([(item, float(value)) for item, value in zip(items, values, strict=True) if value])
+                changed += compress(_items(view, counters, False, *named), values)
+                by += filter(None, values)
             if None in values:
                 short.append((named, values))
         if view in whole:
@@ -137,8 +142,9 @@ def changes_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> tuple
         if cost is None:
             missing.append([IMPACT, "{}", column])
         elif cost and seconds:
-            changed.append(((IMPACT, "{}", column, False), cost * seconds))
-    return changed, missing
+            changed.append((IMPACT, "{}", column, False))
+            by.append(cost * seconds)
+    return changed, by, missing
 
 
 @lru_cache(512)
@@ -204,7 +210,9 @@ class IngestRecord:
     missing: str
     startup_time: str | None
     why: str | None
-    figures: list[Sample] = field(default_factory=list)
+    items: list[SampleItem] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    """The figure of each item."""
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -212,11 +220,6 @@ class IngestRecord:
     """Changes of the database for its timeline."""
     kind: ObstacleKind | None = None
     """Of `why`; None in a file of the spool that latchscope 0.2 or older left."""
-
-    @property
-    def items(self) -> list[SampleItem]:
-        """The items of its figures, in order."""
-        return [item for item, _ in self.figures]
 
 
 class CompleteDiagnoses:
@@ -255,9 +258,11 @@ def record_of(
     gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
     impact = verdict.impact
     stored = poll_record.examined.diagnosis if complete and poll_record and poll_record.examined else verdict
-    figures, missing = changes_of(delta, snapshot, impact) if delta else ([], [])
+    items, values, missing = changes_of(delta, snapshot, impact) if delta else ([], [], [])
     if poll_record:
-        figures.extend(levels_of(snapshot, poll_record.previous))
+        for item, level in levels_of(snapshot, poll_record.previous):
+            items.append(item)
+            values.append(level)
     return IngestRecord(
         database=snapshot.database,
         at=snapshot.taken_at,
@@ -273,7 +278,8 @@ def record_of(
         startup_time=snapshot.startup_time,
         why=gap.why if gap else None,
         kind=gap.kind if gap else None,
-        figures=figures,
+        items=items,
+        values=values,
         episodes=[_episode(episode) for episode in poll_record.episodes] if poll_record else [],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
         changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
@@ -313,19 +319,19 @@ def unpack(body: bytes, database: str) -> Snapshot:
 
 def to_bytes(record: IngestRecord) -> bytes:
     members = asdict(record) | {"at": record.at.isoformat(), "body": zlib.compress(record.body, 1).hex()}
+    members["figures"] = [*zip(members.pop("items"), members.pop("values"), strict=True)]
     return zlib.compress(json.dumps(members).encode(), 3)
 
 
 def from_bytes(data: bytes) -> IngestRecord:
     """The record back. Raises ValueError, KeyError, TypeError or zlib.error if the data is not one."""
     members = json.loads(zlib.decompress(data))
-    figures: list[Sample] = [
-        ((view, key, column, gauge), value) for (view, key, column, gauge), value in members["figures"]
-    ]
+    figures = members.pop("figures")
     converted = {
         "at": datetime.fromisoformat(members["at"]),
         "body": zlib.decompress(bytes.fromhex(members["body"])),
-        "figures": figures,
+        "items": [(view, key, column, gauge) for (view, key, column, gauge), _ in figures],
+        "values": [value for _, value in figures],
     }
     return IngestRecord(**(members | converted))
 
