@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, cells, number
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, Value, cells, number
 from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue, hedged
@@ -158,7 +158,6 @@ _MUTEX_COLUMNS = {
     families.MUTEX_WAIT: ("wait_time", 1e6),
 }
 
-_COLLECTOR = ("collector",)
 _ALWAYS = (families.UP, families.DATA_AGE, families.LAST_POLL, families.POLL_INTERVAL, families.POLL_DURATION)
 _NUMBERS = (int, float)
 """The types of a cell with a figure. A tuple, because a poll checks them hundreds of times."""
@@ -179,24 +178,23 @@ class Block:
             line = f"{family.name}{{{self._common}{_labels(tuple(labels), *labels.values())}}} {_number(value)}\n"
             self._lines.setdefault(family.name, []).append(line)
 
-    def add_each(self, family: Family, labels: Iterable[str], values: Iterable[float]) -> None:
-        """Several samples, as `_labels` writes the labels of each."""
-        head = f"{family.name}{{{self._common}"
-        lines = self._lines.setdefault(family.name, [])
-        lines += [f"{head}{text}}} {_number(value)}\n" for text, value in zip(labels, values, strict=True)]
+    def add_each(self, family: Family, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
+        """A sample for each value that is a number, in parts of this unit, with its labels as `_labels` writes them."""
+        head, whole = f"{family.name}{{{self._common}", unit == 1.0
+        lines = [
+            # Nearly all are small whole numbers, which need no call of a function.
+            f"{head}{text}}} {value if whole and type(value) is int and 0 <= value < 10**15 else _number(value / unit)}\n"
+            for text, value in zip(labels, values, strict=True)
+            if isinstance(value, _NUMBERS)
+        ]
+        self._lines.setdefault(family.name, []).extend(lines)
 
     def add_rows(
         self, columns: Mapping[Family, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]
     ) -> None:
         """A family per column, a sample per row, which has these labels."""
-        for family, (column, unit) in columns.items():
-            head = f"{family.name}{{{self._common}"
-            lines = self._lines.setdefault(family.name, [])
-            lines += [
-                f"{head}{text}}} {_number(value if unit == 1.0 else value / unit)}\n"
-                for text, row in zip(labels, rows, strict=True)
-                if isinstance(value := row.get(column), _NUMBERS)
-            ]
+        for family, (column, unit) in columns.items() if rows else ():
+            self.add_each(family, labels, [row.get(column) for row in rows], unit)
 
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""
@@ -268,11 +266,12 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
     alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
     block.add_rows(_CHILD_COLUMNS, alone, [_labels(("latch",), row.get("name")) for row in alone])
     for row in snapshot.rows("v$latch_misses"):
-        at = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
-        block.add(families.LOCATION_SLEEPS, number(row.get("sleep_count")), {**at, "side": "holder"})
-        block.add(families.LOCATION_SLEEPS, number(row.get("wtr_slp_count")), {**at, "side": "waiter"})
+        at = row.get("parent_name"), row.get("location")
+        labels = [_labels(("latch", "location", "side"), *at, side) for side in ("holder", "waiter")]
+        block.add_each(families.LOCATION_SLEEPS, labels, (row.get("sleep_count"), row.get("wtr_slp_count")))
 
 
+@lru_cache(4096, typed=True)
 def _cache_labels(parameter: object, number_of: object, kind: object, subordinate: object) -> str:
     if subordinate is None or kind == "PARENT":
         subordinate = ""
@@ -288,25 +287,25 @@ def _time(block: Block, snapshot: Snapshot) -> None:
 
 
 def _collectors(block: Block, snapshot: Snapshot) -> None:
-    known = groups()
-    asked = {view for name in snapshot.costs for view in (known[name].views if name in known else (name,))}
-    views, success, answered, rows = [], [], [], []
+    together = {view for name, group in groups().items() if name in snapshot.costs for view in group.views}
+    labels, success, rows = [], [], []
     for view in sorted(snapshot.readings):
-        reading, label = snapshot.readings[view], _labels(_COLLECTOR, view)
+        reading = snapshot.readings[view]
         if not isinstance(reading, Missing):
-            if view in asked:
-                answered.append(label)
-                rows.append(len(reading.rows))
-        elif reading.kind == "not_asked":
+            success.append(1)
+            rows.append(len(reading.rows) if view in snapshot.costs or view in together else None)
+        elif reading.kind != "not_asked":
+            success.append(0)
+            rows.append(None)
+        else:
             continue
-        views.append(label)
-        success.append(0 if isinstance(reading, Missing) else 1)
-    block.add_each(families.COLLECTOR_SUCCESS, views, success)
-    block.add_each(families.COLLECTOR_ROWS, answered, rows)
-    names = sorted(snapshot.costs)
-    labels, costs = [_labels(_COLLECTOR, name) for name in names], [snapshot.costs[name] for name in names]
-    block.add_each(families.COLLECTOR_DURATION, labels, [cost.seconds for cost in costs])
-    block.add_each(families.COLLECTOR_ROUND_TRIPS, labels, [cost.round_trips for cost in costs])
+        labels.append(f',collector="{view}"')
+    block.add_each(families.COLLECTOR_SUCCESS, labels, success)
+    block.add_each(families.COLLECTOR_ROWS, labels, rows)
+    costs = sorted(snapshot.costs.items())
+    labels = [f',collector="{asked}"' for asked, _ in costs]
+    block.add_each(families.COLLECTOR_DURATION, labels, [cost.seconds for _, cost in costs])
+    block.add_each(families.COLLECTOR_ROUND_TRIPS, labels, [cost.round_trips for _, cost in costs])
 
 
 def exposition(
