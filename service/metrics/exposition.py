@@ -189,9 +189,7 @@ class Block:
         ]
         self._lines.setdefault(family.name, []).extend(lines)
 
-    def add_rows(
-        self, columns: Mapping[Family, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]
-    ) -> None:
+    def add_rows(self, columns: Mapping[Family, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]) -> None:
         """A family per column, a sample per row, which has these labels."""
         for family, (column, unit) in columns.items() if rows else ():
             self.add_each(family, labels, [row.get(column) for row in rows], unit)

@@ -154,7 +154,10 @@ def _read_of(view: str, columns: frozenset[str]) -> tuple[str, ...]:
 
 
 def _untold(
-    view: str, counters: tuple[str, ...], short: Sequence[tuple[object, tuple[Value, ...]]], snapshot: Snapshot
+    view: str,
+    counters: tuple[str, ...],
+    short: Sequence[tuple[tuple[object, ...], tuple[Value, ...]]],
+    snapshot: Snapshot,
 ) -> Iterator[list[str]]:
     """Counters that the poll read and whose change is unknown: they fell, wrapped, or are new."""
     rows = snapshot.rows(view)
