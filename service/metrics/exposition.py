@@ -289,19 +289,16 @@ def _collectors(block: Block, snapshot: Snapshot) -> None:
     labels, success, rows = [], [], []
     for view in sorted(snapshot.readings):
         reading = snapshot.readings[view]
-        if not isinstance(reading, Missing):
-            success.append(1)
-            rows.append(len(reading.rows) if view in snapshot.costs or view in together else None)
-        elif reading.kind != "not_asked":
-            success.append(0)
-            rows.append(None)
-        else:
+        if isinstance(reading, Missing) and reading.kind == "not_asked":
             continue
+        asked = view in snapshot.costs or view in together
         labels.append(f',collector="{view}"')
+        success.append(0 if isinstance(reading, Missing) else 1)
+        rows.append(len(reading.rows) if asked and not isinstance(reading, Missing) else None)
     block.add_each(families.COLLECTOR_SUCCESS, labels, success)
     block.add_each(families.COLLECTOR_ROWS, labels, rows)
     costs = sorted(snapshot.costs.items())
-    labels = [f',collector="{asked}"' for asked, _ in costs]
+    labels = [f',collector="{name}"' for name, _ in costs]
     block.add_each(families.COLLECTOR_DURATION, labels, [cost.seconds for _, cost in costs])
     block.add_each(families.COLLECTOR_ROUND_TRIPS, labels, [cost.round_trips for _, cost in costs])
 
