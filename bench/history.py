@@ -155,7 +155,7 @@ def _writes(bench: _Bench, polls: Sequence[IngestRecord]) -> dict[str, str]:
         began = bench.spent()
         _figures_alone(bench.store, records, turn)
         alone.append(bench.spent() - began)
-        figures = sum(len(record.figures) for record in records)
+        figures = sum(len(record.values) for record in records)
     query = "select avg(length(body)) from snapshots where taken_at > (select min(taken_at) from snapshots)"
     with bench.store.engine.connect() as connection:
         snapshot = float(connection.scalar(text(query)) or 0.0)
@@ -177,7 +177,7 @@ def _figures_alone(store: Repository, records: Sequence[IngestRecord], turn: int
     for place, (record, items) in enumerate(
         zip(records, store.names.numbers([record.items for record in records]), strict=True)
     ):
-        numbers, values = np.array(items, np.int64), np.array([value for _, value in record.figures], np.float64)
+        numbers, values = np.array(items, np.int64), np.array(record.values, np.float64)
         order = numbers.argsort()
         rows.append((20_000 + place, millis(record.at) + turn, pack(numbers[order], values[order])))
     with store.engine.begin() as connection:

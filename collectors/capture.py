@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import lru_cache
 from typing import Any, NoReturn, TypeGuard
 
 from collectors.delta import between, since_startup
@@ -22,6 +22,7 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
+    cells,
 )
 from collectors.registry import collectors
 
@@ -82,9 +83,8 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
         if isinstance(reading, Missing):
             missing[view] = {"kind": reading.kind, "why": reading.why, "way_out": reading.way_out}
             continue
-        read = frozenset().union(*reading.rows)
-        names = [name for name in _dumped(view) if name in read]
-        views[view] = {"columns": names, "rows": [[row.get(name, ABSENT) for name in names] for row in reading.rows]}
+        names = _dumped(view, frozenset().union(*reading.rows))
+        views[view] = {"columns": names, "rows": cells(reading.rows, names, ABSENT)}
         if reading.notes:
             views[view]["assumed"] = list(reading.notes)
         if reading.read_at:
@@ -93,12 +93,13 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     return {"taken_at": taken_at, "views": views, "missing": missing}
 
 
-@cache
-def _dumped(view: str) -> tuple[str, ...]:
-    """The columns that a file can hold: not those that are dates."""
-    return tuple(column.name for column in collectors()[view].columns if column.unit != "date")
+@lru_cache(512)
+def _dumped(view: str, read: frozenset[str]) -> tuple[str, ...]:
+    """Those of the columns read that a file can hold: not dates."""
+    return tuple(column.name for column in collectors()[view].columns if column.unit != "date" and column.name in read)
 
 
+@lru_cache(1024)  # most views of a poll come from the same few earlier ones
 def _dump_time(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 

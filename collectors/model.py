@@ -5,11 +5,13 @@ differences in `Changes`, and only `collectors.delta` makes the second from the 
 durations in words, time zones, and the result of a confirming query.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Literal
 
 # Durations for people: in seconds, with hours and minutes where there are many.
 
@@ -476,6 +478,26 @@ def number(value: Value) -> float | None:
     if isinstance(value, float):
         return value  # as it is: a figure that knows its rows goes on knowing them
     return float(value) if isinstance(value, int) else None
+
+
+def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) -> list[tuple[Any, ...]]:
+    """These cells of each row, with `absent` in place of one that a row does not have.
+
+    They are taken a row at a time, because a loop over the thousand cells of a poll takes three times as long.
+    """
+    take = _taker(names)
+    try:
+        return list(map(take, rows))
+    except KeyError:
+        lacking = dict.fromkeys(names, absent)
+        return [take({**lacking, **row}) for row in rows]
+
+
+@lru_cache(512)
+def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda row: tuple([row[name] for name in names])  # itemgetter would give the bare cell
 
 
 def text(value: Value) -> str | None:

@@ -4,13 +4,13 @@ prometheus_client keeps a Python object per series and holds the interpreter for
 only our own few process metrics. The contract fixes the names. A sample that could not be read is absent, never zero.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, number
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, Value, cells, number
 from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue, hedged
@@ -175,22 +175,24 @@ class Block:
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
         if value is not None:
-            line = f"{family.name}{{{self._common}{_labels(labels)}}} {_number(value)}\n"
+            line = f"{family.name}{{{self._common}{_labels(tuple(labels), *labels.values())}}} {_number(value)}\n"
             self._lines.setdefault(family.name, []).append(line)
 
-    def add_rows(
-        self, columns: Mapping[Family, tuple[str, float]], rows: Iterable[Row], labels: Callable[[Row], Labels]
-    ) -> None:
-        """A family per column, a sample per row."""
-        written = [
-            (self._lines.setdefault(family.name, []), f"{family.name}{{{self._common}", column, unit)
-            for family, (column, unit) in columns.items()
+    def add_each(self, family: Family, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
+        """A sample for each value that is a number, in parts of this unit, with its labels as `_labels` writes them."""
+        head, whole = f"{family.name}{{{self._common}", unit == 1.0
+        lines = [
+            # Nearly all are small whole numbers, which need no call of a function.
+            f"{head}{text}}} {value if whole and type(value) is int and 0 <= value < 10**15 else _number(value / unit)}\n"
+            for text, value in zip(labels, values, strict=True)
+            if isinstance(value, _NUMBERS)
         ]
-        for row in rows:
-            named = _labels(labels(row))
-            for lines, head, column, unit in written:
-                if isinstance(value := row.get(column), _NUMBERS):
-                    lines.append(f"{head}{named}}} {_number(value if unit == 1.0 else value / unit)}\n")
+        self._lines.setdefault(family.name, []).extend(lines)
+
+    def add_rows(self, columns: Mapping[Family, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]) -> None:
+        """A family per column, a sample per row, which has these labels."""
+        for family, (column, unit) in columns.items() if rows else ():
+            self.add_each(family, labels, [row.get(column) for row in rows], unit)
 
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""
@@ -209,14 +211,10 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
-def _labels(labels: Labels) -> str:
-    return _label_text(tuple(labels.items()))
-
-
-@lru_cache(16384)
-def _label_text(labels: tuple[tuple[str, str], ...]) -> str:
+@lru_cache(16384, typed=True)  # 1.0 equals 1, but is written differently
+def _labels(names: tuple[str, ...], *values: object) -> str:
     """Built once, because the same caches, children and events come with every poll of every database."""
-    return "".join([f',{name}="{_escaped(text)}"' for name, text in labels])
+    return "".join([f',{name}="{_escaped(str(value))}"' for name, value in zip(names, values, strict=True)])
 
 
 @lru_cache(4096)
@@ -240,9 +238,15 @@ def render(
         started = snapshot.taken_at.timestamp() - snapshot.uptime_seconds
         block.add(families.INSTANCE_START, round(started))
     _latches(block, snapshot, caches)
-    block.add_rows(_CACHE_COLUMNS, snapshot.rows("v$rowcache"), _cache_labels)
-    block.add_rows(_EVENT_COLUMNS, snapshot.rows("v$system_event"), lambda row: {"event": str(row.get("event"))})
-    block.add_rows(_MUTEX_COLUMNS, snapshot.rows("v$mutex_sleep"), lambda row: {"location": str(row.get("location"))})
+    caches_read = snapshot.rows("v$rowcache")
+    labels = [_cache_labels(*named) for named in cells(caches_read, ("parameter", "cache#", "type", "subordinate#"))]
+    block.add_rows(_CACHE_COLUMNS, caches_read, labels)
+    for columns, view, label in (
+        (_EVENT_COLUMNS, "v$system_event", "event"),
+        (_MUTEX_COLUMNS, "v$mutex_sleep", "location"),
+    ):
+        rows = snapshot.rows(view)
+        block.add_rows(columns, rows, [_labels((label,), row.get(label)) for row in rows])
     _time(block, snapshot)
     for sample in verdict_samples(diagnosis, episodes):
         block.add(*sample)
@@ -251,28 +255,25 @@ def render(
 
 
 def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
-    def child(row: Row) -> Labels:
-        number_of = int(number(row.get("child#")) or 0)
-        return {"latch": ROW_CACHE_LATCH, "child": str(number_of), "cache": caches.series_name(number_of)}
-
-    block.add_rows(_CHILD_COLUMNS, snapshot.rows("v$latch_children"), child)
+    children = snapshot.rows("v$latch_children")
+    numbers = [int(number(row.get("child#")) or 0) for row in children]
+    names = ("latch", "child", "cache")
+    labels = [_labels(names, ROW_CACHE_LATCH, child, caches.series_name(child)) for child in numbers]
+    block.add_rows(_CHILD_COLUMNS, children, labels)
     # Latches without interesting children, as totals. `row cache objects` is exported by child, so that sums do not double.
     alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
-    block.add_rows(_CHILD_COLUMNS, alone, lambda row: {"latch": str(row.get("name"))})
+    block.add_rows(_CHILD_COLUMNS, alone, [_labels(("latch",), row.get("name")) for row in alone])
     for row in snapshot.rows("v$latch_misses"):
-        labels = {"latch": str(row.get("parent_name")), "location": str(row.get("location"))}
-        block.add(families.LOCATION_SLEEPS, number(row.get("sleep_count")), {**labels, "side": "holder"})
-        block.add(families.LOCATION_SLEEPS, number(row.get("wtr_slp_count")), {**labels, "side": "waiter"})
+        at = row.get("parent_name"), row.get("location")
+        labels = [_labels(("latch", "location", "side"), *at, side) for side in ("holder", "waiter")]
+        block.add_each(families.LOCATION_SLEEPS, labels, (row.get("sleep_count"), row.get("wtr_slp_count")))
 
 
-def _cache_labels(row: Row) -> Labels:
-    subordinate = row.get("subordinate#")
-    return {
-        "cache": str(row.get("parameter")),
-        "cache_id": str(row.get("cache#")),
-        "type": str(row.get("type")),
-        "subordinate": "" if subordinate is None or row.get("type") == "PARENT" else str(subordinate),
-    }
+@lru_cache(4096, typed=True)
+def _cache_labels(parameter: object, number_of: object, kind: object, subordinate: object) -> str:
+    if subordinate is None or kind == "PARENT":
+        subordinate = ""
+    return _labels(("cache", "cache_id", "type", "subordinate"), parameter, number_of, kind, subordinate)
 
 
 def _time(block: Block, snapshot: Snapshot) -> None:
@@ -285,17 +286,21 @@ def _time(block: Block, snapshot: Snapshot) -> None:
 
 def _collectors(block: Block, snapshot: Snapshot) -> None:
     together = {view for name, group in groups().items() if name in snapshot.costs for view in group.views}
-    for view, reading in sorted(snapshot.readings.items()):
-        named = {"collector": view}
-        if not isinstance(reading, Missing):
-            block.add(families.COLLECTOR_SUCCESS, 1, named)
-        elif reading.kind != "not_asked":
-            block.add(families.COLLECTOR_SUCCESS, 0, named)
-        if not isinstance(reading, Missing) and (view in snapshot.costs or view in together):
-            block.add(families.COLLECTOR_ROWS, len(reading.rows), named)
-    for asked, cost in sorted(snapshot.costs.items()):
-        block.add(families.COLLECTOR_DURATION, cost.seconds, {"collector": asked})
-        block.add(families.COLLECTOR_ROUND_TRIPS, cost.round_trips, {"collector": asked})
+    labels, success, rows = [], [], []
+    for view in sorted(snapshot.readings):
+        reading = snapshot.readings[view]
+        if isinstance(reading, Missing) and reading.kind == "not_asked":
+            continue
+        asked = view in snapshot.costs or view in together
+        labels.append(f',collector="{view}"')
+        success.append(0 if isinstance(reading, Missing) else 1)
+        rows.append(len(reading.rows) if asked and not isinstance(reading, Missing) else None)
+    block.add_each(families.COLLECTOR_SUCCESS, labels, success)
+    block.add_each(families.COLLECTOR_ROWS, labels, rows)
+    costs = sorted(snapshot.costs.items())
+    labels = [f',collector="{name}"' for name, _ in costs]
+    block.add_each(families.COLLECTOR_DURATION, labels, [cost.seconds for _, cost in costs])
+    block.add_each(families.COLLECTOR_ROUND_TRIPS, labels, [cost.round_trips for _, cost in costs])
 
 
 def exposition(

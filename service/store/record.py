@@ -6,10 +6,11 @@ Also how stored values of other releases are read: JSON with other members, caus
 import dataclasses
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
+from itertools import compress
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
@@ -17,7 +18,6 @@ from pydantic_core import to_json
 
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import (
-    Changes,
     Collector,
     ColumnKind,
     Delta,
@@ -26,6 +26,8 @@ from collectors.model import (
     ObstacleKind,
     Row,
     Snapshot,
+    Value,
+    cells,
     number,
 )
 from collectors.registry import collectors
@@ -64,25 +66,34 @@ Sample = tuple[SampleItem, float]
 
 def key_of(collector: Collector, row: Row) -> str:
     """The name of a row, as JSON: its key columns, and the text that gives their meaning on this instance."""
-    return _encoded(_names_of(collector.view), *_cells(collector, row))
+    (named,) = _named(collector.view, (row,))
+    return _encoded(_names_of(collector.view), *named)
 
 
 _NO_CELL = object()
 """In place of a cell that a row does not have."""
 
 
-def _cells(collector: Collector, row: Row) -> tuple[object, ...]:
-    return tuple([row.get(name, _NO_CELL) for name in _names_of(collector.view)])
+def _named(view: str, rows: Sequence[Row]) -> list[tuple[object, ...]]:
+    """The cells that name each row, which its key is made of."""
+    return cells(rows, _names_of(view), _NO_CELL)
 
 
 @lru_cache(16384, typed=True)  # 1.0 equals 1, but is written differently
-def _encoded(names: tuple[str, ...], *cells: object) -> str:
+def _encoded(names: tuple[str, ...], *named: object) -> str:
     """Created once, because the same caches, events and statistics come with every poll of every database."""
-    return _ENCODED_ROW({name: cell for name, cell in zip(names, cells, strict=True) if cell is not _NO_CELL})
+    return _ENCODED_ROW({name: cell for name, cell in zip(names, named, strict=True) if cell is not _NO_CELL})
 
 
 _ENCODED_ROW = json.JSONEncoder(separators=(",", ":"), default=str).encode
 """One encoder for every row of every poll. `json.dumps` would create one each time."""
+
+
+@lru_cache(8192, typed=True)
+def _items(view: str, columns: tuple[str, ...], gauge: bool, *named: object) -> tuple[SampleItem, ...]:
+    """The items of these columns of a row. Created once, as its key is."""
+    key = _encoded(_names_of(view), *named)
+    return tuple([(view, key, column, gauge) for column in columns])
 
 
 @cache
@@ -96,66 +107,81 @@ def counters_of(collector: Collector) -> tuple[str, ...]:
     return collector.counters
 
 
-def changes_of(delta: Delta, impact: Impact | None) -> Iterator[Sample]:
-    """Every counter that changed. Zero is left out. The impact comes as share × seconds and sessions × seconds."""
+def changes_of(
+    delta: Delta, snapshot: Snapshot, impact: Impact | None
+) -> tuple[list[SampleItem], list[float], list[list[str]]]:
+    """Every counter that changed, by how much, and what is unknown, so that its absence is not zero.
+
+    A change of zero is left out. The impact comes as share × seconds and sessions × seconds. What is unknown is [view], or
+    [view, key, column] for a single counter.
+    """
+    whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
+    changed: list[SampleItem] = []
+    by: list[float] = []
+    missing: list[list[str]] = []
     for view in COUNTED:
-        collector = collectors()[view]
-        counters = counters_of(collector)
-        for row in delta.rows(view):
-            changed = [
-                (name, float(value)) for name in counters if isinstance(value := row.get(name), (int, float)) and value
-            ]
-            if changed:
-                key = key_of(collector, row)
-                yield from [((view, key, name, False), value) for name, value in changed]
+        reading = delta.read(view)
+        if isinstance(reading, Missing):
+            missing.append([view])
+            continue
+        counters = _read_of(view, frozenset().union(*snapshot.rows(view)))
+        short = []
+        for named, values in zip(_named(view, reading.rows), cells(reading.rows, counters), strict=True):
+            if any(values):
+                changed += compress(_items(view, counters, False, *named), values)
+                by += filter(None, values)
+            if None in values:
+                short.append((named, values))
+        if view in whole:
+            missing.append([view])
+        elif short:
+            missing.extend(_untold(view, counters, short, snapshot))
     seconds = delta.basis.seconds or 0.0
     for column in IMPACT_COLUMNS:
-        value = getattr(impact, column) if impact else None
-        if value and seconds:
-            yield (IMPACT, "{}", column, False), value * seconds
+        cost = getattr(impact, column) if impact else None
+        if cost is None:
+            missing.append([IMPACT, "{}", column])
+        elif cost and seconds:
+            changed.append((IMPACT, "{}", column, False))
+            by.append(cost * seconds)
+    return changed, by, missing
+
+
+@lru_cache(512)
+def _read_of(view: str, columns: frozenset[str]) -> tuple[str, ...]:
+    """The counters among the columns that a poll read: older releases have fewer."""
+    return tuple([name for name in collectors()[view].counters if name in columns])
+
+
+def _untold(
+    view: str,
+    counters: tuple[str, ...],
+    short: Sequence[tuple[tuple[object, ...], tuple[Value, ...]]],
+    snapshot: Snapshot,
+) -> Iterator[list[str]]:
+    """Counters that the poll read and whose change is unknown: they fell, wrapped, or are new."""
+    rows = snapshot.rows(view)
+    read = dict(zip(_named(view, rows), rows, strict=True))
+    for named, values in short:
+        row = read.get(named, {})
+        for name, value in zip(counters, values, strict=True):
+            if value is None and number(row.get(name)) is not None:
+                yield [view, key_of(collectors()[view], row), name]
 
 
 def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]:
     """Every followed gauge that differs from the previous poll's. All of them at the start of an hour or of a life."""
     anew = previous is None or _hour(previous.taken_at) != _hour(snapshot.taken_at)
     for view, columns in LEVELS.items():
-        collector = collectors()[view]
         known = () if anew or previous is None else previous.rows(view)
-        before = {_cells(collector, row): row for row in known}
-        for row in snapshot.rows(view):
-            old = before.get(_cells(collector, row), {})
-            for column in columns:
-                value = number(row.get(column))
-                if value is not None and value != number(old.get(column)):
-                    yield (view, key_of(collector, row), column, True), value
-
-
-def missing_of(delta: Delta, snapshot: Snapshot, impact: Impact | None) -> list[list[str]]:
-    """What is unknown, so that its absence is not zero: [view], or [view, key, column] for a single counter."""
-    whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
-    missing: list[list[str]] = []
-    for view in COUNTED:
-        reading = delta.read(view)
-        if isinstance(reading, Missing) or view in whole:
-            missing.append([view])
-        else:
-            missing.extend(_untold(collectors()[view], reading, snapshot))
-    missing.extend([IMPACT, "{}", c] for c in IMPACT_COLUMNS if impact is None or getattr(impact, c) is None)
-    return missing
-
-
-def _untold(collector: Collector, changes: Changes, snapshot: Snapshot) -> Iterator[list[str]]:
-    """Counters that the poll read and whose change is unknown: they fell, wrapped, or are new."""
-    counters = counters_of(collector)
-    every = frozenset(counters)
-    short = [row for row in changes.rows if not row.keys() >= every]
-    if not short:
-        return
-    read = {key_of(collector, row): row for row in snapshot.rows(collector.view)}
-    for row in short:
-        key = key_of(collector, row)
-        lacking = [c for c in counters if c not in row and number(read.get(key, {}).get(c)) is not None]
-        yield from ([collector.view, key, name] for name in lacking)
+        before = dict(zip(_named(view, known), cells(known, columns), strict=True))
+        rows, none = snapshot.rows(view), (None,) * len(columns)
+        for named, levels in zip(_named(view, rows), cells(rows, columns), strict=True):
+            old = before.get(named, none)
+            if levels != old:
+                for item, level, was in zip(_items(view, columns, True, *named), levels, old, strict=True):
+                    if (value := number(level)) is not None and value != number(was):
+                        yield item, value
 
 
 def _hour(at: datetime | None) -> object:
@@ -187,7 +213,9 @@ class IngestRecord:
     missing: str
     startup_time: str | None
     why: str | None
-    figures: list[Sample] = field(default_factory=list)
+    items: list[SampleItem] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    """The figure of each item."""
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -195,11 +223,6 @@ class IngestRecord:
     """Changes of the database for its timeline."""
     kind: ObstacleKind | None = None
     """Of `why`; None in a file of the spool that latchscope 0.2 or older left."""
-
-    @property
-    def items(self) -> list[SampleItem]:
-        """The items of its figures, in order."""
-        return [item for item, _ in self.figures]
 
 
 class CompleteDiagnoses:
@@ -238,9 +261,11 @@ def record_of(
     gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
     impact = verdict.impact
     stored = poll_record.examined.diagnosis if complete and poll_record and poll_record.examined else verdict
-    figures = list(changes_of(delta, impact)) if delta else []
+    items, values, missing = changes_of(delta, snapshot, impact) if delta else ([], [], [])
     if poll_record:
-        figures.extend(levels_of(snapshot, poll_record.previous))
+        for item, level in levels_of(snapshot, poll_record.previous):
+            items.append(item)
+            values.append(level)
     return IngestRecord(
         database=snapshot.database,
         at=snapshot.taken_at,
@@ -252,11 +277,12 @@ def record_of(
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,
-        missing=_ENCODED(missing_of(delta, snapshot, impact)) if delta else "[]",
+        missing=_ENCODED(missing),
         startup_time=snapshot.startup_time,
         why=gap.why if gap else None,
         kind=gap.kind if gap else None,
-        figures=figures,
+        items=items,
+        values=values,
         episodes=[_episode(episode) for episode in poll_record.episodes] if poll_record else [],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
         changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
@@ -296,19 +322,19 @@ def unpack(body: bytes, database: str) -> Snapshot:
 
 def to_bytes(record: IngestRecord) -> bytes:
     members = asdict(record) | {"at": record.at.isoformat(), "body": zlib.compress(record.body, 1).hex()}
+    members["figures"] = [*zip(members.pop("items"), members.pop("values"), strict=True)]
     return zlib.compress(json.dumps(members).encode(), 3)
 
 
 def from_bytes(data: bytes) -> IngestRecord:
     """The record back. Raises ValueError, KeyError, TypeError or zlib.error if the data is not one."""
     members = json.loads(zlib.decompress(data))
-    figures: list[Sample] = [
-        ((view, key, column, gauge), value) for (view, key, column, gauge), value in members["figures"]
-    ]
+    figures = members.pop("figures")
     converted = {
         "at": datetime.fromisoformat(members["at"]),
         "body": zlib.decompress(bytes.fromhex(members["body"])),
-        "figures": figures,
+        "items": [(view, key, column, gauge) for (view, key, column, gauge), _ in figures],
+        "values": [value for _, value in figures],
     }
     return IngestRecord(**(members | converted))
 

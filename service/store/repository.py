@@ -294,7 +294,7 @@ def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> boo
 def _figures(items: Sequence[int], record: IngestRecord) -> bytes:
     """The figures of a poll as one value. Its items have these numbers."""
     numbers = np.array(items, np.int64)
-    values = np.array([value for _, value in record.figures], np.float64)
+    values = np.array(record.values, np.float64)
     order = numbers.argsort()
     return pack(numbers[order], values[order])
 

@@ -21,6 +21,7 @@ from collectors.model import (
     Row,
     Rows,
     Snapshot,
+    cells,
     hours,
     lasting,
     number,
@@ -107,6 +108,15 @@ def test_delta_gives_one_cell_or_none() -> None:
     assert delta.cell("v$rowcache", "type", "OTHER", "gets") is None
     assert delta.cell("v$latch", "name", "row cache objects", "gets") is None
     assert delta.read("v$latch") == unread("v$latch")
+
+
+def test_cells_of_rows_name_the_one_that_a_row_does_not_have() -> None:
+    rows = ({"name": "a", "gets": 1, "sleeps": None}, {"gets": 2, "name": "b"})
+    assert cells(rows, ("gets", "name")) == [(1, "a"), (2, "b")]
+    assert cells(rows, ("name", "sleeps"), "absent") == [("a", None), ("b", "absent")]
+    assert cells(rows, ("sleeps",), "absent") == [(None,), ("absent",)]
+    assert cells(rows, ()) == [(), ()]
+    assert cells((), ("name",)) == []
 
 
 def test_number_and_text_convert_a_cell_or_give_none() -> None:

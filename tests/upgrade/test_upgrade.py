@@ -455,7 +455,7 @@ def test_poll_record_keeps_the_figures_and_keys_of_the_old_release(store: Reposi
         assert isinstance(change, Delta)
         today = record_of(snapshot, diagnose(change), PollRecord(change, previous))
         assert today is not None
-        told, wanted = dict(today.figures), dict(before.figures)
+        told, wanted = (dict(zip(poll.items, poll.values, strict=True)) for poll in (today, before))
         assert {item: told.get(item) for item in wanted} == pytest.approx(wanted, rel=1e-9)
         assert len(wanted) > 50
         assert json.loads(today.missing) == json.loads(before.missing)

@@ -104,7 +104,7 @@ def test_record_is_read_back_from_its_bytes(stage: Stage) -> None:
         made = record_of(*poll)
         assert made is not None
         assert from_bytes(to_bytes(made)) == made
-    assert made.figures and made.episodes
+    assert made.values and made.episodes
 
 
 def test_polls_that_went_to_disk_while_the_writer_gathered_are_written_before_later_ones(
