@@ -72,8 +72,10 @@ class RightOfWay:
 
     def wait(self) -> None:
         """A poll stands back as long as it has to. Each asks several times, and nearly never has to."""
-        while self.taken:
-            with self._changed:
+        if not self.taken:
+            return
+        with self._changed:
+            while self.taken:
                 self._changed.wait(self._until - self._clock())
 
 
