@@ -102,6 +102,32 @@ def test_poll_takes_one_round_trip_per_statement(name: str, profile: object) -> 
     assert not listener.problems
 
 
+def test_ended_sessions_are_freed_although_python_collects_rarely(
+    listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def left() -> int:
+        return sum(type(each).__name__ == "ThinConnImpl" for each in gc.get_objects())
+
+    monkeypatch.setattr("collectors.oracle.REMAINS", 10)
+    gc.collect()
+    before, collects = left(), gc.isenabled()
+    gc.disable()
+    try:
+        for number in range(35):
+            connection = session(listener)
+            assert ask(connection) == [(1,)]
+            if number % 2:
+                orcl(listener).drop_connections()
+                with pytest.raises(SessionError):
+                    ask(connection)
+            connection.close()
+        del connection
+        assert left() - before <= 10
+    finally:
+        if collects:
+            gc.enable()
+
+
 def test_session_keeps_no_more_room_than_its_statements_need() -> None:
     name = "undo-storm"
     with Listener({name: demo_services([name])[name]}) as listener:
