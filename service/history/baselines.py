@@ -99,8 +99,8 @@ def _rows(database: str, figure: str, samples: Samples) -> Iterator[Baseline]:
 class BaselineCache:
     """The usual figures of now, in memory for polls, which never read the store. `do` is a round of the job that learns them.
 
-    To learn costs up to a quarter of a second of processor for each database, so a round stops after a second and the next
-    goes on: a fleet is never learned at one moment. What holds for the next hour is fetched ahead, from what was last learned.
+    To learn twelve weeks takes as long as many polls, so a round stops after a second and the next goes on: a fleet is never
+    learned at one moment. What holds for the next hour is fetched ahead, from what was last learned.
     """
 
     def __init__(
