@@ -549,12 +549,12 @@ class HotCaches:
         return tuple(sorted(beside))
 
     @remembered
-    def named(self, surface: Surface) -> list[tuple[str, ...]]:
+    def named(self, surface: Surface) -> tuple[tuple[str, ...], ...]:
         """The hot caches on a surface, the hottest first. For a child, all that it guards."""
         if surface == "latch":
             guarded = (self._map.children.get(child) for child in self.children)
-            return [tuple(ref.parameter for ref in guard.caches if ref.parameter) for guard in guarded if guard]
-        return [(cache,) for cache in self.caches(surface)]
+            return tuple(tuple(ref.parameter for ref in guard.caches if ref.parameter) for guard in guarded if guard)
+        return tuple((cache,) for cache in self.caches(surface))
 
     def mixed(self, surface: Surface) -> bool:
         """Whether several caches cause the waits on a surface, so that figures of the whole surface belong to none of them."""
