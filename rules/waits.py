@@ -510,13 +510,8 @@ class HotCaches:
         seconds: Mapping[Surface, float | None],
     ) -> None:
         """`sleeps` by child of the latch, `waiters` sampled by cache, `seconds` lost on each surface of this instance."""
-        self._rowcache, self._map, self._sleeps, self._waiters, self._seconds = (
-            rowcache,
-            caches,
-            sleeps,
-            waiters,
-            seconds,
-        )
+        self._rowcache, self._map, self._seconds = rowcache, caches, seconds
+        self._sleeps, self._waiters = sleeps, waiters
 
     @cached_property
     def children(self) -> tuple[int, ...]:
@@ -585,14 +580,13 @@ class HotCaches:
     @cached_property
     def _parents(self) -> Mapping[Any, Set[str]]:
         """The names of the parents of each subordinate cache: those with its cache#."""
-        by_id: dict[Any, set[str]] = {}
+        by_id, found = defaultdict[Any, set[str]](set), defaultdict[Any, set[str]](set)
         for row in self._rowcache:
             if row.get("type") == "PARENT":
-                by_id.setdefault(row.get("cache#"), set()).add(str(row.get("parameter")))
-        found: dict[Any, set[str]] = {}
+                by_id[row.get("cache#")].add(str(row.get("parameter")))
         for row in self._rowcache:
             if row.get("type") == "SUBORDINATE":
-                found.setdefault(row.get("parameter"), set()).update(by_id.get(row.get("cache#"), ()))
+                found[row.get("parameter")] |= by_id[row.get("cache#")]
         return found
 
     def waited_for(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> float | None:
