@@ -76,8 +76,7 @@ def metrics(databases: float) -> Found:
     tree: Any = import_module("bench.metrics")  # with what it imports
     board, _ = tree.fleet(int(databases), SERIES, tree.prototypes())
     own = tree.own_registry()
-    make = getattr(tree, "in_parts", tree.exposition)  # older commits join the parts
-    ours = median(tree.timed(SCRAPES, lambda: make(board, own)))
+    ours = median(tree.timed(SCRAPES, lambda: tree.exposition(board, own)))
     tree.disable_created_metrics()
     registry = tree.stock(tree.exposition(board, None)[0].decode())
     return {"metrics_ratio": round(median(tree.timed(3, lambda: tree.generate_latest(registry))) / ours)}

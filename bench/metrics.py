@@ -1,6 +1,6 @@
 """One scrape of /metrics for 10, 100 and 1,000 databases, beside the same samples through prometheus_client.
 
-Real polls of the scripted databases appear under other names. Each run scrapes through `in_parts` alone and over HTTP from
+Real polls of the scripted databases appear under other names. Each run scrapes through `exposition` alone and over HTTP from
 another process, then serves the same samples as counters and gauges of prometheus_client.
 """
 
@@ -33,7 +33,7 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
-from service.metrics.exposition import exposition, in_parts, own_registry, render
+from service.metrics.exposition import exposition, own_registry, render
 from service.metrics.families import FAMILIES
 from service.state.board import Board, MonitoredDatabase, Published, Readiness
 from service.watch.pipeline import run_poll
@@ -63,7 +63,7 @@ class Figure:
     databases: int
     series: int
     size: int
-    made: Sequence[float]
+    joined: Sequence[float]
     asked: Sequence[float]
     stock: Sequence[float]
     rendered: float
@@ -151,7 +151,7 @@ def measure(databases: int, most: int | None, published: Sequence[Published], sc
     board, rendered = fleet(databases, most, published)
     own = own_registry()
     page = exposition(board, own)[0]
-    made = timed(scrapes, lambda: in_parts(board, own))
+    joined = timed(scrapes, lambda: exposition(board, own))
     asked = over_http(board, scrapes)
     disable_created_metrics()  # type: ignore[no-untyped-call]
     try:
@@ -161,7 +161,7 @@ def measure(databases: int, most: int | None, published: Sequence[Published], sc
         others = timed(min(scrapes, max(3, 300 // databases)), lambda: generate_latest(registry))
     finally:
         enable_created_metrics()  # type: ignore[no-untyped-call]  # it counts for the whole process, which may be that of the tests
-    return Figure(databases, series, len(page), made, asked, others, rendered)
+    return Figure(databases, series, len(page), joined, asked, others, rendered)
 
 
 def count(page: bytes) -> int:
@@ -198,10 +198,10 @@ def figures(options: Sequence[str] = ()) -> Table:
     published = prototypes()
     for databases, _, most in (fleet.partition(":") for fleet in given.fleets.split(",")):
         measured = measure(int(databases), int(most) if most else None, published, given.scrapes)
-        ours, theirs = quantile(measured.made, 0.5), quantile(measured.stock, 0.5)
+        ours, theirs = quantile(measured.joined, 0.5), quantile(measured.stock, 0.5)
         times = (
             ours,
-            quantile(measured.made, 0.99),
+            quantile(measured.joined, 0.99),
             quantile(measured.asked, 0.5),
             quantile(measured.asked, 0.99),
             theirs,

@@ -99,7 +99,6 @@ def _dumped(view: str, read: frozenset[str]) -> tuple[str, ...]:
     return tuple(column.name for column in collectors()[view].columns if column.unit != "date" and column.name in read)
 
 
-@lru_cache(1024)  # most views of a poll come from the same few earlier ones
 def _dump_time(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 

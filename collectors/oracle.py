@@ -4,10 +4,10 @@ import gc
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from sys import getsizeof
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Literal, TypeAlias, TypeVar
 
 import oracledb
@@ -48,9 +48,9 @@ ROOM = 250
 driver reserves this many rows for each cached statement. So a statement is cached from its second execution on, with
 room for the rows it gave; many statements run only once."""
 LEAST_ROOM, MOST_ROOM = 32, 2000
-REMAINS = 100
-"""Ended sessions after which Python looks for what is left of them: circles of the driver's objects, up to 170 KB a session,
-which only a collection of everything frees. On its own Python makes one after hours."""
+REMAINS, REMAINS_PAUSE = 100, 60.0
+"""Ended sessions whose remains are collected at once, and the least seconds between two such collections: each stops every
+thread, half a second where thousands of databases are polled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +143,10 @@ class OracleConnection:
         try:
             return calls, _within(calls, lambda: self._connect(self._target), self._deadlines.connect, "the login")
         except StatementError as error:  # for example of a logon trigger: then there is no good session
-            _give_up(calls)
+            _REMAINS.of(calls)
             raise SessionError(f"the login failed: {error}") from None
         except BaseException:
-            _give_up(calls)
+            _REMAINS.of(calls)
             raise
 
     def _connect(self, target: ConnectTarget) -> oracledb.Connection:
@@ -253,17 +253,28 @@ class OracleConnection:
         except (SessionError, StatementError):
             return
         finally:
-            _give_up(self._calls)
+            _REMAINS.of(self._calls)
 
 
-_ended = count(1)
+class _Remains:
+    """What sessions and failed logins leave: circles of the driver's objects, 20 to 170 KB each, that only a collection of all
+    garbage frees. On its own Python makes one after hours."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._left = 0
+        self._not_before = 0.0
+
+    def of(self, calls: SessionCalls) -> None:
+        """A session, or an attempt to open one, has ended."""
+        calls.abandon()
+        self._left += 1
+        if self._left >= REMAINS and self._clock() >= self._not_before:
+            self._left, self._not_before = 0, self._clock() + REMAINS_PAUSE
+            gc.collect()
 
 
-def _give_up(calls: SessionCalls) -> None:
-    """The end of a session."""
-    calls.abandon()
-    if next(_ended) % REMAINS == 0:
-        gc.collect()
+_REMAINS = _Remains()
 
 
 def statement_cache_size() -> int:

@@ -139,7 +139,7 @@ class _Poll:
 
     connection: Connection
     previous: Snapshot | None
-    """The poll before. None once the instance is known to have restarted since, or to be another."""
+    """The poll before, once v$instance shows that it was of the same life of the instance. Else None."""
     clock: Callable[[], float]
     grouping: Grouping | None
     readings: dict[str, Reading] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class _Poll:
                 return
         began = self.clock()
         readings[view], answer = read_view(collector, self.connection, readings)
-        if collector.formerly and self.previous is None:  # else it is known to be refused under both names
+        if collector.formerly and self.previous is None:  # once after each start of the instance
             refused = readings[view]
             if isinstance(refused, Missing) and refused.kind == "refused":
                 reading, answer = read_view(collector, self.connection, readings, formerly=True)

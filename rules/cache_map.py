@@ -216,7 +216,7 @@ def _grouped(
         if child is not None:
             grouped[int(child)][key] = _cache_ref(key, text(parameter))
     ordered = ((child, sorted(caches, key=str), caches) for child, caches in sorted(grouped.items()))
-    return [(child, keys, tuple(caches[key] for key in keys)) for child, keys, caches in ordered]
+    return tuple((child, tuple(keys), tuple(caches[key] for key in keys)) for child, keys, caches in ordered)
 
 
 def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, GuardedCaches]:

@@ -43,8 +43,8 @@ def fix_line(cause: Cause, delta: Delta) -> str | None:
 
 def ended_by(cause: Cause, delta: Delta) -> FixStanding | None:
     """The installed fix without whose absence the cause cannot be. None if it may still be."""
-    standings = (_standing(fix, delta) for fix in cause.fixes if fix.ends_the_cause)
-    return next((one for one in standings if one.installed and one.own_line), None)
+    ending = (_standing(fix, delta) for fix in cause.fixes if fix.ends_the_cause)
+    return next((one for one in ending if one.installed and one.own_line), None)
 
 
 def _standing(fix: Fix, delta: Delta) -> FixStanding:

@@ -510,13 +510,8 @@ class HotCaches:
         seconds: Mapping[Surface, float | None],
     ) -> None:
         """`sleeps` by child of the latch, `waiters` sampled by cache, `seconds` lost on each surface of this instance."""
-        self._rowcache, self._map, self._sleeps, self._waiters, self._seconds = (
-            rowcache,
-            caches,
-            sleeps,
-            waiters,
-            seconds,
-        )
+        self._rowcache, self._map, self._seconds = rowcache, caches, seconds
+        self._sleeps, self._waiters = sleeps, waiters
 
     @cached_property
     def children(self) -> tuple[int, ...]:
@@ -549,12 +544,12 @@ class HotCaches:
         return tuple(sorted(beside))
 
     @remembered
-    def named(self, surface: Surface) -> list[tuple[str, ...]]:
+    def named(self, surface: Surface) -> tuple[tuple[str, ...], ...]:
         """The hot caches on a surface, the hottest first. For a child, all that it guards."""
         if surface == "latch":
             guarded = (self._map.children.get(child) for child in self.children)
-            return [tuple(ref.parameter for ref in guard.caches if ref.parameter) for guard in guarded if guard]
-        return [(cache,) for cache in self.caches(surface)]
+            return tuple(tuple(ref.parameter for ref in guard.caches if ref.parameter) for guard in guarded if guard)
+        return tuple((cache,) for cache in self.caches(surface))
 
     def mixed(self, surface: Surface) -> bool:
         """Whether several caches cause the waits on a surface, so that figures of the whole surface belong to none of them."""
@@ -585,14 +580,13 @@ class HotCaches:
     @cached_property
     def _parents(self) -> Mapping[Any, Set[str]]:
         """The names of the parents of each subordinate cache: those with its cache#."""
-        by_id: dict[Any, set[str]] = {}
+        by_id, found = defaultdict[Any, set[str]](set), defaultdict[Any, set[str]](set)
         for row in self._rowcache:
             if row.get("type") == "PARENT":
-                by_id.setdefault(row.get("cache#"), set()).add(str(row.get("parameter")))
-        found: dict[Any, set[str]] = {}
+                by_id[row.get("cache#")].add(str(row.get("parameter")))
         for row in self._rowcache:
             if row.get("type") == "SUBORDINATE":
-                found.setdefault(row.get("parameter"), set()).update(by_id.get(row.get("cache#"), ()))
+                found[row.get("parameter")] |= by_id[row.get("cache#")]
         return found
 
     def waited_for(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> float | None:

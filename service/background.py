@@ -13,7 +13,8 @@ from threading import Event, Lock, Thread
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-# When Python collects garbage: rarely, and best a second after a scrape, because a collection stops every thread.
+# When Python collects garbage: rarely, and best a second after a scrape, because a collection stops every thread. What lost
+# sessions leave is collected in `collectors.oracle`.
 
 AFTER_SCRAPE = 1.0
 """Seconds from a scrape's answer to the collection. The next scrape is then many seconds away."""
@@ -22,7 +23,7 @@ PAUSE = 60.0
 
 
 def collect_rarely() -> None:
-    """Objects from the start stay, and a poll replaces all of the one before, so garbage collection would find nothing."""
+    """Objects from the start stay, and a poll replaces all of the one before, so of polls a collection would find nothing."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 

@@ -240,8 +240,11 @@ class NameTables:
 
 
 def _younger(known: dict[K, T]) -> dict[K, T]:
-    """The names, or of too many those that were learned last, half as many: the store has the rest, and memory stays level."""
-    return known if len(known) < MOST_KNOWN else dict(islice(known.items(), len(known) - MOST_KNOWN // 2, None))
+    """All names while they are few, else those that were learned last, half of the bound. The store has the others.
+
+    The names are copied in one step, because another reader may be adding some.
+    """
+    return known if len(known) < MOST_KNOWN else dict(list(known.items())[-(MOST_KNOWN // 2) :])
 
 
 _ITEMS = select(StoredItem.id, StoredItem.view, StoredItem.key, StoredItem.column, StoredItem.gauge)

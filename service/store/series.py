@@ -78,7 +78,7 @@ class HistorySpans(Sequence[HistorySpan]):
             return HistorySpans(*arrays, self.texts[place], self.reasons[place])
         seconds, why = float(self.intervals[place]), self.reasons[place] if self.reasons else None
         known = None if np.isnan(seconds) else seconds
-        missing = missing_in(self.texts[place])
+        missing = self._unknown[self.texts[place]]
         return HistorySpan(moment(int(self.times[place])), known, int(self.polls[place]), missing, why)
 
     @cached_property
@@ -94,13 +94,18 @@ class HistorySpans(Sequence[HistorySpan]):
     @cached_property
     def missing(self) -> frozenset[str]:
         """What is unknown in some of them."""
-        return frozenset[str]().union(*map(missing_in, set(self.texts)))
+        return frozenset[str]().union(*self._unknown.values())
+
+    @cached_property
+    def _unknown(self) -> Mapping[str, frozenset[str]]:
+        """What each text says."""
+        return {text: missing_in(text) for text in set(self.texts)}
 
     def lack(self, name: str) -> NDArray[np.bool_]:
         """Where a view, or a single counter as "view key column", is unknown."""
         if name not in self.missing:
             return np.zeros(len(self), bool)
-        without = {text for text in set(self.texts) if name in missing_in(text)}
+        without = {text for text, unknown in self._unknown.items() if name in unknown}
         return np.array([text in without for text in self.texts], bool)
 
 
@@ -109,19 +114,24 @@ def moments(times: Times) -> list[datetime]:
     return [EPOCH + since for since in times.astype("m8[ms]").tolist()]
 
 
-REMEMBERED = 4096
-"""A longer text than this many characters is of a database that names something new in each poll: no other poll has the same."""
-
-
 def missing_in(text: str) -> frozenset[str]:
-    """What a poll does not know, from its stored form. The same few texts are in every poll, so they are read once."""
+    """What a poll does not know, from its stored form. The same few texts are in every poll, so they are read once.
+
+    A long one is of a database that names something new in each poll, and no other poll has the same.
+    """
     return _missing_in(text) if len(text) <= REMEMBERED else _missing_in.__wrapped__(text)
+
+
+REMEMBERED = 4096
+"""Characters of a text that is remembered."""
 
 
 @lru_cache(1000)
 def _missing_in(text: str) -> frozenset[str]:
     return frozenset(" ".join(load) for load in json.loads(text))
 
+
+# Requests and results for figures: which series, over which spans, as arrays of one number per span.
 
 Resolution = Literal["poll", "5m", "1h"]
 

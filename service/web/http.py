@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial, wraps
 from typing import ParamSpec, TypeVar
@@ -10,7 +10,6 @@ from typing import ParamSpec, TypeVar
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import Request, Response
-from fastapi.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENDLESS = "/stream"
@@ -35,19 +34,15 @@ def squeezed(body: bytes, request: Request, level: int) -> tuple[bytes, dict[str
     return gzip.compress(body, level, mtime=0), {**headers, "content-encoding": "gzip"}
 
 
-def sent_in_parts(parts: Sequence[bytes], content_type: str, request: Request, level: int) -> Response:
-    """An answer whose body is never there as a whole, because to join a large one costs more than to make its parts."""
-    size, headers = sum(map(len, parts)), {"vary": "Accept-Encoding"}
-    if size >= SMALLEST and takes_gzip(request):
-        packer = zlib.compressobj(level, wbits=GZIP)
-        body = b"".join([*map(packer.compress, parts), packer.flush()])
-        return Response(body, media_type=content_type, headers={**headers, "content-encoding": "gzip"})
-
-    async def each() -> AsyncIterator[bytes]:
-        for part in parts:
-            yield part
-
-    return StreamingResponse(each(), media_type=content_type, headers={**headers, "content-length": str(size)})
+def answered(parts: Sequence[bytes], content_type: str, request: Request, level: int) -> Response:
+    """An answer made of parts. They are compressed one by one, because to join large ones takes longer than to make them."""
+    headers = {"vary": "Accept-Encoding"}
+    if sum(map(len, parts)) < SMALLEST or not takes_gzip(request):
+        # In one piece: a caller who stops reading would hold the answer open, and with it the right of way of scrapes.
+        return Response(b"".join(parts), media_type=content_type, headers=headers)
+    packer = zlib.compressobj(level, wbits=GZIP)
+    body = b"".join([*map(packer.compress, parts), packer.flush()])
+    return Response(body, media_type=content_type, headers={**headers, "content-encoding": "gzip"})
 
 
 class AnswersHead:

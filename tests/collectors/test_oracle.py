@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from collectors.bill import MOST_BYTES, MOST_ROWS, rows_at_most, texts
-from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, left_behind
+from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, SessionCalls, left_behind
 from collectors.demo.scenarios import scenarios
 from collectors.errors import (
     Cancelled,
@@ -24,7 +24,7 @@ from collectors.errors import (
     ViewRefused,
 )
 from collectors.model import Missing, Rows
-from collectors.oracle import ROOM, ConnectTarget, Deadlines, OracleConnection, TooSlow, prepare
+from collectors.oracle import ROOM, ConnectTarget, Deadlines, OracleConnection, TooSlow, _Remains, prepare
 from collectors.poll import Grouping, poll
 from collectors.registry import collectors, views_of
 from collectors.release import text_for
@@ -109,6 +109,8 @@ def test_ended_sessions_are_freed_although_python_collects_rarely(
         return sum(type(each).__name__ == "ThinConnImpl" for each in gc.get_objects())
 
     monkeypatch.setattr("collectors.oracle.REMAINS", 10)
+    monkeypatch.setattr("collectors.oracle.REMAINS_PAUSE", 0.0)
+    monkeypatch.setattr("collectors.oracle._REMAINS", _Remains())
     gc.collect()
     before, collects = left(), gc.isenabled()
     gc.disable()
@@ -126,6 +128,16 @@ def test_ended_sessions_are_freed_although_python_collects_rarely(
     finally:
         if collects:
             gc.enable()
+
+
+def test_remains_are_collected_once_a_minute_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    collected, now = [], [1000.0]
+    monkeypatch.setattr("collectors.oracle.gc.collect", lambda: collected.append(now[0]))
+    remains = _Remains(lambda: now[0])
+    for _ in range(500):
+        remains.of(SessionCalls("one of many"))
+        now[0] += 0.5
+    assert collected == [1049.5, 1109.5, 1169.5, 1229.5]
 
 
 def test_session_keeps_no_more_room_than_its_statements_need() -> None:

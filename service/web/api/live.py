@@ -23,7 +23,7 @@ from service.store.episodes import LoggedChange
 from service.web.access import Access
 from service.web.api.common import NOT_FOUND, PROBLEM_JSON, REFUSED
 from service.web.api.databases import operation_id, watched_in
-from service.web.http import Bulkhead, sent_in_parts
+from service.web.http import Bulkhead, answered
 from service.web.schemas import Health
 
 # Routes for monitoring: /healthz, /readyz, /metrics and /probe, outside the versioned API. A store that hangs stops
@@ -74,7 +74,7 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
         """Prometheus metrics of every database this process polls, and of the process. OpenMetrics on request."""
         parts, content_type = in_parts(board.own(), own, request.headers.get("accept", ""))
         size.set(sum(map(len, parts)))
-        return sent_in_parts(parts, content_type, request, LEVEL)
+        return answered(parts, content_type, request, LEVEL)
 
     @router.get("/probe", response_class=PlainTextResponse, responses=NOT_FOUND)
     @in_own_thread
@@ -88,7 +88,7 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
                 404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
             )
         page, content_type = probe(found, request.headers.get("accept", ""))
-        return sent_in_parts([page], content_type, request, LEVEL)
+        return answered([page], content_type, request, LEVEL)
 
     return router
 

@@ -34,8 +34,10 @@ def test_samples_match_the_figures_of_the_rules(store: Repository, stage: Stage)
     roll_up(store.engine, store.partitions, store.names, at(86400))
     whole = store.changes.delta_over(DB, at(40), at(60))
     told = figures(whole)  # type: ignore[arg-type]
-    for figure, hours in samples(store, DB, at(7200)).items():
-        ((when, value),) = hours
+    found = samples(store, DB, at(7200))
+    assert found.keys() == SOURCES.keys()
+    for figure, by_hour in found.items():
+        ((when, value),) = by_hour
         assert when == BEGAN and value == pytest.approx(told[figure], rel=1e-3), figure
 
 

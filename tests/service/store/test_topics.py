@@ -198,7 +198,7 @@ def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, 
     stage.keeper = store  # type: ignore[assignment]
     published = [stage.poll("undo-storm", at) for at in (10, 1810, 3500, 3700)]
     roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
-    wanted = [SeriesSelector("v$latch_children", "gets"), SeriesSelector("v$latch_children", "misses", {"child": 99})]
+    wanted = [SeriesSelector("v$latch_children", "gets"), SeriesSelector("v$latch_children", "misses", {"child#": 99})]
     hours, none = store.baselines.samples("undo-storm", wanted, BEGAN, BEGAN + DAY)
     assert [*hours] == [*none] == [BEGAN, BEGAN + timedelta(hours=1)]
     gets = sum(row["gets"] for one in published[1:3] for row in one.delta.rows("v$latch_children"))  # type: ignore[union-attr, misc]

@@ -259,7 +259,7 @@ def test_turn_is_laid_down_while_a_call_is_waited_for() -> None:
 
 
 def _probe(one: PollScheduler) -> bool:
-    """Whether another could work now."""
+    """True if another can work now. Raises queue.Empty if none can for a long time."""
     one._places.put(one._places.get(timeout=HANGS))
     return True
 
