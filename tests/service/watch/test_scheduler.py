@@ -259,7 +259,7 @@ def test_turn_is_laid_down_while_a_call_is_waited_for() -> None:
 
 
 def _probe(one: PollScheduler) -> bool:
-    """True if another can work now. Raises queue.Empty if none can for a long time."""
+    """True if another can work now. Without a free place it waits for one, and fails in the end."""
     one._places.put(one._places.get(timeout=HANGS))
     return True
 
