@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial, wraps
+from itertools import chain
 from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter
@@ -34,14 +35,15 @@ def squeezed(body: bytes, request: Request, level: int) -> tuple[bytes, dict[str
     return gzip.compress(body, level, mtime=0), {**headers, "content-encoding": "gzip"}
 
 
-def answered(parts: Sequence[bytes], content_type: str, request: Request, level: int) -> Response:
-    """An answer made of parts. They are compressed one by one, because to join large ones takes longer than to make them."""
+def answered(parts: Sequence[Sequence[bytes]], size: int, content_type: str, request: Request, level: int) -> Response:
+    """An answer of so many bytes, made of parts that are in pieces. A part is compressed at a time, because to join a large
+    page takes longer than to make it."""
     headers = {"vary": "Accept-Encoding"}
-    if sum(map(len, parts)) < SMALLEST or not takes_gzip(request):
+    if size < SMALLEST or not takes_gzip(request):
         # In one piece: a caller who stops reading would hold the answer open, and with it the right of way of scrapes.
-        return Response(b"".join(parts), media_type=content_type, headers=headers)
+        return Response(b"".join(chain.from_iterable(parts)), media_type=content_type, headers=headers)
     packer = zlib.compressobj(level, wbits=GZIP)
-    body = b"".join([*map(packer.compress, parts), packer.flush()])
+    body = b"".join([*(packer.compress(b"".join(part)) for part in parts), packer.flush()])
     return Response(body, media_type=content_type, headers={**headers, "content-encoding": "gzip"})
 
 

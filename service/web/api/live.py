@@ -73,8 +73,9 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
     def get_metrics(request: Request) -> Response:
         """Prometheus metrics of every database this process polls, and of the process. OpenMetrics on request."""
         parts, content_type = in_parts(board.own(), own, request.headers.get("accept", ""))
-        size.set(sum(map(len, parts)))
-        return answered(parts, content_type, request, LEVEL)
+        length = sum(len(piece) for part in parts for piece in part)
+        size.set(length)
+        return answered(parts, length, content_type, request, LEVEL)
 
     @router.get("/probe", response_class=PlainTextResponse, responses=NOT_FOUND)
     @in_own_thread
@@ -88,7 +89,7 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
                 404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
             )
         page, content_type = probe(found, request.headers.get("accept", ""))
-        return answered([page], content_type, request, LEVEL)
+        return answered([[page]], len(page), content_type, request, LEVEL)
 
     return router
 
