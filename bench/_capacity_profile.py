@@ -40,7 +40,7 @@ STEPS = {
     "service.background:PeriodicJob.run_once": TIMERS,
     "service.background:SupervisedThread._supervised": TIMERS,
     "service.web.api.live:in_parts": "/metrics",
-    "service.web.api.live:answered": "/metrics",
+    "service.web.api.live:squeezed_parts": "/metrics",
 }
 """Functions of the service, and the step that each belongs to. Threads of polls and sessions spend the rest of their time in
 hand-over, which includes the worker and the scheduler."""

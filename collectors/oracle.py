@@ -143,10 +143,12 @@ class OracleConnection:
         try:
             return calls, _within(calls, lambda: self._connect(self._target), self._deadlines.connect, "the login")
         except StatementError as error:  # for example of a logon trigger: then there is no good session
-            _REMAINS.of(calls)
+            calls.abandon()
+            _REMAINS.add()
             raise SessionError(f"the login failed: {error}") from None
         except BaseException:
-            _REMAINS.of(calls)
+            calls.abandon()
+            _REMAINS.add()
             raise
 
     def _connect(self, target: ConnectTarget) -> oracledb.Connection:
@@ -253,7 +255,8 @@ class OracleConnection:
         except (SessionError, StatementError):
             return
         finally:
-            _REMAINS.of(self._calls)
+            self._calls.abandon()
+            _REMAINS.add()
 
 
 class _Remains:
@@ -265,9 +268,8 @@ class _Remains:
         self._left = 0
         self._not_before = 0.0
 
-    def of(self, calls: SessionCalls) -> None:
+    def add(self) -> None:
         """A session, or an attempt to open one, has ended."""
-        calls.abandon()
         self._left += 1
         if self._left >= REMAINS and self._clock() >= self._not_before:
             self._left, self._not_before = 0, self._clock() + REMAINS_PAUSE

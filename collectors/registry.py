@@ -12,7 +12,7 @@ from types import ModuleType
 
 from collectors import views
 from collectors.model import Collector, ColumnKind, Row, Value
-from collectors.release import as_sent, parts
+from collectors.release import as_sent, floor_for, parts
 
 
 class BadCollector(Exception):
@@ -132,9 +132,8 @@ class Group:
 
     def text(self, release: str | None) -> GroupText | None:
         """The statement for a release. None if every text is for a newer one."""
-        wanted = parts(release or min(self.texts, key=parts))
-        fitting = [floor for floor in self.texts if parts(floor) <= wanted]
-        return self.texts[max(fitting, key=parts)] if fitting else None
+        floor = floor_for(self.texts, release)
+        return None if floor is None else self.texts[floor]
 
 
 @cache

@@ -38,9 +38,14 @@ def text_for(statements: Mapping[str, str], release: str | None) -> str | None:
 
     An unknown release gets the oldest text: every newer release can answer it too.
     """
-    wanted = parts(release or min(statements, key=parts))
-    fitting = [floor for floor in statements if parts(floor) <= wanted]
-    return as_sent(statements[max(fitting, key=parts)]) if fitting else None
+    floor = floor_for(statements, release)
+    return None if floor is None else as_sent(statements[floor])
+
+
+def floor_for(floors: Collection[str], release: str | None) -> str | None:
+    """The nearest of some releases at or below `release`, the oldest for an unknown one. None if every one is newer."""
+    wanted = parts(release or min(floors, key=parts))
+    return max((floor for floor in floors if parts(floor) <= wanted), key=parts, default=None)
 
 
 # What guards the row cache of an instance: child latches, or mutexes from 12.2 on.

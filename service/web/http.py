@@ -1,6 +1,5 @@
 """HTTP that the framework lacks: HEAD, gzip for callers that accept it, scrapes before everything else, separate threads."""
 
-import gzip
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
@@ -10,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import Request, Response
+from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENDLESS = "/stream"
@@ -29,22 +28,21 @@ def takes_gzip(request: Request) -> bool:
 
 def squeezed(body: bytes, request: Request, level: int) -> tuple[bytes, dict[str, str]]:
     """A body in the form it is sent, and its headers."""
-    headers = {"vary": "Accept-Encoding"}
-    if len(body) < SMALLEST or not takes_gzip(request):
-        return body, headers
-    return gzip.compress(body, level, mtime=0), {**headers, "content-encoding": "gzip"}
+    return squeezed_parts([[body]], len(body), request, level)
 
 
-def answered(parts: Sequence[Sequence[bytes]], size: int, content_type: str, request: Request, level: int) -> Response:
-    """An answer of so many bytes, made of parts that are in pieces. A part is compressed at a time, because to join a large
-    page takes longer than to make it."""
+def squeezed_parts(
+    parts: Sequence[Sequence[bytes]], size: int, request: Request, level: int
+) -> tuple[bytes, dict[str, str]]:
+    """A body of so many bytes as it is sent, and its headers. It is made of parts in pieces, and compressed a part at a time,
+    because to join a large page takes longer than to make it."""
     headers = {"vary": "Accept-Encoding"}
     if size < SMALLEST or not takes_gzip(request):
         # In one piece: a caller who stops reading would hold the answer open, and with it the right of way of scrapes.
-        return Response(b"".join(chain.from_iterable(parts)), media_type=content_type, headers=headers)
+        return b"".join(chain.from_iterable(parts)), headers
     packer = zlib.compressobj(level, wbits=GZIP)
-    body = b"".join([*(packer.compress(b"".join(part)) for part in parts), packer.flush()])
-    return Response(body, media_type=content_type, headers={**headers, "content-encoding": "gzip"})
+    packed = [packer.compress(b"".join(part)) for part in parts]
+    return b"".join([*packed, packer.flush()]), {**headers, "content-encoding": "gzip"}
 
 
 class AnswersHead:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from collectors.bill import MOST_BYTES, MOST_ROWS, rows_at_most, texts
-from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, SessionCalls, left_behind
+from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, left_behind
 from collectors.demo.scenarios import scenarios
 from collectors.errors import (
     Cancelled,
@@ -135,7 +135,7 @@ def test_remains_are_collected_once_a_minute_at_most(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("collectors.oracle.gc.collect", lambda: collected.append(now[0]))
     remains = _Remains(lambda: now[0])
     for _ in range(500):
-        remains.of(SessionCalls("one of many"))
+        remains.add()
         now[0] += 0.5
     assert collected == [1049.5, 1109.5, 1169.5, 1229.5]
 

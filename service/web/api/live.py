@@ -23,7 +23,7 @@ from service.store.episodes import LoggedChange
 from service.web.access import Access
 from service.web.api.common import NOT_FOUND, PROBLEM_JSON, REFUSED
 from service.web.api.databases import operation_id, watched_in
-from service.web.http import Bulkhead, answered
+from service.web.http import Bulkhead, squeezed, squeezed_parts
 from service.web.schemas import Health
 
 # Routes for monitoring: /healthz, /readyz, /metrics and /probe, outside the versioned API. A store that hangs stops
@@ -75,7 +75,8 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
         parts, content_type = in_parts(board.own(), own, request.headers.get("accept", ""))
         length = sum(len(piece) for part in parts for piece in part)
         size.set(length)
-        return answered(parts, length, content_type, request, LEVEL)
+        body, headers = squeezed_parts(parts, length, request, LEVEL)
+        return Response(body, media_type=content_type, headers=headers)
 
     @router.get("/probe", response_class=PlainTextResponse, responses=NOT_FOUND)
     @in_own_thread
@@ -89,7 +90,8 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
                 404, f"{target} is polled by {found.polled_by or 'no replica'}; only its metrics are exported"
             )
         page, content_type = probe(found, request.headers.get("accept", ""))
-        return answered([[page]], len(page), content_type, request, LEVEL)
+        body, headers = squeezed(page, request, LEVEL)
+        return Response(body, media_type=content_type, headers=headers)
 
     return router
 
