@@ -23,7 +23,7 @@ MINIMUM_GETS = 1000
 """With fewer gets in the interval, they neither infer nor check a map."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GuardedCaches:
     """The caches behind one child, and their rows of v$rowcache (empty when unreadable)."""
 
@@ -32,7 +32,7 @@ class GuardedCaches:
     rows: tuple[Row, ...]
     identity: Identity
 
-    @property
+    @cached_property
     def name(self) -> str | None:
         """Names of the parent caches, joined by + if there are several. None if no name could be read."""
         parents = [cache.parameter for cache in self.caches if cache.type == "PARENT" and cache.parameter]

@@ -43,6 +43,8 @@ def fix_line(cause: Cause, delta: Delta) -> str | None:
 
 def ended_by(cause: Cause, delta: Delta) -> FixStanding | None:
     """The installed fix without whose absence the cause cannot be. None if it may still be."""
+    if not cause.fixes:
+        return None  # as nearly all causes, each of which every poll asks
     ending = (_standing(fix, delta) for fix in cause.fixes if fix.ends_the_cause)
     return next((one for one in ending if one.installed and one.own_line), None)
 

@@ -208,7 +208,7 @@ def _map_fits(context: SignalContext, found: Finding) -> bool:
 
 def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     """The verdict on a cause of other releases, one whose surface this instance does not have, or one whose fix is installed."""
-    if not set(cause.surfaces) & set(context.surfaces):
+    if not any(surface in context.surfaces for surface in cause.surfaces):
         guards = "mutexes" if context.mechanism == "mutex" else "latches"
         because, needs = f"{guards} guard the row cache of this release", " or ".join(cause.surfaces)
         return RuledOut(cause=cause.id, signal="mechanism", name="mechanism", value=None, needs=needs, because=because)

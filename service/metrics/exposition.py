@@ -22,7 +22,7 @@ from service.escape import visible
 from service.metrics import families
 from service.metrics.families import FAMILIES, Family, FamilySample, Labels
 from service.state import board
-from service.state.board import MonitoredDatabase, Published
+from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 
 # The samples of a verdict: what is active, what it costs, since when, and what to do now.
@@ -322,13 +322,18 @@ def in_parts(
     encode, content_type = choose_encoder(accept)
     openmetrics = content_type.startswith("application/openmetrics-text")
     parts: dict[str, list[bytes]] = {name: [] for name in FAMILIES}
+    liveness: dict[str, list[str]] = {family.name: [] for family in _ALWAYS}
     for database in watched:
-        current = database.current
-        for family, text in _liveness(database, current):
+        age = database.age
+        up = database.up_at(age)
+        current = database.published if up else None
+        _add_liveness(liveness, database, age, up)
+        for family, text in _failure(database):
             parts[family].append(text)
-        if current is not None:
-            for family, text in current.blocks.items():
-                parts[family].append(text)
+        for family, text in current.blocks.items() if current else ():
+            parts[family].append(text)
+    for family, lines in liveness.items():
+        parts[family] += ["".join(lines).encode()] if lines else []
     page = [[encode(own).removesuffix(b"# EOF\n")]] if own is not None else []
     page += [[_heading(FAMILIES[name], openmetrics), *texts] for name, texts in parts.items() if texts]
     if openmetrics:
@@ -350,25 +355,31 @@ def probe(watched: MonitoredDatabase, accept: str = "") -> tuple[bytes, str]:
     return success.encode() + page, content_type
 
 
-def _liveness(watched: MonitoredDatabase, current: Published | None) -> Iterator[tuple[str, bytes]]:
-    """Family and lines of what depends on the moment of the scrape."""
-    age, failure = watched.age, watched.failure
+def _add_liveness(lines: Mapping[str, list[str]], watched: MonitoredDatabase, age: float | None, up: bool) -> None:
+    """Lines of what depends on the moment of the scrape, by family."""
+    last = watched.published
     values = (
-        1 if watched.up else 0,
+        1 if up else 0,
         None if age is None else round(age, 3),
-        watched.published.clock if watched.published else None,
+        last.clock if last else None,
         watched.pace or watched.interval,
-        current.poll_seconds if current else None,
+        last.poll_seconds if last and up else None,
     )
     for (family, head), value in zip(_heads(watched.settings.name, watched.settings.cluster), values, strict=True):
         if value is not None:
-            yield family, f"{head}{_number(value)}\n".encode()
-    if failure is not None:
-        block = Block(watched.settings)
-        if failure.kind == "credential":
-            block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
-        block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
-        yield from block.text().items()
+            lines[family].append(f"{head}{_number(value)}\n")
+
+
+def _failure(watched: MonitoredDatabase) -> Iterable[tuple[str, bytes]]:
+    """Family and lines of a database whose last poll failed."""
+    failure = watched.failure
+    if failure is None:
+        return ()
+    block = Block(watched.settings)
+    if failure.kind == "credential":
+        block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
+    block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
+    return block.text().items()
 
 
 @cache

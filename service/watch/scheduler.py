@@ -85,6 +85,8 @@ IN_HAND = 16
 AT_WORK = 2
 MOST_SILENT = 256
 """At most half of these may have failed the last time, so that known troubles never keep healthy databases from their polls."""
+EARLY_SECONDS = 0.02
+"""A thread that ends a turn takes another that is due so soon. To wake two threads for it costs nearly as much as a look."""
 REMEMBERED_SECONDS = 60.0
 """The longest wait for a turn is reported for this long; at least half as long."""
 AFTER_A_FAULT = 10.0
@@ -207,10 +209,10 @@ class PollScheduler:
             return None
         return max(0.0, self._heap[0].at - self._clock())
 
-    def _next(self) -> Scheduled | None:
-        """The worker that is due longest, with a place for it. None if none is due or there is no place."""
+    def _next(self, early: float = 0.0) -> Scheduled | None:
+        """The worker that is due longest, with a place for it. None if none is due in `early` seconds, or there is no place."""
         now = self._clock()
-        while self._heap and self._in_hand < self._most_in_hand and self._heap[0].at <= now:
+        while self._heap and self._in_hand < self._most_in_hand and self._heap[0].at <= now + early:
             due = heapq.heappop(self._heap)
             if self._waiting.get(due.whose) is not due:
                 continue
@@ -240,7 +242,7 @@ class PollScheduler:
             following = self._turn_of(scheduled)
             with self._changed:
                 self._ended(scheduled, following)
-                scheduled = None if self._stopping else self._next()
+                scheduled = None if self._stopping else self._next(EARLY_SECONDS)
                 if scheduled is None and self._in_hand == self._most_in_hand - 1:
                     self._changed.notify()  # the scheduler had no place to give, and has one now
 

@@ -116,6 +116,15 @@ def test_worker_samples_in_the_rest_between_two_polls(monkeypatch: pytest.Monkey
     assert 1 < site.looks <= 101
 
 
+def test_turn_that_comes_early_is_a_poll_where_a_poll_was_due_next() -> None:
+    site = Site("undo-storm")
+    site.poll(), site.poll(0)
+    before = site.worker.watched.published
+    site.worker._due = site.worker._asked_for = monotonic() + 60.0
+    site.worker.take_turn()
+    assert site.worker.watched.published is not before and site.looks == 0
+
+
 def test_late_look_is_left_out() -> None:
     site = Site("undo-storm")
     site.poll(), site.poll(0)

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from collectors.deadline import THREADS, SessionCalls, TooLate
 from service.state.board import readiness
 from service.watch import scheduler as module
-from service.watch.scheduler import LONGEST, SHARE, PollScheduler, QueueMetrics, RightOfWay
+from service.watch.scheduler import EARLY_SECONDS, LONGEST, SHARE, PollScheduler, QueueMetrics, RightOfWay
 from tests.oracle_standin.deadline import HANGS
 from tests.service.simulated_fleet import SimulatedFleet
 from tests.service.standin import becomes
@@ -175,6 +175,18 @@ def test_hastened_turn_comes_now_and_after_the_one_at_hand(schedulers: list[Poll
     one.hasten(task)
     go_on.set()
     becomes(lambda: task.turns == 3, "another turn after the one at hand")
+
+
+def test_thread_that_ends_a_turn_takes_another_that_is_due_very_soon(schedulers: list[PollScheduler]) -> None:
+    schedulers.append(one := PollScheduler(in_hand=1, clock=lambda: 1000.0))
+    due, soon, later = Task("due"), Task("soon"), Task("later")
+    with one._changed:
+        one._put(soon, 1000.0 + EARLY_SECONDS)
+        one._put(later, 1000.1)
+    assert one._next() is None, "nothing is woken before its time"
+    one.add(due, 1000.0)
+    becomes(lambda: (due.turns, soon.turns) == (1, 1), "both have had their turn")
+    assert later.turns == 0 and later in one._waiting
 
 
 @pytest.mark.parametrize("error", [KeyError("ours"), SystemExit()])
