@@ -1,5 +1,6 @@
 // Ctrl-K: the page /find as a dialog. The page does the matching, so the dialog shows what it shows, and no more.
 const opener = document.querySelector("a[data-find]");
+const PAUSE = 100; // milliseconds after a letter: who types a word asks once
 const apple = /Mac|iPhone|iPad/.test(navigator.platform);
 
 // A link that opens a dialog is a button, for everybody who hears it.
@@ -38,12 +39,14 @@ function finder(button) {
   }
   const go = (option) => { location.href = option.dataset.href; dialog.close(); };
 
-  async function ask() {
+  async function ask(pause) {
     asking?.abort();
-    asking = new AbortController();
+    const { signal } = asking = new AbortController();
+    await new Promise((over) => setTimeout(over, pause));
+    if (signal.aborted) return; // another letter came
     const address = `/find?q=${encodeURIComponent(words.value)}`;
     try {
-      const answer = await fetch(address, { signal: asking.signal, headers: { accept: "text/html" } });
+      const answer = await fetch(address, { signal, headers: { accept: "text/html" } });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html"), found = page.querySelector("[data-found]");
       if (!found) { location.href = address; return; } // the page says why: nobody is signed in, or the service is busy
       list.replaceChildren(...[...found.querySelectorAll("a")].map((link, index) => {
@@ -62,7 +65,7 @@ function finder(button) {
     }
   }
 
-  words.addEventListener("input", () => { answered = ask(); });
+  words.addEventListener("input", () => { answered = ask(PAUSE); });
   list.addEventListener("click", (event) => { const option = event.target.closest("[role=option]"); if (option) go(option); });
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
@@ -80,7 +83,7 @@ function finder(button) {
     words.value = "";
     list.replaceChildren();
     dialog.showModal();
-    answered = ask();
+    answered = ask(0);
   };
 }
 
