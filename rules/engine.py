@@ -138,6 +138,9 @@ class Judgement:
             "findings": _with_facts(findings, facts),
             "steps": described.steps,
             "chain": described.chain,
+            "largest_use": largest_use(context) if verdict.severity is Severity.INFO else None,
+            "containers": container_shares(context),
+            "library_cache": library_cache_waiters(context),
             "funnel": funnel(context, findings),
             "who_totals": waiter_totals(context),
             "ruled_out": _with_facts(out, facts),
@@ -197,8 +200,6 @@ class Judgement:
             headline=headline(context, findings, self.usual, undecided, other),
             impact=whole_impact(context, findings),
             other_wait=other,
-            largest_use=largest_use(context) if severity is Severity.INFO else None,
-            containers=container_shares(context),
             surfaces=surface_impacts(context),
             troubles=() if quiet else troubles(context, findings),
             steps=(),
@@ -208,7 +209,6 @@ class Judgement:
             who=groups(context),
             waiting=waiting_groups(context),
             blockers=blockers_of(context),
-            library_cache=library_cache_waiters(context),
         )
 
 

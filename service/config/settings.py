@@ -465,7 +465,7 @@ class HistorySettings(Strict):
     """Hourly roll-ups, so that you can compare this month with the same month of last year. Not shorter than
     `history.five_minutes`."""
     diagnoses: Seconds = Field(90 * _DAY, ge=3600)
-    """Diagnoses, kept when the verdict changes, else every five minutes, or every hour where nothing is wrong."""
+    """Diagnoses, kept when the verdict changes, and every hour."""
     episodes: Seconds = Field(730 * _DAY, ge=_DAY)
     """Ended episodes, marks, changes, results of confirming queries, deliveries."""
 

@@ -31,7 +31,6 @@ from collectors.model import (
     number,
 )
 from collectors.registry import collectors
-from rules.base import Severity
 from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
 from service.state.board import PollRecord
@@ -226,29 +225,26 @@ class IngestRecord:
 
 
 class CompleteDiagnoses:
-    """Which polls are stored with their complete diagnosis: those with a new verdict, and one every five minutes.
+    """Which polls are stored with their complete diagnosis: those with a new verdict, and one an hour.
 
-    Where nothing is wrong it is one an hour, because the reasons of "nothing" cost as much as several polls.
+    The reasons cost as much as several polls, so each database has its own moment of the hour.
     """
 
-    EVERY, EVERY_WELL = timedelta(minutes=5), timedelta(hours=1)
+    EVERY = timedelta(hours=1)
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[datetime, list[Any]]] = {}
-        """Database → time and verdict of its last complete diagnosis, by the database's clock."""
+        self._last: dict[str, tuple[int, list[Any]]] = {}
+        """Database → hour and verdict of its last complete diagnosis, by the database's clock."""
 
     def due(self, snapshot: Snapshot, verdict: Diagnosis) -> bool:
         """Whether this poll is one of them. True is remembered. A poll without an interval always is."""
-        at, new = snapshot.taken_at, verdict_of(verdict)
-        last = self._last.get(snapshot.database)
+        at, name = snapshot.taken_at, snapshot.database
         if at is None or verdict.basis is None:
-            self._last.pop(snapshot.database, None)
+            self._last.pop(name, None)
             return True
-        every = self.EVERY_WELL if verdict.severity is Severity.INFO else self.EVERY
-        if last is not None and timedelta(0) < at - last[0] < every and new == last[1]:
-            return False
-        self._last[snapshot.database] = at, new
-        return True
+        now = int(at.timestamp() / self.EVERY.total_seconds() + zlib.crc32(name.encode()) / 2**32), verdict_of(verdict)
+        last, self._last[name] = self._last.get(name), now
+        return now != last
 
 
 def record_of(

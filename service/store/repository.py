@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from threading import Thread
 from time import monotonic
@@ -69,9 +69,6 @@ from service.store.upkeep import FIVE_MINUTES, mark_unrolled
 __all__ = ["Repository", "StoreError"]
 log = logging.getLogger("latchscope.store")
 
-REPEAT_AFTER = timedelta(minutes=5)
-"""An unchanged verdict is stored again after this time, so that its absence means something."""
-
 CHECKED_AT_ONCE = 100 * 10**6
 """Bytes of a SQLite file that the start checks before anything else."""
 LONGEST_AT_ONCE, LONGEST_CHECK = 5.0, 600.0
@@ -103,7 +100,6 @@ class Repository:
         self.lasting: str | None = None
         """What `reachable` found, in words for people."""
         self._closed = False
-        self._last: dict[str, tuple[datetime, Any]] = {}
 
     def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Keep one poll at once, with its complete diagnosis. A store in trouble is logged. `Writer` loses nothing."""
@@ -124,11 +120,10 @@ class Repository:
         at = {millis(record.at) for record in records}
         self.partitions.ensure("polls", at)
         self.partitions.ensure("figures", at)
-        last = dict(self._last)
         changes = [change for record in records for change in changes_in(record)]
         with self.engine.begin() as connection:
             frames = self.frames.of(connection, records)
-            self._write_snapshots(connection, records, frames, last)
+            self._write_snapshots(connection, records, frames)
             insert_raw(
                 connection, table_of(StoredPoll), [_poll(databases[record.database], record) for record in records]
             )
@@ -153,20 +148,13 @@ class Repository:
             self.episode_log.append(connection, changes)
         if self.file is not None:
             self.file.after_polls()
-        self._last = last
         self.frames.remember(frames)
         if changes:
             self.episode_log.announce()
 
     @staticmethod
-    def _write_snapshots(
-        connection: Connection,
-        records: Sequence[IngestRecord],
-        frames: Mapping[Day, bytes],
-        last: dict[str, tuple[datetime, Any]],
-    ) -> None:
-        """The snapshot of each poll, packed with its day's frame, and each new verdict."""
-        news = [record for record in records if _is_news(record, last)]
+    def _write_snapshots(connection: Connection, records: Sequence[IngestRecord], frames: Mapping[Day, bytes]) -> None:
+        """The snapshot of each poll, packed with its day's frame, and the diagnoses of those that have one."""
         snapshots = [
             {
                 "database": record.database,
@@ -176,7 +164,7 @@ class Repository:
             for record in records
         ]
         insert_new(connection, table_of(StoredSnapshot), snapshots)
-        upsert(connection, table_of(StoredDiagnosis), [_diagnosis(record) for record in news])
+        upsert(connection, table_of(StoredDiagnosis), [_diagnosis(record) for record in records if record.diagnosis])
 
     def latest(self, database: str, n: int = 2) -> tuple[Snapshot, ...]:
         """The newest stored snapshots of a database, newest first, up to one whose frame is lost."""
@@ -278,17 +266,6 @@ def _opened(url: str) -> Engine:
     if engine is not None:
         engine.dispose()
     raise refusal
-
-
-def _is_news(record: IngestRecord, last: dict[str, tuple[datetime, Any]]) -> bool:
-    """Whether a verdict differs from the last stored one, or that one is old. Notes it as the last."""
-    if not record.diagnosis:
-        return False
-    last_at, verdict = last.get(record.database, (None, None))
-    if verdict == record.verdict and last_at is not None and timedelta(0) <= record.at - last_at < REPEAT_AFTER:
-        return False
-    last[record.database] = (record.at, record.verdict)
-    return True
 
 
 def _figures(items: Sequence[int], record: IngestRecord) -> bytes:

@@ -15,7 +15,8 @@ from collectors.model import Delta, Missing, Rows, Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.store import upkeep
-from service.store.repository import REPEAT_AFTER, Repository, StoreError
+from service.store.record import record_of
+from service.store.repository import Repository, StoreError
 from tests.service.stage import Stage
 from tests.service.stores import Place
 
@@ -86,25 +87,16 @@ def test_poll_without_a_time_is_not_kept(store: Repository, poll: tuple[Snapshot
     assert store.counts() == {"snapshots": 0, "diagnoses": 0}
 
 
-def test_diagnosis_is_kept_when_it_changes_and_every_five_minutes(
-    store: Repository, poll: tuple[Snapshot, Diagnosis]
-) -> None:
+def test_diagnoses_are_kept_and_read_newest_first(store: Repository, poll: tuple[Snapshot, Diagnosis]) -> None:
     snapshot, diagnosis = poll
     start = datetime(2026, 3, 1, tzinfo=UTC)
     calm = diagnosis.model_copy(update={"findings": ()})
-
-    def keep(seconds: float, told: Diagnosis) -> int:
+    for seconds, told in ((0, diagnosis), (2, calm), (4, calm)):
         store.keep(replace(snapshot, taken_at=start + timedelta(seconds=seconds)), told)
-        return store.counts()["diagnoses"]
-
-    repeat = REPEAT_AFTER.total_seconds()
-    assert repeat == 300
-    assert keep(0, diagnosis) == 1
-    assert keep(2, diagnosis) == 1, "the same verdict again is no news"
-    assert keep(4, calm) == 2, "another verdict is"
-    assert keep(repeat + 3, calm) == 2
-    assert keep(repeat + 4, calm) == 3, "after five minutes the log repeats it"
-    assert store.counts()["snapshots"] == 5
+    short = record_of(replace(snapshot, taken_at=start + timedelta(seconds=6)), calm, None, complete=False)
+    assert short is not None
+    store.write([short])
+    assert store.counts() == {"snapshots": 4, "diagnoses": 3}
     kept = store.diagnoses("undo-storm", start)
     assert [len(one.findings) for one in kept] == [0, 0, len(diagnosis.findings)], "newest first"
     assert kept[-1] == diagnosis

@@ -426,10 +426,27 @@ def test_diagnosis_is_stored_complete_with_a_new_verdict_and_again_after_a_time(
 
     assert verdict_of(calm.verdict) != verdict_of(storm.verdict)
     assert [due(first.verdict, 0), due(first.verdict, 1)] == [True, True], "a poll without an interval"
-    assert [due(calm.verdict, minute) for minute in (2, 3, 61.9, 62, 63)] == [True, False, False, True, False], "well"
-    assert [due(storm.verdict, minute) for minute in (64, 65)] == [True, False], "a new verdict"
-    assert [due(storm.verdict, minute) for minute in (68.9, 69, 70)] == [False, True, False], "a problem"
+    assert [due(calm.verdict, minute) for minute in (2, 2.1)] == [True, False], "the first verdict"
+    assert sum(due(calm.verdict, minute) for minute in range(3, 63)) == 1, "one an hour"
+    assert [due(storm.verdict, minute) for minute in (64, 64.1)] == [True, False], "a new verdict"
+    assert sum(due(storm.verdict, minute) for minute in range(65, 185)) == 2
     assert due(storm.verdict, 5), "the clock of the database went back"
+
+
+def test_complete_diagnoses_of_a_fleet_are_spread_over_the_hour(stage: Stage) -> None:
+    complete, poll = CompleteDiagnoses(), [stage.poll("undo-storm", at=at) for at in (40, 42)][-1]
+    began = poll.snapshot.taken_at
+    assert began is not None and poll.verdict.basis is not None
+
+    def due(minute: int) -> int:
+        polls = (replace(poll.snapshot, database=f"db{number}", taken_at=at(minute)) for number in range(300))
+        return sum(complete.due(each, poll.verdict) for each in polls)
+
+    def at(minute: int) -> datetime:
+        return began + timedelta(minutes=minute)
+
+    assert due(0) == 300, "a new verdict is stored at once"
+    assert max(due(minute) for minute in range(1, 61)) < 20
 
 
 def test_stored_diagnosis_has_its_reasons(stage: Stage) -> None:
