@@ -23,7 +23,7 @@ from typing import Any
 HEALTHY, STORM = 0.0, 1.0
 """Shares of databases in a storm."""
 TOGETHER = 20
-"""Polls of one transaction: five minutes, in which the store keeps one complete diagnosis, as from the service."""
+"""Polls of one transaction: five minutes. Each keeps one complete diagnosis; the service keeps one an hour."""
 SERIES = 200
 """Samples of /metrics that each database has."""
 SCRAPES = 9

@@ -28,7 +28,7 @@ from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
 from service.store.figures import ROLLED, FigureColumns, Items, pack
-from service.store.record import IngestRecord, record_of
+from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.rows import insert_new, insert_raw, table_of
 from service.store.series import Resolution, SeriesSelector
@@ -133,6 +133,7 @@ def _run(kind: str, size: _Size, polls: Sequence[IngestRecord]) -> dict[str, str
 def _polls(count: int) -> list[IngestRecord]:
     """Polls of the undo storm, each with its snapshot, figures, verdict and episodes."""
     turns: list[Any] = []
+    complete = CompleteDiagnoses()
     watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), STORM_INTERVAL)
     clock = [40.0]
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0], ())
@@ -140,7 +141,8 @@ def _polls(count: int) -> list[IngestRecord]:
     for _ in range(count + 1):
         run_poll(watched, database, keeper, lambda: 0.0)
         clock[0] += STORM_INTERVAL
-    return [record for turn in turns[1:] if (record := record_of(*turn)) is not None]
+    records = (record_of(*turn, complete=complete.due(*turn[:2])) for turn in turns)
+    return [record for record in records if record is not None][1:]
 
 
 def _writes(bench: _Bench, polls: Sequence[IngestRecord]) -> dict[str, str]:

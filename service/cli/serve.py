@@ -36,7 +36,7 @@ from service.history.marks import WHO, Verifier
 from service.state.board import MonitoredDatabase, PollRecord
 from service.state.episodes import Episode
 from service.store.engine import StoreError
-from service.store.record import IngestRecord, record_of
+from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.writer import AT_ONCE
 from service.watch.pipeline import run_poll
@@ -52,10 +52,11 @@ class _Kept:
 
     def __init__(self) -> None:
         self.records: list[IngestRecord] = []
+        self._complete = CompleteDiagnoses()
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Keep one poll in memory."""
-        record = record_of(snapshot, diagnosis, poll_record)
+        record = record_of(snapshot, diagnosis, poll_record, complete=self._complete.due(snapshot, diagnosis))
         if record is not None:
             self.records.append(record)
 

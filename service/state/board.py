@@ -365,9 +365,10 @@ class MonitoredDatabase:
     @property
     def age(self) -> float | None:
         """Seconds since the last good poll, or None before the first."""
-        ages = [] if self.published is None else [time.monotonic() - self.published.published_at]
-        if self.peer_report is not None and self.peer_report.polled_at is not None:
-            ages.append(max(0.0, time.time() - self.peer_report.polled_at))  # clocks of two hosts differ
+        published, report = self.published, self.peer_report  # once, for another thread may let go of them
+        ages = [] if published is None else [time.monotonic() - published.published_at]
+        if report is not None and report.polled_at is not None:
+            ages.append(max(0.0, time.time() - report.polled_at))  # clocks of two hosts differ
         return min(ages, default=None)
 
     @property

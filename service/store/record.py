@@ -31,6 +31,7 @@ from collectors.model import (
     number,
 )
 from collectors.registry import collectors
+from rules.base import Severity
 from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
 from service.state.board import PollRecord
@@ -225,7 +226,7 @@ class IngestRecord:
 
 
 class CompleteDiagnoses:
-    """Which polls are stored with their complete diagnosis: those with a new verdict, and one an hour.
+    """Which polls are stored with their complete diagnosis: those with a new verdict or severity, and one an hour.
 
     The reasons cost as much as several polls, so each database has its own moment of the hour.
     """
@@ -233,8 +234,8 @@ class CompleteDiagnoses:
     EVERY = timedelta(hours=1)
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[int, list[Any]]] = {}
-        """Database → hour and verdict of its last complete diagnosis, by the database's clock."""
+        self._last: dict[str, tuple[int, Severity, list[Any]]] = {}
+        """Database → hour, severity and verdict of its last poll, by the database's clock."""
 
     def due(self, snapshot: Snapshot, verdict: Diagnosis) -> bool:
         """Whether this poll is one of them. True is remembered. A poll without an interval always is."""
@@ -242,7 +243,8 @@ class CompleteDiagnoses:
         if at is None or verdict.basis is None:
             self._last.pop(name, None)
             return True
-        now = int(at.timestamp() / self.EVERY.total_seconds() + zlib.crc32(name.encode()) / 2**32), verdict_of(verdict)
+        hour = int(at.timestamp() / self.EVERY.total_seconds() + zlib.crc32(name.encode()) / 2**32)
+        now = hour, verdict.severity, verdict_of(verdict)
         last, self._last[name] = self._last.get(name), now
         return now != last
 

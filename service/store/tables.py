@@ -84,7 +84,7 @@ class StoredSnapshot(Base):
 
 
 class StoredDiagnosis(Base):
-    """A Diagnosis as JSON, stored when the verdict changes and every few minutes while it does not."""
+    """A Diagnosis as JSON, stored when the verdict changes and once an hour while it does not."""
 
     __tablename__ = "diagnoses"
     __table_args__ = (Index("diagnoses_by_severity", "severity", "taken_at"),)

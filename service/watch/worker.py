@@ -19,7 +19,7 @@ from service.state.replicas import LeasesLost
 from service.watch.connect import ConnectionOpener, open_session
 from service.watch.follow_up import FollowUp
 from service.watch.pipeline import PollKeeper, run_poll
-from service.watch.scheduler import PollScheduler
+from service.watch.scheduler import EARLY_SECONDS, PollScheduler
 
 # When to try again: by the class of the error, and less often if polls are expensive.
 
@@ -205,7 +205,7 @@ class Worker:
         """Do the poll or the look that is due, or close. Returns time.monotonic() of the next one, None at the end."""
         now = time.monotonic()
         if not self._stopping:
-            if self._hurried or self._asked_for >= self._due:
+            if self._hurried or min(now + EARLY_SECONDS, self._asked_for) >= self._due:
                 self._poll(now)
             elif self._looking:  # also if the poll is due by now: a turn for a look is not a turn for a poll
                 self._look(now)

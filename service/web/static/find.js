@@ -60,6 +60,7 @@ function finder(button) {
       status.textContent = page.querySelector("[data-count]").textContent;
       words.setAttribute("aria-expanded", list.children.length > 0);
       choose(0);
+      return true;
     } catch (error) {
       if (error.name !== "AbortError") status.textContent = "No answer from latchscope. What you see may be old.";
     }
@@ -70,7 +71,7 @@ function finder(button) {
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   // Who types fast and presses Enter means the matches of what is typed, which may still be under way.
-  dialog.addEventListener("submit", async (event) => { event.preventDefault(); await answered; if (chosen >= 0) go(list.children[chosen]); });
+  dialog.addEventListener("submit", async (event) => { event.preventDefault(); if (await answered && chosen >= 0) go(list.children[chosen]); });
   dialog.addEventListener("keydown", (event) => {
     const steps = { ArrowDown: 1, ArrowUp: -1 };
     if (event.key in steps && event.target === words) { event.preventDefault(); choose(chosen + steps[event.key]); }

@@ -12,7 +12,7 @@ from time import sleep
 import pytest
 from sqlalchemy.exc import DataError, OperationalError
 
-from rules.model import Diagnosis, verdict_of
+from rules.model import Diagnosis, Severity, verdict_of
 from service.state.board import PollRecord
 from service.store import spool as spool_
 from service.store import writer as module
@@ -431,6 +431,10 @@ def test_diagnosis_is_stored_complete_with_a_new_verdict_and_again_after_a_time(
     assert [due(storm.verdict, minute) for minute in (64, 64.1)] == [True, False], "a new verdict"
     assert sum(due(storm.verdict, minute) for minute in range(65, 185)) == 2
     assert due(storm.verdict, 5), "the clock of the database went back"
+    unexplained = calm.verdict.model_copy(update={"severity": Severity.CRITICAL})
+    assert [due(calm.verdict, 6), due(unexplained, 7), due(calm.verdict, 8)] == [True] * 3, (
+        "waits without a known cause"
+    )
 
 
 def test_complete_diagnoses_of_a_fleet_are_spread_over_the_hour(stage: Stage) -> None:
