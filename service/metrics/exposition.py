@@ -333,7 +333,8 @@ def in_parts(
         for family, text in current.blocks.items() if current else ():
             parts[family].append(text)
     for family, lines in liveness.items():
-        parts[family] += ["".join(lines).encode()] if lines else []
+        if lines:
+            parts[family].append("".join(lines).encode())
     page = [[encode(own).removesuffix(b"# EOF\n")]] if own is not None else []
     page += [[_heading(FAMILIES[name], openmetrics), *texts] for name, texts in parts.items() if texts]
     if openmetrics:

@@ -206,7 +206,6 @@ class IngestRecord:
     diagnosis: str
     severity: str
     headline: str
-    verdict: list[Any]
     seconds: float | None
     share: float | None
     waiting: float | None
@@ -271,7 +270,6 @@ def record_of(
         diagnosis=stored.model_dump_json() if complete else "",
         severity=verdict.severity.value,
         headline=verdict.headline,
-        verdict=verdict_of(verdict),
         seconds=delta.basis.seconds if delta else None,
         share=impact.share_of_db_time if impact and delta else None,
         waiting=impact.waiting_sessions if impact and delta else None,
@@ -334,7 +332,7 @@ def from_bytes(data: bytes) -> IngestRecord:
         "items": [(view, key, column, gauge) for (view, key, column, gauge), _ in figures],
         "values": [value for _, value in figures],
     }
-    return IngestRecord(**(members | converted))
+    return IngestRecord(**known_members(IngestRecord, members | converted))
 
 
 def _episode(episode: Episode) -> dict[str, Any]:
