@@ -87,7 +87,7 @@ def mutants(path: Path) -> Iterator[Mutant]:
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _COMPUTED and not _text(node):
                 yield place(node, f"({ast.unparse(left)} {_COMPUTED[type(operator)]} {ast.unparse(right)})")
             case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
-                yield place(node, "return None")
+                yield place(node, "return")
             case ast.Constant(value=bool() as value):
                 yield place(node, repr(not value))
             case ast.Constant(value=int() | float() as value):
@@ -133,7 +133,10 @@ def record() -> None:
 
 
 def tests_by_line(chosen: Sequence[Mutant]) -> dict[Mutant, list[str]]:
-    """The recorded tests that run each mutant's line, the fastest first. An import runs a line of a module or class for every test of its file."""
+    """The recorded tests that run each mutant's line, the fastest first.
+
+    A line of a module or a class runs at import, which is recorded for no test: then every test of the file counts.
+    """
     from coverage import CoverageData
     from lxml import etree
 
