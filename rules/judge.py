@@ -264,7 +264,7 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
         ]
     outcomes = _alternatives(condition, cause, context)
     holding = [outcome for outcome in outcomes if outcome.holds]
-    undecided = [outcome for outcome in outcomes if outcome.holds is None and not moot(outcome, context)]
+    undecided = [outcome for outcome in outcomes if outcome.holds is None and not _moot(outcome, context)]
     undecided.sort(key=lambda outcome: _absent(outcome, context) is None)
     failing = [outcome for outcome in outcomes if outcome.holds is False]
     return holding or undecided[:1] or failing[:1] or outcomes[:1]
@@ -276,8 +276,7 @@ def _alternatives(condition: AnyOf, cause: Cause, context: SignalContext) -> lis
     return [outcome for member in here or condition.any_of for outcome in outcomes_of(member, cause, context)]
 
 
-def moot(outcome: ConditionResult, context: SignalContext) -> bool:
-    """Whether waits of the outcome's kind cost next to nothing, so that an alternative about them need not be known."""
+def _moot(outcome: ConditionResult, context: SignalContext) -> bool:
     surface = SIGNALS[outcome.condition.signal].surface
     return surface is not None and context.gate_of((surface,)) is Severity.INFO
 
@@ -336,7 +335,7 @@ def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalCon
         for condition in cause.when
         if isinstance(condition, AnyOf)
         for outcome in _alternatives(condition, cause, context)
-        if outcome.condition.signal in NAMING and outcome.holds is None and not moot(outcome, context)
+        if outcome.condition.signal in NAMING and outcome.holds is None and not _moot(outcome, context)
     ]
     return next((reading for outcome in (*naming, *others) if (reading := _not_captured(outcome, context))), None)
 

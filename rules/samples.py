@@ -12,7 +12,6 @@ from operator import itemgetter
 
 from collectors.model import Row, Value, number
 from rules.memoize import hand_over, remembered
-from rules.provenance import tallied
 
 PLACE = ("event", "p1", "p1raw", "p2", "p3")
 WHO = ("sql_id", "module", "program", "con_id")
@@ -60,7 +59,7 @@ class Samples:
         """The counts of some rows."""
         met = [row for row in rows if row.get("event") is not None]
         looks = {row.get("sample") for row in rows}
-        return cls(met, looks, tallied(counted(met, TELLING), met, TELLING), counted(met, PER_SAMPLE))
+        return cls(met, looks, counted(met, TELLING), counted(met, PER_SAMPLE))
 
     def resized(self, own: Sequence[Row], wanted: int) -> "Samples":
         """With another number of some rows: the last ones leave, or the first ones come again."""
@@ -115,7 +114,7 @@ class Samples:
     @cached_property
     def _by_event(self) -> Counter[Value]:
         met: Counter[Value] = Counter()
-        for (event, *_), times in self.alike.items():
+        for (event, *_), times in self.per_sample.items():
             met[event] += times
         return met
 

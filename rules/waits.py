@@ -26,7 +26,6 @@ from rules.cache_map import CacheMap
 from rules.memoize import remembered
 from rules.met_waiting import MetWaiting
 from rules.model import Impact, Severity, Surface
-from rules.provenance import one_of
 from rules.samples import BEHIND, PLACE, WHO, Cells, Samples
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
@@ -335,8 +334,6 @@ class StillWaiting:
     """Whether the capture shows a session or a background process. If not, its wait counts as a session's."""
     blocker_told: bool = True
     """Whether Oracle's own statement on its blocker was captured."""
-    one: int = 1
-    """What it adds to a number of sessions, see `rules.provenance`."""
 
     @property
     def surface(self) -> Surface:
@@ -430,7 +427,6 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
             blocker=blocker_of(row),
             kind_told=row.get("type") is not None,
             blocker_told=tells_blocker(row),
-            one=one_of(row),
         )
 
 
