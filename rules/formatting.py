@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from collectors.model import Basis
 from rules.base import bound_of
-from rules.model import Evidence, RuledOut
+from rules.model import Evidence, NearestBound, RuledOut
 
 PER_WAITED = "s for each second waited"
 """Two measures against each other, so it may be above 1. As a percentage it would look like a share."""
@@ -60,13 +60,13 @@ def measured(value: float, unit: str, beside: float | None = None) -> str:
     return number(value) if unit == "value" else f"{number(value)} {one_of(value, unit)}".strip()
 
 
-def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
+def compared(evidence: Evidence | RuledOut | NearestBound) -> tuple[str, str]:
     """A value and its bound, both in one form. If another cause explains the waits, that cause."""
     if evidence.value is None:
         return "", evidence.needs
     if isinstance(evidence, RuledOut) and evidence.explained_by is not None:
         return measured(evidence.value, evidence.unit), f"no other cause, but {evidence.because}"
-    bound = evidence.bound
+    bound = bound_of(evidence.needs)
     if bound is None:
         return measured(evidence.value, evidence.unit), evidence.needs
     needs = f"{bound.operator} {measured(bound.value, evidence.unit, evidence.value)}"
