@@ -66,7 +66,7 @@ def compared(evidence: Evidence | RuledOut | NearestBound) -> tuple[str, str]:
         return "", evidence.needs
     if isinstance(evidence, RuledOut) and evidence.explained_by is not None:
         return measured(evidence.value, evidence.unit), f"no other cause, but {evidence.because}"
-    bound = bound_of(evidence.needs)
+    bound = evidence.bound
     if bound is None:
         return measured(evidence.value, evidence.unit), evidence.needs
     needs = f"{bound.operator} {measured(bound.value, evidence.unit, evidence.value)}"

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from collectors.model import EventKind, ObstacleKind
 from rules.base import CANNOT_TELL as CANNOT_TELL
-from rules.base import Bound, Easing, Frozen, LastingTrouble, UsualBetween
+from rules.base import Bound, Easing, Frozen, LastingTrouble, UsualBetween, bound_of
 from rules.base import Confidence as Confidence
 from rules.base import Identity as Identity
 from rules.base import Proof as Proof
@@ -198,6 +198,11 @@ class NearestBound(Frozen):
     value: float
     unit: str = Field(description="unit of the value and of the bound")
     needs: str
+
+    @property
+    def bound(self) -> Bound | None:
+        """`needs` as operator and number."""
+        return bound_of(self.needs)
 
 
 class Finding(Advice):
