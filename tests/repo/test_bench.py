@@ -42,22 +42,6 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape("cpu ms a poll, by step|whole service, 1", None, (1,)),
     ),
     "cells": (Shape("engine|databases|rules|processor ms|clock ms: median · longest|listed", ENGINES, (1,)),),
-    "certificates": (
-        Shape(
-            "certificates|accepted|verdicts|conditions|with an expression|no such row|stated|unknown",
-            1,
-            tuple(range(8)),
-        ),
-        Shape(
-            "what was changed|changes|refused|share|with the capture|its share|why the others are accepted by both",
-            29,
-            (1, 2, 3, 4, 5),
-        ),
-    ),
-    "counter_facts": (
-        Shape("verdict|n|without a figure|flips|half does not|one figure less does not", 4, (1, 2, 3, 4, 5)),
-        Shape("processor time, ms|instances|p50|p90|p99|most", 2, (1, 2, 3, 4, 5)),
-    ),
     "fleet": (Shape("what|here, ms|server, ms|clock, ms", 7, (1, 2, 3)),),
     "history": (Shape("figure|sqlite|postgresql|goal", 9, (1, 2)),),
     "leases": (Shape("figure|measured|goal", 5, (1,)),),
