@@ -154,7 +154,6 @@ def _useless_files(chosen: Settings) -> Iterator[str]:
 def _missing_extras(chosen: Settings) -> Iterator[str]:
     """The extras without which the service would refuse to start."""
     wanted = {
-        ("opentelemetry.sdk", "otel", "exports to OpenTelemetry"): chosen.telemetry.otlp is not None,
         ("apprise", "notify", "notifications"): bool(chosen.notifications),
         ("psycopg", "postgresql", "stores in PostgreSQL"): chosen.store.startswith("postgresql"),
     }

@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rules.model import Severity
+from service.successors import successors
 
 # The form of a dsn. A mistake is reported before any connect, in clearer words than the driver's.
 
@@ -378,24 +379,16 @@ def holds_password(url: str) -> bool:
     return scheme.startswith("postgresql") and _PASSWORD.match(rest) is not None
 
 
-# The settings of latchscope's own telemetry: the form of its log, and OpenTelemetry.
+# The settings of latchscope's own telemetry: the form of its log.
 
 
 class TelemetrySettings(BaseModel):
-    """Off by default. latchscope sends nothing unless `otlp` names a collector."""
+    """What latchscope says of itself."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     log_format: Literal["text", "json"] = "text"
     """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for log collectors."""
-    otlp: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
-    """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/metrics` and
-    `/v1/logs` are added. See [integrations.md](integrations.md#opentelemetry)."""
-    headers_file: Path | None = None
-    """File with headers for that collector, one `name: value` per line, such as `Authorization: Bearer …`. Read at each
-    attempt."""
-    interval: Seconds = Field(60.0, ge=10, le=3600)
-    """Time between two exports of metrics."""
 
 
 DEMO = "demo:"
@@ -553,6 +546,16 @@ class DatabaseSettings(Strict):
         return interval
 
 
+def _without(members: Any, place: Sequence[str]) -> Any:
+    """A group of settings without the one at this place. The group stays as it is where it has none."""
+    first, *below = place
+    if not isinstance(members, dict) or first not in members:
+        return members
+    if below:
+        return members | {first: _without(members[first], below)}
+    return {name: value for name, value in members.items() if name != first}
+
+
 class Settings(BaseSettings):
     """The whole configuration. See docs/configuration.md."""
 
@@ -583,6 +586,19 @@ class Settings(BaseSettings):
     fleet: FleetSettings = FleetSettings()
     databases: list[DatabaseSettings] = []
     """The databases to watch, one entry per instance."""
+    _left: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What was set although latchscope has it no longer, and what does its job now: a sentence each."""
+        return self._left
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_left(cls, members: Any) -> Any:
+        for name in successors().settings:
+            members = _without(members, name.split("."))
+        return members
 
     @field_validator("store")
     @classmethod
