@@ -379,7 +379,7 @@ PASSWORD_IN_STORE = (
 
 def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMistake]:
     """What must be put right before these settings can be served."""
-    if not chosen.watches_something:
+    if not chosen.databases and not chosen.left:  # what left may have been all that was shown; the service starts
         yield ConfigMistake(None, "", NO_DATABASES)
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
         what = f"others can reach {chosen.listen}: set auth.tokens_file, or use --insecure"

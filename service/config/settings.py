@@ -469,18 +469,6 @@ class HistorySettings(Strict):
         return self
 
 
-class FleetSettings(Strict):
-    """An engine with the metrics of many cells: Prometheus, VictoriaMetrics, Mimir, Thanos. See docs/scale.md."""
-
-    prometheus: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
-    """Address of an engine that speaks PromQL, without `/api/v1/query`. With it `/fleet` and
-    `GET /api/v1/fleet` show every database in the engine."""
-    token_file: Path | None = None
-    """File with a bearer token for that engine."""
-    timeout: Seconds = Field(5.0, gt=0, le=60)
-    """Limit for all queries of one page together."""
-
-
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
@@ -583,7 +571,6 @@ class Settings(BaseSettings):
     """Receivers of episodes by chat, pager or mail, one entry each. See [integrations.md](integrations.md#notifications)."""
     telemetry: TelemetrySettings = TelemetrySettings()
     replica: ReplicaSettings = ReplicaSettings()
-    fleet: FleetSettings = FleetSettings()
     databases: list[DatabaseSettings] = []
     """The databases to watch, one entry per instance."""
     _left: tuple[str, ...] = ()
@@ -637,11 +624,6 @@ class Settings(BaseSettings):
                 f"interval is {defaults.interval:g} s; a real database is polled no more often than every 10 s"
             )
         return defaults
-
-    @property
-    def watches_something(self) -> bool:
-        """Whether there is anything to show: its own databases, or those of other cells."""
-        return bool(self.databases) or self.fleet.prometheus is not None
 
     @property
     def replica_name(self) -> str:

@@ -97,7 +97,6 @@ ROOMS = {
         "service.web.routes",
     ),
     ("service.top", "service.cli.top"): (),
-    ("service.cells",): ("service.web.routes", "service.web.api.databases", "service.web.pages.fleet"),
     ("service.assistants", "service.cli.mcp"): (),
     ("service.selftest", "service.cli.selftest"): (),
 }
