@@ -382,10 +382,8 @@ def holds_password(url: str) -> bool:
 # The settings of latchscope's own telemetry: the form of its log.
 
 
-class TelemetrySettings(BaseModel):
+class TelemetrySettings(Strict):
     """What latchscope says of itself."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     log_format: Literal["text", "json"] = "text"
     """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for log collectors."""
