@@ -403,12 +403,13 @@ def _left(text: YamlText) -> Iterator[str]:
     """A sentence for each line of the file and each variable of the environment that sets one."""
     for name, successor in successors().settings.items():
         place = tuple(name.split("."))
-        found = [f"{variable} in the environment" for variable in os.environ if _sets(variable, place)]
-        for where in ([f"line {text.lines[place]}"] if place in text.lines else []) + found:
+        places = [f"line {text.lines[place]}"] if place in text.lines else []
+        places += [f"{each} in the environment" for each, value in os.environ.items() if _sets(each, value, place)]
+        for where in places:
             yield f"{where}: {name} has left latchscope and does nothing. {successor}"
 
 
-def _sets(variable: str, place: Place) -> bool:
+def _sets(variable: str, value: str, place: Place) -> bool:
     """Whether a variable of the environment sets this setting, a part of it, or a group that has it, as JSON."""
     if not variable.upper().startswith(PREFIX):
         return False
@@ -416,7 +417,7 @@ def _sets(variable: str, place: Place) -> bool:
     if named[: len(place)] == place:
         return True
     try:
-        members = json.loads(os.environ[variable]) if named == place[: len(named)] else None
+        members = json.loads(value) if named == place[: len(named)] else None
     except ValueError:
         return False
     for part in place[len(named) :]:
