@@ -6,7 +6,7 @@ WORKDIR /src
 # Dependencies first, because they change rarely: with the hashes of the lock file, and the extras that `serve` uses. The terminal
 # view is for your own machine.
 COPY pyproject.toml uv.lock ./
-RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-install-project"]
+RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=mcp", "--no-cache", "--no-install-project"]
 COPY README.md LICENSE ./
 COPY collectors ./collectors
 COPY rules ./rules
@@ -21,7 +21,7 @@ COPY dashboards/mixin ./dashboards/mixin
 COPY CHANGELOG.md CONTRIBUTING.md DECISIONS.md SECURITY.md mkdocs.yml ./
 COPY docs ./docs
 RUN ["uv", "run", "--frozen", "--isolated", "--no-dev", "--all-extras", "--group=docs", "--no-cache", "mkdocs", "build", "--quiet"]
-RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-editable"]
+RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=mcp", "--no-cache", "--no-editable"]
 RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope", "/generated/latchscope", "/generated/prometheus", "/generated/grafana", "/generated/postgres", "/generated/oracle"]
 
 FROM python:3.13.16-slim-bookworm

@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from rich.console import Group
 from rich.table import Table
 
 from bench import __main__ as bench
-from bench import _stores, cells
+from bench import _stores
 from bench._capacity_loop import STEPS
 from bench._truth_tables import HALVES
 from service.watch import pipeline
@@ -32,8 +31,6 @@ class Shape:
     figures: tuple[int, ...]
 
 
-ENGINES = sum(2 if all(map(shutil.which, programs)) else 1 for programs in cells.NEEDED.values())
-"""Rows: with and without rules, or that the engine is not installed."""
 OPEN = "open loop|polls/s of|gap p50, p99 s|cores|cpu ms a poll|SQL|/metrics s|queue s|RSS MB|threads|files"
 SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "capacity": (
@@ -41,7 +38,6 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape(OPEN, 1, tuple(range(1, 11))),
         Shape("cpu ms a poll, by step|whole service, 1", None, (1,)),
     ),
-    "cells": (Shape("engine|databases|rules|processor ms|clock ms: median · longest|listed", ENGINES, (1,)),),
     "fleet": (Shape("what|here, ms|server, ms|clock, ms", 7, (1, 2, 3)),),
     "history": (Shape("figure|sqlite|postgresql|goal", 9, (1, 2)),),
     "leases": (Shape("figure|measured|goal", 5, (1,)),),

@@ -97,8 +97,6 @@ ROOMS = {
         "service.web.routes",
     ),
     ("service.top", "service.cli.top"): (),
-    ("service.cells",): ("service.web.routes", "service.web.api.databases", "service.web.pages.fleet"),
-    ("service.telemetry", "service.otlp"): ("service.app",),
     ("service.assistants", "service.cli.mcp"): (),
     ("service.selftest", "service.cli.selftest"): (),
 }
