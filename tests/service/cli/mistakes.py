@@ -13,7 +13,7 @@ from unittest.mock import patch
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
-from tests.paths import INCIDENT, STORM
+from tests.paths import INCIDENT
 
 DEMO = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
 OPEN = "listen: others can reach 0.0.0.0:0: set auth.tokens_file, or use --insecure"
@@ -78,13 +78,6 @@ MISTAKES = (
     CommonMistake("option that must be given", "capture a --config c.yaml", "--output is missing;", {"c.yaml": DEMO}),
     CommonMistake(
         "file in place of a folder", "dashboards export c.yaml", "is a file; name a folder", {"c.yaml": DEMO}
-    ),
-    CommonMistake(
-        "no file and no database", "whatif nope.json", "name a capture, or give --config FILE or --store URL"
-    ),
-    CommonMistake("change that is not named", "whatif {storm}", "--gets, --children, --batch, --hold, --processes or"),
-    CommonMistake(
-        "factor that is no number", "whatif {storm} --gets half", "is not a factor above 0, such as 0.5 or 50%"
     ),
     CommonMistake(
         "no store", "compare --db a --mark last --config c.yaml", "`latchscope serve` creates it", {"c.yaml": DEMO}
@@ -184,7 +177,7 @@ def tell(mistake: CommonMistake) -> Result:
             (Path(folder) / name).write_text(text.replace("{port}", str(taken.getsockname()[1])), encoding="utf-8")
         os.chdir(folder)
         try:
-            words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)).replace("{storm}", str(STORM)))
+            words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)))
             with (
                 patch("service.cli.serve.configure_logging"),
                 patch("service.cli.serve.faulthandler.enable"),
