@@ -24,7 +24,6 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope diagnose latchscope_erp1_20260301_120000.txt": "reads what the script spools on a server",
     "latchscope init": "asks in a terminal; tests/service/cli/test_config.py answers",
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
-    "latchscope mcp": "serves until it is ended; tests/service/cli/test_mcp.py starts it",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
     "latchscope selftest --on-a-disposable-database": "needs a database; tests/service/selftest runs it on the stand-in",
     "latchscope selftest --clean": "needs a database; tests/service/selftest runs it on the stand-in",

@@ -63,8 +63,6 @@ MISTAKES = (
     CommonMistake("seconds that are no number", "capture a -o o.json --seconds nan", "nan is not a number"),
     in_file("setting without end", f"defaults: {{interval: .inf}}\n{GOOD}", "is not a duration that can pass"),
     in_file("an alias in itself", "a: &a [*a]", "an alias is part of itself; write it flat"),
-    CommonMistake("port of no address", "mcp --http 127.0.0.1:99999", "has no port from 0 to 65535"),
-    CommonMistake("files in no folder", "mcp --files none", "is not a folder; make it"),
     CommonMistake("file that is not there", "diagnose none.html", "none.html does not exist; give the path"),
     CommonMistake("file of nearly that name", "diagnose awr1.html", "did you mean awr.html?", {"awr.html": ""}),
     CommonMistake("file in no folder", "diagnose no/awr.html", "there is no folder no either"),
@@ -91,7 +89,6 @@ MISTAKES = (
     CommonMistake(
         "missing token file", "mcp --token-file none --url http://127.0.0.1:1", "name the file that holds your token"
     ),
-    CommonMistake("address without a port", "mcp --http here", "write 127.0.0.1:8765"),
     CommonMistake("init where nobody answers", "init", "--dsn and --password-file or --password-env must be given"),
     CommonMistake(
         "output that cannot be written", "diagnose {incident} -o no/folder/x", "make the folder no/folder first"

@@ -33,5 +33,5 @@ def test_what_left_is_no_command_and_no_option_and_is_not_suggested(name: str) -
 
 
 def test_line_that_only_resembles_what_left_is_answered_as_before() -> None:
-    told = CliRunner().invoke(cli, ["diagnose", "whatif", "--formt", "json"], prog_name="latchscope")
+    told = CliRunner().invoke(cli, ["diagnose", "top", "--formt", "json"], prog_name="latchscope")
     assert told.exit_code == 2 and "did you mean --format?" in told.stderr and "has left" not in told.stderr
