@@ -60,7 +60,7 @@ INPUTS: Sequence[tuple[str, str]] = (
 )
 """What `diagnose` reads. It goes by the content of a file, never by its name."""
 OTHER_INPUTS: Sequence[tuple[str, str]] = (
-    ("compare, whatif", "reports and captures, as above"),
+    ("compare", "reports and captures, as above"),
     ("study", "CSV with a header; `study cpu` what `perf stat` prints"),
     ("config, serve, top", "YAML, see docs/configuration.md"),
     ("store import", "the file that `store export` writes"),

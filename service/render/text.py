@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from collectors.model import Delta
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.changes import nearest_to, told
@@ -15,7 +14,6 @@ from rules.formatting import compared, counted, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
 from rules.remedy import Texts, where
-from rules.trends import same_interval
 from service.escape import visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
@@ -52,7 +50,7 @@ from service.render.parts import (
     wrapped,
 )
 from service.render.short import TOLD, short_lines, short_text
-from service.render.summary import HEADINGS, SummaryGroup, groups, lines, troubles, worst_first
+from service.render.summary import HEADINGS, groups, lines, same_interval, troubles, worst_first
 from service.render.wait_chain import tree_as_markdown, tree_lines
 
 # A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
@@ -316,10 +314,7 @@ def _unexplained(entry: DiagnosedInput) -> bool:
 
 def _explaining(entry: DiagnosedInput, diagnosed: Sequence[DiagnosedInput]) -> DiagnosedInput | None:
     """The input of the same interval of the same database that names a cause."""
-    change = entry.change
-    if not isinstance(change, Delta):
-        return None
-    others = (each for each in diagnosed if isinstance(each.change, Delta) and same_interval(each.change, change))
+    others = (each for each in diagnosed if same_interval(entry, each))
     return next((each for each in others if troubles(each.diagnosis)), None)
 
 
@@ -342,7 +337,7 @@ def tally(diagnosed: Sequence[DiagnosedInput]) -> str:
 
 
 def table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    """One line for each input, the worst first. It is never wrapped, so that it can be searched and sorted."""
+    """One line for each input, by database in order of time. It is never wrapped, so that it can be searched and sorted."""
     rows = [HEADINGS, *(line.cells for line in lines(diagnosed))]
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(HEADINGS))]
     for cells in rows:
@@ -361,17 +356,8 @@ def unjudged(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
         yield f"Could not be judged: {', '.join(names)}: {why}{out}"
 
 
-def courses(groups: Sequence[SummaryGroup]) -> Iterator[str]:
-    """Of each database with several intervals where the trouble began and how it moves."""
-    for group in groups:
-        if group.series and len(group.series.points) > 1:
-            yield f"{group.database}: {group.series.sentence}"
-
-
-def left_out(groups: Sequence[SummaryGroup]) -> Iterator[str]:
-    """What keeps the inputs of a database from being one unbroken series."""
-    for group in groups:
-        yield from (f"{group.database}: {note}" for note in group.notes)
+def _notes_of_databases(diagnosed: Sequence[DiagnosedInput]) -> list[str]:
+    return [f"{group.database}: {note}" for group in groups(diagnosed) for note in group.notes]
 
 
 def paragraphs(statements: Iterable[str]) -> list[str]:
@@ -410,12 +396,11 @@ def common_notes(diagnosed: Sequence[DiagnosedInput]) -> tuple[str, ...]:
 
 
 def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iterator[str]:
-    shared, found = common_notes(diagnosed), groups(diagnosed)
+    shared = common_notes(diagnosed)
     yield from wrapped(f"{tally(diagnosed)}.")
     yield ""
     yield from table(diagnosed)
     yield ""
-    yield from paragraphs(courses(found))
     if verbose:
         for entry in worst_first(diagnosed):
             yield from _text(entry, True, shared)
@@ -423,24 +408,23 @@ def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iter
         for shown in causes_shown(diagnosed):
             yield from _text(shown.worst, False, shared, shown.holds_for)
         yield from paragraphs([*explained_elsewhere(diagnosed), *unjudged(diagnosed)])
-    for note in left_out(found):
+    for note in _notes_of_databases(diagnosed):
         yield from wrapped(f"Note: {note}")
     for note in shared:
         yield from wrapped(f"{ON_ALL}: {note}")
 
 
 def _markdown_of_several(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    shared, found = common_notes(diagnosed), groups(diagnosed)
+    shared = common_notes(diagnosed)
     yield f"{tally(diagnosed)}.\n"
     yield row(HEADINGS)
     yield "|---" * len(HEADINGS) + "|"
     yield from (row(line.cells) for line in lines(diagnosed))
     yield ""
-    yield from (f"{inline(course)}\n" for course in courses(found))
     for shown in causes_shown(diagnosed):
         yield from _markdown(shown.worst, shared, shown.holds_for)
     also = (*explained_elsewhere(diagnosed), *unjudged(diagnosed))
-    for statement in (*also, *left_out(found), *(f"On all inputs: {note}" for note in shared)):
+    for statement in (*also, *_notes_of_databases(diagnosed), *(f"On all inputs: {note}" for note in shared)):
         yield f"> {inline(statement)}\n"
 
 

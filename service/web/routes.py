@@ -20,7 +20,6 @@ from service.web.api.databases import actions_api, api
 from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
 from service.web.api.live import monitoring, streams
 from service.web.api.reports import reports_api
-from service.web.api.whatif import whatif_api
 from service.web.http import AnswersHead
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
@@ -32,7 +31,6 @@ from service.web.pages.fleet import fleet_pages
 from service.web.pages.history import history_pages
 from service.web.pages.layout import error_pages, problems_pages, sign_in_pages
 from service.web.pages.reports import reports_pages
-from service.web.pages.whatif import whatif_pages
 from service.web.server import AnswersInTime
 
 
@@ -61,7 +59,6 @@ def build_web(
         changes_api(board, repository, access),
         marks_api(board, repository, access, audit),
         compare_api(board, repository, access),
-        whatif_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
         monitoring(board, registry, ready, access),
@@ -73,7 +70,6 @@ def build_web(
         operate_pages(board, repository, actions, access, audit),
         export_pages(board, repository, access),
         sign_in_pages(access, audit),
-        whatif_pages(board, repository, access),
         reports_pages(board, uploads, access, audit),
         fleet_pages(board, repository, access),
         find_pages(board, access),

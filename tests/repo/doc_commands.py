@@ -24,7 +24,6 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope diagnose latchscope_erp1_20260301_120000.txt": "reads what the script spools on a server",
     "latchscope init": "asks in a terminal; tests/service/cli/test_config.py answers",
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
-    "latchscope mcp": "serves until it is ended; tests/service/cli/test_mcp.py starts it",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
     "latchscope selftest --on-a-disposable-database": "needs a database; tests/service/selftest runs it on the stand-in",
     "latchscope selftest --clean": "needs a database; tests/service/selftest runs it on the stand-in",
@@ -32,7 +31,6 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope store check": "needs a store; tests/service/cli/test_store.py has one",
     "latchscope study": "reads a table of yours; tests/service/cli/test_study.py has some",
     "latchscope top": "shows until it is ended; tests/service/cli/test_top.py starts it",
-    "latchscope whatif erp1": "needs a store; tests/service/cli/test_whatif.py has one",
     "curl -sN": "streams until it is ended; tests/service/web/api/test_live.py reads it",
     "curl -H Authorization: Bearer $token": "needs the token that the lines above it make; tests/service/web has tokens",
 }

@@ -93,11 +93,8 @@ def test_helper_used_once_is_seen() -> None:
 
 ROOMS = {
     ("rules.studies", "service.render.study", "service.cli.study", "service.web.pages.study"): (),
-    ("service.history.whatif", "service.cli.whatif", "service.web.api.whatif", "service.web.pages.whatif"): (
-        "service.web.routes",
-    ),
     ("service.top", "service.cli.top"): (),
-    ("service.assistants", "service.cli.mcp"): (),
+    ("service.cli.mcp",): (),
     ("service.selftest", "service.cli.selftest"): (),
 }
 """Modules of a side room, with its command and page, and what alone may import them: where its routes or threads start."""

@@ -66,7 +66,6 @@ SECTIONS = (("Fleet", "/"), ("Reports", "/reports"), ("Causes", "/causes"), ("Ru
 GUIDES = (
     (re.compile(r"/db/[^/]+/history$"), "history.html"),
     (re.compile(r"/db/[^/]+/compare$"), "before-after.html"),
-    (re.compile(r"/db/[^/]+/whatif$"), "before-after.html#what-if"),
     (re.compile(r"/db/"), "reading.html"),
     (re.compile(r"/reports"), "reports.html"),
     (re.compile(r"/causes"), "causes.html"),
