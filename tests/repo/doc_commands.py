@@ -26,8 +26,6 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
     "latchscope mcp": "serves until it is ended; tests/service/cli/test_mcp.py starts it",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
-    "latchscope selftest --on-a-disposable-database": "needs a database; tests/service/selftest runs it on the stand-in",
-    "latchscope selftest --clean": "needs a database; tests/service/selftest runs it on the stand-in",
     "latchscope serve": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "latchscope store check": "needs a store; tests/service/cli/test_store.py has one",
     "latchscope study": "reads a table of yours; tests/service/cli/test_study.py has some",

@@ -100,7 +100,6 @@ ROOMS = {
     ("service.cells",): ("service.web.routes", "service.web.api.databases", "service.web.pages.fleet"),
     ("service.telemetry", "service.otlp"): ("service.app",),
     ("service.assistants", "service.cli.mcp"): (),
-    ("service.selftest", "service.cli.selftest"): (),
 }
 """Modules of a side room, with its command and page, and what alone may import them: where its routes or threads start."""
 
