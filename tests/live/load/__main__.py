@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from collectors.errors import CollectError
 from service.config.settings import BadSettings, DatabaseSettings
@@ -73,7 +74,7 @@ def _clean(place: safety.Place) -> None:
     _say("nothing of a load is left")
 
 
-def _run(place: safety.Place, loads: tuple[Load, ...], seconds: float) -> dict[str, object]:
+def _run(place: safety.Place, loads: tuple[Load, ...], seconds: float) -> dict[str, Any]:
     """Every load, one after the other. Raises Refused if somebody stops it; by then everything is undone."""
     monitor = place.monitor
     database = DatabaseSettings(

@@ -6,6 +6,7 @@ be read is null.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from collectors.model import Delta, Missing, Snapshot, number
 from rules.model import Diagnosis
@@ -78,7 +79,7 @@ def load_seen(
     }
 
 
-def result_of(version: str, last: Polled | None, loads: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+def result_of(version: str, last: Polled | None, loads: Mapping[str, Mapping[str, object]]) -> dict[str, Any]:
     """The whole file; `last` is the last poll, None if there was none."""
     figures = last.snapshot.rows("v$osstat") if last else ()
     return {

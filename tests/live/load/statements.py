@@ -78,6 +78,15 @@ LOGS_ON = (
 )
 NEXT_NUMBERS = f"select {PREFIX}NUMBERS.nextval from dual connect by level <= 500"
 HOLDS = f"alter table {PREFIX}HELD add (extra{{number}} number)"
+CHANGES_OF_A_USER = (
+    f"grant select on {PREFIX}GRANTED to {LOGON}",
+    f"revoke select on {PREFIX}GRANTED from {LOGON}",
+    f"alter user {LOGON} account unlock",
+)
+CHANGES_OF_PARTITIONS = (
+    f"alter table {PREFIX}PARTED add partition P{{number}} values less than ({{number}})",
+    f"alter table {PREFIX}PARTED drop partition P{{number}}",
+)
 
 LOADS: tuple[Load, ...] = (
     Load(
@@ -118,17 +127,7 @@ LOADS: tuple[Load, ...] = (
         "one session changes a user and grants and revokes, while others log on as that user and parse",
         (*LOGS_ON, _table("GRANTED")),
         ("grants-while-logging-on", "ddl-invalidation", "object-ddl", "object-grants"),
-        (
-            (
-                1,
-                (
-                    f"grant select on {PREFIX}GRANTED to {LOGON}",
-                    f"revoke select on {PREFIX}GRANTED from {LOGON}",
-                    f"alter user {LOGON} account unlock",
-                ),
-            ),
-            (3, (_count("GRANTED"),)),
-        ),
+        ((1, CHANGES_OF_A_USER), (3, (_count("GRANTED"),))),
         right=3,
     ),
     Load(
@@ -136,16 +135,7 @@ LOADS: tuple[Load, ...] = (
         "one session adds and drops partitions, while six others parse statements on the table",
         (_table("PARTED", " partition by range (id) (partition P0 values less than (1))"),),
         ("ddl-invalidation", "object-ddl", "segment-churn"),
-        (
-            (
-                1,
-                (
-                    f"alter table {PREFIX}PARTED add partition P{{number}} values less than ({{number}})",
-                    f"alter table {PREFIX}PARTED drop partition P{{number}}",
-                ),
-            ),
-            (6, (_count("PARTED"),)),
-        ),
+        ((1, CHANGES_OF_PARTITIONS), (6, (_count("PARTED"),))),
     ),
     Load(
         "literals",

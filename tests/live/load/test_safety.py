@@ -9,7 +9,7 @@ from tests.live.load.conftest import Disposable
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.disposable import WRITER
 from tests.oracle_standin.profiles import ORACLE_12_1
-from tests.oracle_standin.scripted import USER
+from tests.oracle_standin.scripted import PASSWORD, USER
 
 
 def refused(database: Disposable, *more: str) -> str:
@@ -108,6 +108,24 @@ def test_refuses_a_host_that_is_unknown(database: Disposable, monkeypatch: pytes
 
     monkeypatch.setattr("tests.live.load.safety.socket.getaddrinfo", unknown)
     assert "the host name 127.0.0.1 cannot be resolved; correct DSN" in refused(database)
+
+
+def test_refuses_an_address_without_a_host(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATCHSCOPE_TEST_DSN", "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(PORT=1521)))")
+    assert "its address has no host; correct DSN" in refused(database)
+
+
+def test_refuses_a_session_of_another_user_than_the_one_it_was_given(
+    database: Disposable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LATCHSCOPE_TEST_WRITER", "proxy")
+    database.listener.services["free"].accounts["PROXY"] = Account(PASSWORD)
+    assert "the session belongs to WRITER, not to proxy; log on without a proxy" in refused(database)
+
+
+def test_refuses_if_the_monitoring_user_gets_no_session(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LATCHSCOPE_TEST_PASSWORD", "wrong")
+    assert "the monitoring user gets no session: ORA-01017" in refused(database)
 
 
 def test_refuses_an_old_release(database: Disposable) -> None:
