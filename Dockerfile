@@ -16,10 +16,11 @@ COPY dashboards/grafana/dashboards ./dashboards/grafana/dashboards
 COPY dashboards/grafana/provisioning ./dashboards/grafana/provisioning
 COPY dashboards/prometheus ./dashboards/prometheus
 COPY dashboards/mixin ./dashboards/mixin
-# The documentation, built by tools that stay out of the image; the service serves it under /docs/.
+# The documentation, built by tools that stay out of the image; the service serves it under /docs/. All extras, because a page has
+# the licence of each package.
 COPY CHANGELOG.md CONTRIBUTING.md DECISIONS.md SECURITY.md mkdocs.yml ./
 COPY docs ./docs
-RUN ["uv", "run", "--frozen", "--isolated", "--only-group=docs", "--no-cache", "mkdocs", "build", "--quiet"]
+RUN ["uv", "run", "--frozen", "--isolated", "--no-dev", "--all-extras", "--group=docs", "--no-cache", "mkdocs", "build", "--quiet"]
 RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-editable"]
 RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope", "/generated/latchscope", "/generated/prometheus", "/generated/grafana", "/generated/postgres", "/generated/oracle"]
 

@@ -68,6 +68,7 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         ),
     ),
     "model": (Shape("test|figure|measured|bound|cases|", 2, (2, 3, 4)),),
+    "mutants": (Shape("mutant|drawn from|tests|verdict|by|s", 4, (5,)),),
     "pages": (Shape("page|processor ms|KB|KB compressed", 6, (1, 2, 3)),),
     "poll": (Shape("what|healthy, first|healthy, later|storm, first|storm, later", 17, (2, 4)),),
     "record": (Shape("figure|measured", 11, (1,)),),
