@@ -25,8 +25,6 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope init": "asks in a terminal; tests/service/cli/test_config.py answers",
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
-    "latchscope selftest --on-a-disposable-database": "needs a database; tests/service/selftest runs it on the stand-in",
-    "latchscope selftest --clean": "needs a database; tests/service/selftest runs it on the stand-in",
     "latchscope serve": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "latchscope store check": "needs a store; tests/service/cli/test_store.py has one",
     "latchscope study": "reads a table of yours; tests/service/cli/test_study.py has some",

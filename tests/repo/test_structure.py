@@ -95,7 +95,6 @@ ROOMS = {
     ("rules.studies", "service.render.study", "service.cli.study", "service.web.pages.study"): (),
     ("service.top", "service.cli.top"): (),
     ("service.cli.mcp",): (),
-    ("service.selftest", "service.cli.selftest"): (),
 }
 """Modules of a side room, with its command and page, and what alone may import them: where its routes or threads start."""
 

@@ -1,56 +1,34 @@
-"""Sessions that change a disposable database. They send the statements of the selftest and no other text."""
+"""Sessions that change a disposable database. They send the statements of the loads and no other text."""
 
 import re
 import secrets
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass
 
 import oracledb
 
 from collectors.errors import CollectError, SessionError, UnlistedStatement, brief, classified
 from collectors.model import Row
 from collectors.oracle import ConnectTarget, prepare
-from service.selftest.statements import DROPS, LEFTOVERS, READ_AS_WRITER, Change, ObjectKind, changes, drop
+from tests.live.load.statements import DROPS, LEFTOVERS, READ_AS_WRITER, STATEMENTS, drop
 
 CONNECT_SECONDS = 10.0
 CALL_SECONDS = 40.0
 """More than the DDL that is held open takes, so that only a statement that hangs is cancelled."""
-MODULE = "latchscope selftest"
-_CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d+")
 
 
 def code_of(error: Exception) -> str:
     """Oracle's code, else the driver's. The class of an error without one, because its text may hold names."""
-    found = sorted(_CODE.findall(str(error)), key=lambda code: not code.startswith("ORA"))
+    found = sorted(re.findall(r"\b(?:ORA|DPY|DPI)-\d+", str(error)), key=lambda code: not code.startswith("ORA"))
     return found[0] if found else type(error).__name__
-
-
-@dataclass
-class Tally:
-    """What the sessions of a load did, counted by all its threads."""
-
-    done: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
-    """Failures by their code."""
-    _lock: Lock = field(default_factory=Lock)
-
-    def count(self, error: Exception | None = None) -> None:
-        """One more statement or logon that ended well, or with this error."""
-        with self._lock:
-            if error is None:
-                self.done += 1
-            else:
-                self.errors[code_of(error)] += 1
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """Something with our prefix that is in the database."""
 
-    kind: ObjectKind
+    kind: str
     owner: str | None
     name: str
 
@@ -80,7 +58,7 @@ def _opened(target: ConnectTarget) -> oracledb.Connection:
 
 
 def log_on(target: ConnectTarget) -> None:
-    """Log on and off again. Raises CollectError in the class of its cure."""
+    """Log on and off again. Raises CollectError."""
     with _driver():
         _opened(target).close()
 
@@ -93,41 +71,34 @@ class WritingSession:
         with _driver():
             self._session = _opened(target)
         self._session.call_timeout = int(CALL_SECONDS * 1000)
-        self.mark = f"selftest {secrets.token_hex(8)}"
+        self.mark = f"load {secrets.token_hex(8)}"
         """Its v$session.action, by which another session finds it."""
-        self._session.module, self._session.action = MODULE, self.mark
+        self._session.module, self._session.action = "latchscope load", self.mark
+        self.release = str(self._session.version)
 
-    @property
-    def release(self) -> str:
-        """The release that the server reported at login."""
-        return str(self._session.version)
-
-    def make(self, change: Change, number: int = 0, password: str = "") -> None:
+    def make(self, text: str, number: int = 0, password: str = "") -> None:
         """Send a statement of the list, with its number or password. Raises UnlistedStatement for another."""
-        if change not in changes():
-            raise UnlistedStatement("not sent, because it is not a statement of the selftest")
-        self._send(change.filled(number, password))
+        if text not in STATEMENTS:
+            raise UnlistedStatement("not sent, because it is no statement of a load")
+        self._send(text.format(number=number, password=password))
 
     def drop(self, one: Leftover) -> None:
-        """Drop what the selftest made. Raises ValueError for a name of others."""
+        """Drop what a load made. Raises ValueError for a name of others."""
         self._send(drop(one.kind, one.name, one.owner))
 
     def read(self, sql: str) -> list[Row]:
-        """The rows of a safety check."""
+        """The rows of a safety check. Raises UnlistedStatement for another text."""
         if sql not in READ_AS_WRITER:
-            raise UnlistedStatement("not sent, because it is not a safety check of the selftest")
+            raise UnlistedStatement("not sent, because it is no safety check of a load")
         return self._send(sql)
 
     def leftovers(self) -> list[Leftover]:
         """What is there of this run or an earlier one, in the order in which it can be dropped."""
-        kinds = list(DROPS)
         found = [
-            Leftover(kind, None if row["owner"] is None else str(row["owner"]), str(row["name"]))
+            Leftover(str(row["kind"]), None if row["owner"] is None else str(row["owner"]), str(row["name"]))
             for row in self.read(LEFTOVERS)
-            for kind in kinds
-            if kind == row["kind"]
         ]
-        return sorted(found, key=lambda one: (kinds.index(one.kind), one.name))
+        return sorted(found, key=lambda one: (list(DROPS).index(one.kind), one.name))
 
     def cancel(self) -> None:
         """End the statement that another thread runs on this session. Never raises."""

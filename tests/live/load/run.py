@@ -5,35 +5,26 @@ import secrets
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from types import FrameType
 
-from collectors.errors import CollectError, SessionError
+from collectors.errors import CollectError, SessionError, StatementError
 from collectors.model import Delta, Snapshot
 from collectors.oracle import ConnectTarget
 from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.config.settings import DatabaseSettings, OracleSettings
-from service.selftest.result import LoadSeen, Polled, load_seen
-from service.selftest.session import Leftover, Tally, WritingSession, code_of, log_on
-from service.selftest.statements import (
-    LEFTOVERS,
-    LOGON,
-    PLACE,
-    SESSIONS,
-    UPTIME,
-    Load,
-    LogOns,
-    Repeated,
-    changes_of,
-)
 from service.state.board import MonitoredDatabase, PollRecord
 from service.watch.connect import Connector
 from service.watch.follow_up import BlockerLook, FollowUp
 from service.watch.worker import Worker
+from tests.live.load.result import Polled, load_seen
+from tests.live.load.session import Leftover, WritingSession, code_of, log_on
+from tests.live.load.statements import LOGON, Load
 
 UNDO_SECONDS = 60.0
 """How long a drop is tried again while sessions of ours still end."""
@@ -52,7 +43,7 @@ class NotUndone(Exception):
     def __init__(self, left: Iterable[Leftover], why: str) -> None:
         listed = ", ".join(map(str, left)) or "what it made"
         super().__init__(
-            f"{listed} could not be dropped: {why}; run `latchscope selftest --clean` with the same options"
+            f"{listed} could not be dropped: {why}; run `make test-live-load CLEAN=1` with the same variables"
         )
 
 
@@ -79,7 +70,7 @@ class Watch:
         """`interval`: seconds from poll to poll."""
         self.watched = MonitoredDatabase(database, interval)
         self.polls: list[Polled] = []
-        follow_up = FollowUp(self.watched, BlockerLook(Audit()), confirms=True)
+        follow_up = FollowUp(self.watched, BlockerLook(Audit()))
         self._worker = Worker(self.watched, Connector(OracleSettings()), self, follow_up=follow_up)
 
     def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
@@ -122,23 +113,17 @@ class Work:
     """The threads of one load. Each has a session of its own."""
 
     def __init__(self, load: Load, target: ConnectTarget, password: str) -> None:
-        self.tally = Tally()
+        self.counts: Counter[str] = Counter()
+        """Statements and logons that ended well, and those that failed, by code."""
+        self._counting = threading.Lock()
         self._target = target
-        self._password = password
         self._stop = threading.Event()
         self._numbers = itertools.count(2)
         self._sessions: list[WritingSession] = []
-        self._threads = [
-            threading.Thread(target=run, name=f"selftest-{load.name}-{place}", daemon=True)
-            for place, run in enumerate(self._runs(load))
-        ]
-
-    def _runs(self, load: Load) -> Iterator[Callable[[], None]]:
-        for part in load.work:
-            if isinstance(part, Repeated):
-                yield from itertools.repeat(partial(self._repeat, part), part.sessions)
-            else:
-                yield from itertools.repeat(partial(self._log_on, part), part.clients)
+        works = [partial(self._send, texts) for sessions, texts in load.sends for _ in range(sessions)]
+        for clients, known in ((load.right, password), (load.wrong, f"not_{password}")):
+            works += [partial(self._log_on, replace(target, user=LOGON, password=known))] * clients
+        self._threads = [threading.Thread(target=self._again, args=(work,), daemon=True) for work in works]
 
     def __enter__(self) -> "Work":
         for thread in self._threads:
@@ -154,70 +139,70 @@ class Work:
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
 
-    def _repeat(self, part: Repeated) -> None:
+    def _again(self, work: Callable[[], None]) -> None:
         while not self._stop.is_set():
             try:
-                session = WritingSession(self._target)
+                work()
             except CollectError as error:
                 self._failed(error)
-                continue
-            self._sessions.append(session)
-            try:
-                self._send(session, part)
-            finally:
-                self._sessions.remove(session)
-                session.close()
 
-    def _send(self, session: WritingSession, part: Repeated) -> None:
-        """Send the statements until the end, or until the session is lost."""
-        while not self._stop.is_set():
-            number = next(self._numbers)
-            for change in part.changes:
-                try:
-                    session.make(change, number)
-                    self.tally.count()
-                except SessionError as error:
-                    self._failed(error)
-                    return
-                except CollectError as error:
-                    self._failed(error)
-                if self._stop.is_set():
-                    return
+    def _send(self, texts: tuple[str, ...]) -> None:
+        """Send the statements until the end. Raises SessionError if the session is lost."""
+        session = WritingSession(self._target)
+        self._sessions.append(session)
+        try:
+            while not self._stop.is_set():
+                number = next(self._numbers)
+                for text in texts:
+                    try:
+                        session.make(text, number)
+                        self._count("done")
+                    except StatementError as error:
+                        self._failed(error)
+                    if self._stop.is_set():
+                        return
+        finally:
+            self._sessions.remove(session)
+            session.close()
 
-    def _log_on(self, part: LogOns) -> None:
-        password = self._password if part.password == "right" else f"not_{self._password}"
-        target = replace(self._target, user=LOGON, password=password)
-        while not self._stop.is_set():
-            try:
-                log_on(target)
-                self.tally.count()
-            except CollectError as error:
-                self._failed(error)
+    def _log_on(self, target: ConnectTarget) -> None:
+        log_on(target)
+        self._count("done")
+
+    def _count(self, what: str) -> None:
+        with self._counting:
+            self.counts[what] += 1
 
     def _failed(self, error: CollectError) -> None:
         """Count it, unless our own end caused it. The pause keeps a load that always fails from spinning."""
         if not self._stop.is_set():
-            self.tally.count(error)
+            self._count(code_of(error))
             self._stop.wait(0.02)
 
 
-def run_load(load: Load, target: ConnectTarget, watch: Watch, seconds: float, stop: threading.Event) -> LoadSeen:
+def run_load(
+    load: Load, target: ConnectTarget, watch: Watch, seconds: float, stop: threading.Event
+) -> dict[str, object]:
     """Make a load, keep it up for `seconds`, and undo it. Raises NotUndone if something is left, SessionError if none opens."""
     password = f"Aa1_{secrets.token_hex(12)}"
     work = Work(load, target, password)
     session = WritingSession(target)
     begin = end = time.monotonic()
+    refused: str | None = None
     try:
-        error = _prepare(load, session, password, stop)
-        if error is None and not stop.is_set():
+        for text in load.makes:
+            if not stop.is_set():
+                session.make(text, password=password)
+        if not stop.is_set():
             with work:
                 begin = time.monotonic()
                 _last(seconds, begin, watch, stop)
                 end = time.monotonic()
+    except CollectError as error:
+        refused = code_of(error)
     finally:
         _undo(session, target)
-    confirmed = {cause: one.value for cause, one in watch.watched.confirmed.items()}
-    return load_seen(load, end - begin, work.tally, watch.within(begin, end), confirmed, error)
+    return load_seen(load.causes, watch.within(begin, end), work.counts, refused)
 
 
 def _last(seconds: float, begin: float, watch: Watch, stop: threading.Event) -> None:
@@ -243,19 +228,6 @@ def _undo(session: WritingSession, target: ConnectTarget) -> None:
         session.close()
 
 
-def _prepare(load: Load, session: WritingSession, password: str, stop: threading.Event) -> CollectError | None:
-    """Make what a load needs. The error if the database refuses a statement."""
-    made = tuple(made.change for made in load.made)
-    for change in (*made, *load.also):
-        if stop.is_set():
-            return None
-        try:
-            session.make(change, password=password)
-        except CollectError as error:
-            return error
-    return None
-
-
 def clean(session: WritingSession) -> list[Leftover]:
     """Drop all that is there with our prefix; what it was. Sessions of ours may still end, so it tries for a minute.
 
@@ -276,20 +248,3 @@ def clean(session: WritingSession) -> list[Leftover]:
         if why:
             time.sleep(AGAIN_SECONDS)
     return list(dropped)
-
-
-def dry_run(loads: Iterable[Load]) -> Iterator[str]:
-    """Every statement with its undo, as lines that are SQL and comments."""
-    yield "-- {number} is a running number, {password} is made up for each run."
-    yield "-- At the end, and after Ctrl-C or SIGTERM, the selftest drops everything below in the reverse order."
-    for load in loads:
-        yield f"\n-- {load.name}: {load.about}"
-        for change in changes_of(load):
-            yield f"{change.text}{'' if change.text.endswith(';') else ';'}"
-            yield f"--   undo: {change.undo.removeprefix('-- ')}"
-        for part in load.work:
-            if isinstance(part, LogOns):
-                yield f"-- {part.words}"
-                yield "--   undo: nothing, their sessions end"
-    yield "\n-- The safety checks only read. The first two run as --user, the others as --monitor-user."
-    yield from (f"{sql};" for sql in (PLACE, LEFTOVERS, UPTIME, SESSIONS))

@@ -1,6 +1,7 @@
-"""When the selftest refuses to run. Whatever cannot be found out is a reason to refuse."""
+"""When the loads refuse to run. Whatever cannot be found out is a reason to refuse."""
 
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepar
 from collectors.release import at_least
 from service.config import load
 from service.config.settings import Settings
-from service.selftest.session import WritingSession, addresses, code_of
-from service.selftest.statements import PLACE, PREFIX, READ_AS_MONITOR, SESSIONS, UPTIME
+from tests.live.load.session import WritingSession, addresses, code_of
+from tests.live.load.statements import PLACE, PREFIX, READ_AS_MONITOR, SESSIONS, UPTIME
 
-FLAG = "--on-a-disposable-database"
+DISPOSABLE = "ON_A_DISPOSABLE_DATABASE"
+"""The variable of the environment that must say yes."""
 OLDEST = "18.1"
 """The release that brought dbms_session.sleep, which every user may run."""
 LONGEST_UPTIME = 86400.0
@@ -23,12 +25,12 @@ POWERFUL = frozenset({"SYS", "SYSTEM", "SYSBACKUP", "SYSDG", "SYSKM", "SYSRAC", 
 
 
 class Refused(Exception):
-    """The selftest does not run here. The text says why, and the way out."""
+    """No load runs here. The text says why, and the way out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The database of a selftest: where its own user writes, and where the monitoring user reads."""
+    """The database of a run: where its own user writes, and where the monitoring user reads."""
 
     writer: ConnectTarget
     monitor: ConnectTarget
@@ -39,20 +41,37 @@ def plain(user: str) -> str:
     return user.strip('"') if user.startswith('"') else user.upper()
 
 
+def place_of(environment: Mapping[str, str]) -> Place:
+    """Where to write and where to read. Raises Refused if something is missing, first of all the word that nobody needs it."""
+    if environment.get(DISPOSABLE) != "yes":
+        raise Refused(
+            f"it writes to the database; if nobody needs that database, set {DISPOSABLE}=yes in the environment"
+        )
+
+    def given(name: str) -> str:
+        if value := environment.get(f"LATCHSCOPE_TEST_{name}"):
+            return value
+        raise Refused(f"LATCHSCOPE_TEST_{name} is missing in the environment; docs/oracle.md says what it is")
+
+    dsn = given("DSN")
+    return Place(
+        ConnectTarget(dsn, given("WRITER"), given("WRITER_PASSWORD")),
+        ConnectTarget(environment.get("LATCHSCOPE_TEST_MONITOR_DSN") or dsn, given("USER"), given("PASSWORD")),
+    )
+
+
 def refuse_users(place: Place, settings: Settings | None) -> None:
     """Raises Refused unless the user that writes is one of its own."""
     name, reader = plain(place.writer.user), plain(place.monitor.user)
     if name in POWERFUL:
-        raise Refused(f"{name} may change too much; make a user for the selftest, see docs/selftest.md")
+        raise Refused(f"{name} may change too much; make a user for the loads, see docs/oracle.md")
     if name == reader:
-        raise Refused(
-            f"{name} would write and monitor; make a user for the selftest, the monitoring user must only read"
-        )
+        raise Refused(f"{name} would write and monitor; make a user for the loads, the monitoring user must only read")
     if name.startswith(PREFIX):
-        raise Refused(f"{name} begins like what the selftest makes and drops; give the user another name")
+        raise Refused(f"{name} begins like what a load makes and drops; give the user another name")
     watching = {plain(database.user) for database in settings.databases} if settings else set()
     if name in watching:
-        raise Refused(f"{name} is a monitoring user of the configuration; make a user for the selftest")
+        raise Refused(f"{name} is a monitoring user of the configuration; make a user for the loads")
 
 
 def configured(path: Path, *, given: bool) -> Settings | None:
@@ -65,7 +84,7 @@ def refuse_watched(place: Place, settings: Settings | None) -> None:
     try:
         here = _reached(place.writer.dsn, None) | _reached(place.monitor.dsn, None)
     except Refused as error:
-        raise Refused(f"{error}; correct --dsn or --monitor-dsn: host:port/service") from None
+        raise Refused(f"{error}; correct DSN or MONITOR_DSN: host:port/service") from None
     for database in settings.databases if settings else ():
         if database.scripted is not None:
             continue
@@ -75,12 +94,12 @@ def refuse_watched(place: Place, settings: Settings | None) -> None:
         except Refused as error:
             raise Refused(
                 f"{database.name} of the configuration cannot be compared: {error}; "
-                "correct its dsn, or name a configuration without it with --config"
+                "correct its dsn, or name a configuration without it in CONFIG"
             ) from None
         if here & watched:
             host, port = sorted(here & watched)[0]
             raise Refused(
-                f"latchscope watches {database.name} at {host}:{port}; start a database for the selftest at another address"
+                f"latchscope watches {database.name} at {host}:{port}; start a database for the loads at another address"
             )
 
 
@@ -104,7 +123,7 @@ def _reached(dsn: str, config_dir: str | None) -> frozenset[tuple[str, int]]:
 def refuse_place(session: WritingSession, place: Place) -> None:
     """Raises Refused for the root of a container database, another user than named, or a release that is too old."""
     if not at_least(session.release, OLDEST):
-        raise Refused(f"Oracle {session.release} is too old for the selftest; use 18c or later, see docs/selftest.md")
+        raise Refused(f"Oracle {session.release} is too old for the loads; use 18c or later")
     (row,) = session.read(PLACE)
     if row["username"] != plain(place.writer.user):
         raise Refused(f"the session belongs to {row['username']}, not to {place.writer.user}; log on without a proxy")
@@ -116,7 +135,7 @@ def refuse_leftovers(session: WritingSession) -> None:
     """Raises Refused if something of an earlier run is there."""
     if found := session.leftovers():
         listed = ", ".join(map(str, found))
-        raise Refused(f"an earlier run left {listed}; run `latchscope selftest --clean` with the same options first")
+        raise Refused(f"an earlier run left {listed}; run `make test-live-load CLEAN=1` with the same variables first")
 
 
 def refuse_use(session: WritingSession, place: Place) -> None:
@@ -127,7 +146,7 @@ def refuse_use(session: WritingSession, place: Place) -> None:
     """
     prepare("thin")
     try:
-        connection = OracleConnection("selftest", place.monitor, Deadlines(), READ_AS_MONITOR)
+        connection = OracleConnection("load", place.monitor, Deadlines(), READ_AS_MONITOR)
     except CollectError as error:
         raise Refused(f"the monitoring user gets no session: {error}") from None
     try:
@@ -150,11 +169,9 @@ def refuse_use(session: WritingSession, place: Place) -> None:
         )
     if uptime > LONGEST_UPTIME:
         raise Refused(
-            f"the instance started {uptime / 3600:,.0f} hours ago, more than a day; start a new database for the selftest"
+            f"the instance started {uptime / 3600:,.0f} hours ago, more than a day; start a new database for the loads"
         )
     ours = ORACLES_OWN | {plain(place.writer.user), plain(place.monitor.user)}
     strangers = sorted({str(row["username"]) for row in others if not str(row["username"]).startswith(PREFIX)} - ours)
     if strangers:
-        raise Refused(
-            f"others have sessions: {', '.join(strangers)}; end them, or start a new database for the selftest"
-        )
+        raise Refused(f"others have sessions: {', '.join(strangers)}; end them, or start a new database for the loads")
