@@ -19,7 +19,7 @@ from tests.paths import INCIDENT_FOLDER
 from tests.ports import free_port
 from tests.service.stage import Client as StageClient
 from tests.service.stage import Stage
-from tests.service.top.test_source import service
+from tests.service.test_client import service
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from service.cli.main import cli
 from service.web.server import PatientProtocol
-from tests.service.top.test_source import service
+from tests.service.test_client import service
 
 
 def test_mistakes_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
