@@ -200,10 +200,10 @@ def cell(row: Json, heading: str) -> Text:
     found = value(row, heading)
     if found is None:
         return Text("–")
+    if heading == "Cache" and row.get("subordinate") is not None:  # it stands below its parent
+        return plain(f"  {found} #{row['subordinate']}")
     if isinstance(found, str):
-        return plain(
-            found if row.get("subordinate") is None or heading != "Cache" else f"  {found} #{row['subordinate']}"
-        )
+        return plain(found)
     return Text(FORMS.get(heading, "{:,.0f}").format(found).rstrip("%"), justify="right")
 
 
@@ -214,7 +214,7 @@ def order(row: Json, heading: str) -> Any:
         return RANKS.get(row["state"], RANKS["No data"]), row["name"]
     if heading in ("Database", "Cache", "Child"):
         return found
-    return -(found or (inf if heading == "Age" else 0.0))
+    return -inf if found is None and heading == "Age" else -(found or 0.0)
 
 
 # The state, and what answers and keys do to it.
@@ -393,17 +393,20 @@ def above(state: State) -> list[Text]:
     if state.database is None:
         count = Counter(row["state"] for row in state.databases)
         bad = count["Critical"] + count["Warning"] + count["Notice"]
-        what = f"{len(state.databases)} databases, {bad} with a problem, {count['No data']} no data"
-        status = f"{state.where}: {what}  {pace}"
+        many = "1 database" if len(state.databases) == 1 else f"{len(state.databases)} databases"
+        what = f"{many}, {bad} with a problem, {count['No data']} no data"
+        status = f"{what}  {pace}  {state.where}"
         if state.filter or state.typing:
             lines = wrapped(plain(f"filter: {state.filter}{'_' if state.typing else ''}"), state)
     else:
-        status = f"{state.database}  {pace}"
+        name = plain(state.database)
+        name.truncate(state.size[0] // 3, overflow="ellipsis")
+        status = f"{name}  {pace}"
         if (view := state.view) is not None:
             over = (view.diagnosis.get("basis") or {}).get("seconds")
             release, mechanism = view.state.get("release"), view.diagnosis.get("mechanism")
             what = f"{release or 'release unknown'}, {mechanism or 'mechanism unknown'}"
-            status = f"{state.database}  {what}  {f'over {over:.0f} s' if over else 'no interval yet'}  {pace}"
+            status = f"{name}  {what}  {f'over {over:.0f} s' if over else 'no interval yet'}  {pace}"
             headline = plain(view.diagnosis["headline"], "bold")
             lines = wrapped(Text("  ").join((severity(view.state), headline)), state, state.size[1] // 5)
             if failure := view.state.get("failure"):

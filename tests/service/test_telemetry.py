@@ -239,7 +239,7 @@ def test_nothing_is_built_without_a_collector_and_the_extra_is_named(
 
 def test_service_starts_without_any_extra() -> None:
     """Each package of an extra is kept from being imported. The app must load all the same."""
-    extras = ("psycopg", "textual", "mcp", "apprise", "opentelemetry.sdk", "opentelemetry.exporter", "requests")
+    extras = ("psycopg", "mcp", "apprise", "opentelemetry.sdk", "opentelemetry.exporter", "requests")
     blocked = f"import sys; sys.modules.update(dict.fromkeys({extras!r})); import service.app, service.cli.main"
     done = subprocess.run([sys.executable, "-c", blocked], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -31,6 +31,7 @@ from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Stage
 from tests.service.test_client import service
 
+Answers = dict[str, tuple[int, Any]]
 HOSTILE = "\x1b[2J\u202eevil [red]" + "x" * 10_000
 SQL = "select count(*) from dba_rollback_segs"
 PARTS = {"": presenters.database_out, "/diagnosis": presenters.diagnosis_of}
@@ -38,7 +39,7 @@ PARTS |= {"/latches": presenters.latches_out, "/caches": presenters.caches_out}
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, object]]:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """What REST answers about the scripted databases in the storm."""
     with pytest.MonkeyPatch.context() as patch:
         stage = Stage(patch, tmp_path_factory.mktemp("top"))
@@ -53,7 +54,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, ob
     return {f"/api/v1{path}": (200, body) for path, body in given.items()}
 
 
-def state(answers: dict[str, tuple[int, object]], *keys: str, opened: str | None = None, **more: Any) -> top.State:
+def state(answers: Answers, *keys: str, opened: str | None = None, **more: Any) -> top.State:
     """The view after its answers, with a database open or not, and then these keys."""
     seen = top.State("the stage", 2.0, **more)
     seen.take(None, answers["/api/v1/databases"][1])
@@ -66,16 +67,16 @@ def state(answers: dict[str, tuple[int, object]], *keys: str, opened: str | None
     return seen
 
 
-def view(answers: dict[str, tuple[int, object]], name: str) -> top.View:
+def view(answers: Answers, name: str) -> top.View:
     return top.View(*(answers[f"/api/v1/databases/{name}{part}"][1] for part in PARTS))
 
 
 def drawn(seen: top.State) -> list[str]:
     """The lines on the terminal."""
     width, height = seen.size
-    console = Console(file=io.StringIO(), width=width, height=height, color_system=None, legacy_windows=False)
-    console.print(top.screen(seen), height=height)
-    return console.file.getvalue().splitlines()
+    file = io.StringIO()
+    Console(file=file, width=width, height=height, color_system=None).print(top.screen(seen), height=height)
+    return file.getvalue().splitlines()
 
 
 def column(lines: Sequence[str], place: int) -> list[str]:
@@ -83,10 +84,10 @@ def column(lines: Sequence[str], place: int) -> list[str]:
     return [re.split(r" +", line.strip())[place] for line in lines]
 
 
-def test_fleet_shows_the_worst_first_with_the_whole_verdict_below(answers: dict[str, tuple[int, object]]) -> None:
+def test_fleet_shows_the_worst_first_with_the_whole_verdict_below(answers: Answers) -> None:
     lines = drawn(state(answers))
     count = len(answers["/api/v1/databases"][1])
-    assert lines[0].startswith(f"the stage: {count} databases, ") and "every 2 s" in lines[0]
+    assert lines[0].startswith(f"{count} databases, ") and lines[0].rstrip().endswith("every 2 s  the stage")
     assert lines[1].split()[:2] == ["Severity▾", "Database"]
     ranks = ["CRITICAL", "WARNING", "NOTICE", "NO", "elsewhere", "fine"]
     words = column(lines[2 : 2 + count], 0)
@@ -96,14 +97,14 @@ def test_fleet_shows_the_worst_first_with_the_whole_verdict_below(answers: dict[
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 10), (200, 50)])
-def test_every_screen_fits_its_terminal(answers: dict[str, tuple[int, object]], size: tuple[int, int]) -> None:
+def test_every_screen_fits_its_terminal(answers: Answers, size: tuple[int, int]) -> None:
     for opened, keys in ((None, ""), (None, "/x"), ("undo-storm", ""), *(("undo-storm", key) for key in "12345c")):
         lines = drawn(state(answers, *keys, opened=opened, size=size))
         assert len(lines) == size[1] and max(map(len, lines)) <= size[0], (opened, keys)
         assert lines[-1].startswith("Enter open" if opened is None else "Esc back"), "the keys stay in the last line"
 
 
-def test_figures_of_a_database_are_those_of_rest(answers: dict[str, tuple[int, object]]) -> None:
+def test_figures_of_a_database_are_those_of_rest(answers: Answers) -> None:
     opened = view(answers, "undo-storm")
     hottest = max(opened.latches["children"], key=lambda row: row["sleeps"] or 0)
     (row,) = [line for line in drawn(state(answers, "2", opened="undo-storm")) if "dc_rollback_segments   " in line]
@@ -127,7 +128,7 @@ def test_figures_of_a_database_are_those_of_rest(answers: dict[str, tuple[int, o
 
 
 def test_mutexes_say_where_they_are_and_a_filter_what_it_found_nothing_for(
-    answers: dict[str, tuple[int, object]],
+    answers: Answers,
 ) -> None:
     assert any("Mutexes guard the row cache here" in line for line in drawn(state(answers, "2", opened="users-mutex")))
     assert "No database has nobody in its name." in drawn(state(answers, "/", *"nobody"))[2]
@@ -162,6 +163,28 @@ def test_hostile_names_are_visible_and_bounded() -> None:
     assert any("[red]" in line for line in screens[0]), "markup from outside is text"
 
 
+def test_long_names_push_no_figure_off_the_screen() -> None:
+    row = {
+        "name": "n" * 99,
+        "up": True,
+        "state": "Fine",
+        "headline": "h" * 99,
+        "release": "19.0.0.0.0",
+        "failure": None,
+    }
+    seen = top.State("w" * 99, 2.0, databases=[{**row, "data_age_seconds": 1.0}])
+    lines = drawn(seen)
+    assert lines[0].startswith("1 database, 0 with a problem, 0 no data") and "every 2 s" in lines[0]
+    assert lines[2].split()[2:4] == ["19.0.0.0.0", "1"] and lines[2].split()[1].startswith("nnn")
+    seen.press("enter")
+    child = {"child": 1, "cache": "c" * 99, "gets": 5.0, "sleeps": 1234567.0, "share_of_sleeps": 1.0}
+    seen.view = top.View(row, {"headline": "h" * 99, "basis": {"seconds": 2.0}}, {"children": [child]}, {})
+    seen.press("2")
+    lines = drawn(seen)
+    assert "over 2 s" in lines[0] and "every 2 s" in lines[0]
+    assert any(line.split()[-5:] == ["–", "–", "1,234,567", "100.0", "–"] for line in lines)
+
+
 def test_absent_figures_are_dashes_and_sort_last() -> None:
     child, cache = {"child": 1, "cache": "a"}, {"cache": "b", "gets": None, "getmisses": None, "subordinate": 2}
     assert [top.cell(child, heading).plain for heading in top.TABLES["children"]] == ["1", "a", *["–"] * 5]
@@ -176,7 +199,7 @@ def test_absent_figures_are_dashes_and_sort_last() -> None:
     assert top.order(one, "Age") < top.order({"data_age_seconds": 5.0}, "Age"), "never answered is the oldest"
 
 
-def test_answers_that_come_late_or_fail_leave_the_figures(answers: dict[str, tuple[int, object]]) -> None:
+def test_answers_that_come_late_or_fail_leave_the_figures(answers: Answers) -> None:
     seen = state(answers, opened="undo-storm")
     figures = seen.view
     seen.take("users-mutex", view(answers, "users-mutex"))
@@ -315,7 +338,7 @@ def terminal(*words: str, folder: Path, **environment: str) -> Iterator[Terminal
         os.close(started.theirs)
 
 
-def test_each_key_through_a_terminal(answers: dict[str, tuple[int, object]], tmp_path: Path) -> None:
+def test_each_key_through_a_terminal(answers: Answers, tmp_path: Path) -> None:
     answers = dict(answers)
     rows = {row["name"]: row for row in answers["/api/v1/databases"][1]}
     names = sorted(rows)
@@ -360,20 +383,22 @@ def test_each_key_through_a_terminal(answers: dict[str, tuple[int, object]], tmp
         assert user.all.rstrip().endswith(SQL), "what was copied stands on the terminal afterwards"
 
 
-@pytest.mark.parametrize("ending", ["\x03", "\x11", signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("ending", ["Ctrl-C", signal.SIGTERM, signal.SIGHUP])
 def test_every_end_restores_the_terminal_and_leaves_no_file(ending: str | signal.Signals, tmp_path: Path) -> None:
-    with terminal("--demo", folder=tmp_path) as user:
-        user.until("healthy-19c")
+    config = tmp_path / "latchscope.yaml"
+    config.write_text("databases: [{name: quiet, dsn: 'demo:healthy-19c'}]\n", encoding="utf-8")
+    with terminal("--config", str(config), folder=tmp_path) as user:
+        user.until("quiet", "1 database, ")
         assert list(tmp_path.glob("latchscope-top-*"))
         if isinstance(ending, str):
-            os.write(user.ours, ending.encode())
+            os.write(user.ours, b"\x03")
         else:
             user.process.send_signal(ending)
-        assert user.ended() == (0 if isinstance(ending, str) else 1 if ending == signal.SIGINT else 128 + ending)
+        assert user.ended() == (0 if isinstance(ending, str) else 128 + ending)
     assert list(tmp_path.glob("latchscope-top-*")) == []
 
 
-def test_service_that_stops_answering_is_one_sentence(answers: dict[str, tuple[int, object]], tmp_path: Path) -> None:
+def test_service_that_stops_answering_is_one_sentence(answers: Answers, tmp_path: Path) -> None:
     with ExitStack() as stack:
         with service(answers) as url:
             user = stack.enter_context(terminal("--url", url, "--interval", "1", folder=tmp_path))
