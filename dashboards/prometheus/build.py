@@ -20,7 +20,7 @@ TARGET_LABELS = ("cluster", "env", "region")
 GATES = (("critical", 0.1, 5), ("warning", 0.02, 0.5))
 """Severity, share of DB time, and sessions waiting where DB time cannot be read, as rules/waits.py has them."""
 RANKED = 200
-"""Databases in a rank of the fleet. Three ranks make the tables of the board; VictoriaMetrics looks up at most a thousand by name."""
+"""Databases in a rank of the fleet. Three ranks make the tables of the board; VictoriaMetrics looks up at most 1,000 by name."""
 FILES = ("recording.yml", "fleet.yml", "alerts.yml", "alertmanager.yml")
 HELD_BACK = (
     ("", "RowCacheObjectsSleepsHigh|RowCacheObjectsOneChildDominates|RowCacheMutexWaits"),
