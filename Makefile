@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-wire test test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model exam soak clean
+.PHONY: help install demo demo-wire test test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -82,9 +82,6 @@ bench: .venv/.ready  ## figures for speed and memory
 
 bench-model: .venv/.ready  ## the contention model beside its bounds
 	$(RUN) python -m bench model
-
-exam: .venv/.ready  ## draw, take and score the exam of any tool: dist/exam/report.html; some minutes
-	$(RUN) python -m exam
 
 soak: .venv/.ready  ## the long forms: outages, storms, crashes
 	$(RUN) pytest -q -m soak -s

@@ -16,6 +16,8 @@ from bench._capacity_loop import STEPS
 from bench._truth_tables import HALVES
 from service.watch import pipeline
 from tests.service.stores import Postgres
+from tests.truth.by_sight import HEADS
+from tests.truth.sights import KINDS
 
 FIGURE = re.compile(r"\d|^–$")
 WRONG = re.compile(r"\b(?:nan|inf|None|failed)\b(?!-)")  # causes are named failed-parses and the like
@@ -62,10 +64,12 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape("cause|n|right|kin|honest|silent|wrong|why", 1, tuple(range(1, 7))),
         Shape("cause|n|right, even|right, back|cache|why not (even seeds)|untrue (even seeds)", 3, (1, 2, 3, 4)),
         Shape("instances|n|p50|p99|max|largest", 1, (1, 2, 3, 4)),
+        Shape("|".join(HEADS), len(KINDS), tuple(range(1, 11))),
         Shape("case|its role, its cache|its figures support|said|cost|same", 35, (0,)),
         Shape(
             "case|release|right are|verdict|said|cost|variants held|right|honest|wrong|missed", 22, tuple(range(6, 11))
         ),
+        Shape("incident|form|right are|verdict|said|cost", 20, ()),
     ),
 }
 

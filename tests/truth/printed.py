@@ -1,84 +1,51 @@
-"""Two snapshots as the interval of a report, which the writers of tests/recordings print as AWR or Statspack."""
+"""Two snapshots as the figures of a report, which the writers of tests/recordings print as AWR or Statspack."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
-from zlib import crc32
 
 from collectors.model import Rows, Snapshot
-from tests.recordings.reports.as_html import page
-from tests.recordings.reports.as_text import awr, statspack
 from tests.recordings.reports.interval import Cache, Interval, Latch, Mutex, Source, Wait
 
-CLASSES = {
-    "db file": "User I/O",
-    "log file": "Commit",
-    "enq: TX": "Application",
-    "library cache": "Concurrency",
-    "cursor:": "Concurrency",
-    "row cache": "Concurrency",
-    "latch:": "Concurrency",
-    "resmgr": "Scheduler",
-}
-"""The wait class of an event, by the beginning of its name; Other for the rest."""
-WRITERS = {"awr-html": page, "awr-text": awr, "statspack": statspack}
-ONE_DBID = "3141592653"
-"""What the writers print as DB Id. Each question gets its own, or a tool takes all of them for one database."""
+LATCH = ("gets", "misses", "sleeps", "spin_gets")
+SLEPT = ("sleep_count", "wtr_slp_count", "nwfail_count")
+CACHE = ("gets", "in use", "getmisses", "scans", "scanmisses", "modifications")
 Cells = Mapping[str, object]
 
 
-def printed(kind: str, name: str, begin: Snapshot, end: Snapshot, release: str | None = None) -> str:
-    """The report of an interval for a database of this name. `release` is printed instead of the instance's own."""
-    made = interval(name, begin, end)
-    text: str = WRITERS[kind](replace(made, release=release) if release else made)
-    return text.replace(ONE_DBID, str(10**9 + crc32(name.encode()) % 10**9))
+def interval(begin: Snapshot, end: Snapshot, release: str | None = None) -> Interval:
+    """What a report prints of two snapshots: no sessions, no settings at their defaults, no map of child latches.
 
-
-def interval(name: str, begin: Snapshot, end: Snapshot) -> Interval:
-    """What a report prints of two snapshots: no sessions, no settings at their defaults, no map of child latches."""
+    `release` is printed instead of the instance's own.
+    """
     (instance,) = rows(end, "v$instance")
-    startup = datetime.fromisoformat(str(instance["startup_time"]))
-    last = _local(end)
     mutexed = not any(row["name"] == "row cache objects" for row in rows(end, "v$latch"))
     times = {str(row["stat_name"]): moved["value"] / 1e6 for row, moved in changes(begin, end, "v$sys_time_model")}
-    levels = {str(row["stat_name"]): row for row in rows(end, "v$osstat")}
     host: dict[str, tuple[int, int | None]] = {
-        stat: (round(_number(row["level_now"])), None)
-        for stat, row in levels.items()
-        if row.get("level_now") is not None
-    }
-    host |= {
-        str(row["stat_name"]): (round(moved["total"]), None)
+        str(row["stat_name"]): (round(moved["total"] if "total" in moved else _number(row["level_now"])), None)
         for row, moved in changes(begin, end, "v$osstat")
-        if row.get("total") is not None
     }
     foreground, background = _waits(begin, end)
     return Interval(
-        database=name,
-        release=str(instance["version"]),
+        database=end.database.upper(),
+        release=release or str(instance["version"]),
         begin=_local(begin),
-        minutes=(last - _local(begin)).total_seconds() / 60,
+        minutes=(_local(end) - _local(begin)).total_seconds() / 60,
         db_time=times.pop("DB time"),
-        latches=tuple(_latches(begin, end)),
+        latches=tuple(
+            Latch(str(row["name"]), *(round(moved[name]) for name in LATCH), seconds=moved["wait_time"] / 1e6)
+            for row, moved in changes(begin, end, "v$latch")
+        ),
         caches=tuple(_caches(begin, end)),
         foreground=foreground,
         background=background,
         sources=tuple(
-            Source(
-                str(row["parent_name"]),
-                str(row["location"]),
-                round(moved["sleep_count"]),
-                round(moved["wtr_slp_count"]),
-                round(moved.get("nwfail_count", 0)),
-            )
+            Source(str(row["parent_name"]), str(row["location"]), *(round(moved.get(name, 0)) for name in SLEPT))
             for row, moved in changes(begin, end, "v$latch_misses")
             if moved["sleep_count"] or moved["wtr_slp_count"]
         ),
         mutexes=tuple(
-            Mutex(
-                str(row["mutex_type"]), str(row["location"]), round(moved["sleeps"]), round(moved["wait_time"] / 1000)
-            )
+            Mutex("Row Cache", str(row["location"]), round(moved["sleeps"]), round(moved["wait_time"] / 1000))
             for row, moved in changes(begin, end, "v$mutex_sleep")
             if mutexed and moved["sleeps"]
         ),
@@ -90,7 +57,7 @@ def interval(name: str, begin: Snapshot, end: Snapshot) -> Interval:
             for row in rows(end, "v$parameter")
             if row.get("isdefault") == "FALSE" and row.get("con_id") in (0, 1, None)
         },
-        startup=startup,
+        startup=datetime.fromisoformat(str(instance["startup_time"])),
         cluster=instance["parallel"] == "YES",
         cpus=host.get("NUM_CPUS", (16, None))[0],
     )
@@ -131,12 +98,6 @@ def _local(snapshot: Snapshot) -> datetime:
     return snapshot.taken_at.replace(tzinfo=None)
 
 
-def _latches(begin: Snapshot, end: Snapshot) -> Iterator[Latch]:
-    for row, moved in changes(begin, end, "v$latch"):
-        gets, misses, sleeps, spins = (round(moved[column]) for column in ("gets", "misses", "sleeps", "spin_gets"))
-        yield Latch(str(row["name"]), gets, misses, sleeps, spins, moved["wait_time"] / 1e6)
-
-
 def _caches(begin: Snapshot, end: Snapshot) -> Iterator[Cache]:
     """Parent and subordinates of a name together, as a report prints them; those without a get are left out."""
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -147,16 +108,7 @@ def _caches(begin: Snapshot, end: Snapshot) -> Iterator[Cache]:
     for name, total in sums.items():
         if total["gets"] or total["modifications"]:
             cluster = tuple(round(total[f"dlm_{what}"]) for what in ("requests", "conflicts", "releases"))
-            yield Cache(
-                name,
-                round(total["gets"]),
-                round(total["in use"]),
-                round(total["getmisses"]),
-                round(total["scans"]),
-                round(total["scanmisses"]),
-                round(total["modifications"]),
-                (cluster[0], cluster[1], cluster[2]) if cluster[0] else None,
-            )
+            yield Cache(name, *(round(total[column]) for column in CACHE), cluster=cluster if cluster[0] else None)
 
 
 def _waits(begin: Snapshot, end: Snapshot) -> tuple[tuple[Wait, ...], tuple[Wait, ...]]:
@@ -164,12 +116,11 @@ def _waits(begin: Snapshot, end: Snapshot) -> tuple[tuple[Wait, ...], tuple[Wait
     foreground, background = [], []
     for row, moved in changes(begin, end, "v$system_event"):
         event = str(row["event"])
-        kind = next((name for start, name in CLASSES.items() if event.startswith(start)), "Other")
         every, own = round(moved["total_waits"]), round(moved.get("total_waits_fg", moved["total_waits"]))
         seconds = moved["time_waited_micro"] / 1e6
         of_own = moved.get("time_waited_micro_fg", moved["time_waited_micro"]) / 1e6 if every > own else seconds
         if own > 0:
-            foreground.append(Wait(event, own, of_own, min(own, round(moved.get("total_timeouts", 0))), kind))
+            foreground.append(Wait(event, own, of_own, min(own, round(moved.get("total_timeouts", 0)))))
         if every > own:
-            background.append(Wait(event, every - own, max(0.0, seconds - of_own), 0, kind))
+            background.append(Wait(event, every - own, max(0.0, seconds - of_own)))
     return tuple(foreground), tuple(background)
