@@ -17,13 +17,12 @@ from collectors.model import (
     text,
 )
 from collectors.release import Mechanism, at_least, mechanism_of
+from rules.base import remembered
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map, identifier
 from rules.contradictions import db_time_is_sound
 from rules.formatting import count, listed, part_of, percent
-from rules.memoize import remembered
-from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
-from rules.samples import Samples
+from rules.samples import MetWaiting, Samples, met_waiting
 from rules.waits import (
     IDLE_SESSIONS,
     LATCH_EVENT,

@@ -22,11 +22,10 @@ from collectors.model import (
     number,
     text,
 )
+from rules.base import remembered
 from rules.cache_map import CacheMap
-from rules.memoize import remembered
-from rules.met_waiting import MetWaiting
 from rules.model import Impact, Severity, Surface
-from rules.samples import BEHIND, PLACE, WHO, Cells, Samples
+from rules.samples import BEHIND, PLACE, WHO, Cells, MetWaiting, Samples
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
 #

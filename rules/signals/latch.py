@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping
 from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Value, number
+from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
-from rules.memoize import remembered
 from rules.signals import Subject, certain, enough_sleeps, signal
 from rules.signals.caches import all_dictionary_gets
 

@@ -18,9 +18,8 @@ from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, HistorySettings, Settings, SpoolSettings
-from service.state.board import Board, MonitoredDatabase, PollRecord, Published
+from service.state.board import Board, ChangeLog, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
-from service.state.timeline import ChangeLog
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
