@@ -20,9 +20,3 @@ def remembered(method: Callable[[Any, *Asked], Kept]) -> Callable[[Any, *Asked],
         return answers[question]
 
     return ask
-
-
-def hand_over(method: Callable[[Any, *Asked], Kept], giver: object, taker: object) -> None:
-    """Let an object give the answers that another has of a method, where they would be the same."""
-    name = f"{method.__module__}.{method.__qualname__}"
-    taker.__dict__[name] = giver.__dict__.setdefault(name, {})

@@ -38,10 +38,6 @@ class MetWaiting:
         """Seconds of the interval that the waits met had lasted, the longest of each session: lost for certain."""
         return self.among.lasting(self.event, self.seconds)
 
-    def outlasts(self, than: float) -> bool:
-        """Whether they had lasted for longer than so many seconds: quicker than `lasting` where many were met."""
-        return self.among.outlast(than, self.event, self.seconds)
-
 
 def met_waiting(samples: Samples, basis: Basis, events: Iterable[str]) -> Mapping[str, MetWaiting]:
     """Event → what the samples of an interval met. Empty without an interval, and with too few samples for an average."""

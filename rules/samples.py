@@ -1,6 +1,6 @@
 """The rows of v$session that samples of an interval met, counted in one pass, however many questions there are.
 
-A burst meets thousands of sessions that differ in little. Where only some rows change, the counts follow from those.
+A burst meets thousands of sessions that differ in little.
 """
 
 import re
@@ -11,8 +11,7 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 
 from collectors.model import Row, Value, number
-from rules.memoize import hand_over, remembered
-from rules.provenance import tallied
+from rules.memoize import remembered
 
 PLACE = ("event", "p1", "p1raw", "p2", "p3")
 WHO = ("sql_id", "module", "program", "con_id")
@@ -52,33 +51,13 @@ class Samples:
     """The cells of TELLING → rows."""
     per_sample: Counter[Cells]
     """The cells of PER_SAMPLE → rows."""
-    among: "Samples | None" = None
-    """Samples that have all of these rows."""
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> "Samples":
         """The counts of some rows."""
         met = [row for row in rows if row.get("event") is not None]
         looks = {row.get("sample") for row in rows}
-        return cls(met, looks, tallied(counted(met, TELLING), met, TELLING), counted(met, PER_SAMPLE))
-
-    def resized(self, own: Sequence[Row], wanted: int) -> "Samples":
-        """With another number of some rows: the last ones leave, or the first ones come again."""
-        again, rest = divmod(wanted, len(own))
-        alike, per_sample = self.alike.copy(), self.per_sample.copy()
-        for counts, columns in ((alike, TELLING), (per_sample, PER_SAMPLE)):
-            if not again:
-                counts.subtract(counted(own[wanted:], columns))
-                continue
-            counts.update(counted(own[:rest], columns))
-            for kind, times in counted(own, columns).items() if again > 1 else ():
-                counts[kind] += (again - 1) * times
-        left = {id(row) for row in own[wanted:]}
-        rows = [row for row in self.rows if id(row) not in left] if left else self.rows
-        made = Samples(rows, self.looks, +alike, +per_sample, self)
-        if not left:
-            hand_over(Samples._longest, self, made)
-        return made
+        return cls(met, looks, counted(met, TELLING), counted(met, PER_SAMPLE))
 
     def lasting(self, event: str, seconds: float) -> float:
         """Seconds that the longest wait of each session in an event had lasted within an interval of so many.
@@ -86,12 +65,6 @@ class Samples:
         Background processes are left out.
         """
         return sum(self._longest(seconds).get(event, {}).values())
-
-    def outlast(self, than: float, event: str, seconds: float) -> bool:
-        """Whether those waits had lasted for longer than so many seconds. Fewer rows never last longer than all."""
-        if self.among is not None and not self.among.outlast(than, event, seconds):
-            return False
-        return self.lasting(event, seconds) > than
 
     @remembered
     def _longest(self, seconds: float) -> Mapping[Value, Mapping[Value, float]]:
@@ -115,7 +88,7 @@ class Samples:
     @cached_property
     def _by_event(self) -> Counter[Value]:
         met: Counter[Value] = Counter()
-        for (event, *_), times in self.alike.items():
+        for (event, *_), times in self.per_sample.items():
             met[event] += times
         return met
 

@@ -41,7 +41,7 @@ WAITING = (
     "tests/service/test_standin_fleet.py",
     "tests/collectors/test_oracle_standin.py",
     "tests/service/test_end_to_end.py",
-    "tests/service/selftest/test_run.py",
+    "tests/live/load/test_run.py",
     "tests/service/config/test_secrets_stay_hidden.py",
     "tests/repo/test_prometheus.py",
     "tests/repo/grafana/test_live.py",

@@ -19,7 +19,9 @@ TARGET_LABELS = ("cluster", "env", "region")
 """THE LIST of labels that people add to targets, or outside as external labels, and that every rule keeps."""
 GATES = (("critical", 0.1, 5), ("warning", 0.02, 0.5))
 """Severity, share of DB time, and sessions waiting where DB time cannot be read, as rules/waits.py has them."""
-FILES = ("recording.yml", "alerts.yml", "alertmanager.yml")
+RANKED = 200
+"""Databases in a rank of the fleet. Three ranks make the tables of the board; VictoriaMetrics looks up at most 1,000 by name."""
+FILES = ("recording.yml", "fleet.yml", "alerts.yml", "alertmanager.yml")
 HELD_BACK = (
     ("", "RowCacheObjectsSleepsHigh|RowCacheObjectsOneChildDominates|RowCacheMutexWaits"),
     ("result-cache-.*", "ResultCacheLatchWaits"),
@@ -57,6 +59,7 @@ def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) 
         of_rac=", ".join(labels[:-1]),
         same=",".join(f"{label}=%q" for label in labels),
         these=" ".join(f"$labels.{label}" for label in labels),
+        ranked=RANKED,
         gates=GATES,
         held=HELD_BACK,
         of_the_lock=OF_THE_LOCK,

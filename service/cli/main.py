@@ -152,7 +152,6 @@ class LatchscopeGroup(LazyGroup):
         "store": "service.cli.store:store_cli",
         "study": "service.cli.study:study_cli",
         "notify": "service.cli.config:notify_cli",
-        "selftest": "service.cli.selftest:selftest",
         "help": "service.cli.help:help_cli",
     }
 

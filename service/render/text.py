@@ -12,11 +12,13 @@ from rules.explain.library_cache import LIBRARY_CACHE_WAITS
 from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
 from rules.formatting import compared, counted, sentence
 from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Diagnosis, Finding, RuledOut, Severity, Step, Undetermined
+from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
 from rules.remedy import Texts, where
 from service.escape import visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
+    CLOSE,
+    CLOSEST,
     DO_NOT,
     EFFECT,
     after_the_steps,
@@ -25,6 +27,7 @@ from service.render.parts import (
     chain,
     circumstances,
     cited,
+    closest,
     cost,
     cost_beside,
     elsewhere,
@@ -57,7 +60,6 @@ QUIET_WORDS, TROUBLE_WORDS = 170, 745
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
 AS_PRINTED = "as printed"
-CHANGES = "What would change it"
 CHANGED, MOST_CHANGED = "Changes", 3
 LOG, MOST_LOGGED = "From the log", 8
 LOGS = ("alert log", "trace")
@@ -114,8 +116,8 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         how = f"{finding.do_now} `latchscope causes show {finding.cause}` shows how."
         yield Part(wrapped(f"Seen: {titled(finding)}, confidence {finding.confidence}. {how}"), needed=True)
     for finding in troubles[:1]:
-        if finding.counter_fact:
-            yield Part(wrapped(f"{CHANGES}: {finding.counter_fact.sentence}."))
+        if bound := closest(finding):
+            yield Part(wrapped(f"{CLOSEST}: {bound}."))
     yield Part(wrapped(f"{CHANGED}: {'; '.join(lately)}.") if troubles and (lately := near_changes(diagnosis)) else [])
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
     yield Part(_logged(diagnosis, MOST_LOGGED))
@@ -520,8 +522,8 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     if logged := _logged(diagnosis):
         yield from (*logged, "")
     for verdict in ruled_out(diagnosis):
-        yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}")
-        yield from _changes(verdict)
+        close = f"; {CLOSE}" if verdict.nearest_bound else ""
+        yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}{close}")
     if others := elsewhere(diagnosis):
         yield from wrapped(f"Not on this instance: {', '.join(others)} (other releases, or nothing of theirs here)")
     for hint in diagnosis.candidates:
@@ -534,7 +536,6 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
         for open_cause in diagnosis.undetermined:
             if open_cause.fix:
                 yield from wrapped(f"Bug of {open_cause.cause}: {open_cause.fix}", "  ")
-            yield from _changes(open_cause, f" for {open_cause.cause}")
     for change in diagnosis.changes or ():
         yield from wrapped(f"{CHANGED}: {told(change, diagnosis.waits_began)}")
     for gap_ in diagnosis.changes_missing:
@@ -559,15 +560,10 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Find
         yield from wrapped(f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}", "  ")
     for why in finding.unknown:
         yield from wrapped(f"? not known: {why}", "  ")
-    yield from _changes(finding)
+    if bound := closest(finding):
+        yield from wrapped(f"{CLOSEST}: {bound}.", "  ")
     for reference in cited(finding):
         yield from wrapped(f"Reference: {reference}", "  ")
-
-
-def _changes(verdict: Finding | RuledOut | Undetermined, of: str = "") -> Iterator[str]:
-    """What would change a verdict. Nothing where it was not looked for."""
-    if verdict.counter_fact:
-        yield from wrapped(f"{CHANGES}{of}: {verdict.counter_fact.sentence}.", "  ")
 
 
 def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = "") -> Iterator[str]:
@@ -618,8 +614,8 @@ def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequ
         ("Why", finding.explanation),
         *(("Not known", why) for why in finding.unknown),
     ]
-    if finding.counter_fact:
-        entries.append((CHANGES, finding.counter_fact.sentence))
+    if bound := closest(finding):
+        entries.append((CLOSEST, bound))
     entries += (("Reference", reference) for reference in cited(finding))
     yield from (f"- **{name}**: {inline(words)}" for name, words in entries)
     yield "\n| signal | value | needs | because |\n|---|---|---|---|"
@@ -633,7 +629,8 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
         yield "\n### Ruled out\n\n| cause | signal | value | would need |\n|---|---|---|---|"
         for out in ruled_out(diagnosis):
             value, needs = compared(out)
-            yield row((out.cause, out.signal, value, f"{needs}; {out.because}" if out.value is None else needs))
+            beside = out.because if out.value is None else CLOSE if out.nearest_bound else ""
+            yield row((out.cause, out.signal, value, f"{needs}; {beside}" if beside else needs))
         if others := elsewhere(diagnosis):
             yield f"\nNot on this instance: {', '.join(others)}"
     if gap := nothing_judged(diagnosis):
@@ -645,8 +642,3 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
     for open_cause in diagnosis.undetermined:
         if open_cause.fix:
             yield f"\nBug of {open_cause.cause}: {inline(open_cause.fix)}"
-    verdicts: list[RuledOut | Undetermined] = [*ruled_out(diagnosis), *diagnosis.undetermined]
-    facts = [(verdict.cause, verdict.counter_fact) for verdict in verdicts if verdict.counter_fact]
-    if facts:
-        yield f"\n### {CHANGES}\n"
-        yield from (f"- **{cause}**: {inline(fact.sentence)}" for cause, fact in facts)

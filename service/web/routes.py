@@ -6,7 +6,6 @@ from functools import partial
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
-from service.cells import CellsView
 from service.config.logs import Audit
 from service.config.settings import Settings
 from service.intake.uploads import Uploads
@@ -17,7 +16,7 @@ from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web.access import Access, Admission, read_tokens
 from service.web.api import common
-from service.web.api.databases import actions_api, api, fleet_api
+from service.web.api.databases import actions_api, api
 from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
 from service.web.api.live import monitoring, streams
 from service.web.api.reports import reports_api
@@ -51,7 +50,6 @@ def build_web(
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
-    cells = CellsView(settings.fleet) if settings.fleet.prometheus else None
     routers = (
         api(board, repository, access),
         streams(board, feed, access),
@@ -63,7 +61,6 @@ def build_web(
         compare_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
-        fleet_api(cells, access),
         monitoring(board, registry, ready, access),
         causes_pages(board, repository, access),
         pages(board, access, uploads, repository),
@@ -74,7 +71,7 @@ def build_web(
         export_pages(board, repository, access),
         sign_in_pages(access, audit),
         reports_pages(board, uploads, access, audit),
-        fleet_pages(board, repository, cells, access),
+        fleet_pages(board, repository, access),
         find_pages(board, access),
         problems_pages(),
         api_pages(access),

@@ -25,12 +25,10 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope init": "asks in a terminal; tests/service/cli/test_config.py answers",
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
-    "latchscope selftest --on-a-disposable-database": "needs a database; tests/service/selftest runs it on the stand-in",
-    "latchscope selftest --clean": "needs a database; tests/service/selftest runs it on the stand-in",
     "latchscope serve": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "latchscope store check": "needs a store; tests/service/cli/test_store.py has one",
     "latchscope study": "reads a table of yours; tests/service/cli/test_study.py has some",
-    "latchscope top": "shows until it is ended; tests/service/cli/test_top.py starts it",
+    "latchscope top": "shows until it is ended; tests/service/test_top.py starts it",
     "curl -sN": "streams until it is ended; tests/service/web/api/test_live.py reads it",
     "curl -H Authorization: Bearer $token": "needs the token that the lines above it make; tests/service/web has tokens",
 }

@@ -94,10 +94,7 @@ def test_helper_used_once_is_seen() -> None:
 ROOMS = {
     ("rules.studies", "service.render.study", "service.cli.study", "service.web.pages.study"): (),
     ("service.top", "service.cli.top"): (),
-    ("service.cells",): ("service.web.routes", "service.web.api.databases", "service.web.pages.fleet"),
-    ("service.telemetry", "service.otlp"): ("service.app",),
     ("service.cli.mcp",): (),
-    ("service.selftest", "service.cli.selftest"): (),
 }
 """Modules of a side room, with its command and page, and what alone may import them: where its routes or threads start."""
 

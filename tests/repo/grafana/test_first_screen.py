@@ -6,10 +6,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 
-import yaml
-
-from rules.cause import LOADER
-from tests.repo.grafana.dashboards import DASHBOARDS, RECORDING, Json, visible
+from tests.repo.grafana import dashboards
+from tests.repo.grafana.dashboards import DASHBOARDS, Json, visible
 from tests.repo.grafana.display import BETWEEN, ROW, columns_of, defaults, fields
 
 HEAD, SCREEN = 150, 800
@@ -44,9 +42,8 @@ def above_the_fold(dashboard: Json) -> list[Json]:
 def recorded() -> dict[str, str]:
     """Recording rule → its queries."""
     found: dict[str, str] = {}
-    for group in yaml.load(RECORDING.read_text("utf-8"), Loader=LOADER)["groups"]:
-        for rule in group["rules"]:
-            found[rule["record"]] = f"{found.get(rule['record'], '')} {rule['expr']}"
+    for rule in dashboards.recorded():
+        found[rule["record"]] = f"{found.get(rule['record'], '')} {rule['expr']}"
     return found
 
 

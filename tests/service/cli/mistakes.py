@@ -104,17 +104,12 @@ MISTAKES = (
     in_file(
         "setting in the wrong group",
         f"interval: 30s\n{DEMO}",
-        "did you mean defaults.interval or telemetry.interval or databases[].interval?",
+        "did you mean defaults.interval or databases[].interval?",
     ),
     in_file("unknown choice", f"oracle: {{mode: thik}}\n{DEMO}", "did you mean thick?"),
     in_file("bad address", f"listen: everywhere\n{DEMO}", "write 127.0.0.1:8000"),
     in_file("bad duration", f"defaults: {{interval: soon}}\n{DEMO}", "write 500ms, 15s, 2m, 1h or 90d"),
     in_file("polled too often", f"defaults: {{interval: 1s}}\n{DEMO}", "polled no more often than every 10 s"),
-    in_file(
-        "sent too often",
-        f"{DEMO}telemetry: {{interval: 5}}\n",
-        "telemetry.interval: 5 s is out of range; it is at least 10 s",
-    ),
     in_file("setting twice", f"listen: 127.0.0.1:1\n{GOOD}", "is on line 1 already; keep one"),
     in_file("database twice", "databases: [{name: a, dsn: h/s}, {name: a, dsn: h/s}]", "two databases are named a"),
     in_file("database without dsn", "databases: [{name: a}]", "is missing; every entry of `databases` needs it"),

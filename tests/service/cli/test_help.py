@@ -157,7 +157,6 @@ LACKS = {
     "fcntl": "locks of the spool and of a SQLite store",
     "resource": "limit of open files",
     "os.getuid": "who should own a file",
-    "signal.SIGHUP": "the end of a terminal",
 }
 ONLY_POSIX = {
     "fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix", "readline", "curses",

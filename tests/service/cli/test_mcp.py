@@ -14,7 +14,7 @@ from service.cli.main import cli
 from service.client import ServiceClient, ServiceRefused
 from tests.service.stage import Client as StageClient
 from tests.service.stage import Stage
-from tests.service.top.test_source import ANSWERS, service
+from tests.service.test_client import ANSWERS, service
 from tests.service.web.test_access import READ, bearer, digest
 
 ROOT = Path(__file__).parents[3]

@@ -179,15 +179,16 @@ def test_html_figures_name_report_sections_and_match_the_text(week: InputResults
     assert "at least 30" in text and "76.0 %" in text and "e-05" not in text and "</span> ratio" not in text
 
 
-def test_html_says_what_would_change_a_verdict_where_it_shows_how_we_know(incident: Path) -> None:
-    results = diagnose_all([str(incident)])
-    diagnosis, text = results.diagnosed[0].diagnosis, html.unescape(as_html(results))
-    (finding,) = diagnosis.findings
-    assert finding.counter_fact is not None
-    assert f"<dt>What would change it</dt><dd>{finding.counter_fact.sentence}.</dd>" in text
-    facts = [one.counter_fact for one in diagnosis.ruled_out] + [one.counter_fact for one in diagnosis.undetermined]
-    others = [fact.sentence for fact in facts if fact]
-    assert others and all(f'<span class="sub quiet">{sentence}.</span>' in text for sentence in others)
+def test_html_says_how_close_a_verdict_is_where_it_shows_how_we_know(incident: Path) -> None:
+    text = html.unescape(as_html(diagnose_all([str(incident)])))
+    closest = "sleeps with a holder at this place 85 %, needs at least 70 %"
+    assert f"<dt>Closest to its bound</dt><dd>{closest}.</dd>" in text
+
+
+def test_html_marks_the_ruled_out_causes_that_are_close_to_their_bound(week: InputResults) -> None:
+    results = InputResults(week.diagnosed[:1], [], [], 1)
+    close = [one for one in results.diagnosed[0].diagnosis.ruled_out if one.nearest_bound]
+    assert as_html(results).count('<span class="sub quiet">Close to its bound.</span>') == len(close) > 0
 
 
 def test_html_says_shared_notes_and_what_could_not_be_judged_once(week: InputResults) -> None:
