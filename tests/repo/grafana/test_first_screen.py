@@ -38,20 +38,28 @@ def above_the_fold(dashboard: Json) -> list[Json]:
     return [panel for panel in visible(dashboard) if bottom(panel) <= SCREEN]
 
 
+CHOICE = re.compile(r" and on \(rac, db\) group by \(rac, db\) \([^()]*\)")
+"""What says which databases a query is about, and gives none of its figures."""
+
+
 @cache
 def recorded() -> dict[str, str]:
-    """Recording rule → its queries."""
+    """A recording rule as it is read, a rank with its reason → its queries."""
     found: dict[str, str] = {}
     for rule in dashboards.recorded():
-        found[rule["record"]] = f"{found.get(rule['record'], '')} {rule['expr']}"
+        name = rf"(?<![\w:]){re.escape(rule['record'])}(?![\w:])"
+        if reason := rule.get("labels", {}).get("why"):
+            name += rf"""\{{[^}}]*\bwhy=~?"[^"]*\b{reason}\b"""
+        found[name] = f"{found.get(name, '')} {rule['expr']}"
     return found
 
 
 def windows(expr: str) -> frozenset[str]:
     """The ranges that a query goes over, through recording rules; the last poll if there is none."""
+    expr = CHOICE.sub("", expr)
     found = set(re.findall(r"\[([^\]]+)\]", expr))
     for name, behind in recorded().items():
-        if re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", expr):
+        if re.search(name, expr):
             found |= windows(behind) - {LAST_POLL}
     return frozenset(found or {LAST_POLL})
 
