@@ -6,6 +6,7 @@ The screen is a function of a state, which keys and answers change. Requests run
 import os
 import re
 import select
+import shutil
 import sys
 import tempfile
 import termios
@@ -49,9 +50,23 @@ STOP_SECONDS = 1.0
 
 
 @contextmanager
+def own_folder() -> Iterator[str]:
+    """A folder that is gone afterwards, even if a poll that ends late still writes into it for a moment."""
+    folder = tempfile.mkdtemp(prefix="latchscope-top-")
+    try:
+        yield folder
+    finally:
+        for _ in range(50):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.exists(folder):
+                break
+            time.sleep(0.1)
+
+
+@contextmanager
 def polled(settings: Settings) -> Iterator[Source]:
     """The databases of a configuration, polled as the service does. Nothing is kept. Raises StoreError."""
-    with tempfile.TemporaryDirectory(prefix="latchscope-top-", ignore_cleanup_errors=True) as folder:
+    with own_folder() as folder:
         own = settings.model_copy(update={"store": f"sqlite:///{folder}/top.db"})
         board = Board([MonitoredDatabase(each, own.interval_of(each)) for each in own.databases])
         store = build_store(own)
@@ -181,6 +196,8 @@ MEMBERS = {
 FORMS = {"Age": "{:.0f} s", "% sleeps": "{:.1%}", "% gets": "{:.1%}", "Hold µs": "{:,.2f}", "Sessions": "{:.1f}"}
 SHARES = {"Verdict": 1, "Cache": 4, "Waits for": 4, "Module": 3, "Program": 2}
 """These columns share the width that the others leave."""
+WORDS = {"Severity", "Database", "Release", "SQL id", *SHARES}
+"""All other columns are figures, which end at the right."""
 
 
 def value(row: Json, heading: str) -> Any:
@@ -204,7 +221,7 @@ def cell(row: Json, heading: str) -> Text:
         return plain(f"  {found} #{row['subordinate']}")
     if isinstance(found, str):
         return plain(found)
-    return Text(FORMS.get(heading, "{:,.0f}").format(found).rstrip("%"), justify="right")
+    return Text(FORMS.get(heading, "{:,.0f}").format(found).rstrip("%"))
 
 
 def order(row: Json, heading: str) -> Any:
@@ -461,8 +478,13 @@ def body(state: State) -> RenderableType:
     table = Table(box=None, expand=True, padding=(0, 1, 0, 0))
     for heading in TABLES[part]:
         told = f"{heading}▾" if heading == state.orders.get(part) else heading
-        most = state.size[0] // 3
-        table.add_column(told, ratio=SHARES.get(heading), max_width=most, no_wrap=True, overflow="ellipsis")
+        table.add_column(
+            told,
+            justify="left" if heading in WORDS else "right",
+            ratio=SHARES.get(heading),
+            max_width=state.size[0] // 3,
+            no_wrap=True,
+        )
     for place, row in enumerate(rows[first : first + fit], first):
         table.add_row(*(cell(row, heading) for heading in TABLES[part]), style="reverse" if place == at else "")
     return table
