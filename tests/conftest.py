@@ -55,7 +55,7 @@ WAITING = (
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
-# What `make test` runs. `make test-all` (`pytest --all`) also runs what is marked `slow`, and every file whose `pytestmark` is that.
+# What `make test` runs. `make test-all` (`pytest --all`) also runs what is marked `slow`, and files whose `pytestmark` is that.
 
 KEPT: Mapping[str, str] = {}
 """Tests marked `slow` that `make test` runs all the same → why: what nothing cheaper proves. At most MOST_KEPT."""
