@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-wire test test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
+.PHONY: help install demo demo-wire test test-all lint test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -29,9 +29,13 @@ demo-wire: .venv/.ready  ## the demo through the real driver and our own stand-i
 
 # The interpreters that tests start should find what the first one compiled.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.ready  ## every test, on every core
-	@echo "make test: every test on every core; this takes some minutes, and Ctrl-C ends it"
-	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder
+test: .venv/.ready  ## what a change is tried with: every test but the slow ones, on every core
+	@echo "make test: on every core; this takes some minutes, and Ctrl-C ends it. 'make test-all' has the slow tests too"
+	@$(RUN) pytest -q -n auto --dist loadfile --no-loadscope-reorder
+
+test-all: export PYTHONDONTWRITEBYTECODE :=
+test-all: .venv/.ready  ## every test, with the real programs; what CI runs
+	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder --all
 
 # Checked before anything is installed. Passwords come from the environment, so that no list of processes shows them.
 test-live-needs:
@@ -50,12 +54,13 @@ test-live-load: .venv/.ready  ## WRITES: known problems on a disposable database
 compose-test:  ## docker-compose.yml on a Docker engine with compose 2.20 or newer; takes everything down again
 	@$(PYTHON) -m tests.live.stack
 
-check: .venv/.ready  ## format, lint, types, import contracts, tests
+check: lint test  ## what is checked before a commit: lint, then make test
+
+lint: .venv/.ready  ## format, lint, types, import contracts
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
 	$(RUN) mypy
 	$(RUN) lint-imports
-	$(MAKE) test
 
 format: .venv/.ready  ## format and fix the code with ruff
 	$(RUN) ruff format .
