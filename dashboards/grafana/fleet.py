@@ -36,12 +36,21 @@ from shared import (
 )
 
 WORST = "fleet:latchscope_worst:topk"
-LISTED = f'group by (rac, db) ({WORST}{{{S},why=~"cost|severity|silent"}})'
-"""The databases that the tables show."""
+RANKED = 200
+"""As many as fleet.yml ranks. An engine without marks of the end of a series still has those that left a rank minutes ago."""
 NO_RANKS = "No data. This reads the rules of fleet.yml: load them."
 """A panel without data does not tell whether its rules or its databases are missing."""
 BANDS = 20
 """Lines of a state timeline that can be read."""
+
+
+def among(*reasons: str) -> str:
+    """The databases that are in one of these ranks now. Their figures are read from themselves."""
+    return f'group by (rac, db) (topk by (why) ({RANKED}, {WORST}{{{S},why=~"{"|".join(reasons)}"}}))'
+
+
+LISTED = among("cost", "severity", "silent")
+"""The databases that the tables show."""
 
 
 def ranked(why: str, most: int = SHOWN) -> str:
@@ -55,15 +64,20 @@ def lines(metric: str, why: str) -> str:
     return f"max by (rac, db) ({metric}{{{S}}}) and on (rac, db) {ranked(why)}"
 
 
-def whole(total: str, metric: str, why: str) -> str:
-    """The sum of a figure over all databases as recorded, or over those that somebody chose."""
-    return f'(sum({total}{{{S}}}) or sum({metric}{{{S}}} and on (rac, db) {WORST}{{{S},why="{why}"}}))'
+def whole(total: str, own: str) -> str:
+    """The recorded sum over all databases, or the sum over those that somebody chose."""
+    return f"(sum({total}{{{S}}}) or sum({own}))"
 
 
-def largest(total: str, metric: str, why: str) -> tuple[Json, Json]:
+ANSWERING = whole("fleet:latchscope_up:sum", f"{UP} and on (rac, db) {LISTED}")
+WAITING = whole("fleet:latchscope_impact_sessions:sum", f"fleet:latchscope_impact:sessions{{{S}}}")
+DB_TIME = "db:latchscope_db_time_seconds:rate5m"
+
+
+def largest(every: str, metric: str, why: str) -> tuple[Json, Json]:
     """The largest databases over the time range, and all others as one line."""
     drawn = lines(metric, why)
-    return query(drawn, "{{db}}"), query(f"clamp_min({whole(total, metric, why)} - sum({drawn}), 0)", "all others")
+    return query(drawn, "{{db}}"), query(f"clamp_min({every} - sum({drawn}), 0)", "all others")
 
 
 def fleet(address: str) -> Json:
@@ -93,22 +107,21 @@ def fleet(address: str) -> Json:
 
 
 def _figures() -> list[Json]:
-    answering = f"sum(fleet:latchscope_up:sum{{{S}}}) or sum({UP} and on (rac, db) {LISTED})"
-    silent = f"count(fleet:latchscope_silent:last15m{{{S}}})"
+    silent = f"count(fleet:latchscope_silent:last15m{{{S}}} unless on (rac, db) ({UP} == 1))"
     troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}}))'
     return [
         stat(
             "Answering",
             "Databases whose last poll succeeded and is recent.",
             "none",
-            answering,
+            ANSWERING,
             none=NO_RANKS,
         ),
         stat(
             "Down",
             "Databases without data, also because their latchscope is gone. The health dashboard says why.",
             "none",
-            f"{silent} or 0 * ({answering})",
+            f"{silent} or 0 * {ANSWERING}",
             ALARM,
             none=NO_RANKS,
         ),
@@ -116,7 +129,7 @@ def _figures() -> list[Json]:
             "Problems",
             "Databases in which a cause of severity warning or critical is active.",
             "none",
-            f"{troubled} or 0 * ({answering})",
+            f"{troubled} or 0 * {ANSWERING}",
             ALARM,
             none=NO_RANKS,
         ),
@@ -124,7 +137,7 @@ def _figures() -> list[Json]:
             "Worst loss",
             "The largest share of DB time that a database loses now.",
             "percentunit",
-            f'max({WORST}{{{S},why="cost"}})',
+            f"max({_listed('fleet:latchscope_impact:ratio')})",
             BY_SHARE,
             none=NO_RANKS,
         ),
@@ -132,7 +145,7 @@ def _figures() -> list[Json]:
             "Waiting",
             "Sessions in the kinds of wait with a problem, in the whole fleet, on average over the last poll's interval.",
             "short",
-            whole("fleet:latchscope_impact_sessions:sum", SESSIONS, "waiting"),
+            WAITING,
             BY_SESSIONS,
             none=NO_RANKS,
         ),
@@ -140,7 +153,7 @@ def _figures() -> list[Json]:
             "Oldest",
             "The longest time since a good poll.",
             "s",
-            f'max({WORST}{{{S},why="age"}})',
+            f"max(latchscope_data_age_seconds{{{S}}} and on (rac, db) {among('age')})",
             BY_AGE,
             none=NO_RANKS,
         ),
@@ -162,10 +175,10 @@ def _databases() -> Json:
         "Databases",
         "The costliest, the most severe and those that do not answer, up to 200 each. A click on a name opens its dashboard for "
         "the same time range.",
-        ("Severity", "none", _listed("latchscope_severity")),
-        ("DB time lost", "percentunit", f"sort_desc({_listed(IMPACT)})"),
-        ("Sessions waiting", "short", _listed(SESSIONS)),
-        ("Data age", "s", _listed("latchscope_data_age_seconds")),
+        ("Severity", "none", _listed("fleet:latchscope_severity:max")),
+        ("DB time lost", "percentunit", f"sort_desc({_listed('fleet:latchscope_impact:ratio')})"),
+        ("Sessions waiting", "short", _listed("fleet:latchscope_impact:sessions")),
+        ("Data age", "s", _listed("fleet:latchscope_data_age_seconds:max")),
         ("Up", "none", f"{_listed('latchscope_up')} or 0 * {LISTED}"),
         order=["db", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "rac"],
         rename={"db": "Database", "rac": "RAC"},
@@ -190,7 +203,7 @@ def _verdicts() -> Json:
         "Verdicts",
         "What is wrong in each database, and the first thing to do, in the words of its page. The costliest comes first.",
         ("Found", "none", f"{active} and on (rac, db) {LISTED}"),
-        ("DB time lost", "percentunit", f"sort_desc({_listed(IMPACT)})"),
+        ("DB time lost", "percentunit", f"sort_desc({_listed('fleet:latchscope_impact:ratio')})"),
         hide=["Value #A", "rac"],
         rename={"db": "Database", "title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
         order=["db", "severity", "Value #B", "title", "cache", "action", "cause"],
@@ -212,6 +225,8 @@ def _verdicts() -> Json:
 
 
 def _over_time() -> list[Json]:
+    busy = f"{DB_TIME}{{{S}}} and on (rac, db) {ranked('busy', RANKED)}"
+    every = whole("fleet:latchscope_db_time_seconds:sum_rate5m", busy)
     severity = f"max by (rac, db) (latchscope_severity{{{S}}}) and on (rac, db) {ranked('severity', BANDS)}"
     return [
         timeseries(
@@ -233,14 +248,14 @@ def _over_time() -> list[Json]:
             "Sessions waiting over time",
             "Sessions in the kinds of wait with a problem, on average: the largest databases, and all others as one line.",
             "short",
-            *largest("fleet:latchscope_impact_sessions:sum", SESSIONS, "waiting"),
+            *largest(WAITING, SESSIONS, "waiting"),
             none=NO_RANKS,
         ),
         timeseries(
             "DB time",
             "Sessions that work or wait in each database, 5 min mean: the largest, and all others as one line.",
             "short",
-            *largest("fleet:latchscope_db_time_seconds:sum_rate5m", "db:latchscope_db_time_seconds:rate5m", "busy"),
+            *largest(every, DB_TIME, "busy"),
             none=NO_RANKS,
         ),
     ]
