@@ -25,7 +25,6 @@ from shared import (
     PAGE,
     SESSIONS,
     SHOWN,
-    UP,
     WRAPPED,
     S,
     chosen,
@@ -64,20 +63,19 @@ def lines(metric: str, why: str) -> str:
     return f"max by (rac, db) ({metric}{{{S}}}) and on (rac, db) {ranked(why)}"
 
 
-def whole(total: str, own: str) -> str:
-    """The recorded sum over all databases, or the sum over those that somebody chose."""
-    return f"(sum({total}{{{S}}}) or sum({own}))"
+ANSWERING = f"(sum(fleet:latchscope_up:sum{{{S}}}) or sum(fleet:latchscope_up:last15m{{{S}}}))"
+"""The recorded sum over all databases, or the sum over those that somebody chose."""
 
 
-ANSWERING = whole("fleet:latchscope_up:sum", f"{UP} and on (rac, db) {LISTED}")
-WAITING = whole("fleet:latchscope_impact_sessions:sum", f"fleet:latchscope_impact:sessions{{{S}}}")
-DB_TIME = "db:latchscope_db_time_seconds:rate5m"
+def whole(total: str, why: str) -> str:
+    """The same of a figure that a rank has."""
+    return f'(sum({total}{{{S}}}) or sum({WORST}{{{S},why="{why}"}}))'
 
 
-def largest(every: str, metric: str, why: str) -> tuple[Json, Json]:
+def largest(total: str, metric: str, why: str) -> tuple[Json, Json]:
     """The largest databases over the time range, and all others as one line."""
     drawn = lines(metric, why)
-    return query(drawn, "{{db}}"), query(f"clamp_min({every} - sum({drawn}), 0)", "all others")
+    return query(drawn, "{{db}}"), query(f"clamp_min({whole(total, why)} - sum({drawn}), 0)", "all others")
 
 
 def fleet(address: str) -> Json:
@@ -107,7 +105,9 @@ def fleet(address: str) -> Json:
 
 
 def _figures() -> list[Json]:
-    silent = f"count(fleet:latchscope_silent:last15m{{{S}}} unless on (rac, db) ({UP} == 1))"
+    silent = (
+        f"count(fleet:latchscope_silent:last15m{{{S}}} unless on (rac, db) fleet:latchscope_up:last15m{{{S}}} == 1)"
+    )
     troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}}))'
     return [
         stat(
@@ -145,7 +145,7 @@ def _figures() -> list[Json]:
             "Waiting",
             "Sessions in the kinds of wait with a problem, in the whole fleet, on average over the last poll's interval.",
             "short",
-            WAITING,
+            whole("fleet:latchscope_impact_sessions:sum", "waiting"),
             BY_SESSIONS,
             none=NO_RANKS,
         ),
@@ -179,7 +179,7 @@ def _databases() -> Json:
         ("DB time lost", "percentunit", f"sort_desc({_listed('fleet:latchscope_impact:ratio')})"),
         ("Sessions waiting", "short", _listed("fleet:latchscope_impact:sessions")),
         ("Data age", "s", _listed("fleet:latchscope_data_age_seconds:max")),
-        ("Up", "none", f"{_listed('latchscope_up')} or 0 * {LISTED}"),
+        ("Up", "none", f"{_listed('fleet:latchscope_up:last15m')} or 0 * {LISTED}"),
         order=["db", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "rac"],
         rename={"db": "Database", "rac": "RAC"},
         overrides=[
@@ -225,8 +225,6 @@ def _verdicts() -> Json:
 
 
 def _over_time() -> list[Json]:
-    busy = f"{DB_TIME}{{{S}}} and on (rac, db) {ranked('busy', RANKED)}"
-    every = whole("fleet:latchscope_db_time_seconds:sum_rate5m", busy)
     severity = f"max by (rac, db) (latchscope_severity{{{S}}}) and on (rac, db) {ranked('severity', BANDS)}"
     return [
         timeseries(
@@ -248,14 +246,14 @@ def _over_time() -> list[Json]:
             "Sessions waiting over time",
             "Sessions in the kinds of wait with a problem, on average: the largest databases, and all others as one line.",
             "short",
-            *largest(WAITING, SESSIONS, "waiting"),
+            *largest("fleet:latchscope_impact_sessions:sum", SESSIONS, "waiting"),
             none=NO_RANKS,
         ),
         timeseries(
             "DB time",
             "Sessions that work or wait in each database, 5 min mean: the largest, and all others as one line.",
             "short",
-            *largest(every, DB_TIME, "busy"),
+            *largest("fleet:latchscope_db_time_seconds:sum_rate5m", "db:latchscope_db_time_seconds:rate5m", "busy"),
             none=NO_RANKS,
         ),
     ]
