@@ -123,7 +123,7 @@ def _series(number: int) -> Iterator[tuple[str, Mapping[str, str], str]]:
         own["rac"] = f"rac{number // 10:05}"
     severity = 0 if not trouble else 3 if number % 50 == 0 else 2
     cause = CAUSES[number // 10 % len(CAUSES)] if trouble else ""
-    scraped = {**own, "job": "latchscope", "instance": f"cell{number % 20}:8000", "cell": f"cell{number % 20}"}
+    scraped = {**own, "job": "latchscope", "instance": f"site{number % 20}:8000", "site": f"site{number % 20}"}
     ratio, waiting = ("ratio", "waiting") if trouble else ("idle", "idle")
     yield "latchscope_up", scraped, str(int(number % 997 > 0))
     yield "latchscope_severity", scraped, str(severity)

@@ -30,15 +30,13 @@ from collectors.grants import (
 )
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
-from docs import groups, interface, licences, record
+from docs import groups, interface, record
 from rules.cause import Cause, Fix, TextSpan, catalogue, text_spans
 from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
-from service.bill import statements
 from service.cli.help import EXIT_CODES
-from service.cli.sql import as_markdown, texts_as_markdown
 from service.config.settings import ENTRIES, every_setting, seconds, size
 from service.metrics.families import FAMILIES, Family
 
@@ -278,7 +276,7 @@ def process_metrics() -> str:
     with interface.whole_service() as app:
         families = list(app.state.registry.collect())
     labels = dict.fromkeys(
-        ("latchscope_webhook_attempts", "latchscope_notification_attempts", "latchscope_telemetry_exports"),
+        ("latchscope_webhook_attempts", "latchscope_notification_attempts"),
         "outcome, target",
     )
 
@@ -376,8 +374,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "what is read": read,
     "kinds": kinds,
     "confirmations": confirmations,
-    "bill": lambda: as_markdown(statements()),
-    "bill texts": lambda: texts_as_markdown(statements()),
     "grant of x-kqrst": partial(granted, "x$kqrst"),
     "settled": _settled,
     "settings": settings,
@@ -387,7 +383,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "stable": stable,
     "fixes": fixes,
     "metrics of the process": process_metrics,
-    "licences": lambda: table("package | licence | who gets it", licences.rows()),
     "study scaling": partial(study_columns, scaling.COLUMNS),
     "study partitions": partial(study_columns, partitions.COLUMNS),
     "study parallel": partial(study_columns, parallel.COLUMNS),

@@ -1,4 +1,4 @@
-"""The licences of what latchscope is made of: a table for the documents, and the licences in an SBOM (`make sbom`).
+"""The licences of what latchscope is made of: a page of the documentation site, and the licences in an SBOM (`make sbom`).
 
 What is shipped follows from uv.lock: the dependencies, those of each extra, and theirs, on Linux. A licence is what the installed
 package says of itself.
@@ -77,6 +77,26 @@ def _reached(lock: Mapping[str, Any], wanted: Sequence[Mapping[str, Any]]) -> se
 def rows() -> list[tuple[str, str, str]]:
     """Package, licence, and who gets it."""
     return [(name, licence(name), ", ".join(extras) or "everybody") for name, extras in shipped().items()]
+
+
+def as_markdown() -> str:
+    """The page with a line for each package."""
+    lines = (
+        "| " + " | ".join(cells) + " |" for cells in (("package", "licence", "who gets it"), ("---",) * 3, *rows())
+    )
+    return "\n".join((_PAGE, "", *lines, ""))
+
+
+_PAGE = """# Licences
+
+latchscope is under the Apache License 2.0. The table has every package that it installs on Linux, the licence that
+the package states, and who gets it: everybody, or those who install an extra. Packages for development only are not
+shipped and not listed.
+
+`psycopg` is under the LGPL. latchscope uses it unchanged, as a separate library that you can replace.
+
+`make sbom` writes the same as an SBOM into `dist/latchscope.cdx.json`: CycloneDX, with versions and the hashes of the
+lock file. It also lists the packages for other systems than Linux, without their licences."""
 
 
 def with_licences(bom: Mapping[str, Any]) -> dict[str, Any]:

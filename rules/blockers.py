@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from collectors.model import Missing, Row, number, text
+from rules.base import remembered
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.hang_model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
 from rules.library_cache import target_of
-from rules.memoize import remembered
 from rules.wait_chain.forest import chains_of
 from rules.wait_chain.graph import process as process
 from rules.waits import StillWaiting, hanging, unlisted

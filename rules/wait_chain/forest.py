@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from collectors.model import Delta, Missing, number, text
+from rules.base import remembered
 from rules.context import SignalContext
 from rules.hang_model import ChainSession, ChainSource, HangVerdict, WaitChain
-from rules.memoize import remembered
 from rules.wait_chain.action import decided
 from rules.wait_chain.graph import (
     ChainGraph,

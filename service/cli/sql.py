@@ -34,7 +34,9 @@ def _hashes() -> list[str]:
 
 @sql_cli.command("list")
 def list_statements(
-    form: Annotated[ListFormat, typer.Option("--format", help="json has the texts too")] = ListFormat.TEXT,
+    form: Annotated[
+        ListFormat, typer.Option("--format", help="json and markdown have the texts too")
+    ] = ListFormat.TEXT,
 ) -> None:
     """Every statement: what it reads, why and when, how often, its row limit and its deadline."""
     if form is ListFormat.JSON:
@@ -150,21 +152,37 @@ def as_objects(listed: Sequence[Statement]) -> list[dict[str, object]]:
 
 
 def as_markdown(listed: Sequence[Statement]) -> str:
-    """A table for each kind, without the texts."""
-    parts = []
+    """A page: a table for each kind, then the exact texts under their hashes."""
+    parts = [_PAGE]
     for kind, what in KINDS.items():
         rows = [row(_cells(statement)) for statement in listed if statement.kind == kind]
         head = f"### {what[0].upper()}{what[1:]}"
         parts.append("\n".join((head, "", row(HEADS), "|" + "---|" * len(HEADS), *rows)))
+    parts.append("## The texts")
+    for one in listed:
+        parts.append(f"**`{one.hash}`** {row((one.name,)).strip('| ')}\n\n```sql\n{one.text}\n```")
     return "\n\n".join(parts)
 
 
-def texts_as_markdown(listed: Sequence[Statement]) -> str:
-    """The exact text of every statement under its hash."""
-    return "\n\n".join(
-        f"**`{statement.hash}`** {row((statement.name,)).strip('| ')}\n\n```sql\n{statement.text}\n```"
-        for statement in listed
-    )
+_PAGE = """# Every statement that latchscope can send
+
+For the DBA or the security team who must allow latchscope on a database. `latchscope sql list --format markdown`
+prints this page, and `latchscope sql show HASH` one statement; the first digits of the hash are enough. A session
+compares each text with this list, byte for byte, before the driver sees it, and refuses any other. What changes from
+one execution to the next is bound, never put into a text.
+
+The hash is the beginning of the SHA-256 of the text, with its comment. The SQL_ID is what `v$sql` and AWR show. What
+really ran:
+
+```sql
+select sql_id, executions, sql_text from v$sqlstats where sql_text like 'select /* latchscope%';
+```
+
+## The bill
+
+The deadlines are the defaults of `oracle.statement_timeout`, for looks at blockers of
+`defaults.blocker_look_timeout`, and for a login of `oracle.connect_timeout`. Where the rows are "as the views have",
+the statement has no limit as a whole: it names its rows, as with a list of statistics, or reads a view of fixed size."""
 
 
 def _cells(statement: Statement) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from bench._capacity_loop import STEPS
 from bench._truth_tables import HALVES
 from service.watch import pipeline
 from tests.service.stores import Postgres
+from tests.truth.by_sight import HEADS
+from tests.truth.sights import KINDS
 
 FIGURE = re.compile(r"\d|^–$")
 WRONG = re.compile(r"\b(?:nan|inf|None|failed)\b(?!-)")  # causes are named failed-parses and the like
@@ -41,22 +43,6 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape(OPEN, 1, tuple(range(1, 11))),
         Shape("cpu ms a poll, by step|whole service, 1", None, (1,)),
     ),
-    "certificates": (
-        Shape(
-            "certificates|accepted|verdicts|conditions|with an expression|no such row|stated|unknown",
-            1,
-            tuple(range(8)),
-        ),
-        Shape(
-            "what was changed|changes|refused|share|with the capture|its share|why the others are accepted by both",
-            29,
-            (1, 2, 3, 4, 5),
-        ),
-    ),
-    "counter_facts": (
-        Shape("verdict|n|without a figure|flips|half does not|one figure less does not", 4, (1, 2, 3, 4, 5)),
-        Shape("processor time, ms|instances|p50|p90|p99|most", 2, (1, 2, 3, 4, 5)),
-    ),
     "fleet": (
         Shape("panel|queries|p50 s|p95 s|most s|processor s|series", PANELS, (1, 2, 3, 4, 5, 6)),
         Shape("what|figure", None, (1,)),
@@ -70,6 +56,7 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         ),
     ),
     "model": (Shape("test|figure|measured|bound|cases|", 2, (2, 3, 4)),),
+    "mutants": (Shape("mutant|drawn from|tests|verdict|by|s", 4, (5,)),),
     "pages": (Shape("page|processor ms|KB|KB compressed", 6, (1, 2, 3)),),
     "poll": (Shape("what|healthy, first|healthy, later|storm, first|storm, later", 17, (2, 4)),),
     "record": (Shape("figure|measured", 11, (1,)),),
@@ -83,10 +70,12 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape("cause|n|right|kin|honest|silent|wrong|why", 1, tuple(range(1, 7))),
         Shape("cause|n|right, even|right, back|cache|why not (even seeds)|untrue (even seeds)", 3, (1, 2, 3, 4)),
         Shape("instances|n|p50|p99|max|largest", 1, (1, 2, 3, 4)),
+        Shape("|".join(HEADS), len(KINDS), tuple(range(1, 11))),
         Shape("case|its role, its cache|its figures support|said|cost|same", 35, (0,)),
         Shape(
             "case|release|right are|verdict|said|cost|variants held|right|honest|wrong|missed", 22, tuple(range(6, 11))
         ),
+        Shape("incident|form|right are|verdict|said|cost", 20, ()),
     ),
 }
 

@@ -270,7 +270,8 @@ def test_image_ships_templates_styles_and_causes(address: str) -> None:
     for sheet in re.findall(r'(?:href|src)="(/static/[^"]+)"', page):
         assert fetch(f"{address}{sheet}")[0] == 200
     assert {one["id"] for one in fetch_json(f"{address}/api/v1/causes")} == set(catalogue())
-    assert fetch(f"{address}/docs/reading.html")[0] == 200
+    for name in ("reading", "sql", "licences"):
+        assert fetch(f"{address}/docs/{name}.html")[0] == 200
 
 
 def test_image_is_ready_and_gives_metrics(address: str) -> None:

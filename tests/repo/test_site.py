@@ -14,10 +14,12 @@ import yaml
 from fastapi import FastAPI
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort
-from mkdocs.structure.files import Files
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
-from docs.site import BROUGHT, linked, on_files
-from service.web.pages.docs import Documentation
+from docs.site import BROUGHT, MADE, linked, on_files, on_page_content, on_page_markdown, pages_that_left
+from service.successors import Successors, successors
+from service.web.pages.docs import Documentation, frame_of
 from service.web.pages.layout import GUIDES, problems_pages
 from tests.service.stage import Client
 
@@ -42,7 +44,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_site_has_every_page_of_docs_and_what_is_brought_in(site: Path) -> None:
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values())
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
     assert [page for page in pages if not (site / page).with_suffix(".html").exists()] == []
     assert not [path for path in site.rglob("*") if path.suffix in (".py", ".pyc") or path.name == "__pycache__"]
 
@@ -119,6 +121,45 @@ def test_links_of_pages_from_elsewhere_hold_in_the_site() -> None:
     assert linked("[a](../../docs/faq.md)", "dashboards/runbooks/X.md", "runbooks/X.md") == "[a](../faq.md)"
     assert linked("[a](../collectors/groups)", "docs/faq.md", "faq.md") == "a"
     assert linked("[a](https://example.com/)", "docs/faq.md", "faq.md") == "[a](https://example.com/)"
+
+
+def test_page_of_a_running_service_is_a_link_in_the_site() -> None:
+    assert linked("at `/docs/sql.html`", "docs/faq.md", "faq.md") == "at [`/docs/sql.html`](sql.md)"
+    assert linked("at `/docs/sql.html`", "dashboards/runbooks/X.md", "runbooks/X.md").endswith("(../sql.md)")
+
+
+def anchors(page: Path) -> list[str]:
+    return re.findall(r' id="([^"]+)"', page.with_suffix(".html").read_text(encoding="utf-8"))
+
+
+def test_each_old_name_of_a_document_leads_to_a_page_and_an_anchor(site: Path) -> None:
+    assert successors().documents
+    for old, new in successors().documents.items():
+        place, _, heading = new.partition("#")
+        assert (site / place).with_suffix(".html").is_file(), f"{old} → {new}"
+        assert not heading or heading in anchors(site / place), f"{old} → {new}"
+
+
+def test_each_old_name_of_a_document_is_in_the_site_and_is_no_name_of_today(site: Path) -> None:
+    today = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
+    for old in successors().documents:
+        place, _, anchor = old.partition("#")
+        assert (place in today) == bool(anchor), f"{old}: a page that left has one successor, whatever the anchor"
+        assert (site / place).with_suffix(".html").is_file(), old
+        assert not anchor or anchors(site / place).count(anchor) == 1, f"{old}: no heading of today has this anchor"
+
+
+def test_old_names_lead_to_another_page_the_end_of_a_page_or_a_heading(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = {"gone.md": "faq.md#a", "faq.md#left": "logs.md#the-end", "faq.md#old": "faq.md#new"}
+    monkeypatch.setattr("docs.site.successors", lambda: Successors(documents=documents))
+    ((place, leads),) = pages_that_left().items()
+    assert place == "gone.html" and '<meta http-equiv="refresh" content="0; url=faq.html#a">' in leads
+    assert '<a href="faq.html#a">' in leads and "'sha256-" not in frame_of(leads.encode()), "no script needs leave"
+    config = MkDocsConfig()
+    page = Page(None, File("faq.md", "docs", "site", use_directory_urls=False), config)
+    told = on_page_markdown("# Questions", page, config, Files([]))
+    assert told == '# Questions\n\n<a id="left"></a>Moved: [Left](logs.md#the-end)'
+    assert on_page_content('<h2 id="new">N</h2>', page, config, Files([])) == '<a id="old"></a><h2 id="new">N</h2>'
 
 
 def test_demo_starts_without_pages_that_cannot_be_built(tmp_path: Path) -> None:

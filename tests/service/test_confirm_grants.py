@@ -21,7 +21,7 @@ from tests.oracle_standin.databases import Service
 from tests.oracle_standin.granted import GrantedBackend, granted_in
 from tests.oracle_standin.server import Listener
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "oracle.md"
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
 
 

@@ -38,10 +38,13 @@ def test_json_has_the_texts_whose_hashes_it_names() -> None:
     assert limits["waiting_sessions"] == 200 and limits["v$rowcache"] is None
 
 
-def test_markdown_has_a_table_for_each_kind() -> None:
+def test_markdown_is_a_page_with_a_table_for_each_kind_and_every_text() -> None:
     listed = told("list", "--format", "markdown")
-    assert listed.count("\n### ") + listed.startswith("### ") == len(KINDS)
-    assert sum(line.startswith("| `") for line in listed.splitlines()) == len(statements())
+    tables, _, shown = listed.partition("\n## The texts\n")
+    assert tables.startswith("# ") and tables.count("\n### ") == len(KINDS)
+    assert sum(line.startswith("| `") for line in tables.splitlines()) == len(statements())
+    for one in statements():
+        assert one.text in shown.partition(f"**`{one.hash}`** ")[2].split("```")[1], one.name
 
 
 @pytest.mark.parametrize("one", statements())
