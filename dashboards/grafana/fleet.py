@@ -161,7 +161,7 @@ def _figures() -> list[Json]:
 
 
 def _listed(metric: str) -> str:
-    return f"max by (rac, db) ({metric}{{{S}}}) and on (rac, db) {LISTED}"
+    return f"max by (rac, db) ({metric}{{{S}}})"
 
 
 def _databases() -> Json:

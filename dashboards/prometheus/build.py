@@ -67,6 +67,7 @@ def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) 
         same=",".join(f"{label}=%q" for label in labels),
         these=" ".join(f"$labels.{label}" for label in labels),
         ranked=RANKED,
+        all=f"sum by ({', '.join(target_labels)})" if target_labels else "sum",
         listed=LISTED,
         gates=GATES,
         held=HELD_BACK,
