@@ -36,19 +36,14 @@ from shared import (
 
 WORST = "fleet:latchscope_worst:topk"
 RANKED = 200
-"""As many as fleet.yml ranks. An engine without marks of the end of a series still has those that left a rank minutes ago."""
+"""As many as fleet.yml ranks. Where no mark ends a series, an engine still has those that left a rank minutes ago."""
 NO_RANKS = "No data. This reads the rules of fleet.yml: load them."
 """A panel without data does not tell whether its rules or its databases are missing."""
 BANDS = 20
 """Lines of a state timeline that can be read."""
 
 
-def among(*reasons: str) -> str:
-    """The databases that are in one of these ranks now. Their figures are read from themselves."""
-    return f'group by (rac, db) (topk by (why) ({RANKED}, {WORST}{{{S},why=~"{"|".join(reasons)}"}}))'
-
-
-LISTED = among("cost", "severity", "silent")
+LISTED = f'group by (rac, db) (topk by (why) ({RANKED}, {WORST}{{{S},why=~"cost|severity|silent"}}))'
 """The databases that the tables show."""
 
 
@@ -153,7 +148,7 @@ def _figures() -> list[Json]:
             "Oldest",
             "The longest time since a good poll.",
             "s",
-            f"max(latchscope_data_age_seconds{{{S}}} and on (rac, db) {among('age')})",
+            f'max({WORST}{{{S},why="age"}})',
             BY_AGE,
             none=NO_RANKS,
         ),
