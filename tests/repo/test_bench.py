@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from rich.console import Group
 from rich.table import Table
 
 from bench import __main__ as bench
-from bench import _stores
+from bench import _stores, fleet
 from bench._capacity_loop import STEPS
 from bench._truth_tables import HALVES
 from service.watch import pipeline
@@ -33,6 +34,8 @@ class Shape:
     figures: tuple[int, ...]
 
 
+PANELS = len(fleet.board()) if all(map(shutil.which, fleet.PROGRAMS)) else 1
+"""Rows: the panels of the board, or that the programs are not installed."""
 OPEN = "open loop|polls/s of|gap p50, p99 s|cores|cpu ms a poll|SQL|/metrics s|queue s|RSS MB|threads|files"
 SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "capacity": (
@@ -40,7 +43,10 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape(OPEN, 1, tuple(range(1, 11))),
         Shape("cpu ms a poll, by step|whole service, 1", None, (1,)),
     ),
-    "fleet": (Shape("what|here, ms|server, ms|clock, ms", 7, (1, 2, 3)),),
+    "fleet": (
+        Shape("panel|queries|p50 s|p95 s|most s|processor s|series", PANELS, (1, 2, 3, 4, 5, 6)),
+        Shape("what|figure", None, (1,)),
+    ),
     "history": (Shape("figure|sqlite|postgresql|goal", 9, (1, 2)),),
     "leases": (Shape("figure|measured|goal", 5, (1,)),),
     "logs": (Shape("what|figure|goal for 1,000 MB", 5, (1,)),),
