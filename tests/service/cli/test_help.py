@@ -159,6 +159,7 @@ LACKS = {
     "tty": "the keys of `latchscope top`",
     "resource": "limit of open files",
     "os.getuid": "who should own a file",
+    "signal.SIGHUP": "the end of a terminal",
 }
 ONLY_POSIX = {
     "fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix", "readline", "curses",
