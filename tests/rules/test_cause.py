@@ -143,17 +143,6 @@ def test_confirming_query_is_one_select_that_its_releases_can_run(cause: Cause) 
     assert cause.confirm.reading.endswith(".")
 
 
-@pytest.mark.parametrize("cause", CAUSES)
-def test_entry_words_carry_their_required_cautions(cause: Cause) -> None:
-    text = " ".join((cause.explanation, cause.remedy, *(one.title for one in cause.references)))
-    if re.search(r"(?<![a-z0-9])_[a-z]+_[a-z_]+", cause.remedy):
-        assert "under Oracle Support guidance" in cause.remedy
-    for reference in cause.references:
-        if re.search(r"\b(Bug|MOS note) \d", reference.title) and reference.url is None:
-            assert "verify on My Oracle Support" in reference.title
-    assert "_spin_count" not in text
-
-
 @pytest.mark.parametrize("cause", [one for one in CAUSES if one.handbook])
 def test_handbook_entry_begins_with_the_question_it_answers(cause: Cause) -> None:
     assert re.match(r"[A-Z][^.?]+\? \w", cause.explanation)
@@ -170,33 +159,19 @@ def test_confirming_query_sets_no_bound_on_what_grows_with_the_age_of_the_instan
         assert re.search(r"twice|Ask again", cause.confirm.reading)
 
 
-NAMED = {
-    "row-cache-library-deadlock": "nenadnoveljic.com",
-    "cluster-lock-process": "34609.1",
-    "failed-logon-delay": "1309738.1",
-    "logon-cursor-mutex": "2625815.1",
-    "throttled-holder": "Unproven",
-    "sequence-dynamic-cache": "no field case",
-    "realtime-statistics": "anbob.com/archives/8249",
-    "failed-logons": "anbob.com/archives/5946",
-    "audit-lookups": "bravolt.com",
-}
-"""Causes that were missing before, and their sources."""
-
-
-@pytest.mark.parametrize(("cause", "source"), NAMED.items())
-def test_entry_names_what_it_rests_on(cause: str, source: str) -> None:
-    assert cause in catalogue()
-    assert any(source in f"{one.title} {one.url}" for one in catalogue()[cause].references)
-
-
-def test_catalogue_contains_the_causes_that_people_rely_on() -> None:
-    wanted = (
-        "undo-segments undo-online-storm hard-parse-storm histogram-hard-parse sequence-nocache database-properties"
-    )
-    assert set(f"{wanted} starved-host benign-internal spin-only".split()) <= set(catalogue())
-    assert {one.id for one in CAUSES if one.look_alike} >= {"hard-parse-storm", "starved-host"}
-    assert {one.id for one in CAUSES if one.cap == "info"} >= {"benign-internal", "spin-only"}
+def test_entry_names_what_it_rests_on() -> None:
+    """Causes that were missing before, and their sources."""
+    named = {
+        "row-cache-library-deadlock": "nenadnoveljic.com",
+        "cluster-lock-process": "34609.1",
+        "failed-logon-delay": "1309738.1",
+        "logon-cursor-mutex": "2625815.1",
+        "realtime-statistics": "anbob.com/archives/8249",
+        "failed-logons": "anbob.com/archives/5946",
+        "audit-lookups": "bravolt.com",
+    }
+    titles = {name: " ".join(f"{one.title} {one.url}" for one in catalogue()[name].references) for name in named}
+    assert {name: source for name, source in named.items() if source not in titles[name]} == {}
 
 
 def test_readme_lists_every_signal_as_it_is() -> None:
@@ -332,15 +307,6 @@ def test_slots_of_causes_name_signals_and_read_well_without() -> None:
             f"{one.id}: a measured form without a slot is a second plain one"
         )
         assert not slots(one.title, one.lede, one.do_now, one.check_first, one.do_not), one.id
-
-
-def test_example_of_the_design_is_said_so() -> None:
-    storm, logons = catalogue()["undo-segments"], catalogue()["logon-storm"]
-    assert storm.title == "Too many undo segments make every transaction queue"
-    measured = filled(logons.measured_title, logons.title, {"logons_per_second": in_slot(111.61, "per second")})
-    said = hedged(measured, logons.hedge_after, Confidence.LOW, against=False)
-    assert said == "Applications probably log on too often: 112 times a second"
-    assert catalogue()["spin-only"].title == "The latch is busy, and hardly anybody waits for it"
 
 
 @pytest.mark.parametrize(

@@ -90,36 +90,11 @@ def waited(seconds: float, db_time: float = 1_000) -> Mapping[str, Sequence[Row]
     return {**views, "v$sys_time_model": [{"stat_name": "DB time", "value": db_time * 1e6}]}
 
 
-@pytest.mark.parametrize(
-    ("share", "severity"),
-    [
-        (0.0049, Severity.INFO),
-        (0.0051, Severity.NOTICE),
-        (0.0199, Severity.NOTICE),
-        (0.0201, Severity.WARNING),
-        (0.0999, Severity.WARNING),
-        (0.1001, Severity.CRITICAL),
-    ],
-)
-def test_gate_depends_on_the_share_of_db_time(share: float, severity: Severity) -> None:
-    assert context_of(waited(share * 1_000)).gate is severity
-
-
-@pytest.mark.parametrize(
-    ("sessions", "severity"),
-    [
-        (0.0099, Severity.INFO),
-        (0.049, None),
-        (0.051, Severity.NOTICE),
-        (0.49, Severity.NOTICE),
-        (0.51, Severity.WARNING),
-        (4.9, Severity.WARNING),
-        (5.1, Severity.CRITICAL),
-    ],
-)
-def test_gate_without_db_time_depends_on_waiting_sessions(sessions: float, severity: Severity | None) -> None:
-    context = context_of(waited(sessions * 30), refused=["v$sys_time_model"])
-    assert context.gate is severity
+def test_gate_is_by_the_share_of_db_time_and_without_it_by_waiting_sessions() -> None:
+    """The bounds are those of `severity_of`."""
+    assert [context_of(waited(seconds)).gate for seconds in (19.9, 20.1)] == [Severity.NOTICE, Severity.WARNING]
+    blind = [context_of(waited(one * 30), refused=["v$sys_time_model"]).gate for one in (0.0099, 0.049, 0.051, 5.1)]
+    assert blind == [Severity.INFO, None, Severity.NOTICE, Severity.CRITICAL]
 
 
 def test_gate_of_an_idle_instance_is_info_whatever_its_share() -> None:

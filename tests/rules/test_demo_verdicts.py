@@ -159,14 +159,6 @@ def test_sampled_groups_match_the_scripted_ones_in_proportion(name: str) -> None
         assert group.sessions == pytest.approx(one.sessions, abs=0.35)
 
 
-def test_who_is_one_of_the_steps() -> None:
-    told = {step.step: step.statement for step in diagnosed("nocache-sequence-1").steps}
-    assert "SQL 4m7m0t6fjcs5x" in told["who"]
-    assert "module ORDERS" in told["who"]
-    assert "blocked by session 312" in told["who"]
-    assert "Waiters name their cache in P1: dc_sequences 100.0 %" in told["cache"]
-
-
 def test_mutex_without_samples_names_no_cache_for_certain() -> None:
     delta_only = diagnosed("users-mutex", 30.0, 0)
     assert all(one.identity in (None, "candidate") for one in delta_only.findings)
@@ -178,14 +170,6 @@ def test_undo_storm_that_has_passed_raises_no_alarm() -> None:
     relieved = diagnosed("undo-storm", 172.0)
     assert above_info(relieved) == []
     assert relieved.severity.rank < Severity.CRITICAL.rank
-
-
-def test_ddl_hang_tells_who_waits_for_what_and_that_no_counter_shows_it() -> None:
-    got = diagnosed("ddl-hang", 100.0)
-    assert got.severity is Severity.CRITICAL
-    told = "38 sessions have waited for dc_objects for up to 55 seconds; no wait has finished, so v$system_event shows nothing"
-    assert told in got.headline
-    assert got.steps[0].statement == f"{told}. 38 of 38 (100.0 %) wait for session 312@1."
 
 
 def test_ddl_hang_costs_nothing_once_its_waits_have_ended() -> None:

@@ -40,24 +40,6 @@ def test_texts_of_causes_and_signals_avoid_the_trap(trap: str) -> None:
     assert {name for name, text in words.items() if re.search(TRAPS[trap], text, re.IGNORECASE)} == set()
 
 
-@pytest.mark.parametrize(
-    ("trap", "sentence"),
-    [
-        ("spinning is no cure", "Latch contention is fixed by raising _spin_count."),
-        ("a location is no bug", "kqrpre: find obj means bug 5749075."),
-        ("the result cache latch has shared gets from 11.2 on", "The RC latch has no shared gets in 11.2."),
-        ("child numbers are the instance's own", "The child number is portable."),
-        ("no licence is assumed", "select * from DBA_HIST_LATCH"),
-        ("nothing is promised", "This is guaranteed to work."),
-        ("a silent latch proves nothing from 12.2 on", "There is no row cache contention."),
-        ("forbidden scans are not asked for", "select count(*) from v$rowcache_parent"),
-    ],
-)
-def test_trap_notices_a_planted_sentence(trap: str, sentence: str) -> None:
-    assert re.search(TRAPS[trap], sentence, re.IGNORECASE)
-    assert len(TRAPS) == 8
-
-
 @pytest.mark.parametrize("name", TEXTS)
 def test_hidden_parameters_and_bug_numbers_carry_their_caution(name: str) -> None:
     text = TEXTS[name]

@@ -245,6 +245,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
         ),
         (hung(11), "1 session has waited for dc_rollback_segments for up to 11 seconds; "),
         (hung(671, p1=37), "1 session has waited for cache id 37, not listed in v$rowcache, for up to 11 minutes; "),
+        (hung(70, 2, p1=37), "2 sessions wait for cache id 37, not listed in v$rowcache, 1 of them for 10 seconds or "),
         (hung(671, p1=None), "1 session has waited for row cache lock for up to 11 minutes; "),
         (
             hung(8000, met=300),
@@ -289,53 +290,16 @@ def test_waiting_groups_count_brief_waits_apart_from_those_that_hang() -> None:
     assert waiting_groups(context_of()) == ()
 
 
-PAGE = ROOT / EMERGENCY_PAGE
-TEXT = PAGE.read_text(encoding="utf-8")
+TEXT = (ROOT / EMERGENCY_PAGE).read_text(encoding="utf-8")
 FENCES = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", TEXT, re.S | re.M)
-RUNBOOKS = ROOT / "dashboards" / "runbooks"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "sqlplus -prelim / as sysdba",
-        "oradebug setmypid",
-        "oradebug unlimit",
-        "oradebug hanganalyze 3",
-        "oradebug dump systemstate 258",
-        "under Oracle Support guidance",
-        "WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK!",
-        "ORA-00060",
-        "ORA-04031",
-        "ORA-04021",
-        "LCK0",
-        "MMON",
-    ],
-)
-def test_page_has_what_a_reader_looks_for(words: str) -> None:
-    assert words in TEXT
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/reports.md", "docs/oracle.md"])
-def test_page_is_linked_from(page: str) -> None:
-    assert re.search(r"\]\((docs/)?emergency\.md[)#]", (ROOT / page).read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("runbook", ["RowCacheLockWaits", "LatchscopeDatabaseDown"])
-def test_page_is_named_by_the_runbook(runbook: str) -> None:
-    assert EMERGENCY_PAGE in (RUNBOOKS / f"{runbook}.md").read_text(encoding="utf-8")
-
-
-def test_notice_names_the_page_in_one_sentence() -> None:
+def test_page_is_named_by_notice_and_runbooks_and_tells_what_to_collect_before_what_may_be_killed() -> None:
+    for runbook in ("RowCacheLockWaits", "LatchscopeDatabaseDown"):
+        assert EMERGENCY_PAGE in (ROOT / "dashboards" / "runbooks" / f"{runbook}.md").read_text(encoding="utf-8")
     assert EMERGENCY_PAGE in EMERGENCY_NOTICE and EMERGENCY_NOTICE.count(".") == 2
-
-
-def test_page_tells_what_to_collect_before_what_may_be_killed_by_number() -> None:
-    order = [
-        TEXT.index(words)
-        for words in ("Collect evidence first", "What not to kill", "You may kill one foreground session")
-    ]
-    assert order == sorted(order)
+    told = ("Collect evidence first", "What not to kill", "You may kill one foreground session")
+    assert sorted(told, key=TEXT.index) == list(told)
     assert not re.search(r"kill -9 \d|kill session '", TEXT)
 
 
@@ -441,19 +405,3 @@ def test_open_cause_of_a_wait_whose_cost_is_unknown_is_named() -> None:
     got = diagnose(delta_of(without), {"undo-segments": catalogue()["undo-segments"]})
     assert got.undetermined and not got.findings
     assert "no known cause explains it" not in got.headline, got.headline
-
-
-def test_cache_that_is_not_listed_is_followed_by_one_comma() -> None:
-    for sessions in ([70.0] * 12, [70.0, 2.0, 2.0]):
-        rows = [
-            {
-                "sid": sid,
-                "event": ROW_CACHE_LOCK_EVENT,
-                "p1": 4711,
-                "wait_time_micro": seconds * 1e6,
-                "met": len(sessions),
-            }
-            for sid, seconds in enumerate(sessions)
-        ]
-        said = hang_sentence(context_of({**SICK, "waiting_sessions": rows}))
-        assert said is not None and "not listed in v$rowcache, " in said and ",," not in said, said
