@@ -1,13 +1,14 @@
 """Published incidents as whole intervals of an instance (cases-3.json, cases-4.json).
 
-What a page prints is fixed. What it leaves out is a parameter with an assumed value. Everything else is the ordinary 30
-seconds of tests/rules/case_rows.py, which the page's figures are scaled to.
+What a page prints is fixed. What it leaves out is a parameter with an assumed value, so that a variant can have another one.
+Everything else is the ordinary 30 seconds of tests/rules/case_rows.py, which the page's figures are scaled to.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from random import Random
 from typing import Any, Literal
 
 from collectors.model import Changes, Delta, Missing, Reading, Row
@@ -22,15 +23,19 @@ Numbers = Mapping[str, Any]
 Assumed = Mapping[str, float]
 Parts = dict[str, Any]
 Verdict = Literal["right", "honest", "wrong", "missed"]
-"""
-right: the right cause is found above info and nothing untrue is; where the trouble is elsewhere, so that the row cache costs
-nothing, it is found and not with low confidence, or there is none and nothing is found above info. honest: nothing untrue is
-named, and the right cause or a lead to it is shown: open, in the handbook, without a cost. wrong: an untrue cause is named, or
-the right one is ruled out and nothing that leads to it is shown. missed: nothing is named, and nothing leads to the right cause.
-"""
+VERDICTS: Mapping[Verdict, str] = {
+    "right": "the right cause is found above info and nothing untrue is; where the trouble is elsewhere, so that the row cache "
+    "costs nothing, it is found and not with low confidence, or there is none and nothing is found above info",
+    "honest": "nothing untrue is named, and the right cause or a lead to it is shown: open, in the handbook, without a cost",
+    "wrong": "an untrue cause is named, or the right one is ruled out and nothing that leads to it is shown",
+    "missed": "nothing is named, and nothing leads to the right cause",
+}
+
+FACTORS = (1 / 3, 3.0)
+COMBINATIONS = 20
 MOST_SHARE = 0.98
 MOST_MET = 3000
-"""Waiting sessions in all looks together, so that the largest case stays small enough."""
+"""Waiting sessions in all looks together, so that the largest case stays small enough to diagnose hundreds of times."""
 SESSIONS = "library_cache_sessions"
 LCL, RCL, PIN = "library cache lock", "row cache lock", "cursor: pin S wait on X"
 SQ, TX = "enq: SQ - contention", "enq: TX - row lock contention"
@@ -43,10 +48,10 @@ def incidents() -> Mapping[str, Mapping[str, Any]]:
     return {case["id"]: case for file in files for case in json.loads(file.read_text(encoding="utf-8"))}
 
 
-def staged(name: str) -> Delta:
-    """The interval of a case, with the assumed figures."""
+def staged(name: str, changed: Assumed | None = None) -> Delta:
+    """The interval of a case, with the assumed figures or changed ones."""
     case = incidents()[name]
-    parts = STAGES[name](case["numbers"], case["parameters"])
+    parts = STAGES[name](case["numbers"], {**case["parameters"], **(changed or {})})
     library: Sequence[Row] | None = parts.pop("library")
     told = Case(
         case=name,
@@ -78,6 +83,22 @@ def _at_the_poll(library: Sequence[Row] | None, delta: Delta) -> Reading:
     return Changes(
         SESSIONS, tuple({**row, "sid": sid, "met": len(met)} for sid, row in enumerate(met[:MOST_ROWS], 100))
     )
+
+
+def variants(name: str) -> Iterator[Assumed]:
+    """Each assumed figure a third and three times as large, one at a time; then combinations by a seed of the name."""
+    assumed: Assumed = incidents()[name]["parameters"]
+    for figure in assumed:
+        for factor in FACTORS:
+            yield {figure: _times(figure, assumed[figure], factor)}
+    dice = Random(name)
+    for _ in range(COMBINATIONS):
+        yield {figure: _times(figure, value, dice.choice((*FACTORS, 1))) for figure, value in assumed.items()}
+
+
+def _times(figure: str, value: float, factor: float) -> float:
+    """A share is changed in its odds, because three times 60 % is none."""
+    return factor * value / (1 - value + factor * value) if figure.endswith("_share") else value * factor
 
 
 def judged(name: str, got: Diagnosis) -> Verdict:
@@ -297,12 +318,12 @@ def _latch_80_percent(numbers: Numbers, p: Assumed) -> Parts:
     return interval(
         [*times(latch["seconds"] * scale / latch["pct"] * 100), cpu],
         *(event(name, one["seconds"] * scale, one["seconds"] * 1e3 / one["waits"]) for name, one in waited.items()),
-        rowcache=[_times(row, "gets", p["lookups_factor"]) for row in usual.rows("v$rowcache")],
+        rowcache=[_scaled(row, "gets", p["lookups_factor"]) for row in usual.rows("v$rowcache")],
         latch_children=[{"child#": child, "sleeps": round(got * each)} for child, got in gets.items() if got],
     )
 
 
-def _times(row: Row, column: str, factor: float) -> Row:
+def _scaled(row: Row, column: str, factor: float) -> Row:
     """A row of v$rowcache with its keys and one figure so many times as large."""
     key = {name: row[name] for name in ("cache#", "type", "subordinate#", "parameter")}
     return {**key, column: round(int(str(row[column])) * factor)}
@@ -319,7 +340,7 @@ def _shrunk_pool(numbers: Numbers, p: Assumed) -> Parts:
         *(event(name, spent, 50 if name == PIN else 100) for name, spent in seconds.items()),
         sga_resize_ops=[{"component": "shared pool", **dict(zip(columns, one, strict=True))} for one in resized],
         rowcache=[
-            _times(row, "getmisses", p["misses_factor"])
+            _scaled(row, "getmisses", p["misses_factor"])
             for row in ordinary("11.2").rows("v$rowcache")
             if row["getmisses"]
         ],

@@ -136,21 +136,17 @@ def test_surface_the_release_lacks_is_not_an_alternative() -> None:
 
 def test_surface_that_costs_nothing_leaves_the_decision_to_the_others() -> None:
     few_sleeps = [{**row, "sleeps": 3} for row in RICH["v$latch_children"]]
-    got = verdict(
-        cause_of(EVERYWHERE, PROOF),
-        latch_children=few_sleeps,
-        session=OTHERS,
-        system_event=waited(latch=90_000, lock=60_000_000),
-    )
-    assert isinstance(got, RuledOut)
-    assert got.signal == "share_of_lock_waiters"
-    dear = verdict(
-        cause_of(EVERYWHERE, PROOF),
-        latch_children=few_sleeps,
-        session=OTHERS,
-        system_event=waited(latch=50_000_000, lock=60_000_000),
-    )
-    assert isinstance(dear, Undetermined)
+    by_cost = [
+        verdict(
+            cause_of(EVERYWHERE, PROOF),
+            latch_children=few_sleeps,
+            session=OTHERS,
+            system_event=waited(latch=latch, lock=60_000_000),
+        )
+        for latch in (90_000, 50_000_000)
+    ]
+    assert isinstance(by_cost[0], RuledOut) and by_cost[0].signal == "share_of_lock_waiters"
+    assert isinstance(by_cost[1], Undetermined)
 
 
 def test_sampled_cache_has_its_rows_and_no_child() -> None:

@@ -1,16 +1,14 @@
 """The short form of a poll agrees with the whole diagnosis, over every case, scenario and generated instance."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from collectors.capture import delta_of, load
 from collectors.delta import between
-from collectors.demo.scenarios import scenarios
 from collectors.model import RESULT_CACHE_LATCH, Basis, Changes, Delta, Missing, Row, Snapshot, Value, number
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
@@ -127,29 +125,6 @@ def test_short_form_of_a_case_is_true_as_it_is_and_where_its_waits_cost_nothing(
         if quiet := agreed(hushed(delta)):
             found.update(finding.cause for finding in quiet.findings)
     assert set(COST_NOTHING) <= found.keys(), "some costless causes are findings all the same"
-
-
-def moments(name: str) -> Iterator[Delta]:
-    """Changes from poll to poll through the loop of a scenario."""
-    step = max(scenarios()[name].length / 12, 2.0)
-    polls = [poll_at(name, at * step) for at in range(13)]
-    for earlier, later in pairwise(polls):
-        delta = between(earlier, later)
-        if isinstance(delta, Delta):
-            yield delta
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", scenarios())
-def test_short_form_of_a_scenario_is_true_throughout(name: str) -> None:
-    deltas = list(moments(name))
-    short = [agrees(delta) for delta in deltas]
-    quiet = [agrees(hushed(delta)) for delta in deltas]
-    assert any(quiet), "nothing waits, so nothing needs weighing"
-    if name in ("healthy-19c", "busy-but-fine"):
-        assert all(short), "no poll of a healthy database takes the whole"
-    if name == "undo-storm":
-        assert any(short) and not all(short), "in trouble it does"
 
 
 @pytest.mark.parametrize(

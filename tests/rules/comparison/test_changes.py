@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row
 from rules.comparison.changes import (
@@ -15,7 +14,6 @@ from rules.comparison.changes import (
     TRANSACTIONS,
     ComparedFigure,
     ComparedSides,
-    NotVerified,
     beyond_noise,
     cache_changes,
     common,
@@ -299,13 +297,6 @@ def test_find_returns_a_change_by_its_name_and_its_of() -> None:
     assert (gets.name, gets.of, gets.title) == ("cache_gets", "dc_tablespaces", "gets of dc_tablespaces")
     assert got.find("cache_gets") == got.find("cache_gets", "dc_rollback_segments"), "the busiest comes first"
     assert got.find("cache_gets", "dc_nothing") is None
-
-
-def test_not_verified_is_frozen() -> None:
-    got = NotVerified(cause="undo-segments", reason="no data after", because="nothing was read")
-    with pytest.raises(ValidationError):
-        got.because = "all is well"  # type: ignore[misc]
-    assert got.model_dump()["verdict"] == "not verified"
 
 
 STORM, RELIEVED = SignalContext(scripted("undo-storm", 60.0)), SignalContext(scripted("undo-storm", 158.0, 30.0))

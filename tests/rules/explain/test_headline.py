@@ -114,12 +114,6 @@ def test_headline_never_says_that_most_is_for_unknown() -> None:
     assert "; which cache is not known; " in waiting and "unknown" not in waiting
 
 
-def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
-    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
-    quiet = headline(system_event=events, session=[], latch=[], latch_children=[])
-    assert quiet.startswith("Nothing to do about the row cache; row cache waits cost < 0.001 % of DB time")
-
-
 def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_it_has_most_of_db_time() -> None:
     def told(seconds: float, lock: float = 0.001, pin: float = 0.0) -> Diagnosis:
         waits = {"library cache lock": seconds, "library cache pin": pin, ROW_CACHE_LOCK_EVENT: lock}

@@ -91,16 +91,16 @@ def test_incident_without_v_rowcache_names_the_grant_but_not_the_cache(incident:
     assert "dc_" not in told["cache"]
 
 
-def test_incident_without_v_latch_children_cannot_tell_the_hot_child(incident: Capture) -> None:
-    got = judged(without(incident, "v$latch_children", no_grant("v$latch_children")))
-    told = steps_of(got)
-    assert told["hot child"].startswith("Cannot tell which child is hot: v$latch_children: ORA-00942")
-    assert "cache" not in told
-
-
-def test_miss_location_step_says_that_v_latch_misses_is_missing(incident: Capture) -> None:
-    got = judged(without(incident, "v$latch_misses", no_grant("v$latch_misses")))
-    assert steps_of(got)["miss location"].startswith("No miss locations: v$latch_misses: ORA-00942")
+@pytest.mark.parametrize(
+    ("view", "step", "words"),
+    [
+        ("v$latch_children", "hot child", "Cannot tell which child is hot: v$latch_children: ORA-00942"),
+        ("v$latch_misses", "miss location", "No miss locations: v$latch_misses: ORA-00942"),
+    ],
+)
+def test_step_of_the_incident_says_which_view_it_lacks(incident: Capture, view: str, step: str, words: str) -> None:
+    told = steps_of(judged(without(incident, view, no_grant(view))))
+    assert told[step].startswith(words) and ("cache" in told) is (step != "hot child")
 
 
 def test_interval_diagnosis_states_cost_seconds_and_entries() -> None:
