@@ -12,7 +12,6 @@ from collectors.reports.sections import READERS
 from rules.contention.holds import NotPredictable, active_sessions
 from rules.context import (
     LOOKUPS,
-    REMEMBER,
     SECTIONS,
     LatchStatistics,
     SignalContext,
@@ -418,10 +417,6 @@ def test_way_out_fits_its_source() -> None:
     assert (another("views"), another("report")) == ("wait for the next interval", "take a report of another hour")
     assert more_of("views", "v$latch", "misses") == "capture misses of v$latch as well"
     assert more_of("report", "v$latch", "misses") == SCRIPT
-
-
-def test_remember_names_what_reports_lack() -> None:
-    assert all(word in REMEMBER for word in ("rounded", "local time", "subordinates", "child latch"))
 
 
 def test_sections_cover_every_view_that_a_report_prints() -> None:

@@ -150,10 +150,7 @@ def test_cause_with_proof_of_its_own_is_found_beside_a_look_alike() -> None:
     assert found(cause_of(CONDITION, proof), others=[look_alike()]).severity is Severity.WARNING
     in_alternatives = {"any_of": [proof, {**ALTERNATIVES["any_of"][0], "role": "discriminating"}]}
     assert found(cause_of(CONDITION, in_alternatives), others=[look_alike()]).severity is Severity.WARNING
-
-
-def test_harmless_cause_is_found_beside_a_look_alike() -> None:
-    assert found(cause_of(CONDITION, cap="info"), others=[look_alike()]).severity is Severity.INFO
+    assert found(cause_of(CONDITION, cap="info"), others=[look_alike()]).severity is Severity.INFO, "harmless"
 
 
 def cheap() -> Mapping[str, Sequence[Row]]:
@@ -163,6 +160,7 @@ def cheap() -> Mapping[str, Sequence[Row]]:
 def test_undetermined_cause_is_ruled_out_where_waits_cost_nothing() -> None:
     open_one = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"]))
     assert isinstance(open_one, Undetermined), "with the children latchscope may find it, cheap as it is"
+    assert found(cause_of(CONDITION), delta_of(cheap())).severity is Severity.INFO
     by_share = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"], source="report"))
     assert isinstance(by_share, RuledOut)
     assert by_share.value == pytest.approx(0.004)
@@ -172,10 +170,6 @@ def test_undetermined_cause_is_ruled_out_where_waits_cost_nothing() -> None:
     by_sessions = judged(cause_of(CONDITION), blind)
     assert isinstance(by_sessions, RuledOut)
     assert (by_sessions.signal, by_sessions.unit) == ("impact", "waiting sessions")
-
-
-def test_finding_that_costs_nothing_is_info() -> None:
-    assert found(cause_of(CONDITION), delta_of(cheap())).severity is Severity.INFO
 
 
 def test_waits_without_a_known_cause_are_as_severe_as_they_are_dear() -> None:

@@ -77,18 +77,14 @@ C43 | quiet | info | - | - | - | - | one short wait
 """Our answer to each case. All ROOT cases that stay open are here, with what their publication lacks."""
 
 
-def _answers() -> dict[str, Answer]:
-    """The table, case by case; a hyphen means empty."""
-    rows = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip().splitlines()[1:]]
-    return {name: _answer(*cells) for name, *cells in rows}
+def _answer(conclude: str, severity: str, *cells: str) -> Answer:
+    """A line of the table; a hyphen means empty."""
+    cause, cache, missing, release, why = (None if cell == "-" else cell for cell in cells)
+    return Answer(conclude, Severity(severity), cause, cache, missing, release, why or "")
 
 
-def _answer(conclude: str, severity: str, cause: str, cache: str, missing: str, release: str, why: str) -> Answer:
-    cause_, cache_, missing_, release_ = (None if cell == "-" else cell for cell in (cause, cache, missing, release))
-    return Answer(conclude, Severity(severity), cause_, cache_, missing_, release_, why)
-
-
-ANSWERS = _answers()
+_LINES = (map(str.strip, line.split("|")) for line in TABLE.strip().splitlines()[1:])
+ANSWERS = {name: _answer(*cells) for name, *cells in _LINES}
 
 
 @pytest.fixture(scope="module")

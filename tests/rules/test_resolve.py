@@ -26,7 +26,6 @@ from tests.collectors.scripted import poll_at
 from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case
 from tests.rules.contexts import SICK, context_of, with_rows
-from tests.rules.contexts import delta_of as delta_of_rows
 from tests.rules.contexts import delta_of as staged_delta
 from tests.rules.rich import RICH
 from tests.rules.test_fuzz import generated
@@ -199,7 +198,7 @@ def test_a_result_cache_finding_has_the_cost_of_its_own_surface_everywhere() -> 
     busy = {"name": RESULT_CACHE_LATCH, "gets": 50_000, "misses": 5_000, "sleeps": 2_000, "wait_time": 29_700_000}
     idle = {"event": "latch: row cache objects", "total_waits": 9, "time_waited_micro": 2_000}
     views = {**with_rows("v$latch", busy), "v$system_event": [idle], "v$latch_children": []}
-    got = diagnose(delta_of_rows(views))
+    got = diagnose(staged_delta(views))
     assert got.findings[0].cause == "result-cache-latch"
     assert got.impact is not None and got.impact.share_of_db_time == pytest.approx(0.297, abs=0.001)
     assert got.findings[0].impact is not None and got.findings[0].impact.share_of_db_time == pytest.approx(0.297)
@@ -213,8 +212,8 @@ def test_several_dozen_sessions_in_one_look_are_not_fine() -> None:
         {"sample": 1, "sid": sid, "event": "row cache lock", "p1": 3, "p3": 3, "sql_id": None} for sid in range(40)
     ]
     quiet = {**with_rows("v$system_event", cheap), "v$latch_children": [], "v$latch": [], "v$latch_misses": []}
-    assert diagnose(delta_of_rows(quiet), {}).severity is Severity.INFO
-    got = diagnose(delta_of_rows({**quiet, "v$session": crowd}), {})
+    assert diagnose(staged_delta(quiet), {}).severity is Severity.INFO
+    got = diagnose(staged_delta({**quiet, "v$session": crowd}), {})
     assert got.severity is Severity.WARNING
     assert "40 sessions were met in one sample" in got.headline
 
@@ -251,18 +250,11 @@ def test_other_executions_do_not_rule_a_named_cache_out() -> None:
     assert open_one.missing == "v$session" and "lookups_per_execution is 0.3" in open_one.why
 
 
-def undo(**changed: Any) -> Diagnosis:
-    """Too many undo segments, kept online by a floor."""
-    rowcache = [
-        {**row, **(changed if row["parameter"] == "dc_rollback_segments" else {})} for row in SICK["v$rowcache"]
-    ]
+def test_special_cause_stands_above_the_general_one() -> None:
     floor = {"name": "_rollback_segment_count", "con_id": 0, "value": "14000"}
     causes = {name: catalogue()[name] for name in ("undo-segments", "undo-segment-floor")}
-    return diagnose(staged_delta({**with_rows("v$rowcache", *rowcache), "v$parameter": [floor]}), causes)
-
-
-def test_special_cause_stands_above_the_general_one() -> None:
-    assert [one.cause for one in undo().findings] == ["undo-segment-floor", "undo-segments"]
+    got = diagnose(staged_delta({**SICK, "v$parameter": [floor]}), causes)
+    assert [one.cause for one in got.findings] == ["undo-segment-floor", "undo-segments"]
 
 
 def test_hypothesis_that_a_ratio_speaks_against_is_never_of_high_confidence_where_nothing_else_explains_its_cache() -> (
@@ -317,7 +309,7 @@ MET: Row = {"event": "row cache lock", "p1": 13, "wait_time_micro": 500_000, "ty
 def test_totals_without_the_time_of_a_wait_are_no_proof_of_health(seen: Mapping[str, Sequence[Row]]) -> None:
     load = {"v$rowcache": [{**HOT_ROW, "gets": 220_000_000, "getmisses": 42_500_000}]}
     totals = Basis("totals", None, None, None)
-    got = diagnose(delta_of_rows({**load, **seen}, basis=totals, release="19.0.0.0.0"))
+    got = diagnose(staged_delta({**load, **seen}, basis=totals, release="19.0.0.0.0"))
     assert got.headline.startswith("Cannot tell: the time of ") and got.state != "Fine", got.headline
 
 
@@ -325,19 +317,19 @@ def test_one_short_waiter_does_not_show_what_the_finished_waits_cost() -> None:
     """It turned an unknown cost into 0.003 s and the storm into "nothing to do"."""
     storm = {view: rows for view, rows in RICH.items() if view not in ("v$system_event", "v$latch", "v$latch_children")}
     one = {"sid": 1, "event": "row cache lock", "p1": 3, "wait_time_micro": 3_000, "type": "USER", "met": 1}
-    alone, met = diagnose(delta_of_rows(storm)), diagnose(delta_of_rows({**storm, "waiting_sessions": [one]}))
+    alone, met = diagnose(staged_delta(storm)), diagnose(staged_delta({**storm, "waiting_sessions": [one]}))
     assert alone.impact is None or alone.impact.share_of_db_time is None
     assert met.impact == alone.impact and met.severity is alone.severity, met.headline
     assert "Nothing to do" not in met.headline
     assert met.surfaces == alone.surfaces, "what row cache lock costs is unknown, so it rules nothing out"
-    hangs = diagnose(delta_of_rows({**storm, "waiting_sessions": [{**one, "wait_time_micro": 29_000_000}]}))
+    hangs = diagnose(staged_delta({**storm, "waiting_sessions": [{**one, "wait_time_micro": 29_000_000}]}))
     assert hangs.impact is not None and hangs.impact.waiting_sessions is not None, "that it hangs is a cost by itself"
 
 
 def test_harmless_cause_does_not_carry_the_cost_of_other_waits() -> None:
     for name in ("benign-internal", "spin-only"):
         cause = catalogue()[name].model_copy(update={"when": ()})
-        got = diagnose(delta_of_rows(RICH), {name: cause})
+        got = diagnose(staged_delta(RICH), {name: cause})
         (found,) = got.findings
         assert (found.severity, found.impact) == (Severity.INFO, None)
         assert got.impact is not None and (got.impact.share_of_db_time or 0.0) > 0.02

@@ -318,10 +318,7 @@ def test_latch_free_counts_only_for_the_result_cache() -> None:
     waiters: list[Row] = [{"sample": 1, "sid": sid, "event": "latch free", "p2": p2} for sid, p2 in ((7, 461), (8, 99))]
     assert told(*waiters) == [("latch free", RESULT_CACHE)]
     assert told(*waiters, latchname=list(SICK["v$latchname"])) == []
-
-
-def test_waiters_exclude_other_events() -> None:
-    assert told({"sample": 1, "sid": 7, "event": "db file sequential read", "p1": 3}) == []
+    assert told({"sample": 1, "sid": 7, "event": "db file sequential read", "p1": 3}) == [], "another event"
 
 
 def test_exclusive_is_mode_five_on_the_lock_and_never_on_a_mutex() -> None:
@@ -481,15 +478,14 @@ def test_report_has_nothing_untold_as_it_prints_what_had_activity() -> None:
         (None, 0.5, Severity.WARNING),
         (None, 0.05, Severity.NOTICE),
         (None, 0.04, Severity.INFO),
+        (None, None, None),
     ],
 )
-def test_the_share_decides_then_the_sessions(share: float | None, sessions: float | None, expected: Severity) -> None:
+def test_the_share_decides_then_the_sessions(
+    share: float | None, sessions: float | None, expected: Severity | None
+) -> None:
     assert severity_of(Impact(share_of_db_time=share, waiting_sessions=sessions)) is expected
-
-
-def test_what_is_not_known_has_no_severity() -> None:
     assert severity_of(None) is None
-    assert severity_of(Impact(share_of_db_time=None, waiting_sessions=None)) is None
 
 
 @pytest.mark.parametrize(
@@ -503,9 +499,6 @@ def test_what_is_not_known_has_no_severity() -> None:
 )
 def test_finished_seconds_are_those_of_foreground_sessions(row: Row, seconds: float | None) -> None:
     assert context_of({"v$system_event": [row]}).finished_seconds(LOCK) == seconds
-
-
-def test_finished_seconds_are_not_known_without_the_view() -> None:
     assert context_of(refused=["v$system_event"]).finished_seconds(LOCK) is None
 
 

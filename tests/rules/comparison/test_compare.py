@@ -137,11 +137,6 @@ def test_compare_of_totals_of_unknown_age_gives_shares_ratios_and_no_rate() -> N
     assert any("only shares" in note for note in got.notes)
 
 
-def test_compare_uses_per_second_when_a_side_has_no_work() -> None:
-    idle = sick(with_rows("v$sysstat", {"name": "execute count", "value": 0}))
-    assert change(compare(sick(), idle), "latch_sleeps").unit == "per second"
-
-
 def slept(times: int, **more: Any) -> Delta:
     rows: list[Row] = [{**row, "sleeps": times} for row in sick().rows("v$latch")]
     return sick(with_rows("v$latch", *rows), **more)

@@ -100,18 +100,15 @@ def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None
         "Row cache waits cost 60.0 % of DB time over an interval of 30.0 s, most for dc_tablespaces; "
         "beside it the result cache latch costs 3.0 %: cause open; no known cause explains it"
     )
-    assert "; which cache is not known; " in headline(system_event=events, session=[], latch_children=[], **nineteen)
+    for met in ([], [{**row, "p1": None} for row in crowd]):
+        waiting = headline(system_event=events, session=met, latch_children=[], **nineteen)
+        assert "; which cache is not known; " in waiting and "unknown" not in waiting
 
 
-def test_headline_never_says_that_most_is_for_unknown() -> None:
+def test_headline_never_says_that_most_is_at_a_child_of_an_unknown_cache() -> None:
     views = {view: rows for view, rows in RICH.items() if view not in ("x$kqrst", "v$rowcache")}
     child = diagnose(delta_of(views), {}).headline
     assert "most at child 1; " in child and "unknown" not in child
-    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 60_000_000}]
-    crowd = [{**row, "p1": None} for row in waiters(ROW_CACHE_LOCK_EVENT, {0: 20})]
-    nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
-    waiting = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
-    assert "; which cache is not known; " in waiting and "unknown" not in waiting
 
 
 def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_it_has_most_of_db_time() -> None:
@@ -248,8 +245,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
     ],
 )
 def test_hang_sentence_begins_with_how_many_for_what_and_how_long(context: SignalContext, words: str) -> None:
-    said = hang_sentence(context)
-    assert said is not None and said.startswith(words)
+    assert (hang_sentence(context) or "").startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +259,7 @@ def test_hang_sentence_begins_with_how_many_for_what_and_how_long(context: Signa
     ],
 )
 def test_hang_sentence_ends_with_what_the_counter_shows(context: SignalContext, words: str) -> None:
-    said = hang_sentence(context)
-    assert said is not None and said.endswith(words)
+    assert (hang_sentence(context) or "").endswith(words)
 
 
 @pytest.mark.parametrize("context", [hung(9.9), hung(), context_of()])

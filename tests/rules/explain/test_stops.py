@@ -189,14 +189,6 @@ def test_hot_child_step_omits_an_unknown_latch_number() -> None:
     assert told["hot child"].startswith("Child 1 (row cache objects) has 99.0 % of the sleeps")
 
 
-def test_cache_step_cannot_tell_without_a_map_or_a_fit() -> None:
-    odd: list[Row] = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
-    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])))
-    assert told["cache"].startswith(
-        "Cannot tell which cache child 1 guards: x$kqrst: ORA-00942, and its gets fit no cache"
-    )
-
-
 @pytest.mark.parametrize(
     ("held", "said"),
     [

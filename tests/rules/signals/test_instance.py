@@ -60,11 +60,6 @@ def test_lock_waiters_without_statement_needs_enough_waiters_and_sql_id(rows: li
     assert because in why(read("lock_waiters_without_statement", "v$session", *rows))
 
 
-def test_lock_waiters_without_statement_is_unknown_without_v_session() -> None:
-    reading = SIGNALS["lock_waiters_without_statement"].read(context_of(SICK), USERS)
-    assert "v$session was not read" in why(reading)
-
-
 @pytest.mark.parametrize(("full", "update"), [("19.7.0.0.0", 7.0), ("19.21.0.0.0", 21.0), ("18.0.0", 0.0)])
 def test_release_update_is_the_second_number_of_version_full(full: str, update: float) -> None:
     assert read("release_update", "v$instance", {"version_full": full}) == Known(update, f"release {full}")
