@@ -9,7 +9,18 @@ import pytest
 
 from collectors.capture import delta_of, load
 from collectors.delta import between
-from collectors.model import RESULT_CACHE_LATCH, Basis, Changes, Delta, Missing, Row, Snapshot, Value, number
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    Basis,
+    Changes,
+    ConfirmationResult,
+    Delta,
+    Missing,
+    Row,
+    Snapshot,
+    Value,
+    number,
+)
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from rules.baseline import UsualRange
@@ -148,6 +159,8 @@ def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
         replace(delta, source="report"),
         replace(delta, basis=replace(delta.basis, kind="since_startup")),
         replace(delta, readings={view: one for view, one in delta.readings.items() if view != "v$system_event"}),
+        replace(delta, confirmations={"undo-segments": ConfirmationResult(9.0)}),
+        replace(delta, readings={**delta.readings, SAMPLED: Changes(SAMPLED, ({"sample": 1, "sid": None},))}),
     ):
         assert not is_quiet(examine(changed))
     events = delta.readings["v$system_event"]
@@ -155,6 +168,12 @@ def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
     slow = [{**row, **{name: 10**9 for name in WAITED if number(row.get(name)) is not None}} for row in events.rows]
     waited = replace(delta, readings={**delta.readings, "v$system_event": replace(events, rows=tuple(slow))})
     assert not is_quiet(examine(waited))
+    idle = {"name": RESULT_CACHE_LATCH, "gets": 9, "misses": 0, "sleeps": 0, "wait_time": 0}
+    for seconds, quiet in (((0.4, 0.0), True), ((0.4, 0.4), False)):  # of 100 s of DB time; together they count
+        named = zip(("latch: row cache objects", "row cache lock"), seconds, strict=True)
+        both = [{"event": event, "total_waits": 90, "time_waited_micro": spent * 1e6} for event, spent in named]
+        views = {**with_rows("v$system_event", *both), "v$latch": [*SICK["v$latch"], idle]}
+        assert is_quiet(examine(staged_delta(views))) is quiet
 
 
 def diagnosed(name: str) -> Diagnosis:
