@@ -238,6 +238,20 @@ def test_signal_is_unknown_with_too_few_events(name: str, view: str, rows: list[
     assert "too few events" in why(read(name, views=with_rows(view, *rows)))
 
 
+@pytest.mark.parametrize(
+    ("name", "view", "column"),
+    [
+        ("tuned_retention_ratio", "v$undostat", "tuned_undoretention"),
+        ("unexpired_share_of_undo", "v$undostat", "unexpiredblks"),
+        ("shared_pool_shrinks", "v$sga_resize_ops", "initial_size"),
+        ("shared_pool_shrunk_share", "v$sga_resize_ops", "initial_size"),
+    ],
+)
+def test_signal_is_unknown_where_its_column_was_not_captured(name: str, view: str, column: str) -> None:
+    rows = [{key: cell for key, cell in row.items() if key != column} for row in RICH[view]]
+    assert why(read(name, views={**RICH, view: rows})) == f"{view} has no {column} here"
+
+
 def test_parsing_waits_ratio_without_row_cache_waits_is_unknown() -> None:
     calm = {"v$latch": [], "v$latch_children": []}
     views = {**with_rows("v$system_event", {"event": "library cache: mutex X", "time_waited_micro": 4_000_000}), **calm}
