@@ -1,19 +1,37 @@
-"""Every SQL text that we ship, checked against the views of each release. Planted errors prove that the check catches them."""
+"""Every SQL text that we ship, checked against the views of each release, and the bill of them.
 
+Planted errors prove that the check catches them.
+"""
+
+import importlib
+import pkgutil
 import re
 
 import pytest
 import sqlglot
 
+from collectors import ondemand
+from collectors.bill import accepted, spans, statements, texts
 from collectors.grants import KINDS, ON_REQUEST, DatabaseKind, grants_script
 from collectors.model import Collector
 from collectors.ondemand import blockers, chains, holders
+from collectors.ondemand.blockers import of_look
 from collectors.ondemand.check import MOST_NAMES, limited
-from collectors.registry import collectors, groups
+from collectors.registry import collectors, groups, under_older_name
 from collectors.release import parts, text_for
+from collectors.statement import HASH_LENGTH, Statement, words
 from rules.cause import Cause, Releases
 from rules.cause import catalogue as causes
-from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
+from tests.collectors.shipped_sql import (
+    CONTAINER,
+    MADE_BY_US,
+    RELEASES,
+    VERSIONS,
+    catalogue,
+    columns_of,
+    mistakes,
+    releases_of,
+)
 from tests.collectors.sqlplus.sqlplus_standin import parsed
 
 CONFIRMING = {
@@ -229,3 +247,136 @@ def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
         "select * from (select max(gets) from v$latch) where rownum <= 1",
     ):
         assert mistakes(sql, release) == []
+
+
+# The bill of the collectors: complete without being written down, and each statement of it described.
+
+
+@pytest.mark.parametrize("version", [version for patched in VERSIONS.values() for version in patched])
+def test_bill_has_every_text_that_a_poll_sends_to_a_release(version: str) -> None:
+    sent = {text_for(one.statements, version) for one in collectors().values()} - {None}
+    together = {text.sql for group in groups().values() if (text := group.text(version))}
+    assert sent | together <= texts() and sent and together
+
+
+def test_bill_has_the_texts_for_the_names_of_older_grants() -> None:
+    older = [one for one in collectors().values() if one.formerly]
+    assert older
+    for one in older:
+        assert {under_older_name(one, text_for(one.statements, None) or "")} <= texts()
+
+
+def test_bill_has_every_marked_text_that_a_module_of_ondemand_holds() -> None:
+    """A text beside those that the module declares would be refused the first time it is needed: in a hang."""
+    marked = {
+        value: f"{module.name}.{name}"
+        for module in pkgutil.iter_modules(ondemand.__path__, f"{ondemand.__name__}.")
+        for name, value in vars(importlib.import_module(module.name)).items()
+        if isinstance(value, str) and re.match(r"\s*select /\* latchscope ", value)
+    }
+    assert len(marked) >= 4
+    assert [where for text, where in marked.items() if text not in texts()] == [], "declare it in STATEMENTS"
+
+
+def test_statement_joins_the_bill_by_being_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    new = Statement("look", "v$new", "select /* latchscope v$new */ a from v$new", "why", "when", "once")
+    monkeypatch.setattr("collectors.ondemand.sampling.STATEMENTS", (new,), raising=False)
+    statements.cache_clear()
+    try:
+        assert new in statements()
+    finally:
+        monkeypatch.undo()
+        statements.cache_clear()
+    assert new not in statements()
+
+
+@pytest.mark.parametrize("one", statements())
+def test_each_statement_is_described_and_hashed_apart(one: Statement) -> None:
+    assert one.why and one.when and one.how_often and one.releases
+    assert one.deadline_seconds == (3.0 if of_look(one.text) else 5.0)
+    assert [other.name for other in statements() if other.hash == one.hash] == [one.name]
+
+
+def test_text_of_the_driver_at_login_is_not_accepted_from_a_session() -> None:
+    login = Statement("login", "the driver", "alter session set x = 1", "why", "when", "once")
+    assert accepted([login, statements()[0]]) == {statements()[0].text}
+
+
+def test_spans_say_which_releases_a_text_is_for() -> None:
+    assert spans(["11.2"]) == {"11.2": "11.2 and later"}
+    assert spans(["18", "11.2"]) == {"11.2": "11.2 to below 18", "18": "18 and later"}
+
+
+# What the bill says of a statement: its hash and SQL_ID, what it reads, its binds and its row limit.
+
+
+def statement(text: str) -> Statement:
+    return Statement("poll", "test", text, "why", "when", "how often")
+
+
+@pytest.mark.parametrize(
+    ("text", "sql_id"),
+    [
+        ("select * from dual", "a5ks9fhw2v9s1"),
+        ("select 1 from dual", "520mkxqpf15q8"),
+        ("SELECT 1 FROM DUAL", "bunvx480ynf57"),
+        ("select sysdate from dual", "7h35uxf5uhmm1"),
+    ],
+)
+def test_sql_id_is_the_one_that_oracle_gives(text: str, sql_id: str) -> None:
+    """Published many times, in reports and in v$sql of many databases."""
+    assert statement(text).sql_id == sql_id
+
+
+def test_hash_is_the_beginning_of_what_sha256sum_prints() -> None:
+    one = statement("select * from dual")
+    assert one.digest == "1fa2ed16cda82320d39c519b15d665543aa1a2fa29f0c0890c36dc388295222f"
+    assert one.hash == one.digest[:HASH_LENGTH] and len(one.hash) == HASH_LENGTH
+    assert one.hash != statement("select * from dual ").hash
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("select 1 from dual", ("dual",)),
+        (
+            "select (select count(*) from v$sql) from dual, v$latch l where l.name = 'from v$x'",
+            ("v$sql", "dual", "v$latch"),
+        ),
+        (
+            "select a from (select b from v$latch union all select c from v$latch) q, v$session",
+            ("v$latch", "v$session"),
+        ),
+        (
+            "select a from v$latch join v$session on a = b where (c, d) in (select e, f from Sys.X)",
+            ("v$latch", "v$session", "sys.x"),
+        ),
+        ("select a, b from v$latch group by a, b order by a, b", ("v$latch",)),
+        ("with q as (select a from v$latch) select a from q", ("v$latch",)),
+        ("select /* from x */ a -- from y\n from v$latch", ("v$latch",)),
+        ("alter session set time_zone='+00:00'", ()),
+    ],
+)
+def test_reads_names_every_view_once(text: str, reads: tuple[str, ...]) -> None:
+    assert statement(text).reads == reads
+
+
+def test_binds_are_the_names_behind_colons_outside_of_literals() -> None:
+    assert statement("select ':no' from v$latch where latch# = :latch and :latch > :least").binds == ("latch", "least")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("select a from v$latch where rownum <= 20", 20),
+        ("select a from (select b from v$latch where rownum <= 20)", None),
+        ("select a from (select b from v$latch) where c = 1 and rownum <= 5", 5),
+        ("select a from v$latch", None),
+    ],
+)
+def test_row_limit_is_that_of_the_whole_statement(text: str, rows: int | None) -> None:
+    assert statement(text).most_rows == rows
+
+
+def test_words_leave_out_comments_and_keep_literals() -> None:
+    assert words("SELECT /* x */ 'It''s' FROM V$Latch -- y") == ["select", "'It''s'", "from", "v$latch"]
