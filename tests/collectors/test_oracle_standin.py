@@ -24,7 +24,7 @@ from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, OracleError, OracleType, ResultColumn, Script
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, StillRunningError, within
-from tests.oracle_standin.faults import Spoil, Stage
+from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.packets import Link
 from tests.oracle_standin.profiles import ORACLE_12_1, ORACLE_19C, PROFILES
 from tests.oracle_standin.requests import bind_names
@@ -219,13 +219,6 @@ def test_requests_that_arrive_in_shreds_are_put_together(listener: Listener, mon
     assert not listener.problems
 
 
-def test_changed_columns_are_described_again(listener: Listener) -> None:
-    connection = connect(listener)
-    assert works(connection)
-    script(listener, ONE, Answer([ResultColumn("A", OracleType.VARCHAR2), ResultColumn("B")], [("a", 2)]))
-    assert ask(connection, ONE) == [("a", 2)]
-
-
 def test_statement_errors_arrive_with_code_and_text(listener: Listener) -> None:
     script(listener, "select nothing", OracleError(942))
     script(listener, "select own", OracleError(20001, "in our words"))
@@ -275,22 +268,6 @@ def _becomes_true(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def test_services_share_one_port_and_stay_apart() -> None:
-    def service(name: str, **given: Any) -> Service:
-        return Service(
-            DictBackend({"select name": Answer([ResultColumn("N", OracleType.VARCHAR2)], [(name,)])}), **given
-        )
-
-    old = service("old", accounts={"a": Account("one")}, profile=ORACLE_12_1)
-    new = service("new", accounts={"a": Account("two")}, profile=ORACLE_19C)
-    with Listener({"old": old, "new": new}) as listener:
-        first = connect(listener, user="a", password="one", dsn=listener.dsn("old"))
-        second = connect(listener, user="a", password="two", dsn=listener.dsn("new"))
-        assert (ask(first, "select name"), ask(second, "select name")) == ([("old",)], [("new",)])
-        assert (old.counters.statements, new.counters.statements) == (1, 1)
-        assert refusal(lambda: connect(listener, user="a", password="one", dsn=listener.dsn("new"))) == "ORA-01017"
-
-
 # Logins
 
 
@@ -314,20 +291,6 @@ def test_refused_logins_get_their_oracle_code(
     counters = service.counters
     assert (counters.logins, counters.failed_logins, len(service.sessions)) == (1, 1, 0)
     assert not listener.problems
-
-
-def test_account_changes_apply_to_the_next_login(listener: Listener) -> None:
-    accounts = orcl(listener).accounts
-    connection = connect(listener)
-    accounts.change(USER, "rotated")
-    assert works(connection)
-    assert refusal(lambda: connect(listener)) == "ORA-01017"
-    assert works(connect(listener, password="rotated"))
-    accounts.lock(USER)
-    assert refusal(lambda: connect(listener, password="rotated")) == "ORA-28000"
-    accounts.unlock(USER)
-    accounts.expire(USER)
-    assert refusal(lambda: connect(listener, password="rotated")) == "ORA-28001"
 
 
 @pytest.mark.parametrize(("code", "cause"), [(12514, "DPY-6001"), (12505, "DPY-6003"), (12528, "DPY-6000.*12528")])
@@ -363,34 +326,6 @@ def test_cancel_works_while_running_and_while_idle(listener: Listener, disable_o
     assert works(connection)
     connection.cancel()
     assert refusal(lambda: ask(connection, ONE)) == "ORA-01013"
-    assert works(connection)
-    assert not listener.problems
-
-
-# Faults
-
-
-@pytest.mark.parametrize("spoil", [Spoil.HALF, Spoil.CLOSE])
-def test_connection_dropped_in_an_answer_is_lost(listener: Listener, spoil: Spoil) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.spoil(spoil)
-    assert refusal(lambda: ask(connection, MANY, prefetchrows=301)) == "DPY-4011"
-    assert not connection.is_healthy()
-    orcl(listener).faults.clear()
-    assert works(connect(listener))
-
-
-def test_noise_instead_of_an_answer_loses_the_connection(listener: Listener) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.spoil(Spoil.NOISE)
-    assert refusal(lambda: ask(connection, ONE)) == "DPY-4011"
-
-
-def test_garbage_instead_of_an_answer_fails_and_the_connection_lives(listener: Listener) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.spoil(Spoil.GARBAGE)
-    assert refusal(lambda: ask(connection, ONE)).startswith("DPY-5")
-    orcl(listener).faults.clear()
     assert works(connection)
     assert not listener.problems
 

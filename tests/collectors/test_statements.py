@@ -6,6 +6,7 @@ Planted errors prove that the check catches them.
 import importlib
 import pkgutil
 import re
+from itertools import pairwise
 
 import pytest
 import sqlglot
@@ -13,13 +14,14 @@ import sqlglot
 from collectors import ondemand
 from collectors.bill import accepted, spans, statements, texts
 from collectors.grants import KINDS, ON_REQUEST, DatabaseKind, grants_script
-from collectors.model import Collector
+from collectors.model import Collector, ColumnKind, Rows
 from collectors.ondemand import blockers, chains, holders
 from collectors.ondemand.blockers import of_look
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.registry import collectors, groups, under_older_name
 from collectors.release import parts, text_for
 from collectors.statement import HASH_LENGTH, Statement, words
+from collectors.views.latchname import number_of
 from rules.cause import Cause, Releases
 from rules.cause import catalogue as causes
 from tests.collectors.shipped_sql import (
@@ -165,6 +167,71 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
         tables = {table.name.lower() for table in sqlglot.parse_one(sql, read="oracle").find_all(sqlglot.exp.Table)}
         own = {READ_FROM.get(collector.view, collector.view), READ_FROM.get(collector.view, "").replace("dba_", "cdb_")}
         assert tables & own and tables <= own | ({"v$session"} if collector.on_request else set())
+
+
+EVERY = pytest.mark.parametrize("one", collectors().values())
+
+
+@EVERY
+def test_newer_release_reads_at_least_what_an_older_one_does(one: Collector) -> None:
+    in_order = [set(_names(one.statements[release])) for release in sorted(one.statements, key=parts)]
+    assert all(older <= newer for older, newer in pairwise(in_order))
+
+
+@EVERY
+def test_binds_of_a_statement_match_those_of_its_collector(one: Collector) -> None:
+    asked = {bind for statement in one.statements.values() for bind in re.findall(r"(?<!')\B:([a-z]\w*)", statement)}
+    assert bool(asked) is (one.binds is not None)
+
+
+@EVERY
+def test_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -> None:
+    assert one.about and one.without
+    assert all(column.about for column in one.columns)
+    own = "" if one.view == "sys_context" else f"sys.{READ_FROM.get(one.view, one.view).replace('$', '_$', 1)}"
+    assert one.granted_on == own
+
+
+@EVERY
+def test_number_columns_have_units_and_key_columns_have_none(one: Collector) -> None:
+    for column in one.columns:
+        if column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE):
+            assert column.unit, f"{one.view} {column.name}"
+        elif column.kind is ColumnKind.KEY:
+            assert not column.unit, f"{one.view} {column.name}"
+
+
+UNITS = {
+    ("v$latch", "wait_time"): "us",
+    ("v$latch_children", "wait_time"): "us",
+    ("v$system_event", "time_waited_micro"): "us",
+    ("v$sys_time_model", "value"): "us",
+    ("v$instance", "uptime_seconds"): "s",
+    ("v$rowcache", "usage"): "entries",
+}
+
+
+@pytest.mark.parametrize(("where", "unit"), UNITS.items())
+def test_units_are_those_oracle_documents(where: tuple[str, str], unit: str) -> None:
+    view, name = where
+    assert collectors()[view].column(name).unit == unit
+
+
+def test_v_rowcache_key_tells_rows_apart_where_names_repeat() -> None:
+    assert collectors()["v$rowcache"].key == ("cache#", "type", "subordinate#")
+    assert collectors()["x$kqrst"].key == ("cache#", "type", "subordinate#")
+
+
+def test_views_whose_rows_appear_on_first_use_start_at_zero() -> None:
+    for view in ("v$latch_misses", "v$system_event"):
+        assert collectors()[view].starts_at_zero
+    for view in ("v$latch", "v$latch_children", "v$rowcache", "v$sysstat", "v$sys_time_model"):
+        assert not collectors()[view].starts_at_zero
+
+
+def test_latch_number_is_found_by_name() -> None:
+    rows = Rows("v$latchname", ({"latch#": 280, "name": "row cache objects"},))
+    assert number_of("row cache objects", "v$latch_children", {"v$latchname": rows}) == {"latch": 280}
 
 
 @pytest.mark.parametrize("kind", KINDS)
