@@ -58,6 +58,8 @@ def test_grants_script_says_where_it_runs_and_what_stays_hidden(kind: DatabaseKi
     text = grants_script("LATCHSCOPE", kind)
     assert TRAITS[kind].where in text.splitlines()[0] and f"Run it as {TRAITS[kind].run_as}," in text
     assert TRAITS[kind].beyond in text
+    head = text.partition("create profile")[0]
+    assert "invalidates the cursors" in head and "in a quiet hour, never during an incident" in head
     assert ("CDB$ROOT" in text) == (kind in ("cdb", "standby")), (
         "the script sends nobody to a root that they cannot reach"
     )
@@ -172,33 +174,22 @@ def test_script_grants_read_from_the_release_that_has_it(kind: DatabaseKind, rel
 
 
 @each
-def test_script_says_what_grants_do_to_cursors_and_when_to_run_them(kind: DatabaseKind) -> None:
-    head = grants_script("LATCHSCOPE", kind).partition("create profile")[0]
-    assert "invalidates the cursors" in head and "in a quiet hour, never during an incident" in head
-
-
-@each
-def test_grants_script_makes_a_view_of_sys_where_somebody_can(kind: DatabaseKind) -> None:
-    text = grants_script("LATCHSCOPE", kind)
-    assert ("from x$kqrst;" in text) == TRAITS[kind].opens_x_tables
-    assert ("infers the child latch's cache" in text) == (not TRAITS[kind].opens_x_tables)
-
-
-@each
 def test_view_of_sys_is_for_releases_with_the_latch_and_says_so(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind)
-    assert ("-- For releases up to 12.1 only." in text) == TRAITS[kind].opens_x_tables
+    opens = TRAITS[kind].opens_x_tables
+    for words in (
+        "-- For releases up to 12.1 only.",
+        "from x$kqrst;",
+        "create view sys.latchscope_kqrst as select",
+        "ORA-00955",
+    ):
+        assert (words in text) == opens, words
+    assert ("infers the child latch's cache" in text) == (not opens)
+    assert "or replace" not in text.lower() and "x_$kqrst" not in text.lower(), "it replaces no view of anybody"
     without = grants_script("LATCHSCOPE", kind, latch=False)
     said = [line for line in without.splitlines() if not line.startswith("--")]
     assert not [line for line in said if "kqrst" in line] and "from 12.2 on mutexes guard the row cache" in without
     assert [line for line in text.splitlines() if not line.startswith("--") and "kqrst" not in line] == said
-
-
-@each
-def test_grants_script_replaces_no_view_of_anybody(kind: DatabaseKind) -> None:
-    text = grants_script("LATCHSCOPE", kind).lower()
-    assert "or replace" not in text and "x_$kqrst" not in text
-    assert ("ora-00955" in text) == ("create view sys.latchscope_kqrst as select" in text)
 
 
 def test_grant_lines_take_any_object_of_sys() -> None:
@@ -549,11 +540,6 @@ def test_pdb_whose_root_nobody_reaches_is_not_sent_there(kind: DatabaseKind) -> 
     note, bases = capabilities(snapshot, "U", FoundKind(kind, "it was said")).notes
     assert "inside the PDB SALES" in note and "CDB$ROOT" not in note and "nobody reaches the root" in note
     assert "figures of the PDB" in bases and "whole CDB" in bases and "no share of DB time" in bases
-
-
-def test_pdb_of_rds_is_known_by_its_cdb_without_a_question() -> None:
-    snapshot = changed(poll_at("users-mutex", 30.0), "sys_context", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
-    assert capabilities(snapshot, "U").kind.kind == "rds-cdb"
 
 
 def test_standby_says_where_its_users_are_made() -> None:

@@ -195,12 +195,6 @@ def test_binds_arrive_by_name(listener: Listener) -> None:
     assert not listener.problems
 
 
-@pytest.mark.parametrize("prefetch", [0, 2, 100, 99, 101])
-def test_results_that_end_at_a_page_border_arrive_whole(modern: Listener, prefetch: int) -> None:
-    script(modern, "select 200", Answer(ELEVEN, eleven(200)))
-    assert ask(connect(modern), "select 200", prefetchrows=prefetch, arraysize=100) == eleven(200)
-
-
 def test_small_packets_and_long_descriptors_are_understood(listener: Listener) -> None:
     sql = "select " + "x" * 30_000 + " from t where a = :a"
     script(listener, sql, lambda binds: Answer(ELEVEN, eleven(len(str(binds["a"])))))
@@ -301,16 +295,6 @@ def test_refused_connections_fail_with_the_code_of_the_listener(listener: Listen
     with pytest.raises(oracledb.Error, match=cause):
         raise caught.value.__cause__ or AssertionError("no cause")
     assert orcl(listener).counters.connections == 0
-
-
-def test_unknown_service_or_sid_is_refused(modern: Listener) -> None:
-    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
-        connect(modern, dsn=modern.dsn("elsewhere"))
-    assert "DPY-6001" in str(caught.value.__cause__)
-    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
-        connect(modern, dsn=by_sid(modern, "elsewhere"))
-    assert "DPY-6003" in str(caught.value.__cause__)
-    assert works(connect(modern, dsn=by_sid(modern, "orcl")))
 
 
 # Breaks

@@ -100,24 +100,14 @@ def test_releases_of_lists_those_of_a_cause(since: str | None, until: str | None
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_holders_statement_fits_every_release(release: str) -> None:
-    assert mistakes(holders.STATEMENT, release, polled=False) == []
-    assert "/* latchscope v$latchholder */" in holders.STATEMENT
-    assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: str) -> None:
+def test_statements_on_demand_fit_every_release_and_are_bounded(release: str) -> None:
     alone = blockers.ELSEWHERE.replace("inst_id as instance", "sid as instance").replace("inst_id = ", "sid = ")
-    assert mistakes(alone.replace("gv$session", "v$session"), release, polled=False) == []
+    for text in (holders.STATEMENT, chains.COORDINATOR, alone.replace("gv$session", "v$session")):
+        assert mistakes(text, release, polled=False) == []
+    assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
     assert mistakes(blockers.ELSEWHERE, release) == ["gv$session starts parallel slaves on every instance"]
-    assert "/* latchscope gv$session */" in blockers.ELSEWHERE
+    assert "/* latchscope v$latchholder */" in holders.STATEMENT and "/* latchscope gv$session */" in blockers.ELSEWHERE
     assert re.search(r"inst_id = :instance\s+and sid = :sid\s+and rownum <= 1$", blockers.ELSEWHERE)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_statement_for_a_coordinator_fits_and_is_bounded_to_it(release: str) -> None:
-    assert mistakes(chains.COORDINATOR, release, polled=False) == []
     assert re.search(r"sid = :sid\s+and rownum <= 1$", chains.COORDINATOR)
 
 
