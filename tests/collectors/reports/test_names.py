@@ -13,6 +13,7 @@ from collectors.reports.read import read
 from collectors.reports.tables import in_doubt, plain
 from collectors.views.system_event import ORDINARY_WAITS
 from rules.engine import diagnose
+from tests.collectors.reports.test_read import head
 from tests.paths import REPORTS
 
 PAGE, PRINT = "awr-19.0.0.0.0-cluster-users-mutex.html", "awr-12.2.0.1.0-users-mutex.txt"
@@ -241,20 +242,7 @@ EMPTY_SECTIONS = (
     "Dictionary Cache Stats",
 )
 NO_DATA = "No data exists for this section of the report."
-HEAD = """
-WORKLOAD REPOSITORY report for
-
-DB Name         DB Id    Instance     Inst Num Startup Time    Release     RAC
------------- ----------- ------------ -------- --------------- ----------- ---
-ERP           1234567890 erp1                1 23-4月 -14 16:33 11.2.0.2.0  NO
-
-              Snap Id      Snap Time      Sessions Curs/Sess
-            --------- ------------------- -------- ---------
-Begin Snap:      1822 23-4月 -14 18:30:05       58       1.5
-  End Snap:      1823 23-4月 -14 18:45:06       59       1.5
-   Elapsed:               15.02 (mins)
-   DB Time:                0.00 (mins)
-"""
+HEAD = head().replace("-Apr-14", "-4月 -14").replace("106.74", "  0.00")
 
 
 def empty_text() -> str:

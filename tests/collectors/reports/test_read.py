@@ -1,6 +1,7 @@
 """Real reports: every figure of the anonymised set to the digit, HTML compared with text, and each refusal with its reason."""
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -144,6 +145,27 @@ def test_shared_reports_give_every_row_cache_event(
                 waits = deltas[one["file"]].cell("v$system_event", "event", r.text("event"), "total_waits")
                 assert waits == (r.count("waits") or 0) + (back.get(r.text("event")) or 0), one["file"]
         assert "; ".join(told) == wanted, one["file"]
+
+
+def test_text_reports_give_the_figures_their_verdicts_name(
+    verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]
+) -> None:
+    said = {one["file"]: one["verdict"] for one in verdicts}
+    mutex = deltas["awr-12.2-parse-heavy.txt"]
+    for place, sleeps, ms in re.findall(
+        r"(\[\d+\] \w+) ([\d,]+)(?: sleeps)? / (\d+) ms", said["awr-12.2-parse-heavy.txt"]
+    ):
+        assert mutex.cell("v$mutex_sleep", "location", place, "sleeps") == int(sleeps.replace(",", ""))
+        assert mutex.cell("v$mutex_sleep", "location", place, "wait_time") == int(ms) * 1000
+    assert mutex.cell("v$system_event", "event", "row cache mutex", "total_waits") == 1390
+    waited = mutex.cell("v$system_event", "event", "row cache mutex", "time_waited_micro")
+    assert waited == pytest.approx(0.6e6, abs=0.05e6)
+    healthy = deltas["statspack-12.1.0.2-healthy.txt"]
+    assert healthy.cell("v$latch", "name", ROW_CACHE_LATCH, "gets") == 846_321
+    assert healthy.cell("v$latch", "name", ROW_CACHE_LATCH, "sleeps") == 0
+    assert {row["event"] for row in healthy.rows("v$system_event")} == {"latch free", "latch: shared pool"} or all(
+        "idle" not in str(row["event"]) for row in healthy.rows("v$system_event")
+    )
 
 
 def test_shared_reports_have_no_oddities_and_only_expected_notes(deltas: Mapping[str, Delta]) -> None:

@@ -81,10 +81,6 @@ def test_maker_writes_exactly_the_kept_files() -> None:
     assert path.read_bytes() == made[name]
 
 
-def test_synthetic_reports_stay_small() -> None:
-    assert sum(len(text) for text in make.written().values()) < 600_000
-
-
 @of_each(FILES)
 def test_head_gives_the_database_and_the_interval(name: str) -> None:
     told, delta = TOLD[name], report(name)
