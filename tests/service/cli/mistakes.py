@@ -52,12 +52,17 @@ def with_tokens(what: str, text: str, said: str, named: str = "tokens") -> Commo
 
 
 MISTAKES = (
-    CommonMistake("misspelt command", "diagnos x", "did you mean diagnose?"),
-    CommonMistake("misspelt option", "diagnose x --formt json", "did you mean --format?"),
-    CommonMistake("no file named", "diagnose", "FILE… is missing"),
-    CommonMistake("unknown format", "diagnose x --format pdf", "is not one of 'text', 'json'"),
+    CommonMistake("misspelt command", "diagnos x", "did you mean diagnose? `latchscope --help` has the rest"),
+    CommonMistake(
+        "misspelt option", "diagnose x --formt json", "diagnose: there is no option --formt; did you mean --format?"
+    ),
+    CommonMistake("no file named", "diagnose", "FILE… is missing; `latchscope diagnose --help` has the rest"),
+    CommonMistake("one argument too many", "grants x", "grants: x is an extra argument;"),
+    CommonMistake(
+        "unknown format", "diagnose x --format pdf", "--format: 'pdf' is not one of 'text', 'json', 'markdown',"
+    ),
     CommonMistake("port that is no number", "demo --port x", "'x' is not a number"),
-    CommonMistake("port out of range", "demo --port 99999", "out of range: 0 to 65535"),
+    CommonMistake("port out of range", "demo --port 99999", "demo: --port: 99999 is out of range: 0 to 65535"),
     CommonMistake("interval that is no number", "demo --interval nan", "nan is not a number"),
     CommonMistake("interval without end", "demo --interval inf", "out of range: 0.2 to 3600"),
     CommonMistake("seconds that are no number", "capture a -o o.json --seconds nan", "nan is not a number"),
@@ -136,8 +141,15 @@ MISTAKES = (
     of_database("nothing listens", "dsn: '127.0.0.1:1/s', password_env: PATH", "nothing listens at host and port"),
     CommonMistake("unknown database", "check b --config c.yaml", "no database named b", {"c.yaml": DEMO}),
     CommonMistake(
-        "port in use", "serve --config c.yaml", "choose another port", {"c.yaml": f"listen: 127.0.0.1:{{port}}\n{DEMO}"}
+        "port in use",
+        "serve --config c.yaml",
+        "Address already in use; choose another port",
+        {"c.yaml": f"listen: 127.0.0.1:{{port}}\n{DEMO}"},
     ),
+    CommonMistake(
+        "misspelt setting to be served", "serve --config c.yaml", "did you mean listen?", {"c.yaml": "lisen: x"}
+    ),
+    CommonMistake("nothing to serve", "serve --config c.yaml", "c.yaml does not exist"),
     CommonMistake("open to all", "serve --config c.yaml", OPEN, {"c.yaml": f"listen: 0.0.0.0:0\n{DEMO}"}),
     with_tokens("missing tokens file", "", "cannot be read; correct the path", "none"),
     with_tokens("tokens file without a hash", "me read secret", "line 1: write name, read or operate, sha256"),

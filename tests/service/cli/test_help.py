@@ -152,14 +152,7 @@ def test_formats_are_those_that_commands_take_and_inputs_that_are_read() -> None
 
 # Native Windows
 
-LACKS = {
-    "fcntl": "locks of the spool and of a SQLite store",
-    "resource": "limit of open files",
-    "os.getuid": "who should own a file",
-    "termios": "the keys of `latchscope top`",
-    "tty": "the keys of `latchscope top`",
-    "signal.SIGHUP": "the end of a terminal",
-}
+LACKS = {"fcntl", "resource", "os.getuid", "termios", "tty", "signal.SIGHUP"}
 ONLY_POSIX = {
     "fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix", "readline", "curses",
 }  # fmt: skip
@@ -174,11 +167,11 @@ SIGNALS_OF_WINDOWS = {"SIGABRT", "SIGBREAK", "SIGFPE", "SIGILL", "SIGINT", "SIGS
 
 @pytest.mark.slow
 def test_what_native_windows_lacks_is_listed_here_and_on_the_page(product: Product) -> None:
-    assert product.lacking == set(LACKS)
+    assert product.lacking == LACKS
     page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
     section = page.partition("## Windows")[2].partition("\n## ")[0]
     assert "WSL" in section and "untried" in section
-    assert set(re.findall(r"^\| `([\w.]+)` \|", section, re.M)) == set(LACKS)
+    assert set(re.findall(r"^\| `([\w.]+)` \|", section, re.M)) == LACKS
 
 
 def test_start_on_native_windows_is_one_sentence(
