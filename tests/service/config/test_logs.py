@@ -1,4 +1,4 @@
-"""The log: one line each, as text or JSON, with every character visible. The audit log: a line an action, in a file if one is set."""
+"""The log: one visible line each, as text or JSON. The audit log: a line an action, also in a file if one is set."""
 
 import json
 import logging
