@@ -80,7 +80,9 @@ def stored(place: Place) -> set[tuple[str, int]]:
     return {(name, at) for name, at in rows}
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "kills", [1, pytest.param(3, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.soak)]
+)
 def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     chance = random.Random(kills)
     began = time.time()
@@ -96,6 +98,7 @@ def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1.0, pytest.param(300.0, marks=pytest.mark.soak)])
 def test_outage_under_load_loses_nothing(place: Place, seconds: float) -> None:
     with polling(place, time.time()):

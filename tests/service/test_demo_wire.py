@@ -12,6 +12,8 @@ from tests.oracle_standin.deadline import HANGS, within
 from tests.ports import free_port
 from tests.service.standin import becomes
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 def test_standin_demo_over_the_wire_polls_every_scripted_database(how: signal.Signals) -> None:

@@ -4,11 +4,13 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 
 from collectors.demo.scenarios import scenarios
 from tests.service.running import demo
 
 
+@pytest.mark.slow
 def test_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> None:
     # Half a second holds enough sleeps for parse-storm; the storm of undo-storm is tested on a fake clock.
     with demo(tmp_path, "--interval", "0.5", "--history", "60", fresh=True) as latchscope:

@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 def test_service_starts_without_any_extra() -> None:

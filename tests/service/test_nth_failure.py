@@ -427,13 +427,22 @@ def once(operation: Operation, kind: str, nth: Nth, number: int, *, lasting: boo
 
 SHORT = 17
 """The short form takes n = 1, 2, 3 and then every many, and failures that pass."""
+OFTEN = ("poll-write", "capture-write", "migration-write")
+"""The short forms of `make test`: each write that store, spool and capture do."""
 
 
 def cases() -> Iterator[object]:
     """Each operation with each kind of failure: the short form, then the whole ones."""
     for name, operation in OPERATIONS.items():
         for kind in operation.kinds:
-            yield pytest.param(name, kind, False, SHORT, id=f"{name}-{kind}-short")
+            yield pytest.param(
+                name,
+                kind,
+                False,
+                SHORT,
+                id=f"{name}-{kind}-short",
+                marks=[] if f"{name}-{kind}" in OFTEN else [pytest.mark.slow],
+            )
             for lasting, which in ((False, "one"), (True, "all")):
                 yield pytest.param(name, kind, lasting, 1, id=f"{name}-{kind}-{which}", marks=pytest.mark.soak)
 

@@ -21,6 +21,8 @@ from tests.service.state.test_replicas import CUT
 from tests.service.stores import Place, Postgres
 from tests.service.test_standin_fleet import stand_in
 
+pytestmark = pytest.mark.slow
+
 NAMES = [f"db-{number:02}" for number in range(6)]
 SESSIONS = "select pid from pg_stat_activity where application_name = 'latchscope-leases' and datname = '{}'"
 SCRIPTS = ("undo-storm", "busy-but-fine", "parse-storm")

@@ -31,6 +31,8 @@ from tests.ports import free_port
 from tests.service.standin import becomes
 from tests.started import Started
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Size:

@@ -41,6 +41,7 @@ def test_export_names_the_successor_of_a_file_of_an_earlier_version(tmp_path: Pa
     assert f"{old} is of an earlier version; load {new} in its place, then delete prometheus/cells.yml" in told.stderr
 
 
+@pytest.mark.slow
 def test_export_puts_your_own_address_everywhere(tmp_path: Path) -> None:
     own = "https://latchscope.example.org/cell"
     for folder, options in (("shipped", []), ("own", ["--address", f"{own}/"])):

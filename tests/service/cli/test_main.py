@@ -190,6 +190,7 @@ def configured(tmp_path: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp_path: Path) -> None:
     """Once as a real process, as a shell would run it."""
     done = subprocess.run(
