@@ -5,8 +5,9 @@ and another while it runs. Healthy ones are polled beside them and must miss no 
 -k fault_matrix`.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -88,15 +89,15 @@ def play(fleet: Fleet, fault: Fault, name: str, pace: Pace, *, running: bool) ->
     return Outcome(fault, told, detected, recovered, max(fleet.gaps(pace.others, began), default=0.0))
 
 
-def matrix(folder: Path, pace: Pace, *, running: bool) -> list[Outcome]:
-    """Every fault at once, each on its own database, and the healthy ones beside them."""
-    names = {fault: fault.name.replace(" ", "-").replace(",", "") for fault in FAULTS}
+def matrix(folder: Path, pace: Pace, faults: Sequence[Fault], *, running: bool) -> list[Outcome]:
+    """These faults at once, each on its own database, and the healthy ones beside them."""
+    names = {fault: fault.name.replace(" ", "-").replace(",", "") for fault in faults}
     others = pace.others
     services = {name: idle() for name in (*names.values(), *others)}
     with Fleet(services, folder, pace.interval, pace.oracle) as fleet:
         fleet.start(others)
         becomes(lambda: all(len(fleet.polled[name]) > 2 for name in others), "the others are polled in turn")
-        with ThreadPoolExecutor(len(FAULTS)) as patients:
+        with ThreadPoolExecutor(len(faults)) as patients:
             plays = [patients.submit(play, fleet, fault, name, pace, running=running) for fault, name in names.items()]
             outcomes = [one.result() for one in plays]
         polls = {name: len(fleet.polled[name]) for name in others}
@@ -108,13 +109,27 @@ def matrix(folder: Path, pace: Pace, *, running: bool) -> list[Outcome]:
     return outcomes
 
 
-@pytest.mark.parametrize("running", [False, True], ids=["first-connect", "while-running"])
+HANG = [fault for fault in FAULTS if fault.name == "hang on execute"]
+
+
 @pytest.mark.parametrize(
-    "pace", [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=pytest.mark.soak)]
+    ("pace", "running", "faults"),
+    [
+        pytest.param(replace(SHORT, healthy=1), True, HANG, id="one-hang"),
+        *(
+            pytest.param(
+                pace, running, FAULTS, id=f"{name}-{'while-running' if running else 'first-connect'}", marks=mark
+            )
+            for name, pace, mark in (("short", SHORT, pytest.mark.slow), ("long", LONG, pytest.mark.soak))
+            for running in (False, True)
+        ),
+    ],
 )
-def test_standin_fault_matrix_detects_recovers_and_delays_no_other(pace: Pace, running: bool, tmp_path: Path) -> None:
+def test_standin_fault_matrix_detects_recovers_and_delays_no_other(
+    pace: Pace, running: bool, faults: Sequence[Fault], tmp_path: Path
+) -> None:
     limit = 2 * pace.detect + pace.recover + pace.hold + 3 * pace.interval + 15
-    outcomes = within(limit, lambda: matrix(tmp_path, pace, running=running))
+    outcomes = within(limit, lambda: matrix(tmp_path, pace, faults, running=running))
     when = "while running" if running else "first connect"
     print("", *(outcome.line(when) for outcome in outcomes), sep="\n")  # noqa: T201  the matrix is there to be read
     late = [one.fault.name for one in outcomes if one.longest_gap_of_others >= pace.miss]
