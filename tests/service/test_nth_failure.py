@@ -25,7 +25,6 @@ from typer.testing import CliRunner
 
 from collectors.capture import load
 from collectors.demo.scenarios import scenarios
-from collectors.errors import SessionError
 from collectors.model import Rows, Snapshot
 from rules.model import Diagnosis
 from service.app import create_app
@@ -37,7 +36,7 @@ from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.tables import millis
 from service.store.writer import Writer
-from service.watch.connect import Connector, open_session
+from service.watch.connect import Connector
 from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
@@ -122,26 +121,6 @@ class Operation:
         raise NotImplementedError
 
     def check(self, outcome: str, *, lasting: bool) -> None: ...
-
-
-class Login(Operation):
-    """A session is opened and closed."""
-
-    kinds = ("packet", "thread")
-
-    def run(self) -> str:
-        watched = MonitoredDatabase(self.site.settings, 15.0)
-        try:
-            open_session(watched, Connector(QUICK)).close()
-        except SessionError as error:
-            told = f"told: {type(error).__name__}"
-        else:
-            told = WHOLE
-        assert watched.login.stopped is None, "no login was refused"
-        return told
-
-    def check(self, outcome: str, *, lasting: bool) -> None:
-        self.site.sessions_end()
 
 
 class Poll(Operation):
@@ -373,7 +352,6 @@ class Stop(Operation):
 
 
 OPERATIONS = {
-    "login": Login,
     "poll": Poll,
     "action": Action,
     "capture": Captured,

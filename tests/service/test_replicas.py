@@ -52,6 +52,7 @@ def judge(fleet: Replicas, since: datetime, interval: float, capsys: pytest.Capt
 
 
 def test_replicas_share_databases_after_kill_cut_join_and_stop(shared: Place, tmp_path: Path) -> None:
+    """The stories of replicas in docs/security.md, and a cut and a join."""
     databases = [
         {"name": name, "dsn": f"demo:{SCRIPTS[place % 3]}", "interval": "2s"} for place, name in enumerate(NAMES)
     ]
@@ -125,11 +126,14 @@ def polled_on(fleet: Replicas) -> None:
 
 
 def disjoint(fleet: Replicas) -> None:
-    """Exactly one replica exports each database."""
+    """Exactly one replica exports each database, and all name the same one."""
 
     def once() -> bool:
-        told = sorted(name for one in fleet.running.values() for name in one.up())
-        return told == NAMES
+        told = sorted((name, by) for by, one in fleet.running.items() for name in one.up())
+        named = [
+            sorted((name, by) for by, has in one.shares().items() for name in has) for one in fleet.running.values()
+        ]
+        return [name for name, _ in told] == NAMES and all(each == told for each in named)
 
     becomes(once, "each database is in one /metrics")
 

@@ -1,8 +1,6 @@
-"""The six stories of docs/security.md, a test each: its sentences stand here as comments, in their order."""
+"""Stories of docs/security.md: the sentences stand here as comments, in order. Those of replicas are in test_replicas.py."""
 
 import logging
-import re
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,10 +22,8 @@ from service.watch.connect import Connector
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.scripted import USER
-from tests.paths import ROOT
 from tests.service.noting import NOTED
 from tests.service.nth_failure import Nth, Traces
-from tests.service.replicas import Replicas, replicas
 from tests.service.running import ASK, serve
 from tests.service.standin import QUICK, Fleet, becomes, idle
 from tests.service.stores import Place, Postgres
@@ -154,29 +150,6 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
 
 
-@contextmanager
-def two_replicas(shared: Place, folder: Path, names: set[str]) -> Iterator[Replicas]:
-    databases = [{"name": name, "dsn": "demo:undo-storm", "interval": "2s"} for name in sorted(names)]
-    with replicas(shared, folder, databases) as fleet:
-        for name in "ab":
-            fleet.start(name)
-        yield fleet
-
-
-def left_polls(fleet: Replicas, names: set[str]) -> None:
-    (left,) = fleet.running.values()
-    becomes(lambda: {name for name, up in left.up().items() if float(up)} == names, f"it polls {names}")
-
-
-def test_replica_that_is_killed(shared: Place, tmp_path: Path) -> None:
-    six = {f"db-{number}" for number in range(6)}
-    with two_replicas(shared, tmp_path, six) as fleet:
-        fleet.even("a", "b")
-        # When one replica is killed, then the other polls every database
-        fleet.kill("b")
-        left_polls(fleet, six)
-
-
 def test_postgresql_that_freezes(shared: Place, tmp_path: Path, postgres: Postgres) -> None:
     with serve(
         tmp_path,
@@ -202,33 +175,3 @@ def test_postgresql_that_freezes(shared: Place, tmp_path: Path, postgres: Postgr
         becomes(lambda: len(noted(shared)) > polls + 3, "polls go on")
         taken = set(noted(shared))
         becomes(lambda: taken <= stored(shared), "every poll that was taken is stored")
-
-
-def test_two_replicas_with_one_database(shared: Place, tmp_path: Path) -> None:
-    with two_replicas(shared, tmp_path, {"db-0"}) as fleet:
-        # Then one of them polls it, and both name the same one
-        def owners() -> list[str]:
-            told = [one.json("/api/v1/databases")[0]["polled_by"] for one in fleet.running.values()]
-            at_work = [name for name, one in fleet.running.items() if one.up()]
-            return at_work if len(at_work) == 1 and told == at_work * 2 else []
-
-        becomes(owners, "one polls it")
-        (owner,) = owners()
-
-        # And both give the same diagnosis
-        def same() -> bool:
-            one, other = (each.json("/api/v1/databases/db-0/diagnosis") for each in fleet.running.values())
-            return bool(one == other and one["headline"])
-
-        becomes(same, "they agree")
-        # When the one that polls it gets SIGTERM, then the other polls it
-        fleet.kill(owner, signal.SIGTERM)
-        left_polls(fleet, {"db-0"})
-
-
-def test_every_story_of_the_page_has_its_test() -> None:
-    section = (
-        (ROOT / "docs" / "security.md").read_text("utf-8").partition("\n## Six stories\n")[2].partition("\n## ")[0]
-    )
-    titles = re.findall(r"^### (?:A )?(.+)$", section, re.M)
-    assert len(titles) == 6 and {f"test_{each.lower().replace(' ', '_')}" for each in titles} <= set(globals())

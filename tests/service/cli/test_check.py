@@ -247,13 +247,6 @@ def test_check_looks_at_the_audit_file(tmp_path: Path) -> None:
         assert "audit file" not in CliRunner().invoke(cli, ["check", "a", "--config", str(file)]).output
 
 
-def test_check_reports_unknown_names_and_missing_files_in_one_line(site: Site, tmp_path: Path) -> None:
-    code, told, errors = site.check("erp2")
-    assert (code, told, errors.count("\n")) == (2, "", 1) and "erp2" in errors and "erp" in errors
-    result = CliRunner().invoke(cli, ["check", "--config", str(tmp_path / "none.yaml")])
-    assert result.exit_code == 2 and result.stderr.count("\n") == 1 and "none.yaml does not exist" in result.stderr
-
-
 @pytest.mark.slow
 def test_standin_check_ends_even_if_the_database_hangs(site: Site) -> None:
     site.listener.services["erp"].faults.hang(Stage.LOGIN)

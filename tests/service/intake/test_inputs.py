@@ -320,32 +320,21 @@ def delta(**views: list[Row]) -> Delta:
     return Delta("x", None, Basis("totals", None, None, None), readings)
 
 
-def test_gets_are_summed_by_cache_name_and_sorted_highest_first() -> None:
-    rows: list[Row] = [
-        {"parameter": "dc_users", "gets": 5},
-        {"parameter": "dc_objects", "gets": 7},
-        {"parameter": "dc_users", "gets": 4},
-        {"parameter": "dc_files", "gets": 0},
-        {"parameter": "dc_tables"},
-    ]
-    (one,) = figures(delta(rowcache=rows))
-    assert [(bar.label, bar.value) for bar in one.bars] == [("dc_users", 9), ("dc_objects", 7)]
-    assert (one.title, one.unit, one.left_out) == ("Dictionary cache gets", "gets", 0)
-
-
-def test_bars_are_limited_and_the_rest_is_counted() -> None:
-    rows: list[Row] = [{"parameter": str(i), "gets": i} for i in range(1, MOST_BARS + 4)]
-    (one,) = figures(delta(rowcache=rows))
-    assert len(one.bars) == MOST_BARS and one.left_out == 3
-
-
-def test_locations_include_only_those_of_the_row_cache() -> None:
+def test_bars_are_sums_by_name_the_highest_first_and_limited() -> None:
+    named = {"dc_users": [5, 4], "dc_objects": [7], "dc_files": [0], "dc_tables": [None]}
+    (gets,) = figures(
+        delta(rowcache=[{"parameter": name, "gets": each} for name, has in named.items() for each in has])
+    )
+    assert [(bar.label, bar.value) for bar in gets.bars] == [("dc_users", 9), ("dc_objects", 7)]
+    assert (gets.title, gets.unit, gets.left_out) == ("Dictionary cache gets", "gets", 0)
+    (many,) = figures(delta(rowcache=[{"parameter": str(i), "gets": i} for i in range(1, MOST_BARS + 4)]))
+    assert len(many.bars) == MOST_BARS and many.left_out == 3
     rows: list[Row] = [
         {"parent_name": "row cache objects", "location": "kqreqd", "sleep_count": 3, "wtr_slp_count": 9},
         {"parent_name": "Result Cache: RC Latch", "location": "qesrc", "sleep_count": 8},
     ]
-    (one,) = figures(delta(misses=rows))
-    assert [(bar.label, bar.value) for bar in one.bars] == [("kqreqd", 3)]
+    (places,) = figures(delta(misses=rows))
+    assert [(bar.label, bar.value) for bar in places.bars] == [("kqreqd", 3)], "only those of the row cache"
 
 
 @pytest.mark.parametrize("change", [NotComparable("x", None, "", ""), delta(), delta(rowcache=[], misses=[], mutex=[])])
