@@ -409,13 +409,9 @@ def test_service_that_stops_answering_is_one_sentence(answers: Answers, tmp_path
         user.until("does not answer: Connection refused", "undo-storm")
         os.write(user.ours, b"q")
         assert user.ended() == 0
-
-
-@pytest.mark.slow
-def test_a_mistake_of_ours_restores_the_terminal_too(tmp_path: Path) -> None:
     odd = {"/api/v1/databases": (200, [{"name": "without a state"}])}
     with service(odd) as url, terminal("--url", url, folder=tmp_path) as user:
-        assert user.ended() == 1 and "KeyError: 'state'" in user.all
+        assert user.ended() == 1 and "KeyError: 'state'" in user.all, "a mistake of ours restores the terminal too"
 
 
 def test_keys_are_read_by_name_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

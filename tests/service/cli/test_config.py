@@ -126,7 +126,10 @@ TOLD: list[tuple[str, int, list[str]]] = [
     (
         "auth: {audit_file: FOLDER/none/audit.jsonl}\n" + MOST,
         0,
-        ["audit.jsonl cannot be written: there is no folder FOLDER/none", "1 database; 1 note"],
+        [
+            "note: auth.audit_file FOLDER/none/audit.jsonl cannot be written: there is no folder FOLDER/none",
+            "1 database; 1 note",
+        ],
     ),
     (
         "store: postgresql://u:tiger@h/d\nauth: {tokens_file: FOLDER/tokens}\n"

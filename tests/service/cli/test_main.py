@@ -14,8 +14,6 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from collectors.grants import KINDS
-from collectors.ondemand import changes
-from collectors.registry import collectors
 from rules.cause import load
 from rules.model import Diagnosis
 from service import __main__ as start
@@ -239,17 +237,6 @@ def test_grants_prints_the_script_of_every_kind(kind: str) -> None:
     told = run("grants", "--user", "lscope", "--for", kind)
     assert (told.exit_code, told.stderr) == (0, "")
     assert "lscope" in told.stdout.splitlines()[1]
-
-
-def test_grants_confirm_adds_the_views_of_confirming_queries_with_the_causes_they_serve() -> None:
-    polls, whole = run("grants", "--for", "cdb"), run("grants", "--for", "cdb", "--confirm")
-    assert (whole.exit_code, whole.stderr) == (0, "")
-    optional = {collectors()[view].granted_on for view in ("running_jobs", *changes.views())}
-    opened = {f"sys.{name}" for name in re.findall(r"cdb_\w+", polls.stdout)}
-    assert whole.stdout.startswith(polls.stdout) and opened == {
-        name.replace("dba_", "cdb_") for name in optional if "dba_" in name
-    }
-    assert "-- cdb_tab_privs: object-grants\ngrant read on sys.cdb_tab_privs to C##LATCHSCOPE;\n" in whole.stdout
 
 
 def test_grants_takes_a_release_for_a_kind_and_names_the_kinds_otherwise() -> None:

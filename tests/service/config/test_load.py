@@ -44,17 +44,6 @@ def test_password_in_the_store_is_warned_of_unless_it_comes_from_the_environment
     assert not list(warnings(holding))
 
 
-def test_audit_file_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
-    settings = Settings(databases=SCRIPTED)
-    for file, warned in ((tmp_path / "audit.jsonl", 0), (tmp_path / "none/audit.jsonl", 1)):
-        auth = settings.auth.model_copy(update={"audit_file": file})
-        told = list(warnings(settings.model_copy(update={"auth": auth})))
-        assert len(told) == warned
-        for warning in told:
-            assert f"auth.audit_file {file} cannot be written: there is no folder" in warning
-            assert warning.endswith("until then only the log has the actions")
-
-
 def test_each_member_has_its_line() -> None:
     text = yaml_text("a: 1\nb:\n  - c: 2\n    d: 3\n  - e\n")
     assert text.members == {"a": 1, "b": [{"c": 2, "d": 3}, "e"]}
@@ -102,11 +91,11 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
             "is not valid YAML: its groups are nested too deeply, or an alias is part of itself; write it flat",
         ),
         (
-            "[" * 1500,
+            "[" * 400,
             "is not valid YAML: its groups are nested too deeply, or an alias is part of itself; write it flat",
         ),
     ],
-    ids=["aliases of aliases", "an alias in itself", "1,500 brackets"],
+    ids=["aliases of aliases", "an alias in itself", "400 brackets"],
 )
 def test_text_that_would_take_for_ever_is_refused_in_one_line(text: str, said: str) -> None:
     with pytest.raises(NotYaml) as refused:
