@@ -112,13 +112,6 @@ def test_service_starts_with_the_configuration_of_the_release_before(tmp_path: P
         assert f"LATCHSCOPE_{name.replace('.', '__').upper()} in the environment{said}" in warned
 
 
-@pytest.mark.slow
-def test_service_whose_only_setting_left_starts_and_shows_no_database(tmp_path: Path) -> None:
-    with serve(tmp_path, databases=[], fleet={"prometheus": "http://127.0.0.1:9090"}) as running:
-        assert running.json("/api/v1/databases") == []
-    assert "fleet has left latchscope" in running.log.read_text()
-
-
 @pytest.fixture(scope="module", params=[False, True], ids=["open", "by token"])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("left")
