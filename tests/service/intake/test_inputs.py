@@ -323,7 +323,7 @@ def delta(**views: list[Row]) -> Delta:
 
 
 def test_bars_are_sums_by_name_the_highest_first_and_limited() -> None:
-    named = {"dc_users": [5, 4], "dc_objects": [7], "dc_files": [0], "dc_tables": [None]}
+    named: dict[str, list[int | None]] = {"dc_users": [5, 4], "dc_objects": [7], "dc_files": [0], "dc_tables": [None]}
     (gets,) = figures(
         delta(rowcache=[{"parameter": name, "gets": each} for name, has in named.items() for each in has])
     )
