@@ -7,6 +7,7 @@ its places are `bare`.
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -111,6 +112,18 @@ class Postgres:
         """All processes of the server, its first process first."""
         first = psutil.Process(int((self._folder / "data/postmaster.pid").read_text().splitlines()[0]))
         return [first, *first.children(recursive=True)]
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It answers nothing during the block, and the kernel accepts connections for it."""
+        everyone = self.processes()
+        for each in everyone:
+            each.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for each in everyone:
+                each.send_signal(signal.SIGCONT)
 
     def end(self, *, kill: bool = False) -> None:
         """End the server as its operator does, or kill all of it with SIGKILL. `begin` starts it again."""

@@ -68,7 +68,7 @@ def mutated(text: str) -> Iterator[str]:
         yield text[:place] + other + text[place:]
     for end in (len(text) - 1, len(text) // 2, text.rindex(" "), 6):
         yield text[:end]
-    for tail in (
+    tails = (
         " for update",
         "\nfor update nowait",
         ";",
@@ -81,17 +81,10 @@ def mutated(text: str) -> Iterator[str]:
         "/**/",
         "@remote",
         "\ufeff",
-    ):
-        yield text + tail
-    for head in (
-        " ",
-        "\n",
-        "/**/ ",
-        "explain plan for ",
-        "with function f return number is begin return 1; end;\n",
-        "\ufeff",
-    ):
-        yield head + text
+    )
+    yield from (text + tail for tail in tails)
+    block = "with function f return number is begin return 1; end;\n"
+    yield from (head + text for head in (" ", "\n", "/**/ ", "explain plan for ", block, "\ufeff"))
     for pattern, instead in (
         (r"/\* latchscope", "/*latchscope"),
         (r"/\* latchscope", "/*+ latchscope"),
@@ -107,14 +100,8 @@ def mutated(text: str) -> Iterator[str]:
         (r"from ", "from sys."),
     ):
         yield re.sub(pattern, instead, text, count=1)
-    yield from (
-        text.upper(),
-        text.swapcase(),
-        text.replace("\n", "\r\n"),
-        text.replace("\n", " "),
-        f"{text};{text}",
-        text[::-1],
-    )
+    yield from (text.upper(), text.swapcase(), text.replace("\n", "\r\n"), text.replace("\n", " "), text[::-1])
+    yield f"{text};{text}"
 
 
 def test_mutated_texts_are_refused_before_the_socket() -> None:
