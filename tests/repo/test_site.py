@@ -24,6 +24,7 @@ from service.web.pages.layout import GUIDES, problems_pages
 from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
 QUIET = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
 LEADS = re.compile(r"(?<=[\"'`])/docs/[\w.-]+(?:/[\w-]+)?(?=[\"'`#])")
 FETCHED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
@@ -34,7 +35,7 @@ def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=QUIET, check=False)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("built", marks=pytest.mark.slow)])
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built once with strict links."""
     folder = tmp_path_factory.mktemp("site")
@@ -44,8 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_site_has_every_page_of_docs_and_what_is_brought_in(site: Path) -> None:
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
-    assert [page for page in pages if not (site / page).with_suffix(".html").exists()] == []
+    assert [page for page in PAGES if not (site / page).with_suffix(".html").exists()] == []
     assert not [path for path in site.rglob("*") if path.suffix in (".py", ".pyc") or path.name == "__pycache__"]
 
 
@@ -99,6 +99,7 @@ def test_site_fetches_nothing_from_outside(site: Path) -> None:
     assert not re.search(r"url\([\"']?(?:https?:)?//", styles)
 
 
+@pytest.mark.slow
 def test_site_with_a_broken_link_is_not_built(tmp_path: Path) -> None:
     ours = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     (tmp_path / "docs").mkdir()
@@ -132,19 +133,19 @@ def anchors(page: Path) -> list[str]:
     return re.findall(r' id="([^"]+)"', page.with_suffix(".html").read_text(encoding="utf-8"))
 
 
-def test_each_old_name_of_a_document_leads_to_a_page_and_an_anchor(site: Path) -> None:
+def test_each_old_name_of_a_document_is_no_name_of_today_and_leads_to_one() -> None:
     assert successors().documents
     for old, new in successors().documents.items():
-        place, _, heading = new.partition("#")
-        assert (site / place).with_suffix(".html").is_file(), f"{old} → {new}"
-        assert not heading or heading in anchors(site / place), f"{old} → {new}"
-
-
-def test_each_old_name_of_a_document_is_in_the_site_and_is_no_name_of_today(site: Path) -> None:
-    today = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
-    for old in successors().documents:
         place, _, anchor = old.partition("#")
-        assert (place in today) == bool(anchor), f"{old}: a page that left has one successor, whatever the anchor"
+        assert (place in PAGES) == bool(anchor), f"{old}: a page that left has one successor, whatever the anchor"
+        assert new.partition("#")[0] in PAGES, f"{old} → {new}"
+
+
+def test_each_old_name_of_a_document_is_in_the_site_and_leads_to_an_anchor(site: Path) -> None:
+    for old, new in successors().documents.items():
+        place, _, heading = new.partition("#")
+        assert not heading or heading in anchors(site / place), f"{old} → {new}"
+        place, _, anchor = old.partition("#")
         assert (site / place).with_suffix(".html").is_file(), old
         assert not anchor or anchors(site / place).count(anchor) == 1, f"{old}: no heading of today has this anchor"
 
@@ -162,6 +163,7 @@ def test_old_names_lead_to_another_page_the_end_of_a_page_or_a_heading(monkeypat
     assert on_page_content('<h2 id="new">N</h2>', page, config, Files([])) == '<a id="old"></a><h2 id="new">N</h2>'
 
 
+@pytest.mark.slow
 def test_demo_starts_without_pages_that_cannot_be_built(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
     run = tmp_path / "run"
