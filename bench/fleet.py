@@ -5,6 +5,7 @@ rules read. Everything listens on this machine only. A panel's time is that of a
 """
 
 import json
+import os
 import random
 import re
 import shutil
@@ -25,7 +26,7 @@ from rich.table import Table
 from bench._options import parser
 from bench.capacity import at
 
-TINY = "--databases 200 --hours 0.1 --rounds 1"
+TINY = "--databases 200 --hours 0.1 --rounds 1 --interval 1"
 PROGRAMS = ("victoria-metrics", "vmalert")
 """Both are in Debian's package victoria-metrics."""
 HOME = Path(__file__).parents[1] / "dashboards"
@@ -48,12 +49,13 @@ def figures(options: Sequence[str] = ()) -> Group:
     asked.add_argument("--databases", type=int, default=100_000, help="a tenth has a problem, a fifth is in a RAC")
     asked.add_argument("--hours", type=float, default=2.0, help="of samples, one a minute")
     asked.add_argument("--rounds", type=int, default=20, help="times the whole board is asked")
+    asked.add_argument("--interval", type=int, default=30, help="seconds between evaluations of the rules")
     given = asked.parse_args(options)
-    panels = Table("panel", "queries", "p50 s", "p95 s", "most s", "series")
+    panels = Table("panel", "queries", "p50 s", "p95 s", "most s", "processor s", "series")
     panels.title = f"Fleet, {given.databases:,} databases"
     costs = Table("what", "figure", title="The rules and the programs")
     if missing := [program for program in PROGRAMS if not shutil.which(program)]:
-        panels.add_row(f"{' and '.join(missing)}: not installed", *["–"] * 5)
+        panels.add_row(f"{' and '.join(missing)}: not installed", *["–"] * 6)
         costs.add_row("nothing was measured", "–")
         return Group(panels, costs)
     with ExitStack() as stack:
@@ -62,16 +64,26 @@ def figures(options: Sequence[str] = ()) -> Group:
         words = [f"-storageDataPath={folder}/data", "-search.latencyOffset=0s", "-retentionPeriod=1y"]
         engine = stack.enter_context(_running(["victoria-metrics", *words], url, folder))
         loaded = _load(url, given.databases, given.hours * 3600)
-        words = [f"-rule={RULES}", f"-datasource.url={url}", f"-remoteWrite.url={url}"]
-        _replayed(words, min(given.hours * 3600, RANGE), folder)
+        (rules := folder / RULES.name).write_text(
+            RULES.read_text().replace("interval: 30s", f"interval: {given.interval}s")
+        )
+        words = [
+            f"-rule={rules}",
+            f"-datasource.url={url}",
+            f"-remoteWrite.url={url}",
+            "-remoteWrite.flushInterval=200ms",
+        ]
+        _replayed(words, min(given.hours * 3600, RANGE))
         evaluating = stack.enter_context(_running(["vmalert", *words], alerting, folder))
         _evaluated(alerting, 1)
-        board = _board()
-        taken = [{title: _seconds(url, queries) for title, queries in board.items()} for _ in range(given.rounds)]
-        for title, queries in board.items():
-            seconds = [each[title][0] for each in taken]
-            figures = (f"{at(seconds, share):.2f}" for share in (0.5, 0.95, 1.0))
-            panels.add_row(title, str(len(queries)), *figures, f"{taken[-1][title][1]:,}")
+        asking = board()
+        taken = [
+            {title: _took(url, queries, engine.pid) for title, queries in asking.items()} for _ in range(given.rounds)
+        ]
+        for title, queries in asking.items():
+            clock, processor, series = zip(*(each[title] for each in taken), strict=True)
+            shares = (f"{at(clock, share):.2f}" for share in (0.5, 0.95, 1.0))
+            panels.add_row(title, str(len(queries)), *shares, f"{at(processor, 0.5):.2f}", f"{max(series):,}")
         mean, most = _evaluated(alerting, 1)
         costs.add_row("an evaluation of fleet.yml, mean and most", f"{mean:.1f} and {most:.1f} s")
         costs.add_row("series loaded", f"{loaded:,}")
@@ -105,15 +117,13 @@ def _courses(length: int) -> Mapping[str, Sequence[str]]:
 
 def _series(number: int) -> Iterator[tuple[str, Mapping[str, str], str]]:
     """Name, labels and course of every series of a database that the board and its rules read."""
-    trouble, own = (
-        number % 10 == 0,
-        {"db": f"db{number:06}", "env": "prod" if number % 4 else "test", "region": f"r{number % 5}"},
-    )
+    trouble = number % 10 == 0
+    own = {"db": f"db{number:06}", "env": "prod" if number % 4 else "test", "region": f"r{number % 5}"}
     if number % 5 == 1:
         own["rac"] = f"rac{number // 10:05}"
     severity = 0 if not trouble else 3 if number % 50 == 0 else 2
     cause = CAUSES[number // 10 % len(CAUSES)] if trouble else ""
-    scraped = {**own, "job": "latchscope", "instance": f"cell{number % 20}:8000", "cell": f"cell{number % 20}"}
+    scraped = {**own, "job": "latchscope", "instance": f"site{number % 20}:8000", "site": f"site{number % 20}"}
     ratio, waiting = ("ratio", "waiting") if trouble else ("idle", "idle")
     yield "latchscope_up", scraped, str(int(number % 997 > 0))
     yield "latchscope_severity", scraped, str(severity)
@@ -123,20 +133,12 @@ def _series(number: int) -> Iterator[tuple[str, Mapping[str, str], str]]:
     yield "db:latchscope_impact:ratio", own, ratio
     yield "db:latchscope_impact:sessions", own, waiting
     yield "db:latchscope_db_time_seconds:rate5m", own, "busy"
-    words = {
-        "cause": cause,
-        "cache": "dc_users" if trouble else "",
-        "severity": ("info", "", "warning", "critical")[severity],
-    }
-    said = {
-        "title": f"What {cause or 'fine'} is called",
-        "action": "Do this now, as the page says it, in a sentence or two.",
-    }
-    more = {"check": "Check this first, as the page says it.", "do_not": "Do not do this." if trouble else ""}
-    yield "latchscope_verdict_info", {**scraped, **words, **said, **more}, "1"
+    begun = {"cause": cause, "cache": "dc_users" if trouble else ""}
+    words = {**begun, "severity": ("info", "", "warning", "critical")[severity]}
+    said = dict.fromkeys(("title", "action", "check", "do_not"), f"What the page says here of {cause or 'nothing'}.")
+    yield "latchscope_verdict_info", {**scraped, **words, **said}, "1"
     if trouble:
         yield "latchscope_finding", {**scraped, **words}, "1"
-        begun = {name: words[name] for name in ("cause", "cache")}
         yield "latchscope_episode_begin_timestamp_seconds", {**scraped, **begun}, "1"
         firing = {"alertname": "LatchscopeFindingActive", "alertstate": "firing"}
         yield "ALERTS", {**own, **words, **firing}, "1"
@@ -166,20 +168,21 @@ def _load(url: str, databases: int, seconds: float) -> int:
     return count
 
 
-def _replayed(words: Sequence[str], seconds: float, folder: Path) -> None:
+def _replayed(words: Sequence[str], seconds: float) -> None:
     """Evaluate the rules over the past, so that the graphs have their ranks."""
     began = time.monotonic()
     first, last = (time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago)) for ago in (seconds, 0))
-    more = [f"-replay.timeFrom={first}", f"-replay.timeTo={last}", "-replay.disableProgressBar"]
+    more = [f"-replay.timeFrom={first}", f"-replay.timeTo={last}", "-replay.rulesDelay=500ms"]
+    more.append("-replay.disableProgressBar")
     done = subprocess.run(["vmalert", *words, *more], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     _told(f"rules evaluated over the past in {time.monotonic() - began:.0f} s")
 
 
-def _board() -> Mapping[str, Sequence[tuple[str, bool]]]:
+def board() -> Mapping[str, Sequence[tuple[str, bool]]]:
     """Title of a panel → its queries: the text, and whether it is about one moment."""
-    board = json.loads(BOARD.read_text(encoding="utf-8"))
-    every = [each for one in board["panels"] for each in (one, *one.get("panels", []))]
+    made = json.loads(BOARD.read_text(encoding="utf-8"))
+    every = [each for one in made["panels"] for each in (one, *one.get("panels", []))]
     return {
         panel["title"]: [(_filled(target["expr"]), target["instant"]) for target in panel["targets"]]
         for panel in every
@@ -193,16 +196,22 @@ def _filled(expr: str) -> str:
     return expr
 
 
-def _seconds(url: str, queries: Sequence[tuple[str, bool]]) -> tuple[float, int]:
-    """How long the queries of a panel take, and how many series they give."""
-    began, series = time.perf_counter(), 0
+def _took(url: str, queries: Sequence[tuple[str, bool]], engine: int) -> tuple[float, float, int]:
+    """Seconds of the clock and of the engine's processor for the queries of a panel, and how many series they give."""
+    began, worked, series = time.perf_counter(), _processor(engine), 0
     for expr, instant in queries:
         now = int(time.time()) // STEP * STEP
         when = {"time": now} if instant else {"start": now - RANGE, "end": now, "step": STEP}
         asked = Request(f"{url}/api/v1/query{'' if instant else '_range'}", urlencode({"query": expr, **when}).encode())
         with urlopen(asked, timeout=120) as answer:
             series += len(json.load(answer)["data"]["result"])
-    return time.perf_counter() - began, series
+    return time.perf_counter() - began, _processor(engine) - worked, series
+
+
+def _processor(pid: int) -> float:
+    """Seconds of all threads of a process."""
+    counted = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(counted[11]) + int(counted[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _evaluated(url: str, times: int) -> tuple[float, float]:

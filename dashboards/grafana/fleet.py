@@ -25,7 +25,6 @@ from shared import (
     PAGE,
     SESSIONS,
     SHOWN,
-    UP,
     WRAPPED,
     S,
     chosen,
@@ -36,12 +35,16 @@ from shared import (
 )
 
 WORST = "fleet:latchscope_worst:topk"
-LISTED = f'group by (rac, db) ({WORST}{{{S},why=~"cost|severity|silent"}})'
-"""The databases that the tables show."""
+RANKED = 200
+"""As many as fleet.yml ranks. Where no mark ends a series, an engine still has those that left a rank minutes ago."""
 NO_RANKS = "No data. This reads the rules of fleet.yml: load them."
 """A panel without data does not tell whether its rules or its databases are missing."""
 BANDS = 20
 """Lines of a state timeline that can be read."""
+
+
+LISTED = f'group by (rac, db) (topk by (why) ({RANKED}, {WORST}{{{S},why=~"cost|severity|silent"}}))'
+"""The databases that the tables show."""
 
 
 def ranked(why: str, most: int = SHOWN) -> str:
@@ -55,15 +58,19 @@ def lines(metric: str, why: str) -> str:
     return f"max by (rac, db) ({metric}{{{S}}}) and on (rac, db) {ranked(why)}"
 
 
-def whole(total: str, metric: str, why: str) -> str:
-    """The sum of a figure over all databases as recorded, or over those that somebody chose."""
-    return f'(sum({total}{{{S}}}) or sum({metric}{{{S}}} and on (rac, db) {WORST}{{{S},why="{why}"}}))'
+ANSWERING = f"(sum(fleet:latchscope_up:sum{{{S}}}) or sum(fleet:latchscope_up:last15m{{{S}}}))"
+"""The recorded sum over all databases, or the sum over those that somebody chose."""
+
+
+def whole(total: str, why: str) -> str:
+    """The same of a figure that a rank has."""
+    return f'(sum({total}{{{S}}}) or sum({WORST}{{{S},why="{why}"}}))'
 
 
 def largest(total: str, metric: str, why: str) -> tuple[Json, Json]:
     """The largest databases over the time range, and all others as one line."""
     drawn = lines(metric, why)
-    return query(drawn, "{{db}}"), query(f"clamp_min({whole(total, metric, why)} - sum({drawn}), 0)", "all others")
+    return query(drawn, "{{db}}"), query(f"clamp_min({whole(total, why)} - sum({drawn}), 0)", "all others")
 
 
 def fleet(address: str) -> Json:
@@ -93,22 +100,23 @@ def fleet(address: str) -> Json:
 
 
 def _figures() -> list[Json]:
-    answering = f"sum(fleet:latchscope_up:sum{{{S}}}) or sum({UP} and on (rac, db) {LISTED})"
-    silent = f"count(fleet:latchscope_silent:last15m{{{S}}})"
+    silent = (
+        f"count(fleet:latchscope_silent:last15m{{{S}}} unless on (rac, db) fleet:latchscope_up:last15m{{{S}}} == 1)"
+    )
     troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}}))'
     return [
         stat(
             "Answering",
             "Databases whose last poll succeeded and is recent.",
             "none",
-            answering,
+            ANSWERING,
             none=NO_RANKS,
         ),
         stat(
             "Down",
             "Databases without data, also because their latchscope is gone. The health dashboard says why.",
             "none",
-            f"{silent} or 0 * ({answering})",
+            f"{silent} or 0 * {ANSWERING}",
             ALARM,
             none=NO_RANKS,
         ),
@@ -116,7 +124,7 @@ def _figures() -> list[Json]:
             "Problems",
             "Databases in which a cause of severity warning or critical is active.",
             "none",
-            f"{troubled} or 0 * ({answering})",
+            f"{troubled} or 0 * {ANSWERING}",
             ALARM,
             none=NO_RANKS,
         ),
@@ -124,7 +132,7 @@ def _figures() -> list[Json]:
             "Worst loss",
             "The largest share of DB time that a database loses now.",
             "percentunit",
-            f'max({WORST}{{{S},why="cost"}})',
+            f"max({_listed('fleet:latchscope_impact:ratio')})",
             BY_SHARE,
             none=NO_RANKS,
         ),
@@ -132,7 +140,7 @@ def _figures() -> list[Json]:
             "Waiting",
             "Sessions in the kinds of wait with a problem, in the whole fleet, on average over the last poll's interval.",
             "short",
-            whole("fleet:latchscope_impact_sessions:sum", SESSIONS, "waiting"),
+            whole("fleet:latchscope_impact_sessions:sum", "waiting"),
             BY_SESSIONS,
             none=NO_RANKS,
         ),
@@ -148,7 +156,7 @@ def _figures() -> list[Json]:
 
 
 def _listed(metric: str) -> str:
-    return f"max by (rac, db) ({metric}{{{S}}}) and on (rac, db) {LISTED}"
+    return f"max by (rac, db) ({metric}{{{S}}})"
 
 
 def _databases() -> Json:
@@ -162,11 +170,11 @@ def _databases() -> Json:
         "Databases",
         "The costliest, the most severe and those that do not answer, up to 200 each. A click on a name opens its dashboard for "
         "the same time range.",
-        ("Severity", "none", _listed("latchscope_severity")),
-        ("DB time lost", "percentunit", f"sort_desc({_listed(IMPACT)})"),
-        ("Sessions waiting", "short", _listed(SESSIONS)),
-        ("Data age", "s", _listed("latchscope_data_age_seconds")),
-        ("Up", "none", f"{_listed('latchscope_up')} or 0 * {LISTED}"),
+        ("Severity", "none", _listed("fleet:latchscope_severity:max")),
+        ("DB time lost", "percentunit", f"sort_desc({_listed('fleet:latchscope_impact:ratio')})"),
+        ("Sessions waiting", "short", _listed("fleet:latchscope_impact:sessions")),
+        ("Data age", "s", _listed("fleet:latchscope_data_age_seconds:max")),
+        ("Up", "none", f"{_listed('fleet:latchscope_up:last15m')} or 0 * {LISTED}"),
         order=["db", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "rac"],
         rename={"db": "Database", "rac": "RAC"},
         overrides=[
@@ -190,7 +198,7 @@ def _verdicts() -> Json:
         "Verdicts",
         "What is wrong in each database, and the first thing to do, in the words of its page. The costliest comes first.",
         ("Found", "none", f"{active} and on (rac, db) {LISTED}"),
-        ("DB time lost", "percentunit", f"sort_desc({_listed(IMPACT)})"),
+        ("DB time lost", "percentunit", f"sort_desc({_listed('fleet:latchscope_impact:ratio')})"),
         hide=["Value #A", "rac"],
         rename={"db": "Database", "title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
         order=["db", "severity", "Value #B", "title", "cache", "action", "cause"],

@@ -22,6 +22,7 @@ local shipped = {
   local replaced(text, pairs) = std.foldl(function(done, pair) std.strReplace(done, pair[0], pair[1]), pairs, text),
   local groups(text) = std.parseYaml(replaced(text, [
     [std.join(', ', shipped.targetLabels) + ', rac', std.join(', ', $._config.targetLabels + ['rac'])],
+    [std.join(', ', shipped.targetLabels) + ')', std.join(', ', $._config.targetLabels) + ')'],
     [std.join(', ', shipped.targetLabels) + ', job', std.join(', ', $._config.targetLabels + ['job'])],
     [std.join(',', ['%s=%%q' % label for label in before]), std.join(',', ['%s=%%q' % label for label in labels])],
     [std.join(' ', ['$labels.' + label for label in before]), std.join(' ', ['$labels.' + label for label in labels])],

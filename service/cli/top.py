@@ -1,7 +1,6 @@
 """`latchscope top`: a live view in the terminal, of a service or of databases that it polls itself."""
 
 import logging
-import os
 import signal
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
 from collectors.demo.scenarios import scenarios
 from service.cli.common import CONFIG, ConfigOption, a_number
@@ -36,10 +36,10 @@ def top(
     """Watch in the terminal: the fleet, then a database with its chain, hot children, caches and who waits."""
     try:
         where, opened = _source(url, token_file, demo, config)
-        if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") in ("dumb", "unknown"):
+        if not (sys.stdin.isatty() and sys.stdout.isatty()) or Console().is_dumb_terminal:
             fail("`top` needs a terminal, and here is none; a script reads /api/v1/databases of `latchscope serve`")
         for ending in (signal.SIGTERM, signal.SIGHUP):  # they restore the terminal and delete the files too
-            signal.signal(ending, lambda number, _: sys.exit(128 + number))
+            signal.signal(ending, lambda *_: sys.exit(0))
         logging.getLogger().addHandler(logging.NullHandler())  # log lines would run across the screen
         from service.top import watch  # loads what other commands, and mistakes, do not need
 

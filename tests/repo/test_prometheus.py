@@ -213,12 +213,14 @@ def test_recording_rule_is_named_by_its_level_and_used_or_proven(rule: Rule) -> 
 
 
 def test_rules_of_the_fleet_are_all_read_by_its_dashboard_and_proven() -> None:
-    (board,) = (ROOT / "dashboards" / "grafana").rglob("latchscope-fleet.json")
-    proven = (FOLDER / "fleet.test.yml").read_text(encoding="utf-8")
+    (file,) = (ROOT / "dashboards" / "grafana").rglob("latchscope-fleet.json")
+    board, proven = (path.read_text(encoding="utf-8") for path in (file, FOLDER / "fleet.test.yml"))
     for rule in OF_FLEET:
-        reason = rule["labels"].get("why", "") if "labels" in rule else ""
-        assert rule["record"] in (read := board.read_text(encoding="utf-8")) and reason in read
+        reason = rule.get("labels", {}).get("why", "")
+        assert rule["record"] in board and reason in board
         assert rule["record"] in proven and reason in proven
+    (ranked,) = {count for rule in OF_FLEET for count in re.findall(r"^topk\((\d+),", rule["expr"])}
+    assert set(re.findall(r"topk by \(why\) \((\d+),", board)) == {ranked}
 
 
 def test_divisions_are_all_guarded_against_zero() -> None:

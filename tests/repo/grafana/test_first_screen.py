@@ -38,7 +38,8 @@ def above_the_fold(dashboard: Json) -> list[Json]:
     return [panel for panel in visible(dashboard) if bottom(panel) <= SCREEN]
 
 
-CHOICE = re.compile(r" and on \(rac, db\) group by \(rac, db\) \([^()]*\)")
+RANK = r"fleet:latchscope_worst:topk\{[^}]*\}"
+CHOICE = re.compile(rf"\s+and on \([^()]*\) (?:group by \(rac, db\) \(topk by \(why\) \(\d+, {RANK}\)\)|{RANK})")
 """What says which databases a query is about, and gives none of its figures."""
 
 

@@ -155,6 +155,8 @@ def test_inputs_of_every_listed_kind_are_read() -> None:
 
 LACKS = {
     "fcntl": "locks of the spool and of a SQLite store",
+    "termios": "the keys of `latchscope top`",
+    "tty": "the keys of `latchscope top`",
     "resource": "limit of open files",
     "os.getuid": "who should own a file",
 }
