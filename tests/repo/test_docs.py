@@ -288,6 +288,15 @@ def test_links_between_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} → {target}"
 
 
+def test_contributing_names_every_folder_of_the_product_and_no_path_that_is_gone() -> None:
+    page = re.sub(r"^## Add a .*?(?=^## |\Z)", "", document("CONTRIBUTING.md"), flags=re.S | re.M)
+    named = set(re.findall(r"`((?:collectors|rules|service|tests|docs|dashboards)/[\w./-]*)`", page))
+    assert len(named) > 20 and sorted(name for name in named if not (ROOT / name).exists()) == []
+    rooms = [path for floor in ("collectors", "rules", "service") for path in (ROOT / floor).iterdir()]
+    folders = [f"{path.relative_to(ROOT)}/" for path in rooms if (path / "__init__.py").exists()]
+    assert sorted(folder for folder in folders if folder not in named) == []
+
+
 def test_pages_have_a_title_and_are_finished() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
