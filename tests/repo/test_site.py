@@ -55,27 +55,54 @@ def test_missing_page_of_the_tree_is_named(tmp_path: Path, monkeypatch: pytest.M
         on_files(Files([]), MkDocsConfig())
 
 
+def links_of_the_service() -> set[str]:
+    """The addresses below /docs/ that templates, code and the list of guides name."""
+    texts = [*(ROOT / "service").glob("web/**/*.html"), *(ROOT / "service").glob("**/*.py")]
+    links = {link for path in texts for link in LEADS.findall(path.read_text(encoding="utf-8"))}
+    links |= {f"/docs/{guide}" for _, guide in GUIDES} | {"/docs/"}
+    assert {"/docs/reading.html", "/docs/problems"} <= links
+    return links
+
+
+def test_links_of_the_service_lead_to_pages_of_today() -> None:
+    pages = {f"/docs/{Path(page).with_suffix('.html')}" for page in PAGES} | {"/docs/", "/docs/problems"}
+    assert links_of_the_service() - pages - {f"/docs/{place}" for place in pages_that_left()} == set()
+
+
 def test_links_of_the_service_into_its_documentation_lead_somewhere(site: Path) -> None:
     app = FastAPI()
     app.include_router(problems_pages())
     app.mount("/docs", Documentation(site))
     client = Client(app)
-    told = [*(ROOT / "service").glob("web/**/*.html"), *(ROOT / "service").glob("**/*.py")]
-    links = {link for path in told for link in LEADS.findall(path.read_text(encoding="utf-8"))}
-    links |= {f"/docs/{guide}" for _, guide in GUIDES} | {"/docs/"}
-    assert {"/docs/reading.html", "/docs/problems"} <= links
-    assert {link: client.get(link).status_code for link in links if client.get(link).status_code != 200} == {}
+    status = {link: client.get(link).status_code for link in links_of_the_service()}
+    assert {link: code for link, code in status.items() if code != 200} == {}
     assert client.get("/docs/nowhere.html").status_code == 404
 
 
-def test_browser_may_run_what_stands_in_the_pages_and_nothing_else(site: Path) -> None:
+def policy_of(page: Path) -> str:
+    """What a browser may do on a page of the site."""
+    answer = Documentation(page.parent).file_response(page, page.stat(), {"type": "http", "headers": []})
+    return answer.headers["Content-Security-Policy"]
+
+
+def digests(page: Path) -> set[str]:
+    """The digests of the scripts that stand in a page."""
+    scripts = re.findall(rb"<script>(.*?)</script>", page.read_bytes(), re.S)
+    return {base64.b64encode(hashlib.sha256(script).digest()).decode() for script in scripts}
+
+
+def test_browser_may_run_what_stands_in_the_page_and_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("<p>a</p><script>one()</script><script>two()\n</script>", encoding="utf-8")
+    assert len(digests(page)) == 2
+    assert set(re.findall(r"'sha256-([^']+)'", policy_of(page))) == digests(page) and "unsafe" not in policy_of(page)
+
+
+def test_pages_of_the_site_hold_nothing_that_a_browser_may_not_run(site: Path) -> None:
     for name in ("index.html", "runbooks/RowCacheHang.html"):
-        page = (site / name).read_bytes()
-        scripts = re.findall(rb"<script>(.*?)</script>", page, re.S)
-        allowed = Documentation(site).file_response(site / name, (site / name).stat(), {"type": "http", "headers": []})
-        policy = allowed.headers["Content-Security-Policy"]
-        digests = {base64.b64encode(hashlib.sha256(script).digest()).decode() for script in scripts}
-        assert scripts and set(re.findall(r"'sha256-([^']+)'", policy)) == digests and "unsafe" not in policy
+        assert digests(site / name) and digests(site / name) == set(
+            re.findall(r"'sha256-([^']+)'", policy_of(site / name))
+        )
     blocked = re.compile(r"<style|<[^>]+\sstyle=|<[^>]+\son\w+=")
     assert [path.name for path in site.rglob("*.html") if blocked.search(path.read_text(encoding="utf-8"))] == []
 
