@@ -1,9 +1,8 @@
 """Writes what the documents repeat from code: `make docs`, which is `python -m docs.build`.
 
 A part begins with `<!-- made: NAME -->` and ends with `<!-- end -->`; what stands between the two is written anew from the
-collectors, the grants, the settings, the metric families, the signals, the studies, the interface and the record of measures. The
-rest of a page is written by hand. The grants that tests/live hands to its containers and the picture of the record are written
-whole. A test holds the tree to this.
+collectors, the grants, the settings, the metric families, the signals, the studies and the interface. The rest of a page is
+written by hand. The grants that tests/live hands to its containers are written whole. A test holds the tree to this.
 """
 
 import re
@@ -17,7 +16,6 @@ from prometheus_client import Metric
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from bench.record import rows as recorded
 from collectors.grants import (
     KINDS,
     TRAITS,
@@ -30,7 +28,7 @@ from collectors.grants import (
 )
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
-from docs import groups, interface, record
+from docs import groups, interface
 from rules.cause import Cause, Fix, TextSpan, catalogue, text_spans
 from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
@@ -57,7 +55,6 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
     setup = root / "tests" / "live" / "setup"
     return made | {
         **groups.statements(root),
-        root / "docs" / "images" / "record.svg": record.picture(recorded()),
         setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
         setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
     }
@@ -362,13 +359,6 @@ def stable() -> str:
     return table("what | listed in | what stays", rows)
 
 
-def measures() -> str:
-    """The record as a table, and why cells are empty."""
-    rows = recorded()
-    heads = " | ".join(("commit", "of", "machine", *record.TABLE))
-    return f"{table(heads, record.cells(rows))}\n\n{record.gaps(rows)}"
-
-
 PARTS: Mapping[str, Callable[[], str]] = {
     "columns": columns,
     "what is read": read,
@@ -379,7 +369,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "defaults": defaults,
     "signals": signals,
-    "record": measures,
     "stable": stable,
     "fixes": fixes,
     "metrics of the process": process_metrics,

@@ -25,6 +25,8 @@ from tests.service.running import Running
 if TYPE_CHECKING:
     from playwright.sync_api import Page, ViewportSize
 
+pytestmark = pytest.mark.slow
+
 REPORT = REPORTS / "awr-11.2.0.4.0-undo-storm.html"
 LEAST_PIXELS = 9
 FITS = "document.documentElement.scrollWidth <= innerWidth"

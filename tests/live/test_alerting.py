@@ -45,6 +45,8 @@ from service.config.settings import DatabaseSettings, Defaults, Settings
 from service.state.board import MonitoredDatabase
 from tests.ports import free_port
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 FACTOR = 60
 """A minute of the shipped rules is a second here."""

@@ -24,6 +24,8 @@ from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 ASKED = {limited(question.sql) for question in QUESTIONS.values()}
 RUN = """
 import sys, pytest

@@ -51,6 +51,12 @@ def trees() -> tuple[tuple[Path, ast.Module], ...]:
     )
 
 
+@cache
+def nodes() -> tuple[Sequence[ast.AST], ...]:
+    """Every node of each of these trees."""
+    return tuple([*ast.walk(tree)] for _, tree in trees())
+
+
 def product_files() -> int:
     """Files that somebody has to know, without views, migrations and empty `__init__.py`."""
     names = [str(path.relative_to(ROOT)) for path, _ in trees()]
@@ -64,17 +70,17 @@ def longest_file() -> int:
 
 def sentence_words() -> int:
     """Words of letters in the texts of four words or more that stand in the product's Python, without docstrings and SQL."""
-    return sum(len(WORD.findall(said)) for _, tree in trees() for said in _texts(tree) if len(said.split()) >= 4)
+    return sum(len(WORD.findall(said)) for every in nodes() for said in _texts(every) if len(said.split()) >= 4)
 
 
 WORD = re.compile(r"[A-Za-z][A-Za-z']+")
 SQL = re.compile(r"\s*(?:select|/\*|alter|insert|create|update|delete|begin)\b", re.IGNORECASE)
 
 
-def _texts(tree: ast.Module) -> Iterator[str]:
+def _texts(every: Sequence[ast.AST]) -> Iterator[str]:
     """Constant texts and formatted ones, each once, a name in a formatted one as a blank."""
     inside: set[int] = set()
-    for node in ast.walk(tree):
+    for node in every:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             inside.add(id(node.value))
         if isinstance(node, ast.JoinedStr):
@@ -82,10 +88,9 @@ def _texts(tree: ast.Module) -> Iterator[str]:
             said = "".join(str(part.value) if isinstance(part, ast.Constant) else " " for part in node.values)
             if not SQL.match(said):
                 yield said
-    for node in ast.walk(tree):
+    for node in every:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
-            if not SQL.match(node.value):
-                yield node.value
+            yield from () if SQL.match(node.value) else (node.value,)
 
 
 def undescribed_share() -> float:
@@ -110,8 +115,8 @@ def one_line_helpers() -> int:
     """Functions of one statement that one place calls: each is a jump for the reader."""
     short: list[str] = []
     named: Counter[str] = Counter()
-    for _, tree in trees():
-        for node in ast.walk(tree):
+    for every in nodes():
+        for node in every:
             if isinstance(node, ast.FunctionDef) and not node.decorator_list and not node.name.startswith("__"):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 short += [node.name] if len(body) == 1 else []
@@ -120,6 +125,12 @@ def one_line_helpers() -> int:
             elif isinstance(node, ast.Attribute):
                 named[node.attr] += 1
     return sum(named[name] == 1 for name in short)
+
+
+def longest_function() -> int:
+    """Lines of the longest function, from `def` to its end."""
+    defined = (node for every in nodes() for node in every if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return max((node.end_lineno or 0) - node.lineno + 1 for node in defined)
 
 
 def packages() -> int:
@@ -153,23 +164,25 @@ class Ceiling:
 
 
 CEILINGS: Sequence[Ceiling] = (
-    Ceiling("product lines", lambda: lines(".py", *FLOORS), 67_228, 45_000),
-    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_053, 10_500),
-    Ceiling("lines of rules", lambda: lines(".py", "rules"), 19_523, 12_000),
-    Ceiling("lines of service", lambda: lines(".py", "service"), 34_652, 22_500),
-    Ceiling("product files", product_files, 300, 200),
-    Ceiling("lines of the longest file", longest_file, 800, 700),
-    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 11_000, None),
-    Ceiling("lines of templates", lambda: lines(".html", *FLOORS), 2_000, None),
-    Ceiling("lines of JavaScript and CSS", lambda: lines(".js", *FLOORS) + lines(".css", *FLOORS), 1_000, None),
-    Ceiling("words of sentences in Python", sentence_words, 31_844, 12_000),
-    Ceiling("public functions without a docstring, %", undescribed_share, 100, None),
-    Ceiling("product lines for each comment", lines_per_comment, 1_000, None),
-    Ceiling("one-line functions with one caller", one_line_helpers, 10_000, None),
-    Ceiling("packages of all extras", packages, 129, 118),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 75_858, 45_000),
-    Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_690, None),
-    Ceiling("lines of docs", lambda: lines(".md", "docs"), 10_168, 6_000),
+    Ceiling("product lines", lambda: lines(".py", *FLOORS), 61_200, 45_000),
+    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_050, 10_500),
+    Ceiling("lines of rules", lambda: lines(".py", "rules"), 16_640, 12_000),
+    Ceiling("lines of service", lambda: lines(".py", "service"), 31_510, 22_500),
+    Ceiling("product files", product_files, 200, 200),
+    Ceiling("lines of the longest file", longest_file, 796, 700),
+    Ceiling("lines of the longest function", longest_function, 85, 60),
+    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 10_540, None),
+    Ceiling("lines of templates", lambda: lines(".html", *FLOORS), 900, None),
+    Ceiling("lines of JavaScript and CSS", lambda: lines(".js", *FLOORS) + lines(".css", *FLOORS), 620, None),
+    Ceiling("words of sentences in Python", sentence_words, 29_250, 12_000),
+    Ceiling("public functions without a docstring, %", undescribed_share, 3.6, None),
+    Ceiling("product lines for each comment", lines_per_comment, 110, None),
+    Ceiling("one-line functions with one caller", one_line_helpers, 162, None),
+    Ceiling("packages of all extras", packages, 60, 60),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 72_400, 52_000),
+    Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_780, None),
+    Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 470, 260),
+    Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_560, 6_000),
 )
 """Part by part: what the product is made of, what it leans on, and what stands beside it."""
 

@@ -3,17 +3,15 @@
 import ast
 import re
 
+import grimp
+
 from tests.paths import ROOT
-from tests.repo.structure import arrows, modules
+from tests.repo.ceilings import FLOORS
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STOPS = re.findall(r"^\| \d+ \| \[(\S+\.py)\]\(\.\./\S+\) \| `([\w.]+)` \|", PAGE, re.M)
 LOADED_BY_NAME = {"collectors.views.latch_children", "rules.signals.latch"}
 """Modules that are found by their folder, so that nothing needs to import them."""
-
-
-def dotted(path: str) -> str:
-    return path.removesuffix(".py").replace("/", ".")
 
 
 def defined(path: str) -> set[str]:
@@ -34,13 +32,13 @@ def test_there_are_twenty_stops_and_each_has_what_the_page_looks_for() -> None:
 
 
 def test_each_stop_is_in_touch_with_one_before_it() -> None:
-    drawn = arrows(modules(ROOT))
-    names = [dotted(path) for path, _ in STOPS]
+    imports = grimp.build_graph(*FLOORS, cache_dir=None).find_modules_directly_imported_by
+    names = [path.removesuffix(".py").replace("/", ".") for path, _ in STOPS]
     lost = [
         name
         for place, name in enumerate(names)
         if place > 1  # the worker begins anew: it takes the turn in which the view is read
         and name not in LOADED_BY_NAME
-        and not any((name, before) in drawn or (before, name) in drawn for before in names[:place])
+        and not any(before in imports(name) or name in imports(before) for before in names[:place])
     ]
     assert lost == [], "it neither imports an earlier stop, nor is imported by one"

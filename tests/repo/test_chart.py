@@ -16,6 +16,8 @@ from rules.cause import LOADER
 from service.config.load import read
 from tests.repo.manifests import refused
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "dashboards" / "helm" / "latchscope"
 BASE = ROOT / "dashboards" / "kubernetes"

@@ -155,6 +155,7 @@ def test_secrets_cut_off_while_they_were_written_are_made_whole(tmp_path: Path) 
     assert role(tmp_path) == "read"
 
 
+@pytest.mark.slow
 def test_demo_service_answers_prometheus_and_nobody_else(made: Path, tmp_path: Path) -> None:
     port = free_port()
     text = (HOME / "latchscope.yaml").read_text("utf-8")

@@ -1,68 +1,85 @@
-"""With LATCHSCOPE_REQUIRE_ALL=1 no test may skip itself; deselecting by marker is no skip."""
+"""The rules of tests/conftest.py: which tests run, what they may cost, which skips are allowed, and how a run ends."""
 
 import os
-import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
-from tests.conftest import WAITING, pytest_collection_modifyitems
+from tests import conftest, skips
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-
-SKIPPING = {
-    "test_skips": "import pytest\ndef test_it(): pytest.skip('no oracle here')\n",
-    "test_marked": "import pytest\n@pytest.mark.skip(reason='no oracle here')\ndef test_it(): pass\n",
-    "test_fixture": "import pytest\n@pytest.fixture\ndef it(): pytest.skip('no oracle here')\ndef test_it(it): pass\n",
-    "test_file": "import pytest\npytest.skip('no oracle here', allow_module_level=True)\n",
-}
-HARMLESS = {
+NPM = "npm is not installed (Debian package npm)"
+AMTOOL = "amtool is not installed (Debian package prometheus-alertmanager)"
+FILES = {
+    "test_skips": f"import pytest\ndef test_it(): pytest.skip({NPM!r})\n",
+    "test_fixture": f"import pytest\n@pytest.fixture\ndef it(): pytest.skip({NPM!r})\ndef test_it(it): pass\n",
+    "test_file": f"import pytest\npytest.skip({NPM!r}, allow_module_level=True)\n",
     "test_expected": "import pytest\n@pytest.mark.xfail\ndef test_it(): assert False\n",
-    "test_deselected": "import pytest\n@pytest.mark.oracle\ndef test_it(): assert False\ndef test_on(): pass\n",
+    "test_slow": "import pytest\n@pytest.mark.slow\ndef test_it(): assert False\ndef test_on(): pass\n",
+    "test_all_slow": "import pytest\npytestmark = pytest.mark.slow\nraise ValueError('this file is not even imported')\n",
+    "test_costly": "def test_it(): sum(range(5_000_000))\n",
 }
 
 
-def outcomes(folder: Path, require_all: str) -> dict[str, set[str]]:
-    """The outcome of each file of SKIPPING and HARMLESS, with its reason, from one run over all of them."""
-    shutil.copy(ROOT / "tests" / "conftest.py", folder)
-    for name, suite in {**SKIPPING, **HARMLESS}.items():
+def outcomes(folder: Path, require_all: str) -> tuple[dict[str, list[str]], str]:
+    """Each file → the lines about it of one run over all of them; and the whole text."""
+    conf = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
+    (folder / "conftest.py").write_text(conf.replace("MOST_SECONDS = 2.0", "MOST_SECONDS = 0.02"), encoding="utf-8")
+    for name, suite in FILES.items():
         (folder / f"{name}.py").write_text(suite, encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers = oracle\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow\n  soak\n", encoding="utf-8")
     options = ["-q", "-rA", "-p", "no:cacheprovider", "-p", "no:xdist", "--continue-on-collection-errors"]
-    command = [sys.executable, "-m", "pytest", *options, "-m", "not oracle", str(folder)]
     variables = {**os.environ, "LATCHSCOPE_REQUIRE_ALL": require_all, "PYTHONPATH": str(ROOT), "COLUMNS": "300"}
+    command = [sys.executable, "-m", "pytest", *options, str(folder)]
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=120, check=False)
-    found: dict[str, set[str]] = {name: set() for name in (*SKIPPING, *HARMLESS)}
-    for line in done.stdout.splitlines():
-        if line.startswith(("PASSED", "FAILED", "ERROR", "SKIPPED", "XFAIL")):
-            for name in found:
-                if f"{name}.py" in line:
-                    found[name].add(line)
-    assert all(found.values()), done.stdout
-    return found
+    said = re.findall(r"^(?:PASSED|FAILED|ERROR|SKIPPED|XFAIL) .*$", done.stdout, re.M)
+    return {name: [line for line in said if f"{name}.py" in line] for name in FILES}, done.stdout
 
 
-def test_require_all_makes_every_kind_of_skip_fail_and_say_why(tmp_path: Path) -> None:
-    found = outcomes(tmp_path, "1")
-    for name in SKIPPING:
+def test_slow_tests_are_left_out_costly_ones_fail_and_the_run_says_what_it_skipped(tmp_path: Path) -> None:
+    found, said = outcomes(tmp_path, "")
+    assert {name: [line.split()[0] for line in lines] for name, lines in found.items()} == {
+        "test_skips": ["SKIPPED"],
+        "test_fixture": ["SKIPPED"],
+        "test_file": ["SKIPPED"],
+        "test_expected": ["XFAIL"],
+        "test_slow": ["PASSED"],
+        "test_all_slow": [],
+        "test_costly": ["FAILED"],
+    }
+    assert re.search(r"it took \d+\.\d s of processor, more than \d\.\d: make it smaller, or mark it `slow`", said)
+    assert "3 tests skipped for want of npm; on Debian and Ubuntu: sudo apt-get install npm" in said
+
+
+@pytest.mark.slow
+def test_skip_is_a_failure_that_says_why_where_everything_is_required(tmp_path: Path) -> None:
+    found, _ = outcomes(tmp_path, "1")
+    for name in ("test_skips", "test_fixture", "test_file"):
         (line,) = found[name]
-        assert line.startswith(("FAILED", "ERROR")), line
-        assert "LATCHSCOPE_REQUIRE_ALL=1 allows no skip" in line and "no oracle here" in line
-    assert [line.split()[0] for name in HARMLESS for line in found[name]] == ["XFAIL", "PASSED"]
+        assert (
+            line.startswith(("FAILED", "ERROR")) and "LATCHSCOPE_REQUIRE_ALL=1 allows no skip" in line and NPM in line
+        )
+    assert found["test_expected"][0].startswith("XFAIL")
 
 
-def test_skip_stays_a_skip_without_require_all(tmp_path: Path) -> None:
-    found = outcomes(tmp_path, "")
-    assert all(line.startswith("SKIPPED") for name in SKIPPING for line in found[name])
+def test_programs_that_are_missing_are_named_once_with_the_command_that_brings_them() -> None:
+    alertmanager = AMTOOL.replace("amtool", "prometheus-alertmanager")
+    reasons = [NPM, f"Skipped: {AMTOOL}", NPM, alertmanager, skips.REPORTS, "no control group", "uv is not installed"]
+    assert [*skips.lines(reasons)] == [
+        "4 tests skipped for want of amtool, npm, prometheus-alertmanager; "
+        "on Debian and Ubuntu: sudo apt-get install npm prometheus-alertmanager",
+        "1 test skipped without the anonymised reports, which the project may not carry",
+        "2 tests skipped for another reason; the lines above say which",
+    ]
+    assert [*skips.lines([])] == []
 
 
-def test_files_that_wait_are_there_and_come_first() -> None:
-    assert [name for name in WAITING if not (ROOT / name).is_file()] == []
-    others = ["tests/repo/test_conftest.py", "tests/browser/test_pages_browser.py"]
-    items = [SimpleNamespace(path=ROOT / name) for name in (*others, *reversed(WAITING))]
-    pytest_collection_modifyitems(cast("list[pytest.Item]", items))
-    assert [str(item.path.relative_to(ROOT)) for item in items] == [*WAITING, *others]
+def test_lists_of_conftest_name_what_is_there() -> None:
+    assert [name for name in conftest.WAITING if not (ROOT / name).is_file()] == []
+    assert len(conftest.KEPT) <= conftest.MOST_KEPT and all(len(reason) > 20 for reason in conftest.KEPT.values())
+    for file, _, name in (nodeid.partition("::") for nodeid in conftest.KEPT):
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"def {name.partition('[')[0]}(" in text and not conftest.SLOW_FILE.search(text), f"{file}::{name}"

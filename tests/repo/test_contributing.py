@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 COPIED = (
@@ -89,17 +91,3 @@ def test_exercises_work_as_printed(tmp_path: Path) -> None:
     made = (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert "| `oracle.close_timeout` | `2s` | Time to close a session." in made
     assert "`sys.v_$librarycache`" in (tmp_path / "docs" / "oracle.md").read_text(encoding="utf-8")
-
-
-def test_paths_named_on_the_page_exist() -> None:
-    exercises = {one.path for title in ("Add a cause", "Add a view", "Add a setting") for one in exercise(title)}
-    prose = re.sub(r"^```.*?^```", "", TEXT, flags=re.DOTALL | re.MULTILINE)
-    named = set(re.findall(r"`((?:collectors|rules|service|tests|docs|dashboards)/[\w./-]*)`", prose)) - exercises
-    assert len(named) > 20
-    assert sorted(name for name in named if not (ROOT / name).exists()) == []
-
-
-def test_product_folders_are_all_on_the_page() -> None:
-    rooms = [path for floor in ("collectors", "rules", "service") for path in (ROOT / floor).iterdir()]
-    folders = [f"`{path.relative_to(ROOT)}/`" for path in rooms if (path / "__init__.py").exists()]
-    assert sorted(folder for folder in folders if folder not in TEXT) == []

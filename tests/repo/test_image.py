@@ -21,6 +21,8 @@ from rules.cause import catalogue
 from tests.ports import free_port
 from tests.repo.processes import eventually, fetch, fetch_json, running
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 NOBODY = 65534

@@ -26,6 +26,8 @@ from tests.ports import free_port
 from tests.repo.processes import eventually, fetch, fetch_json, need, running
 from tests.repo.test_prometheus import ALERTS, RULE_FILES, read, write_rules
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TWO_HOURS = 7200

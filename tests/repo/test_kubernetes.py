@@ -16,6 +16,8 @@ from service.config.load import read
 from tests.repo.manifests import refused
 from tests.repo.processes import need
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "dashboards" / "kubernetes"
 PROMETHEUS = ROOT / "dashboards" / "prometheus"

@@ -118,6 +118,7 @@ def write_rules(folder: Path, text: str, to: Mapping[str, str]) -> None:
         (folder / name).write_text(json.dumps({"groups": groups}), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEST_FILES)
 def test_rules_pass_their_promtool_tests(name: str, tmp_path: Path) -> None:
     written, files = read(name), []
@@ -136,6 +137,7 @@ def id_of(rule: Rule) -> str:
     return f"{rule.get('record') or rule['alert']} {rule.get('labels')}"
 
 
+@pytest.mark.slow
 def test_prometheus_configuration_is_accepted_by_promtool(tmp_path: Path) -> None:
     for path in FOLDER.glob("*.yml"):
         shutil.copy(path, tmp_path)

@@ -2,19 +2,18 @@
 
 import ast
 import re
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = (
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "CHANGELOG.md",
-    ROOT / "DECISIONS.md",
-    ROOT / "SECURITY.md",
-    ROOT / "rules" / "causes" / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    *sorted((ROOT / "dashboards" / "runbooks").glob("*.md")),
-)
+import pytest
+
+from tests.paths import ROOT
+from tests.repo import ceilings
+
+PAGES = [
+    path
+    for pattern in ("*.md", "rules/causes/README.md", "docs/*.md", "dashboards/runbooks/*.md")
+    for path in sorted(ROOT.glob(pattern))
+]
 FILES = (
     ROOT / "Makefile",
     ROOT / "Dockerfile",
@@ -88,67 +87,64 @@ def prose_of(text: str) -> str:
     return "\n".join([*comments, *sentences])
 
 
-def test_pages_are_in_plain_english() -> None:
-    assert {page.name: said for page in PAGES if (said := found(page.read_text(encoding="utf-8")))} == {}
+@pytest.fixture(scope="module")
+def pages() -> Mapping[str, str]:
+    """Pages of the root, of docs and of the runbooks, and what else is read: comments of configuration, alerts and Makefile."""
+    texts = {path.name: path.read_text(encoding="utf-8") for path in PAGES}
+    files = {str(path.relative_to(ROOT)): prose_of(path.read_text(encoding="utf-8")) for path in FILES}
+    assert "is down, cannot be scraped" in files["dashboards/prometheus/alerts.yml"]
+    assert "the service on 127.0.0.1" in files["Makefile"] and "Passwords are generated" in files["docker-compose.yml"]
+    return texts | files
 
 
-def test_pages_use_the_words_of_the_reader() -> None:
-    assert {page.name: said for page in PAGES if (said := found(page.read_text(encoding="utf-8"), RENAMED))} == {}
+@pytest.fixture(scope="module")
+def shown() -> Mapping[str, str]:
+    """Templates and causes without their marks."""
+    return {path.name: MARKUP.sub("", KEYS.sub("", path.read_text(encoding="utf-8"))) for path in SHOWN}
 
 
-def test_comments_and_descriptions_are_in_plain_english() -> None:
-    texts = {str(path.relative_to(ROOT)): prose_of(path.read_text(encoding="utf-8")) for path in FILES}
-    assert {name: said for name, text in texts.items() if (said := found(text) + found(text, RENAMED))} == {}
-    assert "is down, cannot be scraped" in texts["dashboards/prometheus/alerts.yml"]
-    assert "the service on 127.0.0.1" in texts["Makefile"] and "Passwords are generated" in texts["docker-compose.yml"]
-
-
-def test_what_pages_and_causes_show_is_in_plain_english() -> None:
-    texts = {path.name: MARKUP.sub("", path.read_text(encoding="utf-8")) for path in SHOWN}
-    assert {name: said for name, text in texts.items() if (said := found(text))} == {} and len(texts) > 60
-
-
-def test_texts_of_the_code_are_in_plain_english() -> None:
-    """Docstrings, and every text of three words or more: errors, help, sentences of a diagnosis."""
-    paths = [path for folder in ("collectors", "rules", "service") for path in sorted((ROOT / folder).rglob("*.py"))]
-    said = {
-        str(path.relative_to(ROOT)): [
-            line
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= 3
-            for line in found(node.value)
-        ]
-        for path in paths
-        if "site" not in path.parts
+@pytest.fixture(scope="module")
+def modules() -> Mapping[str, list[tuple[str, bool]]]:
+    """Module → its texts of three words or more, and whether somebody sees them: a docstring only if REST shows it."""
+    found = {
+        str(path.relative_to(ROOT)): [*texts_of(every, {"api", "schemas.py"} & set(path.parts))]
+        for (path, _), every in zip(ceilings.trees(), ceilings.nodes(), strict=True)
     }
-    assert {path: lines for path, lines in said.items() if lines} == {} and len(said) > 250
+    assert sum(len(texts) for texts in found.values()) > 4_000
+    return found
 
 
-def shown_by(path: Path) -> list[str]:
-    """Every text of three words or more that a module shows: no docstring but those of REST and its schemas."""
-    tree, rest = ast.parse(path.read_text(encoding="utf-8")), {"api", "schemas.py"} & set(path.parts)
+def texts_of(every: Sequence[ast.AST], rest: set[str]) -> Iterator[tuple[str, bool]]:
+    beside = {id(node.value) for node in every if isinstance(node, ast.Expr)}
     silent = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in every
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body
         if isinstance(node.body[0], ast.Expr) and not (rest and getattr(node, "decorator_list", ()))
     }
-    beside = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= 3
-        if id(node) not in silent and (id(node) not in beside or rest)
-    ]
+    for node in every:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) >= 3:
+            yield node.value, id(node) not in silent and (id(node) not in beside or bool(rest))
 
 
-def test_texts_that_the_program_shows_use_the_words_of_the_reader() -> None:
-    paths = [path for folder in ("collectors", "rules", "service") for path in sorted((ROOT / folder).rglob("*.py"))]
-    said = {str(path.relative_to(ROOT)): shown_by(path) for path in paths if "site" not in path.parts}
-    said |= {path.name: [MARKUP.sub("", KEYS.sub("", path.read_text(encoding="utf-8")))] for path in SHOWN}
-    words = {name: [line for text in texts for line in found(text, RENAMED)] for name, texts in said.items()}
-    assert {name: lines for name, lines in words.items() if lines} == {}
-    assert sum(map(len, said.values())) > 3_000
+def test_everything_that_is_read_is_in_plain_english(
+    pages: Mapping[str, str], shown: Mapping[str, str], modules: Mapping[str, list[tuple[str, bool]]]
+) -> None:
+    wrong = {name: said for name, text in (pages | shown).items() if (said := found(text))}
+    wrong |= {name: said for name, texts in modules.items() if (said := [s for text, _ in texts for s in found(text)])}
+    assert wrong == {}
+
+
+def test_what_people_see_uses_the_words_of_the_reader(
+    pages: Mapping[str, str], shown: Mapping[str, str], modules: Mapping[str, list[tuple[str, bool]]]
+) -> None:
+    wrong = {name: said for name, text in (pages | shown).items() if (said := found(text, RENAMED))}
+    wrong |= {
+        name: said
+        for name, texts in modules.items()
+        if (said := [line for text, seen in texts if seen for line in found(text, RENAMED)])
+    }
+    assert wrong == {}
 
 
 def test_examples_of_the_style_page_are_what_is_looked_for() -> None:
@@ -158,8 +154,4 @@ def test_examples_of_the_style_page_are_what_is_looked_for() -> None:
     assert len(pairs) == 20
     assert sum(bool(found(before)) for before, _ in pairs) >= 15
     assert [after for _, after in pairs if found(after)] == []
-
-
-def test_code_is_not_prose() -> None:
-    assert found("```\nit is told\n```\n`is told`\n") == []
-    assert len(found("it is told\n")) == 1
+    assert found("```\nit is told\n```\n`is told`\n") == [], "code is not prose"

@@ -39,6 +39,7 @@ def test_rules_and_routing_in_the_tree_are_what_the_script_makes(tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 def test_target_labels_stand_in_one_list(tmp_path: Path) -> None:
     build(tmp_path, target_labels=["zone"])
     for path in tmp_path.iterdir():
@@ -66,6 +67,7 @@ def test_links_of_the_shipped_alerts_open_from_the_shipped_compose() -> None:
     assert set(re.findall(r"http://[\w.:-]+", text)) == {f"http://{host}:{port}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [OTHERS, {}], ids=["with", "without"])
 def test_labels_of_targets_reach_every_alert(others: dict[str, str], tmp_path: Path) -> None:
     """A storm of a RAC instance with the labels of a target and of a pod; the pod's are dropped."""

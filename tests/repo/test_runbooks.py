@@ -66,57 +66,40 @@ def test_runbooks_and_alerts_match_one_to_one() -> None:
 
 
 @each_page
-def test_runbook_has_the_four_parts(page: Path) -> None:
+def test_runbook_is_complete_and_leads_to_our_page_our_rest_and_prometheus(page: Path) -> None:
     lines = text(page).splitlines()
     assert lines[0] == f"# {page.stem}"
     assert [line[3:] for line in lines if line.startswith("## ")] == HEADINGS
     parts = re.split(r"^## .*$", text(page), flags=re.MULTILINE)
     assert all(len(part.split()) >= 10 for part in parts[1:]), "a part has hardly any text"
-
-
-@each_page
-def test_runbook_leads_to_our_page_our_rest_and_prometheus(page: Path) -> None:
     assert "http://127.0.0.1:8000/api/v1/databases" in text(page)
     assert re.search(r"http://127.0.0.1:8000/(?!api)", text(page))
     assert blocks(page, "promql")
 
 
-@each_page
-def test_runbook_queries_name_existing_metrics_and_are_valid(page: Path, tmp_path: Path) -> None:
+def test_runbook_queries_name_existing_metrics_and_are_valid(tmp_path: Path) -> None:
     known = of_the_process() | set(FAMILIES) | {rule["record"] for rule in rules("recording.yml") if "record" in rule}
-    queries = [line for block in blocks(page, "promql") for line in block.splitlines()]
+    queries = [line.strip() for page in PAGES for block in blocks(page, "promql") for line in block.splitlines()]
     for query in queries:
         named = METRIC.findall(query)
         assert named or query.startswith("up{"), query
         assert set(named) <= known, query
-    promtool = need("promtool", "prometheus")
-    as_rules = [{"record": f"q{place}", "expr": query.strip()} for place, query in enumerate(queries)]
+    as_rules = [{"record": f"q{place}", "expr": query} for place, query in enumerate(queries)]
     (tmp_path / "q.yml").write_text(yaml.safe_dump({"groups": [{"name": "q", "rules": as_rules}]}), encoding="utf-8")
-    done = subprocess.run(
-        [promtool, "check", "rules", f"{tmp_path}/q.yml"], capture_output=True, text=True, check=False
-    )
+    command = [need("promtool", "prometheus"), "check", "rules", f"{tmp_path}/q.yml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
 @each_page
-def test_runbook_statements_only_read_and_need_no_licence(page: Path) -> None:
+def test_runbook_statements_only_read_and_its_addresses_and_commands_exist(page: Path, served: Client) -> None:
     for statement in statements(page):
-        assert statement.lower().startswith("select "), statement
-        assert ";" not in statement
-        assert not LICENSED.search(statement), statement
-        assert not NEVER_READ.search(statement), statement
+        assert statement.lower().startswith("select ") and ";" not in statement, statement
+        assert not LICENSED.search(statement) and not NEVER_READ.search(statement), statement
         assert "fetch first" not in statement.lower(), "needs 12.1"
-
-
-@each_page
-def test_runbook_addresses_are_served(page: Path, served: Client) -> None:
     for post, path in URL.findall(text(page)):
         answer = served.get(path.rstrip("."), method="POST" if post else "GET")
         assert answer.status_code not in (404, 405), f"{path} gives {answer.status_code}"
-
-
-@each_page
-def test_runbook_commands_exist(page: Path) -> None:
     known = set(get_command(cli).commands)  # type: ignore[attr-defined]
     shown = re.findall(r"`(latchscope [^`]+)`", text(page)) + "\n".join(blocks(page, "sh")).splitlines()
     for command in re.findall(r"^ *latchscope ([a-z]+)", "\n".join(shown), re.MULTILINE):
@@ -124,24 +107,19 @@ def test_runbook_commands_exist(page: Path) -> None:
 
 
 @each_page
-def test_runbook_leaves_hidden_parameters_to_oracle_support(page: Path) -> None:
-    prose = FENCE.sub("", text(page))
-    for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", prose):
-        if HIDDEN.search(paragraph):
-            assert "under Oracle Support guidance" in " ".join(paragraph.split()), paragraph
+def test_runbook_leaves_hidden_parameters_and_bugs_to_oracle_support(page: Path) -> None:
+    for whole, pattern, words in (
+        (FENCE.sub("", text(page)), HIDDEN, "under Oracle Support guidance"),
+        (text(page), re.compile(r"\bbug \d{6,}", re.IGNORECASE), "verify on My Oracle Support"),
+    ):
+        for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", whole):
+            assert not pattern.search(paragraph) or words in " ".join(paragraph.split()), paragraph
 
 
 @pytest.mark.parametrize("page", [*PAGES, GUIDE])
 def test_runbook_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
         assert target.startswith("https://") or (page.parent / target).is_file(), target
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_runbook_names_no_bug_without_a_way_to_verify_it(page: Path) -> None:
-    for paragraph in re.split(r"\n(?:\s*\n|(?= *(?:[-*]|\d+\.) ))", text(page)):
-        if re.search(r"\bbug \d{6,}", paragraph, re.IGNORECASE):
-            assert "verify on My Oracle Support" in " ".join(paragraph.split()), paragraph
 
 
 def test_guide_lists_every_alert_with_its_severities_and_wait() -> None:

@@ -24,6 +24,7 @@ from service.web.pages.layout import GUIDES, problems_pages
 from tests.service.stage import Client
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
 QUIET = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
 LEADS = re.compile(r"(?<=[\"'`])/docs/[\w.-]+(?:/[\w-]+)?(?=[\"'`#])")
 FETCHED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
@@ -34,7 +35,7 @@ def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=QUIET, check=False)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("built", marks=pytest.mark.slow)])
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built once with strict links."""
     folder = tmp_path_factory.mktemp("site")
@@ -44,8 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_site_has_every_page_of_docs_and_what_is_brought_in(site: Path) -> None:
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
-    assert [page for page in pages if not (site / page).with_suffix(".html").exists()] == []
+    assert [page for page in PAGES if not (site / page).with_suffix(".html").exists()] == []
     assert not [path for path in site.rglob("*") if path.suffix in (".py", ".pyc") or path.name == "__pycache__"]
 
 
@@ -55,27 +55,54 @@ def test_missing_page_of_the_tree_is_named(tmp_path: Path, monkeypatch: pytest.M
         on_files(Files([]), MkDocsConfig())
 
 
+def links_of_the_service() -> set[str]:
+    """The addresses below /docs/ that templates, code and the list of guides name."""
+    texts = [*(ROOT / "service").glob("web/**/*.html"), *(ROOT / "service").glob("**/*.py")]
+    links = {link for path in texts for link in LEADS.findall(path.read_text(encoding="utf-8"))}
+    links |= {f"/docs/{guide}" for _, guide in GUIDES} | {"/docs/"}
+    assert {"/docs/reading.html", "/docs/problems"} <= links
+    return links
+
+
+def test_links_of_the_service_lead_to_pages_of_today() -> None:
+    pages = {f"/docs/{Path(page).with_suffix('.html')}" for page in PAGES} | {"/docs/", "/docs/problems"}
+    assert links_of_the_service() - pages - {f"/docs/{place}" for place in pages_that_left()} == set()
+
+
 def test_links_of_the_service_into_its_documentation_lead_somewhere(site: Path) -> None:
     app = FastAPI()
     app.include_router(problems_pages())
     app.mount("/docs", Documentation(site))
     client = Client(app)
-    told = [*(ROOT / "service").glob("web/**/*.html"), *(ROOT / "service").glob("**/*.py")]
-    links = {link for path in told for link in LEADS.findall(path.read_text(encoding="utf-8"))}
-    links |= {f"/docs/{guide}" for _, guide in GUIDES} | {"/docs/"}
-    assert {"/docs/reading.html", "/docs/problems"} <= links
-    assert {link: client.get(link).status_code for link in links if client.get(link).status_code != 200} == {}
+    status = {link: client.get(link).status_code for link in links_of_the_service()}
+    assert {link: code for link, code in status.items() if code != 200} == {}
     assert client.get("/docs/nowhere.html").status_code == 404
 
 
-def test_browser_may_run_what_stands_in_the_pages_and_nothing_else(site: Path) -> None:
+def policy_of(page: Path) -> str:
+    """What a browser may do on a page of the site."""
+    answer = Documentation(page.parent).file_response(page, page.stat(), {"type": "http", "headers": []})
+    return answer.headers["Content-Security-Policy"]
+
+
+def digests(page: Path) -> set[str]:
+    """The digests of the scripts that stand in a page."""
+    scripts = re.findall(rb"<script>(.*?)</script>", page.read_bytes(), re.S)
+    return {base64.b64encode(hashlib.sha256(script).digest()).decode() for script in scripts}
+
+
+def test_browser_may_run_what_stands_in_the_page_and_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("<p>a</p><script>one()</script><script>two()\n</script>", encoding="utf-8")
+    assert len(digests(page)) == 2
+    assert set(re.findall(r"'sha256-([^']+)'", policy_of(page))) == digests(page) and "unsafe" not in policy_of(page)
+
+
+def test_pages_of_the_site_hold_nothing_that_a_browser_may_not_run(site: Path) -> None:
     for name in ("index.html", "runbooks/RowCacheHang.html"):
-        page = (site / name).read_bytes()
-        scripts = re.findall(rb"<script>(.*?)</script>", page, re.S)
-        allowed = Documentation(site).file_response(site / name, (site / name).stat(), {"type": "http", "headers": []})
-        policy = allowed.headers["Content-Security-Policy"]
-        digests = {base64.b64encode(hashlib.sha256(script).digest()).decode() for script in scripts}
-        assert scripts and set(re.findall(r"'sha256-([^']+)'", policy)) == digests and "unsafe" not in policy
+        assert digests(site / name) and digests(site / name) == set(
+            re.findall(r"'sha256-([^']+)'", policy_of(site / name))
+        )
     blocked = re.compile(r"<style|<[^>]+\sstyle=|<[^>]+\son\w+=")
     assert [path.name for path in site.rglob("*.html") if blocked.search(path.read_text(encoding="utf-8"))] == []
 
@@ -99,6 +126,7 @@ def test_site_fetches_nothing_from_outside(site: Path) -> None:
     assert not re.search(r"url\([\"']?(?:https?:)?//", styles)
 
 
+@pytest.mark.slow
 def test_site_with_a_broken_link_is_not_built(tmp_path: Path) -> None:
     ours = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     (tmp_path / "docs").mkdir()
@@ -132,19 +160,19 @@ def anchors(page: Path) -> list[str]:
     return re.findall(r' id="([^"]+)"', page.with_suffix(".html").read_text(encoding="utf-8"))
 
 
-def test_each_old_name_of_a_document_leads_to_a_page_and_an_anchor(site: Path) -> None:
+def test_each_old_name_of_a_document_is_no_name_of_today_and_leads_to_one() -> None:
     assert successors().documents
     for old, new in successors().documents.items():
-        place, _, heading = new.partition("#")
-        assert (site / place).with_suffix(".html").is_file(), f"{old} → {new}"
-        assert not heading or heading in anchors(site / place), f"{old} → {new}"
-
-
-def test_each_old_name_of_a_document_is_in_the_site_and_is_no_name_of_today(site: Path) -> None:
-    today = {path.name for path in (ROOT / "docs").glob("*.md")} | set(BROUGHT.values()) | set(MADE)
-    for old in successors().documents:
         place, _, anchor = old.partition("#")
-        assert (place in today) == bool(anchor), f"{old}: a page that left has one successor, whatever the anchor"
+        assert (place in PAGES) == bool(anchor), f"{old}: a page that left has one successor, whatever the anchor"
+        assert new.partition("#")[0] in PAGES, f"{old} → {new}"
+
+
+def test_each_old_name_of_a_document_is_in_the_site_and_leads_to_an_anchor(site: Path) -> None:
+    for old, new in successors().documents.items():
+        place, _, heading = new.partition("#")
+        assert not heading or heading in anchors(site / place), f"{old} → {new}"
+        place, _, anchor = old.partition("#")
         assert (site / place).with_suffix(".html").is_file(), old
         assert not anchor or anchors(site / place).count(anchor) == 1, f"{old}: no heading of today has this anchor"
 
@@ -162,6 +190,7 @@ def test_old_names_lead_to_another_page_the_end_of_a_page_or_a_heading(monkeypat
     assert on_page_content('<h2 id="new">N</h2>', page, config, Files([])) == '<a id="old"></a><h2 id="new">N</h2>'
 
 
+@pytest.mark.slow
 def test_demo_starts_without_pages_that_cannot_be_built(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
     run = tmp_path / "run"

@@ -18,7 +18,7 @@ def run(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False)
 
 
-def engine(folder: Path, version: str, info: str = "exit 0") -> None:
+def engine(folder: Path, version: str, info: str) -> None:
     """A program docker that tells a version and knows nothing else."""
     program = folder / "docker"
     program.write_text(
@@ -28,34 +28,25 @@ def engine(folder: Path, version: str, info: str = "exit 0") -> None:
     program.chmod(0o755)
 
 
-def test_compose_test_skips_by_name_without_docker(tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("version", "info", "code", "said"),
+    [
+        ("", "", 0, "compose-test: skipped: there is no program docker\n"),
+        ("v2.40.3", "echo no daemon >&2; exit 1", 0, "compose-test: skipped: no Docker engine with compose v2 answers"),
+        ("1.29.2", "exit 0", 0, "compose-test: skipped: compose is 1.29.2, and the file needs 2.20 or newer\n"),
+        ("v2.19.1", "exit 0", 0, "compose-test: skipped: compose is v2.19.1, and the file needs 2.20 or newer\n"),
+        ("2.40.3", "exit 0", 1, "FAILED"),
+    ],
+)
+def test_compose_test_skips_by_name_or_fails_where_the_file_does_not_start(
+    version: str, info: str, code: int, said: str, tmp_path: Path
+) -> None:
+    if version:
+        engine(tmp_path, version, info)
     done = run(tmp_path)
-    assert (done.returncode, done.stdout) == (0, "compose-test: skipped: there is no program docker\n")
-
-
-def test_compose_test_skips_by_name_without_an_engine(tmp_path: Path) -> None:
-    engine(tmp_path, "v2.40.3", "echo no daemon >&2; exit 1")
-    done = run(tmp_path)
-    assert done.returncode == 0
-    assert done.stdout.startswith("compose-test: skipped: no Docker engine with compose v2 answers")
-    assert "no daemon" in done.stdout
-
-
-@pytest.mark.parametrize("version", ["1.29.2", "v2.19.1"])
-def test_compose_test_skips_an_old_compose(tmp_path: Path, version: str) -> None:
-    engine(tmp_path, version)
-    done = run(tmp_path)
-    assert (done.returncode, done.stdout) == (
-        0,
-        f"compose-test: skipped: compose is {version}, and the file needs 2.20 or newer\n",
-    )
-
-
-def test_compose_test_fails_where_the_file_does_not_start(tmp_path: Path) -> None:
-    engine(tmp_path, "2.40.3")
-    done = run(tmp_path)
-    assert done.returncode == 1
-    assert "FAILED" in done.stdout and "skipped" not in done.stdout
+    assert done.returncode == code and said in done.stdout and ("skipped" in done.stdout) == (code == 0)
+    assert "no daemon" in done.stdout or "no daemon" not in info
 
 
 def test_compose_test_asks_what_the_file_publishes() -> None:

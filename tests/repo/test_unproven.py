@@ -33,7 +33,6 @@ def statements() -> Iterator[list[str]]:
 
 
 STATEMENTS = list(statements())
-each_statement = pytest.mark.parametrize("row", STATEMENTS)
 
 
 def test_page_holds_the_statements_once_each() -> None:
@@ -91,29 +90,15 @@ def test_page_counts_what_one_run_of_the_loads_settles() -> None:
     assert set(others) <= {row[0] for row in STATEMENTS}
 
 
-@each_statement
-def test_statement_says_what_it_rests_on_and_what_a_wrong_guess_costs(row: list[str]) -> None:
-    _, statement, rests_on, cost, _ = row
-    assert rests_on in RESTS_ON
-    assert len(statement) > 20 and len(cost) > 10
-
-
-@each_statement
-def test_statement_names_a_command_or_says_why_there_is_none(row: list[str]) -> None:
-    settled = row[4]
-    command = re.search(r"`[^`]*\b(make|docker|latchscope) [^`]+`", settled)
-    reason = re.match(r"none(?: of (?:our commands|the tests))?[^:]*: .{10}", settled)
-    assert command or reason, settled
-
-
-@each_statement
-def test_statement_command_leads_to_a_live_test_that_is_there(row: list[str]) -> None:
-    loads = re.findall(r"make test-live-load … ONLY=([\w-]+)", row[4])
-    assert set(loads) <= {load.name for load in LOADS}
-    for name, cause in re.findall(r'make test-live \S+ ONLY="?(\w+)(?: and ([\w-]+)")?', row[4]):
-        assert name in QUESTIONS or f"def {name}" in LIVE, name
-        assert name not in QUESTIONS or name == row[0]
-        assert not cause or catalogue()[cause].confirm
+def test_statement_says_what_it_rests_on_what_a_wrong_guess_costs_and_how_to_settle_it() -> None:
+    for name, statement, rests_on, cost, way in STATEMENTS:
+        assert rests_on in RESTS_ON and len(statement) > 20 and len(cost) > 10, name
+        command = re.search(r"`[^`]*\b(make|docker|latchscope) [^`]+`", way)
+        assert command or re.match(r"none(?: of (?:our commands|the tests))?[^:]*: .{10}", way), name
+        assert {*re.findall(r"make test-live-load … ONLY=([\w-]+)", way)} <= {load.name for load in LOADS}, name
+        for test, cause in re.findall(r'make test-live \S+ ONLY="?(\w+)(?: and ([\w-]+)")?', way):
+            assert test == name if test in QUESTIONS else f"def {test}" in LIVE, test
+            assert not cause or catalogue()[cause].confirm
 
 
 def test_question_is_asked_by_a_statement_of_its_name() -> None:
@@ -121,17 +106,17 @@ def test_question_is_asked_by_a_statement_of_its_name() -> None:
     assert asked == set(QUESTIONS)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_question_reads_one_value_and_needs_no_licence(name: str) -> None:
-    parsed = sqlglot.parse_one(QUESTIONS[name].sql, read="oracle")
-    assert parsed.key == "select" and len(parsed.assert_is(exp.Query).selects) == 1
-    assert not re.search(r"active_session_history|dba_hist_|dba_addm", QUESTIONS[name].sql)
+def test_question_reads_one_value_and_needs_no_licence() -> None:
+    for name, question in QUESTIONS.items():
+        parsed = sqlglot.parse_one(question.sql, read="oracle")
+        assert parsed.key == "select" and len(parsed.assert_is(exp.Query).selects) == 1, name
+        assert not re.search(r"active_session_history|dba_hist_|dba_addm", question.sql), name
 
 
-@pytest.mark.parametrize(("kind", "name"), IMPOSSIBLE.items())
-def test_page_says_what_no_free_image_can_be(kind: str, name: str) -> None:
-    (row,) = [row for row in STATEMENTS if row[0] == name]
-    assert row[4].startswith("none: ") and kind in row[4]
+def test_page_says_what_no_free_image_can_be() -> None:
+    ways = {row[0]: row[4] for row in STATEMENTS}
+    for kind, name in IMPOSSIBLE.items():
+        assert ways[name].startswith("none: ") and kind in ways[name]
 
 
 def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -149,17 +134,34 @@ def test_live_target_says_what_it_needs_and_sends_nothing() -> None:
         assert needed in done.stderr
 
 
-def test_live_target_would_run_the_live_tests() -> None:
-    done = make("-n", "test-live", "DSN=db1:1521/free", "ONLY=S4")
+@pytest.mark.parametrize(
+    ("words", "handed"),
+    [
+        (
+            ("test-live", "ONLY=S4"),
+            (
+                'LATCHSCOPE_TEST_DSN="db1:1521/free"',
+                'pytest -q -s -m oracle tests/live/test_live.py tests/live/test_questions.py -k "S4"',
+            ),
+        ),
+        (
+            (
+                "test-live-load",
+                "ONLY=sequence grants",
+                "DRY_RUN=1",
+                "CLEAN=1",
+                "CONFIG=my.yaml",
+                "MONITOR_DSN=db1/root",
+            ),
+            (
+                'LATCHSCOPE_TEST_DSN="db1:1521/free" LATCHSCOPE_TEST_MONITOR_DSN="db1/root"',
+                '--only sequence grants --config "my.yaml" --dry-run --clean',
+            ),
+        ),
+    ],
+)
+def test_live_targets_hand_on_what_they_were_given(words: tuple[str, ...], handed: tuple[str, ...]) -> None:
+    done = make("-n", *words, "DSN=db1:1521/free")
     assert done.returncode == 0, done.stderr
-    assert 'LATCHSCOPE_TEST_DSN="db1:1521/free"' in done.stdout
-    assert 'pytest -q -s -m oracle tests/live/test_live.py tests/live/test_questions.py -k "S4"' in done.stdout
-
-
-def test_target_of_the_loads_would_run_them_and_hands_on_what_it_was_given() -> None:
-    given = ("ONLY=sequence grants", "DRY_RUN=1", "CLEAN=1", "CONFIG=my.yaml", "MONITOR_DSN=db1:1521/root")
-    done = make("-n", "test-live-load", "DSN=db1:1521/free", *given)
-    assert done.returncode == 0, done.stderr
-    assert 'LATCHSCOPE_TEST_DSN="db1:1521/free" LATCHSCOPE_TEST_MONITOR_DSN="db1:1521/root"' in done.stdout
-    assert '--only sequence grants --config "my.yaml" --dry-run --clean' in done.stdout
+    assert [text for text in handed if text not in done.stdout] == []
     assert "DISPOSABLE" not in done.stdout, "only you say that"

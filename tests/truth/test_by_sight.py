@@ -18,6 +18,8 @@ from tests.truth.registry import MECHANISMS
 from tests.truth.sights import INTERVALS, KINDS, SOME, drawn, seen
 from tests.truth.test_scores import UNKNOWN, finding, planted
 
+pytestmark = pytest.mark.slow
+
 
 def made(cause: str, strength: str | None = "strong") -> Case:
     """An instance with this cause, as somebody sees it who sees everything."""

@@ -10,6 +10,8 @@ from tests.truth.plan import DEGRADED, SEEDS_EACH, seeds, setting_of, settings
 from tests.truth.registry import MECHANISMS
 from tests.truth.truth import STRENGTHS, graded
 
+pytestmark = pytest.mark.slow
+
 
 def seeds_of(kind: str) -> list[int]:
     """The seeds of a kind, in order."""

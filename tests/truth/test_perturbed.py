@@ -15,7 +15,7 @@ HARMLESS = ("clock in another time zone", "all times 7 h later", "rows and colum
 FLIPPED = (CAUSES, SEVERITY)
 
 
-@pytest.mark.parametrize("seed", some(16))
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed else []) for seed in some(16)])
 def test_verdict_is_the_same_in_another_form(seed: int) -> None:
     changes = [change for change in flips(seed) if change.kind in HARMLESS]
     assert len(changes) >= 4
@@ -29,6 +29,7 @@ def test_verdict_hardly_ever_flips() -> None:
     assert sum(change.what in FLIPPED for change in changes) <= MOST * len(changes)
 
 
+@pytest.mark.slow
 def test_every_kind_of_change_changes_what_it_says() -> None:
     one = case(some(16)[0])
     whole = between(one.begin, one.end)

@@ -11,6 +11,8 @@ from tests.truth.outcome import ROW_CACHE_EVENTS, waited_during
 from tests.truth.parts import During
 from tests.truth.plan import seeds
 
+pytestmark = pytest.mark.slow
+
 LATCH = "row cache objects"
 DRAWN = tuple(seeds())[5::139]
 """Some of every kind; odd and even."""

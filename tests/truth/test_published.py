@@ -12,6 +12,8 @@ from tests.paths import DATA, ROOT
 from tests.truth.generate import case
 from tests.truth.plan import seeds, setting_of
 
+pytestmark = pytest.mark.slow
+
 HERE = ROOT / "tests" / "truth"
 FORBIDDEN = ("collectors.demo.scenarios", "collectors.demo", "rules", "service", "bench")
 ALLOWED = ("collectors.model", "collectors.capture", "collectors.registry")

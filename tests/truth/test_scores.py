@@ -14,6 +14,8 @@ from rules.model import Confidence, Diagnosis, Finding, RuledOut, Severity, Surf
 from tests.truth.generate import case
 from tests.truth.plan import seeds, setting_of
 
+pytestmark = pytest.mark.slow
+
 UNKNOWN = cannot_tell(NotComparable("truth", None, "nothing is known", "look"))
 
 

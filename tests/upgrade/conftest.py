@@ -9,8 +9,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.service.stores import ENGINES, Postgres
+from tests.service.stores import Postgres
 from tests.upgrade.old import FIRST, MADE, OldStore
+
+ENGINES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
+"""`make test` upgrades SQLite. PostgreSQL takes the same steps of the same migrations."""
 
 
 @pytest.fixture(scope="session")

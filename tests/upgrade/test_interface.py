@@ -104,6 +104,7 @@ def test_other_type_is_missed_and_a_narrower_one_is_not() -> None:
     assert said({**OLD, value: "number", Name("metric", "", "latchscope_new"): "gauge"}) == []
 
 
+@pytest.mark.slow
 def test_interface_of_this_checkout_misses_what_is_taken_out_of_a_copy() -> None:
     now = interface()
     metric, field, code = (

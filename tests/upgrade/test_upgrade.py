@@ -148,6 +148,7 @@ def test_tables_keep_all_their_rows_after_the_upgrade(old: OldStore) -> None:
     assert {wanted[name] for name in gone} == {0}
 
 
+@pytest.mark.slow
 def test_store_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> None:
     config = tmp_path / "latchscope.yaml"
     config.write_text(yaml.safe_dump({"store": old.url, "databases": [{"name": NAMES[0], "dsn": f"demo:{NAMES[0]}"}]}))
@@ -224,6 +225,7 @@ def test_rest_answers_as_the_old_release_did(old: OldStore) -> None:
         agrees(answer.json(), wanted, path)
 
 
+@pytest.mark.slow
 def test_pages_show_the_old_store(old: OldStore) -> None:
     (report,) = [path.removeprefix("reports/") for path in EXPECTED["rest"] if path.startswith("reports/")]
     within = f"begin={BEGIN:%Y-%m-%dT%H:%MZ}&end={END + timedelta(minutes=1):%Y-%m-%dT%H:%MZ}"
@@ -257,6 +259,7 @@ def test_receivers_get_what_still_waits_for_them_once_and_in_order(store: Reposi
             agrees(told, sorted((each["document"] for each in open_ones), key=lambda each: each["seq"]), sender.name)
 
 
+@pytest.mark.slow
 def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
     found = store.episodes.between(None, BEGIN, END).items
     told = [
@@ -274,6 +277,7 @@ def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
     assert [one.seq for one in store.episode_log.since(0, 100)] == [1, 2, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old", ["postgresql"], indirect=True)
 def test_replicas_see_the_last_status_of_one_that_died(old: OldStore, store: Repository) -> None:
     words = FleetStatusTable(store.engine)
@@ -291,6 +295,7 @@ def test_replicas_see_the_last_status_of_one_that_died(old: OldStore, store: Rep
         leases.close()
 
 
+@pytest.mark.slow
 def test_retention_deletes_old_rows_when_their_time_is_over(old: OldStore) -> None:
     store = Repository(old.url)
     roll_up(store.engine, store.partitions, store.names, END + timedelta(days=1))
@@ -338,6 +343,7 @@ def columns_of(path: Path) -> dict[str, list[str]]:
     return {head["table"]: head["columns"] for head in heads}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old", ["sqlite"], indirect=True)
 def test_export_of_an_old_store_equals_that_of_the_old_release(tmp_path: Path, old: OldStore) -> None:
     store = Repository(old.url)
@@ -347,6 +353,7 @@ def test_export_of_an_old_store_equals_that_of_the_old_release(tmp_path: Path, o
     assert content(tmp_path / "today.gz", columns_of(before)) == content(before)
 
 
+@pytest.mark.slow
 def test_export_and_import_give_the_same_store(store: Repository, tmp_path: Path) -> None:
     first, second = tmp_path / "first.gz", tmp_path / "second.gz"
     write_history(store.engine, first)
@@ -357,6 +364,7 @@ def test_export_and_import_give_the_same_store(store: Repository, tmp_path: Path
     assert content(second) == content(first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [FIRST, MADE], ids=lambda made: str(made.name))
 def test_import_takes_an_old_export(old: OldStore, tmp_path: Path, made: Path) -> None:
     config, before = tmp_path / "latchscope.yaml", made / "export.jsonl.gz"

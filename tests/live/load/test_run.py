@@ -18,6 +18,8 @@ from tests.oracle_standin.deadline import HANGS
 from tests.oracle_standin.disposable import WRITER
 from tests.oracle_standin.scripted import PASSWORD, USER
 
+pytestmark = pytest.mark.slow
+
 NAMES = (PREFIX, WRITER, USER, PASSWORD, "secret", "127.0.0.1", "FREEPDB1", "disposable", "4m7m0t6fjcs5x", "ORDERS")
 """Users, hosts, modules, objects and statements that the stand-in shows."""
 

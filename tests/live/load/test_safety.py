@@ -11,6 +11,8 @@ from tests.oracle_standin.disposable import WRITER
 from tests.oracle_standin.profiles import ORACLE_12_1
 from tests.oracle_standin.scripted import PASSWORD, USER
 
+pytestmark = pytest.mark.slow
+
 
 def refused(database: Disposable, *more: str) -> str:
     """The one line of a refusal."""

@@ -20,6 +20,8 @@ from tests.live.load.statements import (
     undo,
 )
 
+pytestmark = pytest.mark.slow
+
 NOT_PARSED = re.compile(
     r"(create|alter|drop) (profile|user|trigger) .*|grant create session to \w+|"
     r"create table \w+ .* partition by range .*|alter table \w+ \w+ partition .*"

@@ -16,6 +16,8 @@ from tests.repo.grafana.figures import SITUATIONS, STEP, STOPS, Answer, answers,
 from tests.repo.processes import need
 from tests.service.stage import Stage
 
+pytestmark = pytest.mark.slow
+
 BEFORE, SOON = STEP * STOPS, STEP * STOPS + 60
 STOPPED = {0: BEFORE, 1: SOON, 5: BEFORE + 300, 15: BEFORE + 900}
 """Minutes since latchscope stopped, and the moment."""

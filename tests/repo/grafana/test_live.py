@@ -11,6 +11,8 @@ from tests.repo.grafana.dashboards import DASHBOARDS, RECORDING, Json, filled, p
 from tests.repo.processes import eventually, fetch, fetch_json, need, running
 from tests.started import Started
 
+pytestmark = pytest.mark.slow
+
 MECHANISMS = (
     "undo-storm",
     "users-mutex",

@@ -14,6 +14,8 @@ import pytest
 from tests.repo.grafana.dashboards import DASHBOARDS, HOME, Json, first, panels
 from tests.repo.processes import need
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def typecheck(tmp_path_factory: pytest.TempPathFactory) -> Path:
