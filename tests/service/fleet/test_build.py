@@ -81,17 +81,9 @@ def test_live_confirmation_still_counts_after_a_restart(
     published = stage.poll(DB, 40)
     now = time.time()
     started = published.snapshot.startup_time
-    live = Confirmed(
-        14838.0,
-        "ERP1",
-        3,
-        names=({"tablespace_name": "UNDOTBS1", "segments": 14837.0},),
-        cause="undo-segments",
-        sql="select 1",
-        startup_time=started,
-        at=now - 60,
-        expires=time.monotonic() + 3540,
-    )
+    names = ({"tablespace_name": "UNDOTBS1", "segments": 14837.0},)
+    told = {"sql": "select 1", "startup_time": started, "at": now - 60, "expires": time.monotonic() + 3540}
+    live = Confirmed(14838.0, "ERP1", 3, names=names, cause="undo-segments", **told)  # type: ignore[arg-type]
     old = replace(live, cause="hard-parse-storm", at=now - 7200, expires=time.monotonic() - 3600)
     refused = replace(live, value=None, names=(), refused=("cdb_sequences",), cause="sequence-nocache")
     stage[DB].confirmed |= {one.cause: one for one in (live, old, refused)}

@@ -68,16 +68,12 @@ def what(changes: list[EpisodeChange]) -> list[str]:
     return [one.what for one in changes]
 
 
-def test_episode_opens_at_the_second_poll_and_begins_at_the_first(polls: Polls) -> None:
+def test_episode_begins_at_the_first_poll_and_ends_at_its_last_sighting(polls: Polls) -> None:
     assert polls.found() == [] and polls.episodes.open == ()
     assert what(polls.found()) == ["begin"]
     (one,) = polls.episodes.open
     assert (one.cause, one.begin, one.end) == (CAUSE, polls.began, None)
     assert one.last_seen == polls.began + timedelta(minutes=1)
-
-
-def test_episode_ends_after_three_quiet_polls_at_its_last_sighting(polls: Polls) -> None:
-    polls.found(), polls.found()
     assert polls.quiet() == [] and polls.quiet() == []
     assert len(polls.episodes.open) == 1
     (change,) = polls.quiet()
@@ -86,39 +82,31 @@ def test_episode_ends_after_three_quiet_polls_at_its_last_sighting(polls: Polls)
     assert polls.episodes.all == (change.episode,)
 
 
-def test_undetermined_polls_change_no_episode(polls: Polls) -> None:
-    polls.found(), polls.found()
-    before = polls.episodes.open
-    polls.quiet(), polls.quiet()
-    for _ in range(5):
-        assert polls.cannot_tell() == [] and polls.without_interval() == []
-    assert polls.episodes.open == before
-    assert what(polls.quiet()) == ["end"], "the third poll that can tell"
-
-
-def test_finding_restarts_the_count_of_quiet_polls(polls: Polls) -> None:
-    polls.found(), polls.found()
-    for _ in range(4):
-        polls.quiet(), polls.quiet(), polls.found()
-    assert len(polls.episodes.all) == len(polls.episodes.open) == 1
-
-
-def test_episode_does_not_open_for_single_polls_now_and_then(polls: Polls) -> None:
-    for _ in range(10):
-        assert polls.found() == [] and polls.quiet() == []
-    assert polls.episodes.all == ()
-
-
-def test_episode_that_comes_and_goes_stays_one_and_does_not_flap(polls: Polls) -> None:
-    changes = polls.found() + polls.found()
-    for _ in range(10):
-        changes += polls.quiet() + polls.found()
-    assert what(changes) == ["begin"]
-
-
-def test_info_finding_opens_no_episode(polls: Polls) -> None:
-    assert [polls.found(Severity.INFO) for _ in range(4)] == [[]] * 4
-    assert polls.episodes.all == ()
+@pytest.mark.parametrize(
+    ("kinds", "changes"),
+    [
+        ("fq" * 10, "." * 20),
+        ("ff" + "qf" * 10, ".b" + "." * 20),
+        ("ff" + "qqf" * 4, ".b" + "." * 12),
+        ("ffqq" + "un" * 5 + "q", ".b.." + "." * 10 + "e"),
+        ("iiii", "...."),
+        ("ffqqq" * 2, ".b..e" * 2),
+    ],
+    ids=["now and then", "comes and goes", "two quiet polls", "cannot tell", "info", "twice"],
+)
+def test_episode_opens_at_the_second_poll_ends_at_the_third_quiet_one_and_does_not_flap(
+    polls: Polls, kinds: str, changes: str
+) -> None:
+    """f: found, q: quiet, u: undetermined, n: no interval, i: found as info; b and e are begin and end."""
+    poll = {
+        "f": polls.found, "q": polls.quiet, "u": polls.cannot_tell, "n": polls.without_interval,
+        "i": lambda: polls.found(Severity.INFO),
+    }  # fmt: skip
+    made = [poll[kind]() for kind in kinds]
+    assert "".join(one[0].what[0] if one else "." for one in made) == changes
+    assert len(polls.episodes.open) == changes.count("b") - changes.count("e")
+    begins = [one.begin for one in polls.episodes.all]
+    assert len(begins) == changes.count("b") and begins == sorted(begins, reverse=True), "the newest first"
 
 
 def test_peak_is_kept_when_the_episode_eases(polls: Polls) -> None:
@@ -139,15 +127,6 @@ def test_higher_severity_is_worse_whatever_its_share(polls: Polls, share: float)
     assert (one.peak_severity, one.peak_share_of_db_time) == (Severity.CRITICAL, share)
     assert (one.do_now, one.confidence) == ("Do it: h.", "high"), "as the poll advises that showed it"
     assert polls.found(Severity.CRITICAL, share) == [], "one change, announced once"
-
-
-def test_episodes_are_sorted_newest_first(polls: Polls) -> None:
-    for _ in range(2):
-        polls.found(), polls.found()
-        polls.quiet(), polls.quiet(), polls.quiet()
-    first, second = polls.episodes.all
-    assert first.begin > second.begin
-    assert replace(first, begin=second.begin) != second
 
 
 def test_episode_lasts_while_the_waits_that_it_left_fall(polls: Polls) -> None:
@@ -185,16 +164,12 @@ def test_waits_elsewhere_or_of_another_cause_keep_no_episode(polls: Polls, other
     assert polls.episodes.all[0].end == polls.began + timedelta(minutes=1)
 
 
-def test_trouble_that_returns_while_its_waits_fall_is_the_same_episode(polls: Polls) -> None:
+def test_trouble_that_returns_is_the_same_episode_and_one_from_the_store_has_waits_that_go_on(polls: Polls) -> None:
     polls.found(), polls.found()
     told = [polls.waits(trouble(sessions)) for sessions in (8.0, 6.0, 5.0, 4.0)]
     assert [*told, polls.found(), polls.found()] == [[]] * 6, "no second announcement"
     (one,) = polls.episodes.open
     assert (one.begin, one.waits) == (polls.began, None)
-
-
-def test_episode_taken_up_from_the_store_has_waits_that_go_on(polls: Polls) -> None:
-    polls.found(), polls.found()
     kept = [replace(one, surface=None) for one in polls.episodes.open]
     polls.episodes = Episodes()
     polls.episodes.restore(kept)
@@ -206,21 +181,12 @@ def test_episode_taken_up_from_the_store_has_waits_that_go_on(polls: Polls) -> N
 
 def test_verdict_reads_like_the_outcome_of_its_mark() -> None:
     stored = {
-        "verified: after the change sleeps fell 137-fold.": ("Verified", "After the change sleeps fell 137-fold."),
-        "not verified because after the change the load went too": (
-            "Not verified",
-            "After the change the load went too",
-        ),
-        "not verified yet: too early to tell; looked at again as polls come": (
-            "Not verified yet",
-            "Too early to tell; looked at again as polls come",
-        ),
+        "verified: after the change sleeps fell.": "Verified. After the change sleeps fell.",
+        "not verified because after it the load went too": "Not verified. After it the load went too",
+        "not verified yet: too early to tell; wait": "Not verified yet. Too early to tell; wait",
+        "": "",
     }
-    assert {verdict: told(verdict) for verdict in stored} == {
-        verdict: ". ".join(words) for verdict, words in stored.items()
-    }
-    assert told("") == ""
-    assert [outcome(kind) for kind in ("helped", "did not help", "too early to tell")] == [
-        head for head, _ in stored.values()
-    ]
-    assert (outcome("not judged"), outcome("trouble lasts")) == ("", "Trouble lasts")
+    assert {verdict: told(verdict) for verdict in stored} == stored
+    kinds = ("helped", "did not help", "too early to tell", "not judged", "trouble lasts")
+    said = [said.partition(".")[0] for said in stored.values()]
+    assert [outcome(kind) for kind in kinds] == [*said, "Trouble lasts"]

@@ -97,13 +97,6 @@ class Root:
         """Nothing to give back."""
 
 
-def test_confirmation_from_the_root_of_a_cdb_counts_over_all_containers() -> None:
-    session = Root()
-    assert episodes.run(SEQUENCES, session, None, "19.0.0.0.0").value == 37
-    (sql,) = session.asked
-    assert "from cdb_sequences" in sql, "a dba_ view shows the sequences of the root alone"
-
-
 NEVER = re.compile(r"\b(v\$sql|v\$sqlarea|dba_audit_session|unified_audit_trail|sys\.aud\$)(?![\w$])", re.IGNORECASE)
 
 
@@ -138,46 +131,34 @@ def hard_parses(diagnosis: Diagnosis) -> Finding:
     return next(finding for finding in diagnosis.findings if finding.cause == "hard-parse-storm")
 
 
-def test_confirmation_tells_its_container_and_names_what_it_counted() -> None:
+def test_confirmation_tells_its_container_and_names_what_it_counted_when_wanted() -> None:
     session = Root()
     told = episodes.run(SEQUENCES, session, None, "19.0.0.0.0", names=True)
     assert [("cdb_sequences" in sql, "dba_sequences" in sql) for sql in session.asked] == [(True, False)] * 2
     assert (told.value, told.container, told.con_id) == (37.0, "CDB$ROOT", 1)
     assert told.names == ({"con_id": 3.0, "sequence_name": "ORDERS_SEQ", "last_number": 4711.0},)
-
-
-def test_names_are_asked_only_when_wanted_and_when_there_is_something_to_name() -> None:
     session = Root()
     assert episodes.run(SEQUENCES, session, None, "19.0.0.0.0").names == ()
     assert len(session.asked) == 1
     none = Root(number=0)
     assert episodes.run(SEQUENCES, none, None, "19.0.0.0.0", names=True).value == 0
     assert len(none.asked) == 1
-
-
-def test_names_that_fail_leave_the_number() -> None:
     slow = Root(fails=lambda sql: StatementError("ORA-01013: cancelled") if sql.endswith("<= 5") else None)
     told = episodes.run(SEQUENCES, slow, None, "19.0.0.0.0", names=True)
     assert (told.value, told.names, told.unnamed) == (37.0, (), "ORA-01013: cancelled")
 
 
-def test_refused_confirmation_is_a_result_that_names_the_views() -> None:
+def test_refused_confirmation_names_the_views_and_one_without_a_text_is_not_tried() -> None:
     closed = Root(fails=lambda sql: ViewRefused("ORA-00942: table or view does not exist"))
     with pytest.raises(
         episodes.ConfirmationRefused, match=r"ORA-00942.*needs read or select on cdb_sequences"
     ) as caught:
         episodes.run(SEQUENCES, closed, None, "19.0.0.0.0")
     assert (caught.value.result.value, caught.value.result.refused) == (None, ("cdb_sequences",))
-
-
-def test_confirmation_of_a_release_older_than_its_texts_is_not_tried() -> None:
     session = Root()
     with pytest.raises(StatementError, match=r"written for 9\.2 and newer, and this is 8\.1\.7\.4"):
         episodes.run(SEQUENCES, session, None, "8.1.7.4")
     assert session.asked == []
-
-
-def test_confirmation_needs_a_cause_with_a_query() -> None:
     with pytest.raises(StatementError, match="no confirming query"):
         episodes.run(CAUSE.model_copy(update={"confirm": None}), Storm(), None)
 
@@ -195,26 +176,19 @@ def test_confirmation_expires_after_an_hour_or_an_instance_restart(stage: Stage)
     assert watched.confirmations() == {}
 
 
-def test_confirmation_runs_once_as_an_episode_begins() -> None:
+@pytest.mark.parametrize("confirms", [True, False])
+def test_confirmation_runs_once_as_an_episode_begins_if_configured(confirms: bool) -> None:
     database = Storm()
-    worker = worker_on(database)
+    worker = worker_on(database, confirms)
     counts = []
     for _ in range(6):
         worker.step()
         counts.append(database.asked.count("confirm"))
-    assert counts == [0, 0, 1, 1, 1, 1]
+    assert counts == ([0, 0, 1, 1, 1, 1] if confirms else [0] * 6)
     published = worker.watched.published
     assert published is not None
     query = published.diagnosis.findings[0].confirm
-    assert query is not None and query.result == 14838
-
-
-def test_confirmation_is_not_automatic_unless_configured() -> None:
-    database = Storm()
-    worker = worker_on(database, confirms=False)
-    for _ in range(5):
-        worker.step()
-    assert "confirm" not in database.asked
+    assert query is not None and query.result == (14838 if confirms else None)
 
 
 @pytest.mark.parametrize(

@@ -49,16 +49,13 @@ def test_lease_key_is_the_same_everywhere_and_never_changes() -> None:
     assert len({key_of(kind, name) for kind in ("poll", "act", "replica") for name in DATABASES}) == 9
 
 
-def test_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
+def test_lease_and_action_are_exclusive_until_they_are_given_back(join: Join) -> None:
     a, b = join("a"), join("b")
     (erp,) = a.take(["erp"])
     assert [one.database for one in b.take(DATABASES)] == ["crm", "dwh"]
     fleet_backend = b.look(DATABASES)
-    assert {name: owner.name for name, owner in fleet_backend.owners.items() if owner} == {
-        "erp": "a",
-        "crm": "b",
-        "dwh": "b",
-    }
+    owners = {name: owner.name for name, owner in fleet_backend.owners.items() if owner}
+    assert owners == {"erp": "a", "crm": "b", "dwh": "b"}
     assert [one.name for one in fleet_backend.replicas] == ["a", "b"]
     assert erp.held() and a.take(["erp"]) == (erp,), "the holder keeps it"
     a.give(erp)
@@ -66,6 +63,10 @@ def test_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
     (taken,) = b.take(["erp"])
     a.give(erp)
     assert taken.held(), "an old lease gives nothing away"
+    with a.acting("erp") as here, b.acting("erp") as there, b.acting("crm") as elsewhere:
+        assert (here, there, elsewhere) == (True, False, True)
+    with b.acting("erp") as there:
+        assert there
 
 
 def test_session_that_is_cut_loses_all_leases_at_once(join: Join, shared: Place) -> None:
@@ -111,14 +112,6 @@ def test_leases_are_not_given_while_the_store_is_away(join: Join, shared: Place)
         with pytest.raises(LeasesLost), a.acting("erp"):
             pass
     assert a.look(DATABASES).owners == {}
-
-
-def test_action_on_a_database_is_exclusive_in_the_whole_fleet(join: Join) -> None:
-    a, b = join("a"), join("b")
-    with a.acting("erp") as here, b.acting("erp") as there, b.acting("crm") as elsewhere:
-        assert (here, there, elsewhere) == (True, False, True)
-    with b.acting("erp") as there:
-        assert there
 
 
 def test_lease_session_answers_many_threads(join: Join) -> None:

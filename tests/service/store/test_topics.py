@@ -54,7 +54,7 @@ def put(store: Repository, stage: Stage) -> Put:
     return keep
 
 
-def test_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) -> None:
+def test_episode_is_one_row_with_its_verdict_from_begin_to_end(store: Repository, put: Put) -> None:
     put(episode())
     (lasting,) = store.episodes.open("erp1")
     assert lasting == replace(episode(), title=lasting.title)
@@ -67,6 +67,11 @@ def test_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) -> No
     put(grown)
     assert store.episodes.open() == (), "what ended stays ended"
     assert store.episodes.between(None, BEGAN, BEGAN + DAY).items[0].end == grown.last_seen
+    put(episode(cause="hard-parse-storm"))
+    assert store.episodes.verdict("erp1", "hard-parse-storm", BEGAN, "verified", "gone since the change")
+    assert not store.episodes.verdict("erp1", "hard-parse-storm", BEGAN + DAY, "verified", "no such")
+    put(episode(cause="hard-parse-storm", last_seen=BEGAN + timedelta(minutes=9)))
+    assert store.episodes.verdict_of("erp1", "hard-parse-storm", BEGAN) == "gone since the change"
 
 
 def test_episodes_between_are_those_that_lasted_in_the_window(store: Repository, put: Put) -> None:
@@ -97,14 +102,6 @@ def test_episode_pages_hold_each_once(store: Repository, put: Put) -> None:
     for bad in ("x", "2026-03-01T12:00:00+00:00", "2026-03-01~a~b"):
         with pytest.raises(BadCursor):
             store.episodes.between(None, BEGAN, BEGAN + DAY, bad)
-
-
-def test_verdict_stays_with_its_episode(store: Repository, put: Put) -> None:
-    put(episode())
-    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "verified", "gone since the change")
-    assert not store.episodes.verdict("erp1", "undo-segments", BEGAN + DAY, "verified", "no such")
-    put(episode(last_seen=BEGAN + timedelta(minutes=9)))
-    assert store.episodes.verdict_of("erp1", "undo-segments", BEGAN) == "gone since the change"
 
 
 def test_old_cause_ids_are_read_as_current_ones(
@@ -142,7 +139,7 @@ def put_changes(store: Repository, *changes: Change, database: str = "erp1") -> 
         store.timeline.write(connection, [(database, change) for change in changes])
 
 
-def test_changes_are_paged_newest_first_and_kept_once(store: Repository) -> None:
+def test_changes_are_paged_newest_first_kept_once_and_memory_gets_the_last_day(store: Repository) -> None:
     made = [ddl(0, "A~B"), ddl(0, "C"), *(ddl(minute) for minute in range(1, 6))]
     put_changes(store, *made)
     put_changes(store, *made[:2])
@@ -150,13 +147,10 @@ def test_changes_are_paged_newest_first_and_kept_once(store: Repository) -> None
     first = store.timeline.between("erp1", BEGAN, BEGAN + DAY, limit=6)
     rest = store.timeline.between("erp1", BEGAN, BEGAN + DAY, first.cursor, limit=6)
     assert [*first.items, *rest.items] == [*reversed(made[2:]), *made[:2]] and rest.cursor is None
-
-
-def test_last_day_of_changes_is_what_memory_gets(store: Repository) -> None:
     now = datetime.now(UTC)
     new, old = (Change(at=now - timedelta(hours=hours), kind="patch", text="p", source="s") for hours in (1, 25))
-    put_changes(store, new, old)
-    assert list(store.timeline.last_day("erp1")) == [new]
+    put_changes(store, new, old, database="erp3")
+    assert list(store.timeline.last_day("erp3")) == [new]
 
 
 def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:

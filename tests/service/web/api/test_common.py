@@ -39,7 +39,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
             yield f"{method} {path}", operation
 
 
-def test_every_operation_has_examples_that_its_schemas_accept(document: dict[str, Any]) -> None:
+def test_document_has_examples_that_its_schemas_accept_a_login_and_groups(document: dict[str, Any]) -> None:
     for where, operation in operations(document):
         for parameter in operation.get("parameters", ()):
             assert "example" in parameter, (where, parameter["name"])
@@ -50,9 +50,6 @@ def test_every_operation_has_examples_that_its_schemas_accept(document: dict[str
         ):
             if content.get("schema"):
                 jsonschema.validate(content["example"], {**content["schema"], "components": document["components"]})
-
-
-def test_document_says_where_how_to_log_in_and_what_the_groups_are(document: dict[str, Any]) -> None:
     assert document["servers"] and set(document["components"]["securitySchemes"]) == {"token", "password"}
     described = {tag["name"] for tag in document["tags"] if len(tag["description"]) > 20}
     for where, operation in operations(document):
@@ -82,6 +79,7 @@ class _InProcess(httpx.BaseTransport):
         )
 
 
+@pytest.mark.slow
 def test_generated_client_lists_databases_and_gets_a_diagnosis(
     app: Client, document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +100,7 @@ def test_generated_client_lists_databases_and_gets_a_diagnosis(
     assert told.database == "undo-storm" and told.severity
 
 
-def test_example_is_a_value_of_its_schema() -> None:
+def test_example_is_a_value_of_its_schema_its_default_or_a_word_to_try() -> None:
     named = {
         "Node": {
             "type": "object",
@@ -120,9 +118,6 @@ def test_example_is_a_value_of_its_schema() -> None:
         {"const": "latch"},
     ):
         jsonschema.validate(example_of(schema, named), {**schema, "components": {"schemas": named}})
-
-
-def test_parameter_has_its_default_or_a_word_to_try() -> None:
     assert example_of_parameter({"name": "db", "in": "path", "schema": {"type": "string"}}, {}) == "undo-storm"
     assert (
         example_of_parameter({"name": "limit", "in": "query", "schema": {"type": "integer", "default": 200}}, {}) == 200
@@ -142,3 +137,34 @@ def test_lack_of_threads_is_answered_and_said_once(
     assert [each.status_code for each in answers] == [503, 503, 503], answers[0].text
     assert answers[0].json()["detail"] == "No thread is left for this request; try again later."
     assert len([each for each in caplog.records if each.levelname == "ERROR"]) == 1 and "Traceback" not in caplog.text
+
+
+# Diagnoses carry an ETag of their content: a client that has it already gets a few bytes.
+
+DIAGNOSIS = "/api/v1/databases/undo-storm/diagnosis"
+
+
+@pytest.fixture
+def etagged(stage: Stage) -> Client:
+    for moment in (40, 42):
+        stage.poll("undo-storm", moment)
+    return stage.app()
+
+
+def test_etag_of_an_answer_spares_the_next_until_it_changes(etagged: Client, stage: Stage) -> None:
+    first = etagged.get(DIAGNOSIS)
+    tag = first.headers["etag"]
+    assert tag.startswith('W/"') and first.headers["cache-control"] == "no-cache"
+    again = etagged.get(DIAGNOSIS, headers={"if-none-match": tag})
+    assert (again.status_code, again.content) == (304, b"")
+    assert (again.headers["etag"], again.headers["cache-control"]) == (tag, "no-cache")
+    strong = tag.removeprefix("W/")
+    for asked, status in (("*", 304), (f'"other", {tag}', 304), (strong, 304), ('"other"', 200), ("nonsense", 200)):
+        assert etagged.get(DIAGNOSIS, headers={"if-none-match": asked}).status_code == status, asked
+    stage.poll("undo-storm", 44)
+    answer = etagged.get(DIAGNOSIS, headers={"if-none-match": tag})
+    assert answer.status_code == 200 and answer.headers["etag"] != tag, "the next poll"
+    stage.at = 4000  # the last poll is too old by then
+    answer = etagged.get(DIAGNOSIS, headers={"if-none-match": answer.headers["etag"]})
+    assert (answer.status_code, answer.json()["basis"]) == (200, None)
+    assert etagged.get(DIAGNOSIS, headers={"if-none-match": answer.headers["etag"]}).status_code == 304
