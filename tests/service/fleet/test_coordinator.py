@@ -184,7 +184,9 @@ def test_coordinator_keeps_the_lease_of_a_hanging_worker_until_it_ends() -> None
     assert site.owned() == {"a": 2, "b": 2}
 
 
-def test_coordinator_polls_and_exports_nothing_until_leases_return() -> None:
+def test_coordinator_polls_and_exports_nothing_until_leases_return_and_survives_a_failed_round(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     site = Site(4)
     fleet = site.join("a")
     site.rounds(2)
@@ -196,6 +198,14 @@ def test_coordinator_polls_and_exports_nothing_until_leases_return() -> None:
     site.leases["a"].away = False
     site.rounds(2)
     assert fleet.owned == 4 and len(site.workers) == 8
+    site = Site(1)
+    fleet = site.join("a")
+    make_workers, fleet._make_workers = fleet._make_workers, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
+    site.rounds(2)
+    assert "a round of sharing failed" in caplog.text and site.hub.holders == {}
+    fleet._make_workers = make_workers
+    site.rounds(2)
+    assert fleet.owned == 1
 
 
 def test_coordinator_takes_only_its_share_after_all_sessions_are_cut() -> None:
@@ -222,24 +232,18 @@ def test_coordinator_takes_only_its_share_after_all_sessions_are_cut() -> None:
     assert site.owned() == {"a": 6}, "if they do not, their leases are taken too"
 
 
-def test_coordinator_notices_a_lease_taken_by_another_replica() -> None:
+def test_coordinator_replaces_a_worker_that_ended_by_itself_and_notices_a_lease_that_another_took() -> None:
     site = Site(2)
     fleet = site.join("a")
     site.rounds(2)
+    site.workers[0].alive = False
+    site.rounds(3)
+    assert len(site.workers) == 3 and fleet.owned == 2
     site.hub.replicas["b"] = Replica("b", "b", None)
     site.hub.holders["db-0"] = "b"
     site.rounds(2)
     assert fleet.worker("db-0") is None and fleet.worker("db-1") is not None
     assert {one.name: one.polled_by for one in site.boards["a"]} == {"db-0": "b", "db-1": "a"}
-
-
-def test_coordinator_replaces_a_worker_that_ended_by_itself() -> None:
-    site = Site(1)
-    fleet = site.join("a")
-    site.rounds(2)
-    site.workers[0].alive = False
-    site.rounds(3)
-    assert len(site.workers) == 2 and fleet.owned == 1
 
 
 def test_unowned_databases_are_counted_and_taken_beyond_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,14 +282,3 @@ def test_poll_in_flight_when_the_lease_is_lost_is_not_shown_and_without_it_nobod
     assert answers == [], "and has not even asked again"
     RealWorker(watched, None, stage.keeper, holds=lambda: False).step()  # type: ignore[arg-type]
     assert watched.failure is None, "not a failure of the database"
-
-
-def test_coordinator_logs_a_failed_round_and_continues(caplog: pytest.LogCaptureFixture) -> None:
-    site = Site(1)
-    fleet = site.join("a")
-    make_workers, fleet._make_workers = fleet._make_workers, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
-    site.rounds(2)
-    assert "a round of sharing failed" in caplog.text and site.hub.holders == {}
-    fleet._make_workers = make_workers
-    site.rounds(2)
-    assert fleet.owned == 1

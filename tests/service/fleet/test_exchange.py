@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
+from collectors.errors import CredentialError
 from rules.cause import catalogue
 from rules.changes import Change
 from service.config.settings import DatabaseSettings, Settings
@@ -127,13 +128,13 @@ def test_what_changed_reaches_the_follower_and_a_successor(pair: Pair, tmp_path:
 
 def test_failure_of_a_database_reaches_the_follower_and_no_credential(pair: Pair) -> None:
     pair.poll(*POLLS)
-    pair.owner.failure = Failure("credential", "ORA-01017: invalid username/password", time.time(), None)
+    pair.owner.failure = Failure("credential", str(CredentialError("ORA-01017: no login")), time.time(), None)
     pair.publish()
     assert pair.follower.failure == pair.owner.failure and not pair.follower.up
     assert pair.short(pair.follower) == pair.short(pair.owner)
     assert presenters.diagnosis_of(pair.follower) == presenters.diagnosis_of(pair.owner)
-    ((body,),) = [[one.model_dump_json()] for one in pair.status_table.all().values()]
-    assert "password" not in body.lower()
+    (status,) = pair.status_table.all().values()
+    assert "password" not in status.model_dump_json().lower()
 
 
 def test_refresh_leaves_a_database_owned_meanwhile_alone(pair: Pair) -> None:

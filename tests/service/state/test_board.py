@@ -27,15 +27,10 @@ from service.web.pages.verdict import verdict
 from tests.service.stage import BEGAN, Stage
 
 
-def _storm(stage: Stage) -> MonitoredDatabase:
-    """The demo's storm, with an open episode."""
+def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did(stage: Stage) -> None:
     for at in (60, 75, 90):
         stage.poll("undo-storm", at=at)
-    return stage["undo-storm"]
-
-
-def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did(stage: Stage) -> None:
-    watched = _storm(stage)
+    watched = stage["undo-storm"]
     assert watched.published is not None
     calm = watched.published.diagnosis.model_copy(update={"findings": ()})
     (lasting,) = watched.episodes.open

@@ -170,6 +170,11 @@ def test_another_password_opens_the_gate_and_an_unreadable_one_does_not() -> Non
         gate.open(lambda: "old", lambda: "session")
     assert gate.open(lambda: "new", lambda: "session") == "session" and gate.stopped is None
     assert gate.open(lambda: "old", lambda: "session") == "session"
+    with pytest.raises(CredentialError):
+        gate.open(lambda: "newer", refused)
+    with pytest.raises(LoginStopped):
+        gate.replace("old", lambda: "session")
+    assert gate.resume() and gate.replace("old", lambda: "session") == "session"
 
 
 def test_other_failures_stop_nothing() -> None:

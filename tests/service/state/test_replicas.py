@@ -1,8 +1,8 @@
 """Leases on a real PostgreSQL: exclusive, ended by the end of their session, and visible to all replicas."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -115,32 +115,18 @@ def test_leases_are_not_given_while_the_store_is_away(join: Join, shared: Place)
 
 
 def test_lease_session_answers_many_threads(join: Join) -> None:
-    a = join("a")
-    leases = a.take(DATABASES)
-    answers: list[bool] = []
-    threads = [Thread(target=lambda one=one: answers.append(one.held())) for one in leases * 20]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert answers == [True] * 60
+    leases = join("a").take(DATABASES)
+    with ThreadPoolExecutor(20) as pool:
+        assert list(pool.map(Lease.held, leases * 20)) == [True] * 60
 
 
-def test_sqlite_store_gives_all_leases_to_its_one_process(tmp_path: Path) -> None:
+def test_sqlite_store_gives_all_leases_to_its_one_process_and_refuses_a_second_in_one_line(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     mine = fleet_backend(url, store, "a", None, 15.0)
     assert isinstance(mine.leases, SoleLeases) and mine.status_table is None
     assert [one.held() for one in mine.leases.take(DATABASES)] == [True] * 3
     assert set(mine.leases.look(DATABASES).owners) == set(DATABASES)
-    mine.close()
-    store.close()
-
-
-def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    url = f"sqlite:///{tmp_path}/store.db"
-    store = Repository(url)
-    mine = fleet_backend(url, store, "a", None, 15.0)
     databases = "databases: [{name: erp, dsn: 'demo:healthy-19c'}]"
     (tmp_path / "latchscope.yaml").write_text(f"listen: 127.0.0.1:0\nstore: {url}\n{databases}\n", encoding="utf-8")
     errors = tmp_path / "stderr.txt"
@@ -149,5 +135,4 @@ def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd
     starting, *told = errors.read_text().splitlines()
     assert starting.startswith("latchscope: starting")
     assert len(told) == 1 and "in use by another latchscope" in told[0] and "PostgreSQL" in told[0]
-    mine.close()
-    store.close()
+    mine.close(), store.close()

@@ -262,20 +262,6 @@ def test_writer_goes_on_while_the_spool_cannot_be_emptied_and_says_so(
     assert list(writer.spool.directory.glob("*.poll")) == [], "what the store has is removed in the end"
 
 
-def test_writer_goes_on_past_a_folder_named_like_a_poll(
-    recorder: Recorder, record: IngestRecord, quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "0000000000000001-a.poll").mkdir()
-    writer = Writer(recorder, DiskQueue(tmp_path, 2**20))  # type: ignore[arg-type]
-    writer.start()
-    try:
-        give(writer, monkeypatch, record, 1)
-        until(lambda: seconds(recorder) == [1])
-        assert writer.trouble() is None
-    finally:
-        writer.stop()
-
-
 def test_writer_that_died_goes_on_with_the_polls_it_had_in_flight(
     recorder: Recorder, spool: DiskQueue, record: IngestRecord, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

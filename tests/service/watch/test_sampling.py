@@ -6,14 +6,14 @@ import pytest
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
-from collectors.errors import SessionError
 from collectors.model import Binds, Missing
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.poll import Answer
 from collectors.registry import view_of
 from service.config.logs import Audit
-from service.config.settings import DatabaseSettings
+from service.config.settings import DatabaseSettings, OracleSettings
 from service.state.board import MonitoredDatabase, Published
+from service.watch.connect import Connector
 from service.watch.follow_up import BlockerLook, FollowUp
 from service.watch.scheduler import EARLY_SECONDS
 from service.watch.worker import Worker
@@ -126,17 +126,9 @@ def test_early_turn_is_a_poll_only_if_one_is_due_very_soon_and_a_late_look_is_le
     assert site.looks == 0 and following is not None and following - monotonic() > 0.5
 
 
-class Refusing:
-    def open(self, watched: MonitoredDatabase) -> Site:
-        raise SessionError(f"{watched.name} is gone")
-
-    def credential(self, watched: MonitoredDatabase) -> str:
-        return watched.name
-
-
 def test_ask_for_samples_does_not_shorten_a_pause_after_a_failure() -> None:
-    watched = MonitoredDatabase(DatabaseSettings(name="undo-storm", dsn="demo:undo-storm"), 2.0)
-    worker = Worker(watched, Refusing(), Kept([]))
+    watched = MonitoredDatabase(DatabaseSettings(name="erp", dsn="demo:nothing"), 2.0)
+    worker = Worker(watched, Connector(OracleSettings()), Kept([]))
     worker.step()
     worker.ask_for_samples()
     assert not worker._hurried

@@ -198,7 +198,7 @@ def worker_of(*outcomes: Connection | Exception, interval: float = 15.0) -> tupl
     return Worker(MonitoredDatabase(database, interval), opener, Kept([])), opener
 
 
-def test_unreadable_credential_does_not_count_as_new() -> None:
+def test_another_credential_counts_as_new_even_during_the_refused_login_and_an_unreadable_one_does_not() -> None:
     worker, opener = worker_of(CredentialError("ORA-01017: refused"), scripted())
     worker.step()
     opener.word = SetupError("erp: password_file is being replaced")
@@ -210,9 +210,6 @@ def test_unreadable_credential_does_not_count_as_new() -> None:
     opener.word = "a new one"
     worker.step()
     assert opener.opened == 2 and worker.watched.failure is None
-
-
-def test_credential_changed_during_the_refused_login_counts_as_new() -> None:
     worker, opener = worker_of(CredentialError("ORA-01017: refused"), scripted())
     opened = opener.open
 
@@ -221,30 +218,24 @@ def test_credential_changed_during_the_refused_login_counts_as_new() -> None:
         return opened(watched)
 
     opener.open = rotated_meanwhile  # type: ignore[method-assign]
-    worker.step()
-    worker.step()
+    worker.step(), worker.step()
     assert opener.opened == 2 and worker.watched.up
 
 
-def test_bug_is_logged_once_and_the_worker_continues(caplog: pytest.LogCaptureFixture) -> None:
-    worker, _ = worker_of(*[KeyError("ours")] * 3, scripted())
-    for _ in range(3):
-        worker.step()
-    (record,) = caplog.records
-    assert record.exc_info is not None and "KeyError inside latchscope" in record.getMessage()
+def test_bug_is_logged_once_keeps_the_time_of_the_first_and_the_worker_continues(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    worker, _ = worker_of(*[KeyError("ours")] * 3, SessionError("gone"), SessionError("still gone"), scripted())
+    worker.step()
     assert worker.watched.failure and worker.watched.failure.kind == "bug"
+    since = worker.watched.failure.since
+    for _ in range(4):
+        worker.step()
+    bugs = [record for record in caplog.records if record.exc_info]
+    assert len(bugs) == 1 and "KeyError inside latchscope" in bugs[0].getMessage()
+    assert (worker.watched.failure.since, worker.watched.failure.why) == (since, "still gone")
     worker.step()
     assert worker.watched.up
-
-
-def test_failure_keeps_the_time_of_the_first_in_a_row() -> None:
-    worker, _ = worker_of(SessionError("gone"), SessionError("gone"), SessionError("still gone"))
-    worker.step()
-    assert worker.watched.failure
-    first = worker.watched.failure.since
-    worker.step()
-    worker.step()
-    assert worker.watched.failure.since == first and worker.watched.failure.why == "still gone"
 
 
 def test_resume_login_does_not_hasten_polls_that_succeed() -> None:

@@ -44,15 +44,12 @@ def test_stretches_cover_the_window_with_a_gap_only_before_the_first_poll(stage:
     assert told.stretches[0].begin == at(41)
 
 
-def test_overview_of_a_first_poll_alone_is_a_gap_that_says_so(stage: Stage, kept: Repository) -> None:
-    told = seen(stage, kept, 20, 47, 40)
-    assert [one.why for one in told.gaps] == ["the first poll has nothing to compare with"]
-
-
-def test_late_poll_leaves_a_gap_instead_of_an_average(stage: Stage, kept: Repository) -> None:
+def test_late_poll_leaves_a_gap_instead_of_an_average_and_a_first_one_says_so(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 41, 103, 40, 42, 44, 46, 100, 102)
     assert [(one.begin, one.end, one.why) for one in told.gaps] == [(at(46), at(100), "not watched")]
     assert len(told.stretches) == 4
+    told = overview(kept, DB, Window(at(20), at(41)), CacheMap())
+    assert [one.why for one in told.gaps] == ["the first poll has nothing to compare with"]
 
 
 def test_level_kept_before_the_window_still_holds(stage: Stage, kept: Repository) -> None:

@@ -12,7 +12,6 @@ from service.history.baselines import WEEK
 from service.state.episodes import Episode
 from service.store.episodes import Baseline
 from service.store.repository import Repository
-from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.pages.test_database import HOSTILE, no_inline
 
@@ -125,20 +124,6 @@ def test_refused_view_is_unknown_and_not_zero_and_a_group_that_cannot_tell(stage
     assert re.search(r"Row cache latch sleeps.*?</figcaption><p class=\"quiet\">Not known", text)
     assert cells(text)[-1][3] == "–"
     assert "Gets of a dictionary cache, per second: cannot tell, v$rowcache was not read often enough" in differs(text)
-
-
-def test_long_window_shows_roll_ups_then_polls_not_rolled_up_yet(stage: Stage) -> None:
-    for moment in range(0, 900, 60):
-        stage.poll(DB, moment)
-    app = stage.app()
-    store = stored(stage)
-    roll_up(store.engine, store.partitions, store.names, at(700))
-    text = history(app, -6 * 3600, 901)
-    assert "Resolution: " in text
-    assert "five minutes" in text or "one hour" in text
-    rows = [row for row in cells(text) if len(row) > 3]
-    assert rows[-1][1] == "12:14:00", "the last poll is there, though no roll-up has it"
-    assert ["2026-03-01 12:00:00", "12:05:00"] in [row[:2] for row in rows]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,12 @@ from rules.formatting import percent
 from service.web.pages import words
 
 
-def test_sessions_are_told_as_numbers_that_a_person_writes() -> None:
+def test_sessions_are_told_as_a_person_writes_and_what_lasts_is_rounded_down() -> None:
     said = {value: words.sessions(value) for value in (None, 0.0, 0.00007, 0.004, 0.02, 9.93)}
     assert list(said.values()) == [words.NOT_KNOWN, "0", "< 0.01", "< 0.01", "0.02", "9.9"]
+    lasted = {seconds: words.lasted(seconds).replace(words.TIED, " ") for seconds in (18.65, 119.9, 179.0, 7_259.0)}
+    assert lasted == {18.65: "18 s", 119.9: "119 s", 179.0: "2 min", 7_259.0: "2 h"}
+    assert words.lasted(None) == words.NOT_KNOWN
 
 
 def test_ratios_are_percent_up_to_ten_and_times_beyond() -> None:
@@ -31,9 +34,3 @@ def test_units_stand_behind_the_number() -> None:
     assert words.whole(14_600, "entries") == f"14,600{words.TIED}entries"
     assert words.spelled(205, "logons per second") == ("205", "logons a second")
     assert words.spelled(0.001, "sleeps per miss") == ("1 in 1,000", "")
-
-
-def test_what_lasts_at_least_so_long_is_rounded_down() -> None:
-    said = {seconds: words.lasted(seconds).replace(words.TIED, " ") for seconds in (18.65, 119.9, 179.0, 7_259.0)}
-    assert said == {18.65: "18 s", 119.9: "119 s", 179.0: "2 min", 7_259.0: "2 h"}
-    assert words.lasted(None) == words.NOT_KNOWN
