@@ -158,15 +158,11 @@ def test_coordinator_polls_a_taken_database_one_round_later() -> None:
     site = Site(2)
     fleet = site.join("a")
     site.rounds(1)
-    assert (len(site.hub.holders), fleet.owned) == (2, 0), (
-        "the last poll of the other replica may still be on its way to the store"
-    )
+    assert (len(site.hub.holders), fleet.owned) == (2, 0), "the other's last poll may still be on its way to the store"
     site.hub.holders["db-0"] = "b"
     site.hub.replicas["b"] = Replica("b", "b", None)
     site.rounds(1)
-    assert fleet.owned == 1 and fleet.worker("db-0") is None, (
-        "a lease that was lost again in the meantime begins nothing"
-    )
+    assert fleet.owned == 1 and fleet.worker("db-0") is None, "a lease that was lost again meanwhile begins nothing"
 
 
 def test_coordinator_keeps_the_lease_of_a_hanging_worker_until_it_ends() -> None:

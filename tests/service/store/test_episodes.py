@@ -30,20 +30,10 @@ BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def episode(database: str = "erp1", began: datetime = BEGAN, severity: Severity = Severity.WARNING) -> Episode:
-    return Episode(
-        database=database,
-        cause="undo-segments",
-        cache="dc_rollback_segments",
-        title="Too many undo segments",
-        begin=began,
-        last_seen=began + timedelta(seconds=15),
-        end=None,
-        severity=severity,
-        peak_severity=severity,
-        peak_at=began,
-        peak_share_of_db_time=0.31,
-        headline="…",
-    )
+    return stored_episode(
+        database=database, title="Too many undo segments", begin=began, last_seen=began + timedelta(seconds=15),
+        severity=severity, peak_severity=severity, peak_at=began, peak_share_of_db_time=0.31, headline="…",
+    )  # fmt: skip
 
 
 def change(what: str = "begin", minutes: int = 0, database: str = "erp1", severity: str = "warning") -> EpisodeChange:
@@ -205,9 +195,8 @@ def test_postgresql_appends_of_many_writers_reach_a_reader_without_a_gap(postgre
             with postgresql.begin() as connection:
                 log.append(connection, [change(minutes=minute, database=name)])
 
-    threads = [threading.Thread(target=writer, args=(f"db{each}",), daemon=True) for each in range(4)]
-    for one in threads:
-        one.start()
+    for each in range(4):
+        threading.Thread(target=writer, args=(f"db{each}",), daemon=True).start()
     seen: list[tuple[str, str]] = []
 
     def follow() -> None:

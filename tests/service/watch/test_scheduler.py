@@ -26,11 +26,7 @@ class Task:
         following: Callable[[], float | None] = lambda: None,
         suspect: bool = False,
     ) -> None:
-        self.name = name
-        self.does = does
-        self.following = following
-        self.suspect = suspect
-        self.turns = 0
+        self.name, self.does, self.following, self.suspect, self.turns = name, does, following, suspect, 0
 
     def take_turn(self) -> float | None:
         self.turns += 1

@@ -43,9 +43,8 @@ def basic(token: str) -> dict[str, str]:
 @pytest.fixture
 def tokens(tmp_path: Path) -> Path:
     file = tmp_path / "tokens"
-    file.write_text(
-        f"# who may do what\n\ngrafana read {digest(READ)}\nnight-shift operate {digest(OPERATE)}\n", encoding="utf-8"
-    )
+    lines = ("# who may do what", "", f"grafana read {digest(READ)}", f"night-shift operate {digest(OPERATE)}")
+    file.write_text("\n".join(lines), encoding="utf-8")
     return file
 
 
@@ -250,16 +249,12 @@ def test_browser_signs_in_with_its_token_and_out_again(tmp_path: Path, tokens: P
     assert all(word in kept for word in ("HttpOnly", "SameSite=strict", "latchscope_session=")) and OPERATE not in kept
     cookie = {"cookie": kept.partition(";")[0]}
     assert "Sign out" in guarded.get("/causes", headers=cookie).text
-    for headers, status in (
-        ({}, 200),
-        ({"origin": "https://elsewhere.example"}, 403),
-        ({"sec-fetch-site": "cross-site"}, 403),
-    ):
+    elsewhere, cross = {"origin": "https://elsewhere.example"}, {"sec-fetch-site": "cross-site"}
+    for headers, status in (({}, 200), (elsewhere, 403), (cross, 403)):
         assert guarded.get(RESUME, "POST", headers=cookie | headers).status_code == status, headers
     for path in ("/sign-in", "/sign-out"):
-        by_others = guarded.get(
-            path, "POST", headers=cookie | {"sec-fetch-site": "cross-site"}, content=f"token={OPERATE}"
-        )
+        foreign = cookie | {"sec-fetch-site": "cross-site"}
+        by_others = guarded.get(path, "POST", headers=foreign, content=f"token={OPERATE}")
         assert by_others.status_code == 403 and "set-cookie" not in by_others.headers, path
     out = guarded.get("/sign-out", "POST", headers=cookie)
     assert 'latchscope_session=""' in out.headers["set-cookie"]

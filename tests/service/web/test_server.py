@@ -278,18 +278,13 @@ async def crowded(app: FastAPI, told: Event) -> tuple[list[httpx.Response | None
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=HOME, timeout=None) as client:
         threads = int(current_default_thread_limiter().total_tokens)
-        crowd = [
-            asyncio.create_task(
-                client.request(
-                    method,
-                    path,
-                    headers={"accept": "text/html" if path == PAGE else "application/json", "origin": HOME},
-                    json={"text": "undo tablespace recreated"} if method == "POST" else None,
-                )
-            )
-            for _ in range(threads)
-            for method, path, _ in ASKED
-        ]
+
+        def ask(method: str, path: str) -> "asyncio.Task[httpx.Response]":
+            headers = {"accept": "text/html" if path == PAGE else "application/json", "origin": HOME}
+            sent = {"text": "undo tablespace recreated"} if method == "POST" else None
+            return asyncio.create_task(client.request(method, path, headers=headers, json=sent))
+
+        crowd = [ask(method, path) for method, path, _ in ASKED * threads]
         await asyncio.wait(crowd, timeout=HANGS)
         answers = [each.result() if each.done() else None for each in crowd]
         told.set()

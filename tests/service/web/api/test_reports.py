@@ -205,10 +205,8 @@ def test_form_leads_to_the_report_and_says_if_it_was_uploaded_before(app: Client
     for word in ("kqrpre: find obj", "Ruled out", "Cannot tell", "Dictionary cache gets", "<svg"):
         assert word in page.text, word
     assert "uploaded before" not in page.text
-    assert (
-        page.headers["content-type"].startswith("text/html")
-        and "default-src 'none'" in page.headers["content-security-policy"]
-    )
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
     again = upload(app, ("b", AWR), path="/reports")
     assert "uploaded before" in app.get(again.headers["location"]).text
     for path in ("/reports", answer.headers["location"], "/db/orders"):
