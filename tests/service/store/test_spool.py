@@ -49,7 +49,7 @@ def disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Disk:
 
 
 def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = len(to_bytes(record))
     spool = DiskQueue(tmp_path / "spool", 3 * size + 200)
@@ -69,6 +69,9 @@ def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
     for number in (2, 3, 1):
         spool.append(number, record)
     assert [name[:16].lstrip("0") for name, _ in spool.oldest(9)] == ["1", "2", "3"]
+    monkeypatch.setattr(spool_, "to_bytes", lambda record: int(record.database))
+    assert spool.append(7, record) is True and spool.lost == 1, "no disk would ever take it"
+    assert "a poll of undo-storm cannot be put into a file (invalid literal" in caplog.text
 
 
 @pytest.mark.parametrize("place", ["spool", "file/spool"])
