@@ -37,6 +37,7 @@ def test_compare_of_a_delta_with_itself_shows_no_change(seed: int) -> None:
     assert "fell " not in got.sentence
 
 
+@pytest.mark.slow
 @given(SEEDS, SEEDS)
 def test_compare_with_sides_swapped_inverts_every_factor(one: int, other: int) -> None:
     first, second = generated(one), generated(other)
