@@ -25,6 +25,10 @@ from sqlalchemy import Engine, create_engine
 from service.store.engine import make_engine, upgrade
 
 ENGINES = ("sqlite", "postgresql")
+SLOW_ON_POSTGRESQL = pytest.mark.parametrize(
+    "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
+"""For tests of arithmetic, whose statements are alike on both."""
 TEMPLATE = "latchscope_template"
 ROOM = 4_000_000_000
 """Bytes. Hundreds of tests run on a server, and each has a database of some 10 MB until it ends."""

@@ -18,8 +18,9 @@ from service.store.series import BadCursor, History, HistoryPage, SeriesSelector
 from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.store.figures_in import figures_in
-from tests.service.stores import Place
+from tests.service.stores import SLOW_ON_POSTGRESQL, Place
 
+pytestmark = SLOW_ON_POSTGRESQL
 DB = "undo-storm"
 SLEEPS = SeriesSelector("v$latch_children", "sleeps")
 GETS = SeriesSelector("v$latch_children", "gets")

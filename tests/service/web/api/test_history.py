@@ -17,7 +17,7 @@ from service.store.repository import Repository
 from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import BEGAN, Client, Stage
-from tests.service.stores import ENGINES, Place
+from tests.service.stores import Place
 
 LOCK = {"lock_waits", "lock_wait_seconds"}
 """The scripted database lists an event only after the first wait for it."""
@@ -38,7 +38,7 @@ def own(store: Repository, stage: Stage, place: Place) -> Client:
     return told_of(store, stage, place)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """The app over a store of each engine, for the tests of this file that only read."""
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
