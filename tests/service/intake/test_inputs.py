@@ -21,7 +21,7 @@ from service.intake.archives import LIMITS, MIB, Limits, TooLarge
 from service.intake.inputs import DEEPEST, MOST_BARS, InputResults, diagnose_all, figures, files_of
 from service.intake.logs import HEAD_BYTES, gunzipped_log, log_reader, window_of
 from service.render.text import as_markdown, as_text
-from tests.collectors.sqlplus.test_spool import spooled
+from tests.collectors.sqlplus.sqlplus_standin import spooled
 from tests.paths import REPORTS, ROOT
 from tests.service.intake.test_archives import encrypted, tar, zipped
 
