@@ -47,7 +47,6 @@ WAITING = (
     "tests/service/config/test_secrets_stay_hidden.py",
     "tests/repo/test_prometheus.py",
     "tests/repo/grafana/test_live.py",
-    "tests/service/test_demo_wire.py",
     "tests/service/store/test_writer.py",
     "tests/service/store/test_topics.py",
 )

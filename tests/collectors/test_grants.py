@@ -1,15 +1,23 @@
-"""The grants script for each kind of database: what it grants, which user gets it, and that SQL*Plus can run it unchanged."""
+"""The grants script for each kind of database: what it grants, to whom, and what a user of it may do and is told."""
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 import sqlglot
 
+from collectors.capabilities import Capabilities, capabilities
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
+from collectors.errors import StatementError
 from collectors.grants import (
     ALIASES,
     KINDS,
+    ON_REQUEST,
     TRAITS,
     DatabaseKind,
+    FoundKind,
     UnknownKind,
     detected,
     grant,
@@ -20,8 +28,17 @@ from collectors.grants import (
     kind_named,
     privilege,
 )
-from collectors.model import Row, Rows, Snapshot, Value
-from collectors.registry import collectors
+from collectors.model import Binds, Missing, Row, Rows, Snapshot, Value
+from collectors.ondemand import blockers, holders
+from collectors.ondemand.blockers import look_for_blockers
+from collectors.ondemand.sampling import VIEW as SAMPLED
+from collectors.ondemand.sampling import Burst
+from collectors.poll import Answer, poll
+from collectors.registry import collectors, groups
+from collectors.release import as_sent
+from tests.collectors.scripted import BEGAN, poll_at
+from tests.oracle_standin.backend import OracleError
+from tests.oracle_standin.granted import GrantedBackend, granted_in, read_by
 
 each = pytest.mark.parametrize("kind", KINDS)
 
@@ -41,6 +58,8 @@ def test_grants_script_says_where_it_runs_and_what_stays_hidden(kind: DatabaseKi
     text = grants_script("LATCHSCOPE", kind)
     assert TRAITS[kind].where in text.splitlines()[0] and f"Run it as {TRAITS[kind].run_as}," in text
     assert TRAITS[kind].beyond in text
+    head = text.partition("create profile")[0]
+    assert "invalidates the cursors" in head and "in a quiet hour, never during an incident" in head
     assert ("CDB$ROOT" in text) == (kind in ("cdb", "standby")), (
         "the script sends nobody to a root that they cannot reach"
     )
@@ -155,33 +174,22 @@ def test_script_grants_read_from_the_release_that_has_it(kind: DatabaseKind, rel
 
 
 @each
-def test_script_says_what_grants_do_to_cursors_and_when_to_run_them(kind: DatabaseKind) -> None:
-    head = grants_script("LATCHSCOPE", kind).partition("create profile")[0]
-    assert "invalidates the cursors" in head and "in a quiet hour, never during an incident" in head
-
-
-@each
-def test_grants_script_makes_a_view_of_sys_where_somebody_can(kind: DatabaseKind) -> None:
-    text = grants_script("LATCHSCOPE", kind)
-    assert ("from x$kqrst;" in text) == TRAITS[kind].opens_x_tables
-    assert ("infers the child latch's cache" in text) == (not TRAITS[kind].opens_x_tables)
-
-
-@each
 def test_view_of_sys_is_for_releases_with_the_latch_and_says_so(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind)
-    assert ("-- For releases up to 12.1 only." in text) == TRAITS[kind].opens_x_tables
+    opens = TRAITS[kind].opens_x_tables
+    for words in (
+        "-- For releases up to 12.1 only.",
+        "from x$kqrst;",
+        "create view sys.latchscope_kqrst as select",
+        "ORA-00955",
+    ):
+        assert (words in text) == opens, words
+    assert ("infers the child latch's cache" in text) == (not opens)
+    assert "or replace" not in text.lower() and "x_$kqrst" not in text.lower(), "it replaces no view of anybody"
     without = grants_script("LATCHSCOPE", kind, latch=False)
     said = [line for line in without.splitlines() if not line.startswith("--")]
     assert not [line for line in said if "kqrst" in line] and "from 12.2 on mutexes guard the row cache" in without
     assert [line for line in text.splitlines() if not line.startswith("--") and "kqrst" not in line] == said
-
-
-@each
-def test_grants_script_replaces_no_view_of_anybody(kind: DatabaseKind) -> None:
-    text = grants_script("LATCHSCOPE", kind).lower()
-    assert "or replace" not in text and "x_$kqrst" not in text
-    assert ("ora-00955" in text) == ("create view sys.latchscope_kqrst as select" in text)
 
 
 def test_grant_lines_take_any_object_of_sys() -> None:
@@ -359,3 +367,207 @@ def test_script_grants_each_object_once(kind: DatabaseKind) -> None:
 )
 def test_grant_opens_the_view_that_the_release_reads(release: str, sql: str) -> None:
     assert grant(collectors()["dba_objects"], "U", release=release) == sql
+
+
+# What a user may do with these grants: every query of a poll with READ or SELECT, and no lock with READ.
+
+
+READABLE = granted_in(grants_script("LATCHSCOPE", "cdb"), ["read"])
+SELECTABLE = granted_in(grants_script("LATCHSCOPE", "11.2"), ["select"])
+TEXTS = [
+    *(as_sent(text) for one in collectors().values() if not one.setting for text in one.statements.values()),
+    *(text.sql for group in groups().values() for text in group.texts.values()),
+    *(blockers.ELSEWHERE, holders.STATEMENT),
+]
+
+
+def tables(sql: str) -> frozenset[str]:
+    return frozenset(name for name in read_by(sql)[0] if "$" in name or name == "latchscope_kqrst")
+
+
+def in_one_container(names: frozenset[str]) -> frozenset[str]:
+    """With containers a CDB_ view is opened in place of the DBA_ view."""
+    return frozenset(name.replace("cdb_", "dba_") for name in names)
+
+
+def test_both_scripts_open_the_same_views() -> None:
+    assert in_one_container(READABLE) == in_one_container(SELECTABLE) >= set(ON_REQUEST)
+
+
+@pytest.mark.parametrize("user", [GrantedBackend(READABLE), GrantedBackend((), SELECTABLE)])
+def test_every_text_runs_with_read_alone_and_with_select_alone(user: GrantedBackend) -> None:
+    twins = {name for sql in TEXTS for name in read_by(sql)[0] if name.startswith(("dba_", "cdb_"))}
+    other = twins - user.granted
+    assert in_one_container(frozenset(other)) <= in_one_container(frozenset(twins - other)), "one of each two is opened"
+    for sql in TEXTS:
+        if other & read_by(sql)[0]:
+            continue  # the text for the other kind of database
+        assert tables(sql) <= user.granted, sql
+        user.answer("erp1", sql, {})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select name from v$latch for update",
+        "select name from v$latch for  UPDATE nowait",
+        "lock table v$latch in share mode",
+    ],
+)
+def test_read_does_not_lock(sql: str) -> None:
+    with pytest.raises(OracleError) as refused:
+        GrantedBackend(READABLE).answer("erp1", sql, {})
+    assert refused.value.code == 1031
+    GrantedBackend((), SELECTABLE).answer("erp1", sql, {})
+
+
+def test_view_that_is_not_granted_does_not_exist() -> None:
+    for user in (GrantedBackend(READABLE - {"v$latch"}), GrantedBackend((), SELECTABLE - {"v$latch"})):
+        with pytest.raises(OracleError) as refused:
+            user.answer("erp1", "select name from v$latch", {})
+        assert refused.value.code == 942
+
+
+# What a user may read, what is lost without it, and the SQL that opens it: one grant for one missing view.
+
+
+GRANTED = [view for view, one in collectors().items() if one.granted_on and not one.optional]
+
+
+def of(name: str, *refused: str) -> Capabilities:
+    """The results of one visit: a poll, and one look at the view that polls leave out."""
+    polled = poll_at(name, 30.0, refused)
+    look = Burst(polled.release, looks=1)
+    database = ScriptedDatabase(scenarios()[name], BEGAN, lambda: 30.0, refused)
+    look.look(database)
+    blockers = look_for_blockers(database, polled.release)
+    return capabilities(replace(polled, readings={**polled.readings, SAMPLED: look.taken(), **blockers}), "LATCHSCOPE")
+
+
+def changed(snapshot: Snapshot, view: str, **cells: object) -> Snapshot:
+    """The snapshot with one row's cells changed."""
+    row = {**next(iter(snapshot.rows(view)), {}), **cells}
+    return Snapshot(snapshot.database, snapshot.taken_at, {**snapshot.readings, view: Rows(view, (row,))})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("view", GRANTED)
+def test_missing_grant_is_the_only_sql_named(view: str) -> None:
+    found = of("undo-storm", view)
+    assert view in {one.view for one in found.lacking}
+    (sql,) = {one.sql for one in found.lacking}
+    assert sql is not None and f"grant select on {collectors()[view].granted_on} to LATCHSCOPE;" in sql
+    assert all(one.without for one in found.lacking)
+
+
+def test_capabilities_with_every_grant_lack_nothing() -> None:
+    for name in scenarios():
+        assert of(name).lacking == ()
+        assert {one.view for one in of(name).views if one.status == "read"} >= {"v$latch", SAMPLED}
+
+
+def test_x_kqrst_is_opened_through_a_view_of_sys() -> None:
+    (lacking,) = of("undo-storm", "x$kqrst").lacking
+    assert lacking.sql == (
+        "create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;\n"
+        "grant select on sys.latchscope_kqrst to LATCHSCOPE;"
+    )
+
+
+def test_x_kqrst_is_not_missed_where_mutexes_guard_the_row_cache() -> None:
+    found = of("users-mutex", "x$kqrst")
+    (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
+    assert (found.lacking, kqrst.status, kqrst.sql) == ((), "not_asked", None)
+    assert "x$kqrst is not needed: mutexes guard the row cache" in kqrst.why
+
+
+def test_x_kqrst_that_nobody_needs_is_refused_once_per_start() -> None:
+    class Counting(ScriptedDatabase):
+        asked = 0
+
+        def query(self, sql: str, binds: Binds) -> Answer:
+            self.asked += "kqrst" in sql
+            return super().query(sql, binds)
+
+    for name, asked in {
+        "users-mutex": 1,
+        "undo-storm": 3,
+    }.items():  # 11.2 tries the older name of the view once as well
+        database = Counting(scenarios()[name], BEGAN, lambda: 30.0, ("x$kqrst",))
+        poll(name, database, poll(name, database))
+        assert database.asked == asked, name
+
+
+def test_broken_statement_is_lacking_without_a_grant() -> None:
+    class Broken(ScriptedDatabase):
+        def query(self, sql: str, binds: Binds) -> Answer:
+            if "v$osstat" in sql:
+                raise StatementError("ORA-00904: invalid identifier")
+            return super().query(sql, binds)
+
+    snapshot = poll("x", Broken(scenarios()["undo-storm"], datetime(2026, 3, 2, tzinfo=UTC), lambda: 5.0))
+    (lacking,) = capabilities(snapshot, "LATCHSCOPE").lacking
+    assert (lacking.view, lacking.status, lacking.sql) == ("v$osstat", "failed", None)
+
+
+def test_mechanism_is_told_by_the_event_and_only_then_by_the_release() -> None:
+    latch = poll_at("undo-storm", 30.0)
+    assert capabilities(latch, "U").mechanism == "latch"
+    assert capabilities(changed(latch, "v$event_name", name="row cache mutex"), "U").mechanism == "mutex"
+    assert capabilities(changed(latch, "v$instance", version="19.0.0.0.0"), "U").mechanism == "latch"
+    unread = poll_at("undo-storm", 30.0, ("v$event_name",))
+    assert capabilities(unread, "U").mechanism == "latch"
+    assert capabilities(changed(unread, "v$instance", version="19.0.0.0.0"), "U").mechanism == "mutex"
+    nothing = Snapshot("x", None, {"v$instance": Missing("v$instance", "refused", "no", "grant")})
+    assert (capabilities(nothing, "U").mechanism, capabilities(nothing, "U").cluster) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("con_id", "inside", "container"),
+    [(0, False, None), (1, False, "CDB$ROOT"), (3, True, "SALES"), (None, False, None)],
+)
+def test_connection_inside_a_pdb_says_what_it_cannot_see(
+    con_id: int | None, inside: bool, container: str | None
+) -> None:
+    snapshot = changed(poll_at("undo-storm", 30.0), "sys_context", con_id=con_id, con_name=container)
+    found = capabilities(snapshot, "U")
+    assert (found.inside_pdb, found.container) == (inside, container)
+    assert any("connect to CDB$ROOT as a common user" in note for note in found.notes) == inside
+
+
+@pytest.mark.parametrize("kind", ["rds-cdb", "autonomous"])
+def test_pdb_whose_root_nobody_reaches_is_not_sent_there(kind: DatabaseKind) -> None:
+    snapshot = changed(poll_at("users-mutex", 30.0), "sys_context", con_id=3, con_name="SALES")
+    note, bases = capabilities(snapshot, "U", FoundKind(kind, "it was said")).notes
+    assert "inside the PDB SALES" in note and "CDB$ROOT" not in note and "nobody reaches the root" in note
+    assert "figures of the PDB" in bases and "whole CDB" in bases and "no share of DB time" in bases
+
+
+def test_standby_says_where_its_users_are_made() -> None:
+    found = FoundKind("standby", "its role is PHYSICAL STANDBY", role="PHYSICAL STANDBY")
+    (note,) = capabilities(poll_at("undo-storm", 30.0), "U", found).notes
+    assert note == "a physical standby: users and grants are made on the primary"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_grant_is_in_the_words_of_the_kind(kind: DatabaseKind) -> None:
+    found = capabilities(poll_at("undo-storm", 30.0, ("v$latchname",)), "lscope", FoundKind(kind, "it was said"))
+    (sql,) = {view.sql for view in found.lacking}
+    assert sql == next(grant_lines(["v$latchname"], kind, "lscope", "11.2.0.4.0"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_x_kqrst_is_lacking_only_where_somebody_can_open_it(kind: DatabaseKind) -> None:
+    found = capabilities(poll_at("undo-storm", 30.0, ("x$kqrst",)), "U", FoundKind(kind, "it was said"))
+    (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
+    if TRAITS[kind].opens_x_tables:
+        assert found.lacking == (kqrst,) and kqrst.sql and "create view sys.latchscope_kqrst" in kqrst.sql
+    else:
+        assert (kqrst.status, kqrst.sql, found.lacking) == ("closed", None, ())
+        assert TRAITS[kind].where in kqrst.why and kqrst.without
+
+
+def test_cluster_instance_is_noted_as_such() -> None:
+    alone = poll_at("undo-storm", 30.0)
+    assert capabilities(alone, "U").cluster is False and capabilities(alone, "U").notes == ()
+    (note,) = capabilities(changed(alone, "v$instance", parallel="YES"), "U").notes
+    assert "every instance with a connection of its own" in note

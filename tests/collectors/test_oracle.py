@@ -332,24 +332,12 @@ def test_session_in_doubt_that_fails_another_ping_is_given_up(listener: Listener
     assert orcl(listener).counters.logins == 2
 
 
-@pytest.mark.parametrize(("code", "kind"), [(1017, CredentialError), (28000, CredentialError)])
-def test_refused_credential_of_a_new_session_is_told_as_such(
-    listener: Listener, code: int, kind: type[Exception]
-) -> None:
+def test_refused_credential_of_a_new_session_is_told_as_such(listener: Listener) -> None:
     connection = session(listener)
     orcl(listener).faults.slow(4.0)
-    orcl(listener).faults.fail_logins(code)
-    with pytest.raises(kind, match=f"ORA-{code:05}"):
+    orcl(listener).faults.fail_logins(28000)
+    with pytest.raises(CredentialError, match="ORA-28000"):
         ask(connection)
-
-
-def test_slow_goodbye_does_not_cost_the_next_session(listener: Listener) -> None:
-    connection = session(listener)
-    orcl(listener).faults.slow(4.0)
-    with pytest.raises(Cancelled):
-        ask(connection)
-    orcl(listener).faults.clear()
-    assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 2
 
 
 def test_two_slow_statements_in_a_row_end_the_poll_and_keep_the_session(listener: Listener) -> None:
@@ -398,13 +386,6 @@ def test_own_guard_leaves_the_driver_time_to_clean_up() -> None:
         assert deadlines.frozen > 2 * deadlines.statement
 
 
-def test_frozen_server_is_told_by_the_driver_itself(listener: Listener) -> None:
-    connection = session(listener)
-    orcl(listener).faults.hang(Stage.EXECUTE)
-    with pytest.raises(SessionError, match="DPY-4011"):
-        ask(connection)
-
-
 def test_statement_cache_holds_all_that_a_session_asks(listener: Listener) -> None:
     asked = [f"select {number} from standin" for number in range(len(collectors()) + 12)]
     backend = orcl(listener).backend
@@ -434,11 +415,11 @@ def test_login_attempts_that_hang_for_good_are_bounded(listener: Listener, monke
     assert orcl(listener).counters.connections == 0
 
 
-@pytest.mark.parametrize("stage", [Stage.EXECUTE, Stage.FETCH])
-def test_frozen_server_costs_one_deadline(listener: Listener, stage: Stage) -> None:
+@pytest.mark.parametrize(("stage", "said"), [(Stage.EXECUTE, "DPY-4011"), (Stage.FETCH, "DPY-|no answer")])
+def test_frozen_server_costs_one_deadline(listener: Listener, stage: Stage, said: str) -> None:
     connection = session(listener)
     orcl(listener).faults.hang(stage)
-    with pytest.raises(SessionError):
+    with pytest.raises(SessionError, match=said):
         ask(connection)
     within(LIMIT, connection.close)
 

@@ -1,8 +1,7 @@
-"""The stand-in listener with the real, unmodified driver: every capability and every fault. Every driver call that could
-wait without end runs `within` a deadline.
+"""The stand-in listener with the real, unmodified driver: what tests of latchscope do not show of it anyway. Every driver call
+that could wait without end runs `within` a deadline.
 """
 
-import asyncio
 import os
 import resource
 import socket
@@ -14,7 +13,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
 from threading import Event, Timer
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
 import oracledb
@@ -25,7 +24,7 @@ from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, OracleError, OracleType, ResultColumn, Script
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, StillRunningError, within
-from tests.oracle_standin.faults import Spoil, Stage
+from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.packets import Link
 from tests.oracle_standin.profiles import ORACLE_12_1, ORACLE_19C, PROFILES
 from tests.oracle_standin.requests import bind_names
@@ -33,6 +32,7 @@ from tests.oracle_standin.server import Listener
 from tests.oracle_standin.values import decode_number, encode_number
 from tests.oracle_standin.wire import ProtocolError
 
+pytestmark = pytest.mark.slow  # no line of the product runs here
 oracledb.enable_thin_mode()  # type: ignore[no-untyped-call]
 
 USER, PASSWORD = "latchscope", "a Passw0rd with spaces, ünd umlauts"
@@ -148,15 +148,6 @@ def test_more_than_a_thousand_connections_are_served(modern: Listener) -> None:
     assert not modern.problems
 
 
-def test_standin_counts_round_trips(listener: Listener) -> None:
-    connection, counters = connect(listener), orcl(listener).counters
-    before = counters.round_trips
-    assert len(ask(connection, MANY, prefetchrows=301)) == 300
-    assert counters.round_trips - before == 1
-    assert len(ask(connection, MANY, prefetchrows=2, arraysize=100)) == 300
-    assert counters.round_trips - before == 1 + 4
-
-
 def test_numbers_arrive_exactly(listener: Listener) -> None:
     numbers: list[int | float | Decimal | None] = [0, 1, -1, 99, 100, -100, 10**37, int("9" * 38), -int("9" * 38), None]
     numbers += [0.5, -0.25, 123.45, -1e-7, 1e100, -9.87e-120, Decimal("12345678901234567890.123456789012345678")]
@@ -184,25 +175,6 @@ def test_column_types_all_arrive_with_null_too(listener: Listener) -> None:
     assert not listener.problems
 
 
-def test_columns_are_described(listener: Listener) -> None:
-    columns = [
-        ResultColumn("latch#"),
-        ResultColumn("WHERE", OracleType.VARCHAR2, 64),
-        ResultColumn("A", OracleType.RAW, 8),
-    ]
-    script(listener, "select described", Answer(columns, []))
-    with connect(listener).cursor() as cursor:
-        within(LIMIT, lambda: cursor.execute("select described"))
-        described = [
-            (info.name, info.type_code, info.internal_size) for info in cursor.description and cursor.description
-        ]
-    assert described == [
-        ("latch#", oracledb.DB_TYPE_NUMBER, None),
-        ("WHERE", oracledb.DB_TYPE_VARCHAR, 64),
-        ("A", oracledb.DB_TYPE_RAW, 8),
-    ]
-
-
 def test_binds_arrive_by_name(listener: Listener) -> None:
     seen: list[dict[str, object]] = []
 
@@ -223,40 +195,6 @@ def test_binds_arrive_by_name(listener: Listener) -> None:
     assert not listener.problems
 
 
-def test_timestamp_binds_keep_their_fraction(listener: Listener) -> None:
-    seen: list[object] = []
-    sql = "select n from t where a = :moment"
-
-    def remember(binds: Mapping[str, object]) -> Answer:
-        seen.append(binds["moment"])
-        return Answer([ResultColumn("N")], [(1,)])
-
-    script(listener, sql, remember)
-    with connect(listener).cursor() as cursor:
-        for moment in (MOMENT, MOMENT.replace(microsecond=5)):
-            cursor.setinputsizes(moment=oracledb.DB_TYPE_TIMESTAMP)
-            within(LIMIT, partial(cursor.execute, sql, moment=moment))
-    assert seen == [MOMENT, MOMENT.replace(microsecond=5)]
-
-
-def test_empty_result_arrives_without_rows(listener: Listener) -> None:
-    script(listener, "select none", Answer(ELEVEN, []))
-    connection = connect(listener)
-    assert [ask(connection, "select none", prefetchrows=prefetch) for prefetch in (0, 2, 2)] == [[], [], []]
-
-
-@pytest.mark.parametrize("prefetch", [0, 2, 100, 99, 101])
-def test_results_that_end_at_a_page_border_arrive_whole(modern: Listener, prefetch: int) -> None:
-    script(modern, "select 200", Answer(ELEVEN, eleven(200)))
-    assert ask(connect(modern), "select 200", prefetchrows=prefetch, arraysize=100) == eleven(200)
-
-
-def test_large_results_arrive_in_pages(listener: Listener) -> None:
-    rows = eleven(5_000)
-    script(listener, "select large", Answer(ELEVEN, rows))
-    assert ask(connect(listener), "select large", arraysize=1_700, prefetchrows=10) == rows
-
-
 def test_small_packets_and_long_descriptors_are_understood(listener: Listener) -> None:
     sql = "select " + "x" * 30_000 + " from t where a = :a"
     script(listener, sql, lambda binds: Answer(ELEVEN, eleven(len(str(binds["a"])))))
@@ -273,24 +211,6 @@ def test_requests_that_arrive_in_shreds_are_put_together(listener: Listener, mon
     script(listener, sql, lambda binds: Answer([ResultColumn("N")], [(len(str(binds["a"])),)]))
     assert ask(connect(listener), sql, {"a": "b" * 9000}) == [(9000,)]
     assert not listener.problems
-
-
-def test_statement_cache_of_the_driver_gets_the_right_answers(listener: Listener) -> None:
-    connection = connect(listener, stmtcachesize=2)
-    for at in range(9):
-        script(listener, f"select {at % 3}", Answer([ResultColumn("N")], [(at % 3,)]))
-    answers = [ask(connection, f"select {at % 3}") for at in (0, 0, 1, 2, 0, 1, 1, 2, 0)]
-    assert answers == [[(at,)] for at in (0, 0, 1, 2, 0, 1, 1, 2, 0)]
-    counters, record = orcl(listener).counters, orcl(listener).sessions[-1]
-    assert (counters.statements, counters.parses, record.open_cursors) == (9, 7, 2)
-    assert not listener.problems
-
-
-def test_changed_columns_are_described_again(listener: Listener) -> None:
-    connection = connect(listener)
-    assert works(connection)
-    script(listener, ONE, Answer([ResultColumn("A", OracleType.VARCHAR2), ResultColumn("B")], [("a", 2)]))
-    assert ask(connection, ONE) == [("a", 2)]
 
 
 def test_statement_errors_arrive_with_code_and_text(listener: Listener) -> None:
@@ -342,52 +262,6 @@ def _becomes_true(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def test_session_marks_are_recorded(listener: Listener) -> None:
-    connection = connect(listener)
-    record = orcl(listener).sessions[-1]
-    connection.module, connection.action = "latchscope", "poll"
-    connection.client_identifier, connection.clientinfo = "erp1", "info"
-    assert works(connection)
-    marks = (record.module, record.action, record.client_identifier, record.client_info)
-    assert marks == ("latchscope", "poll", "erp1", "info")
-    for nothing in (None, ""):
-        connection.action, connection.module, connection.dbop = nothing, "again", nothing  # type: ignore[assignment]
-        within(LIMIT, connection.ping)
-        assert (record.module, record.action, record.user) == ("again", "", USER.upper())
-    assert not listener.problems
-    assert record.driver.startswith("python-oracledb")
-
-
-def test_services_share_one_port_and_stay_apart() -> None:
-    def service(name: str, **given: Any) -> Service:
-        return Service(
-            DictBackend({"select name": Answer([ResultColumn("N", OracleType.VARCHAR2)], [(name,)])}), **given
-        )
-
-    old = service("old", accounts={"a": Account("one")}, profile=ORACLE_12_1)
-    new = service("new", accounts={"a": Account("two")}, profile=ORACLE_19C)
-    with Listener({"old": old, "new": new}) as listener:
-        first = connect(listener, user="a", password="one", dsn=listener.dsn("old"))
-        second = connect(listener, user="a", password="two", dsn=listener.dsn("new"))
-        assert (ask(first, "select name"), ask(second, "select name")) == ([("old",)], [("new",)])
-        assert (old.counters.statements, new.counters.statements) == (1, 1)
-        assert refusal(lambda: connect(listener, user="a", password="one", dsn=listener.dsn("new"))) == "ORA-01017"
-
-
-def test_pools_and_asyncio_are_served(listener: Listener) -> None:
-    pool = oracledb.create_pool(user=USER, password=PASSWORD, dsn=listener.dsn("orcl"), min=1, max=2)
-    connections = [within(LIMIT, pool.acquire) for _ in range(2)]
-    assert all(works(connection) for connection in connections)
-    within(LIMIT, lambda: pool.close(force=True))
-
-    async def run() -> list[tuple[Any, ...]]:
-        async with oracledb.connect_async(user=USER, password=PASSWORD, dsn=listener.dsn("orcl")) as connection:
-            return list(await connection.fetchall(MANY))
-
-    assert within(LIMIT, lambda: asyncio.run(run())) == eleven(300)
-    assert not listener.problems
-
-
 # Logins
 
 
@@ -413,38 +287,6 @@ def test_refused_logins_get_their_oracle_code(
     assert not listener.problems
 
 
-def test_account_changes_apply_to_the_next_login(listener: Listener) -> None:
-    accounts = orcl(listener).accounts
-    connection = connect(listener)
-    accounts.change(USER, "rotated")
-    assert works(connection)
-    assert refusal(lambda: connect(listener)) == "ORA-01017"
-    assert works(connect(listener, password="rotated"))
-    accounts.lock(USER)
-    assert refusal(lambda: connect(listener, password="rotated")) == "ORA-28000"
-    accounts.unlock(USER)
-    accounts.expire(USER)
-    assert refusal(lambda: connect(listener, password="rotated")) == "ORA-28001"
-
-
-def test_wrong_passwords_lock_the_account(modern: Listener) -> None:
-    orcl(modern).accounts[USER] = Account(PASSWORD, lock_after=2)
-    assert refusal(lambda: connect(modern, password="wrong")) == "ORA-01017"
-    assert works(connect(modern))  # and the count begins again
-    codes = [refusal(lambda: connect(modern, password="wrong")) for _ in range(3)]
-    assert codes == ["ORA-01017", "ORA-01017", "ORA-28000"]
-
-
-@pytest.mark.parametrize(("code", "seen"), [(1033, "ORA-01033"), (1089, "DPY-4011")])
-def test_database_not_open_refuses_logins(listener: Listener, code: int, seen: str) -> None:
-    orcl(listener).faults.fail_logins(code)
-    with pytest.raises(oracledb.Error, match=f"ORA-{code:05d}") as caught:
-        connect(listener)
-    assert caught.value.args[0].full_code == seen
-    orcl(listener).faults.clear()
-    assert works(connect(listener))
-
-
 @pytest.mark.parametrize(("code", "cause"), [(12514, "DPY-6001"), (12505, "DPY-6003"), (12528, "DPY-6000.*12528")])
 def test_refused_connections_fail_with_the_code_of_the_listener(listener: Listener, code: int, cause: str) -> None:
     orcl(listener).faults.refuse(code)
@@ -455,28 +297,7 @@ def test_refused_connections_fail_with_the_code_of_the_listener(listener: Listen
     assert orcl(listener).counters.connections == 0
 
 
-def test_unknown_service_or_sid_is_refused(modern: Listener) -> None:
-    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
-        connect(modern, dsn=modern.dsn("elsewhere"))
-    assert "DPY-6001" in str(caught.value.__cause__)
-    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
-        connect(modern, dsn=by_sid(modern, "elsewhere"))
-    assert "DPY-6003" in str(caught.value.__cause__)
-    assert works(connect(modern, dsn=by_sid(modern, "orcl")))
-
-
 # Breaks
-
-
-@pytest.mark.parametrize("disable_oob", [False, True])
-def test_call_timeout_ends_a_slow_statement_but_not_the_session(listener: Listener, disable_oob: bool) -> None:
-    connection = connect(listener, disable_oob=disable_oob)
-    connection.call_timeout = 150
-    for _ in range(2):
-        assert refusal(lambda: ask(connection, SLOW)) == "DPY-4024"
-    connection.call_timeout = 0
-    assert works(connection)
-    assert not listener.problems
 
 
 @pytest.mark.parametrize("disable_oob", [False, True])
@@ -491,114 +312,6 @@ def test_cancel_works_while_running_and_while_idle(listener: Listener, disable_o
     assert refusal(lambda: ask(connection, ONE)) == "ORA-01013"
     assert works(connection)
     assert not listener.problems
-
-
-# Faults
-
-
-def test_hang_at_accept_or_login_keeps_the_connect_waiting(listener: Listener) -> None:
-    for stage in (Stage.ACCEPT, Stage.LOGIN):
-        orcl(listener).faults.hang(stage)
-        with pytest.raises(StillRunningError):
-            within(0.2, lambda: oracledb.connect(user=USER, password=PASSWORD, dsn=listener.dsn("orcl")))
-    assert orcl(listener).counters.logins == 0
-    orcl(listener).faults.clear()
-    assert works(connect(listener))
-
-
-@pytest.mark.parametrize("stage", [Stage.EXECUTE, Stage.FETCH])
-def test_hang_in_a_statement_ends_by_call_timeout(listener: Listener, stage: Stage) -> None:
-    connection = connect(listener)
-    connection.call_timeout = 100
-    orcl(listener).faults.hang(stage)
-    begin = monotonic()
-    code = refusal(lambda: ask(connection, MANY))
-    if orcl(listener).profile.ends_answers and stage is Stage.FETCH:
-        # The driver takes pending packets for the server's reaction to its break, and trusts the connection.
-        assert code == "DPY-4024"
-        code = refusal(connection.ping)
-    assert code == "DPY-4011"  # a frozen server does not answer the break either
-    assert monotonic() - begin >= 0.2
-    assert not connection.is_healthy()
-
-
-def test_hang_in_a_statement_has_no_end_without_call_timeout(listener: Listener) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.hang(Stage.FETCH)
-    with pytest.raises(StillRunningError):
-        within(0.2, lambda: connection.cursor().execute(MANY).fetchall())
-
-
-@pytest.mark.parametrize("code", [942, 1031])
-def test_missing_view_or_privilege_fails_the_statement_alone(listener: Listener, code: int) -> None:
-    orcl(listener).faults.fail_statements(lambda sql: "eleven" in sql, code)
-    connection = connect(listener)
-    assert refusal(lambda: ask(connection, MANY)) == f"ORA-{code:05d}"
-    assert works(connection)
-    orcl(listener).faults.clear()
-    assert len(ask(connection, MANY)) == 300
-    assert not listener.problems
-
-
-def test_killed_session_gets_ora_00028(listener: Listener) -> None:
-    connection = connect(listener)
-    assert works(connection)
-    orcl(listener).faults.kill_sessions()
-    with pytest.raises(oracledb.DatabaseError, match="ORA-00028"):
-        ask(connection, ONE)
-    assert not connection.is_healthy()
-    assert works(connect(listener))
-
-
-@pytest.mark.parametrize("spoil", [Spoil.HALF, Spoil.CLOSE])
-def test_connection_dropped_in_an_answer_is_lost(listener: Listener, spoil: Spoil) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.spoil(spoil)
-    assert refusal(lambda: ask(connection, MANY, prefetchrows=301)) == "DPY-4011"
-    assert not connection.is_healthy()
-    orcl(listener).faults.clear()
-    assert works(connect(listener))
-
-
-def test_noise_instead_of_an_answer_loses_the_connection(listener: Listener) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.spoil(Spoil.NOISE)
-    assert refusal(lambda: ask(connection, ONE)) == "DPY-4011"
-
-
-def test_garbage_instead_of_an_answer_fails_and_the_connection_lives(listener: Listener) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.spoil(Spoil.GARBAGE)
-    assert refusal(lambda: ask(connection, ONE)).startswith("DPY-5")
-    orcl(listener).faults.clear()
-    assert works(connection)
-    assert not listener.problems
-
-
-def test_end_of_file_as_an_error_loses_the_connection(listener: Listener) -> None:
-    script(listener, "select end", OracleError(3113))
-    connection = connect(listener)
-    assert refusal(lambda: ask(connection, "select end")) == "DPY-4011"
-
-
-def test_connection_dropped_while_idle_is_lost(listener: Listener) -> None:
-    connection = connect(listener)
-    assert works(connection)
-    orcl(listener).drop_connections()
-    assert refusal(lambda: ask(connection, ONE)) == "DPY-4011"
-    assert works(connect(listener))
-
-
-def test_slow_answers_take_their_time_and_meet_call_timeout(listener: Listener) -> None:
-    connection = connect(listener)
-    orcl(listener).faults.slow(0.1)
-    begin = monotonic()
-    assert works(connection)
-    assert monotonic() - begin >= 0.1
-    connection.call_timeout = 30
-    assert refusal(lambda: ask(connection, ONE)) == "DPY-4024"
-    orcl(listener).faults.clear()
-    assert works(connection)
 
 
 # The listener itself

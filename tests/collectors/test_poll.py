@@ -463,13 +463,6 @@ class GroupingSession:
         return len(asked)
 
 
-class GroupingClock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def refuse(_: Answer) -> Answer:
     raise ViewRefused("ORA-00942: table or view does not exist")
 
@@ -492,7 +485,7 @@ def test_groups_read_what_single_statements_read(name: str) -> None:
 def test_group_that_is_refused_or_fails_is_asked_one_by_one_for_an_hour(
     spoil: Callable[[Answer], Answer], caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = GroupingClock()
+    clock = Clock()
     session, grouping = GroupingSession(spoil=spoil), Grouping("erp1", clock)
     with caplog.at_level("INFO", "latchscope.poll"):
         snapshot = poll("erp1", session, grouping=grouping)
@@ -519,7 +512,7 @@ def test_refused_view_of_a_group_costs_itself_alone(view: str) -> None:
 def test_slow_group_is_used_once_and_then_set_aside() -> None:
     session, grouping = (
         GroupingSession(spoil=lambda answer: replace(answer, seconds=1.5)),
-        Grouping("erp1", GroupingClock()),
+        Grouping("erp1", Clock()),
     )
     assert poll("erp1", session, grouping=grouping).readings == poll("erp1", GroupingSession()).readings
     assert session.groups() == 2
@@ -530,7 +523,7 @@ def test_slow_group_is_used_once_and_then_set_aside() -> None:
 
 
 def test_refused_level_leaves_the_group_of_what_every_poll_asks() -> None:
-    session, grouping = GroupingSession(refused=("v$undostat",)), Grouping("erp1", GroupingClock())
+    session, grouping = GroupingSession(refused=("v$undostat",)), Grouping("erp1", Clock())
     first = poll("erp1", session, grouping=grouping)
     assert "counters" in first.costs and "counters_and_levels" not in first.costs
     assert {"v$sgastat", "v$sga_resize_ops"} <= first.costs.keys(), "the other levels are read by themselves"
@@ -546,7 +539,7 @@ def test_refused_level_leaves_the_group_of_what_every_poll_asks() -> None:
 )
 def test_group_with_an_odd_answer_is_read_one_by_one(spoil: Callable[[Answer], Answer]) -> None:
     session = GroupingSession(spoil=spoil)
-    snapshot = poll("erp1", session, grouping=Grouping("erp1", GroupingClock()))
+    snapshot = poll("erp1", session, grouping=Grouping("erp1", Clock()))
     assert session.groups() and snapshot.readings == poll("erp1", GroupingSession()).readings
 
 
@@ -554,7 +547,7 @@ def test_group_in_which_the_session_was_lost_is_set_aside() -> None:
     def lose(_: Answer) -> Answer:
         raise SessionError("ORA-03113: end-of-file on communication channel")
 
-    session, grouping = GroupingSession(spoil=lose), Grouping("erp1", GroupingClock())
+    session, grouping = GroupingSession(spoil=lose), Grouping("erp1", Clock())
     with pytest.raises(SessionError, match="ORA-03113"):
         poll("erp1", session, grouping=grouping)
     assert [group.name for group in grouping.usable()] == [
@@ -575,7 +568,7 @@ def test_children_that_are_not_asked_leave_the_looks_at_sessions_in_one_statemen
 
 
 def test_waits_of_containers_cost_no_round_trip_where_granted_and_one_refused_statement_an_hour_where_not() -> None:
-    clock = GroupingClock()
+    clock = Clock()
     granted, refused = GroupingSession("users-mutex"), GroupingSession("users-mutex", refused=(SINCE_CONTAINERS,))
     with_grant, without = Grouping("erp1", clock), Grouping("erp1", clock)
     first = poll("erp1", granted, grouping=with_grant)
@@ -608,7 +601,7 @@ def test_refused_waits_of_containers_are_asked_once_per_start_without_groups() -
 def test_levels_are_read_once_a_minute_without_a_round_trip_of_their_own() -> None:
     clock = [60.0]
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0])
-    snapshot, grouping = None, Grouping("erp1", GroupingClock())
+    snapshot, grouping = None, Grouping("erp1", Clock())
     ages, statements = [], []
     for clock[0] in range(60, 211, 15):
         snapshot = poll("erp1", database, snapshot, grouping=grouping)

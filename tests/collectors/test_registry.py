@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import sqlglot
@@ -230,14 +229,3 @@ def test_statements_each_belong_to_one_view() -> None:
     texts = [text for one in collectors().values() for text in one.statements.values()]
     assert len(set(texts)) == len(texts)
     assert view_of("select * from dual") is None
-
-
-def test_marker_is_a_comment_with_the_view() -> None:
-    assert marker("v$latch") == "/* latchscope v$latch */"
-
-
-def test_module_without_a_collector_is_refused(planted: Path) -> None:
-    assert isinstance(views, ModuleType)
-    (planted / "planted_words.py").write_text('LATCH = "v$latch"\n', encoding="utf-8")
-    with pytest.raises(BadCollector, match="planted_words holds 0 collectors"):
-        collectors()

@@ -1,19 +1,39 @@
-"""Every SQL text that we ship, checked against the views of each release. Planted errors prove that the check catches them."""
+"""Every SQL text that we ship, checked against the views of each release, and the bill of them.
 
+Planted errors prove that the check catches them.
+"""
+
+import importlib
+import pkgutil
 import re
+from itertools import pairwise
 
 import pytest
 import sqlglot
 
+from collectors import ondemand
+from collectors.bill import accepted, spans, statements, texts
 from collectors.grants import KINDS, ON_REQUEST, DatabaseKind, grants_script
-from collectors.model import Collector
+from collectors.model import Collector, ColumnKind, Rows
 from collectors.ondemand import blockers, chains, holders
+from collectors.ondemand.blockers import of_look
 from collectors.ondemand.check import MOST_NAMES, limited
-from collectors.registry import collectors, groups
+from collectors.registry import collectors, groups, under_older_name
 from collectors.release import parts, text_for
+from collectors.statement import HASH_LENGTH, Statement, words
+from collectors.views.latchname import number_of
 from rules.cause import Cause, Releases
 from rules.cause import catalogue as causes
-from tests.collectors.shipped_sql import CONTAINER, MADE_BY_US, RELEASES, catalogue, columns_of, mistakes, releases_of
+from tests.collectors.shipped_sql import (
+    CONTAINER,
+    MADE_BY_US,
+    RELEASES,
+    VERSIONS,
+    catalogue,
+    columns_of,
+    mistakes,
+    releases_of,
+)
 from tests.collectors.sqlplus.sqlplus_standin import parsed
 
 CONFIRMING = {
@@ -80,24 +100,14 @@ def test_releases_of_lists_those_of_a_cause(since: str | None, until: str | None
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_holders_statement_fits_every_release(release: str) -> None:
-    assert mistakes(holders.STATEMENT, release, polled=False) == []
-    assert "/* latchscope v$latchholder */" in holders.STATEMENT
-    assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: str) -> None:
+def test_statements_on_demand_fit_every_release_and_are_bounded(release: str) -> None:
     alone = blockers.ELSEWHERE.replace("inst_id as instance", "sid as instance").replace("inst_id = ", "sid = ")
-    assert mistakes(alone.replace("gv$session", "v$session"), release, polled=False) == []
+    for text in (holders.STATEMENT, chains.COORDINATOR, alone.replace("gv$session", "v$session")):
+        assert mistakes(text, release, polled=False) == []
+    assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
     assert mistakes(blockers.ELSEWHERE, release) == ["gv$session starts parallel slaves on every instance"]
-    assert "/* latchscope gv$session */" in blockers.ELSEWHERE
+    assert "/* latchscope v$latchholder */" in holders.STATEMENT and "/* latchscope gv$session */" in blockers.ELSEWHERE
     assert re.search(r"inst_id = :instance\s+and sid = :sid\s+and rownum <= 1$", blockers.ELSEWHERE)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_statement_for_a_coordinator_fits_and_is_bounded_to_it(release: str) -> None:
-    assert mistakes(chains.COORDINATOR, release, polled=False) == []
     assert re.search(r"sid = :sid\s+and rownum <= 1$", chains.COORDINATOR)
 
 
@@ -147,6 +157,71 @@ def test_statements_carry_our_mark_and_read_the_view_they_are_named_for(collecto
         tables = {table.name.lower() for table in sqlglot.parse_one(sql, read="oracle").find_all(sqlglot.exp.Table)}
         own = {READ_FROM.get(collector.view, collector.view), READ_FROM.get(collector.view, "").replace("dba_", "cdb_")}
         assert tables & own and tables <= own | ({"v$session"} if collector.on_request else set())
+
+
+EVERY = pytest.mark.parametrize("one", collectors().values())
+
+
+@EVERY
+def test_newer_release_reads_at_least_what_an_older_one_does(one: Collector) -> None:
+    in_order = [set(_names(one.statements[release])) for release in sorted(one.statements, key=parts)]
+    assert all(older <= newer for older, newer in pairwise(in_order))
+
+
+@EVERY
+def test_binds_of_a_statement_match_those_of_its_collector(one: Collector) -> None:
+    asked = {bind for statement in one.statements.values() for bind in re.findall(r"(?<!')\B:([a-z]\w*)", statement)}
+    assert bool(asked) is (one.binds is not None)
+
+
+@EVERY
+def test_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -> None:
+    assert one.about and one.without
+    assert all(column.about for column in one.columns)
+    own = "" if one.view == "sys_context" else f"sys.{READ_FROM.get(one.view, one.view).replace('$', '_$', 1)}"
+    assert one.granted_on == own
+
+
+@EVERY
+def test_number_columns_have_units_and_key_columns_have_none(one: Collector) -> None:
+    for column in one.columns:
+        if column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE):
+            assert column.unit, f"{one.view} {column.name}"
+        elif column.kind is ColumnKind.KEY:
+            assert not column.unit, f"{one.view} {column.name}"
+
+
+UNITS = {
+    ("v$latch", "wait_time"): "us",
+    ("v$latch_children", "wait_time"): "us",
+    ("v$system_event", "time_waited_micro"): "us",
+    ("v$sys_time_model", "value"): "us",
+    ("v$instance", "uptime_seconds"): "s",
+    ("v$rowcache", "usage"): "entries",
+}
+
+
+@pytest.mark.parametrize(("where", "unit"), UNITS.items())
+def test_units_are_those_oracle_documents(where: tuple[str, str], unit: str) -> None:
+    view, name = where
+    assert collectors()[view].column(name).unit == unit
+
+
+def test_v_rowcache_key_tells_rows_apart_where_names_repeat() -> None:
+    assert collectors()["v$rowcache"].key == ("cache#", "type", "subordinate#")
+    assert collectors()["x$kqrst"].key == ("cache#", "type", "subordinate#")
+
+
+def test_views_whose_rows_appear_on_first_use_start_at_zero() -> None:
+    for view in ("v$latch_misses", "v$system_event"):
+        assert collectors()[view].starts_at_zero
+    for view in ("v$latch", "v$latch_children", "v$rowcache", "v$sysstat", "v$sys_time_model"):
+        assert not collectors()[view].starts_at_zero
+
+
+def test_latch_number_is_found_by_name() -> None:
+    rows = Rows("v$latchname", ({"latch#": 280, "name": "row cache objects"},))
+    assert number_of("row cache objects", "v$latch_children", {"v$latchname": rows}) == {"latch": 280}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -229,3 +304,136 @@ def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
         "select * from (select max(gets) from v$latch) where rownum <= 1",
     ):
         assert mistakes(sql, release) == []
+
+
+# The bill of the collectors: complete without being written down, and each statement of it described.
+
+
+@pytest.mark.parametrize("version", [version for patched in VERSIONS.values() for version in patched])
+def test_bill_has_every_text_that_a_poll_sends_to_a_release(version: str) -> None:
+    sent = {text_for(one.statements, version) for one in collectors().values()} - {None}
+    together = {text.sql for group in groups().values() if (text := group.text(version))}
+    assert sent | together <= texts() and sent and together
+
+
+def test_bill_has_the_texts_for_the_names_of_older_grants() -> None:
+    older = [one for one in collectors().values() if one.formerly]
+    assert older
+    for one in older:
+        assert {under_older_name(one, text_for(one.statements, None) or "")} <= texts()
+
+
+def test_bill_has_every_marked_text_that_a_module_of_ondemand_holds() -> None:
+    """A text beside those that the module declares would be refused the first time it is needed: in a hang."""
+    marked = {
+        value: f"{module.name}.{name}"
+        for module in pkgutil.iter_modules(ondemand.__path__, f"{ondemand.__name__}.")
+        for name, value in vars(importlib.import_module(module.name)).items()
+        if isinstance(value, str) and re.match(r"\s*select /\* latchscope ", value)
+    }
+    assert len(marked) >= 4
+    assert [where for text, where in marked.items() if text not in texts()] == [], "declare it in STATEMENTS"
+
+
+def test_statement_joins_the_bill_by_being_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    new = Statement("look", "v$new", "select /* latchscope v$new */ a from v$new", "why", "when", "once")
+    monkeypatch.setattr("collectors.ondemand.sampling.STATEMENTS", (new,), raising=False)
+    statements.cache_clear()
+    try:
+        assert new in statements()
+    finally:
+        monkeypatch.undo()
+        statements.cache_clear()
+    assert new not in statements()
+
+
+@pytest.mark.parametrize("one", statements())
+def test_each_statement_is_described_and_hashed_apart(one: Statement) -> None:
+    assert one.why and one.when and one.how_often and one.releases
+    assert one.deadline_seconds == (3.0 if of_look(one.text) else 5.0)
+    assert [other.name for other in statements() if other.hash == one.hash] == [one.name]
+
+
+def test_text_of_the_driver_at_login_is_not_accepted_from_a_session() -> None:
+    login = Statement("login", "the driver", "alter session set x = 1", "why", "when", "once")
+    assert accepted([login, statements()[0]]) == {statements()[0].text}
+
+
+def test_spans_say_which_releases_a_text_is_for() -> None:
+    assert spans(["11.2"]) == {"11.2": "11.2 and later"}
+    assert spans(["18", "11.2"]) == {"11.2": "11.2 to below 18", "18": "18 and later"}
+
+
+# What the bill says of a statement: its hash and SQL_ID, what it reads, its binds and its row limit.
+
+
+def statement(text: str) -> Statement:
+    return Statement("poll", "test", text, "why", "when", "how often")
+
+
+@pytest.mark.parametrize(
+    ("text", "sql_id"),
+    [
+        ("select * from dual", "a5ks9fhw2v9s1"),
+        ("select 1 from dual", "520mkxqpf15q8"),
+        ("SELECT 1 FROM DUAL", "bunvx480ynf57"),
+        ("select sysdate from dual", "7h35uxf5uhmm1"),
+    ],
+)
+def test_sql_id_is_the_one_that_oracle_gives(text: str, sql_id: str) -> None:
+    """Published many times, in reports and in v$sql of many databases."""
+    assert statement(text).sql_id == sql_id
+
+
+def test_hash_is_the_beginning_of_what_sha256sum_prints() -> None:
+    one = statement("select * from dual")
+    assert one.digest == "1fa2ed16cda82320d39c519b15d665543aa1a2fa29f0c0890c36dc388295222f"
+    assert one.hash == one.digest[:HASH_LENGTH] and len(one.hash) == HASH_LENGTH
+    assert one.hash != statement("select * from dual ").hash
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("select 1 from dual", ("dual",)),
+        (
+            "select (select count(*) from v$sql) from dual, v$latch l where l.name = 'from v$x'",
+            ("v$sql", "dual", "v$latch"),
+        ),
+        (
+            "select a from (select b from v$latch union all select c from v$latch) q, v$session",
+            ("v$latch", "v$session"),
+        ),
+        (
+            "select a from v$latch join v$session on a = b where (c, d) in (select e, f from Sys.X)",
+            ("v$latch", "v$session", "sys.x"),
+        ),
+        ("select a, b from v$latch group by a, b order by a, b", ("v$latch",)),
+        ("with q as (select a from v$latch) select a from q", ("v$latch",)),
+        ("select /* from x */ a -- from y\n from v$latch", ("v$latch",)),
+        ("alter session set time_zone='+00:00'", ()),
+    ],
+)
+def test_reads_names_every_view_once(text: str, reads: tuple[str, ...]) -> None:
+    assert statement(text).reads == reads
+
+
+def test_binds_are_the_names_behind_colons_outside_of_literals() -> None:
+    assert statement("select ':no' from v$latch where latch# = :latch and :latch > :least").binds == ("latch", "least")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("select a from v$latch where rownum <= 20", 20),
+        ("select a from (select b from v$latch where rownum <= 20)", None),
+        ("select a from (select b from v$latch) where c = 1 and rownum <= 5", 5),
+        ("select a from v$latch", None),
+    ],
+)
+def test_row_limit_is_that_of_the_whole_statement(text: str, rows: int | None) -> None:
+    assert statement(text).most_rows == rows
+
+
+def test_words_leave_out_comments_and_keep_literals() -> None:
+    assert words("SELECT /* x */ 'It''s' FROM V$Latch -- y") == ["select", "'It''s'", "from", "v$latch"]

@@ -25,29 +25,6 @@ def delta_of(published: Mapping[str, Any], release: str | None) -> Delta:
     return delta_from(str(published["id"]), rows_of(published), release)
 
 
-def later_delta(published: Mapping[str, Any], release: str | None) -> Delta:
-    """The Delta of one case of cases-3.json: its waits with their share of DB time, and what is waited for."""
-    numbers = published["numbers"]
-    waits = {
-        event: (given["waits"], given["seconds"], given["avg_ms"], given["pct"])
-        for event, given in numbers.items()
-        if isinstance(given, dict) and {"waits", "seconds", "avg_ms", "pct"} <= given.keys()
-    }
-    views: Rows = _events(waits) if waits else {}
-    event = numbers.get("event") or next(iter(waits), None)
-    if isinstance(numbers.get("P1"), int):
-        row: Row = {
-            "sample": 1,
-            "sid": 0,
-            "event": event,
-            "p1": numbers["P1"],
-            "p2": numbers["P2"],
-            "p3": numbers["P3"],
-        }
-        views["v$session"] = [row]
-    return delta_from(str(published["id"]), views, release)
-
-
 def delta_from(name: str, views: Rows, release: str | None) -> Delta:
     """The Delta of these rows: over the assumed interval where DB time is known, else totals."""
     timed = "v$sys_time_model" in views

@@ -38,6 +38,7 @@ MOST_MET = 3000
 """Waiting sessions in all looks together, so that the largest case stays small enough to diagnose hundreds of times."""
 SESSIONS = "library_cache_sessions"
 LCL, RCL, PIN = "library cache lock", "row cache lock", "cursor: pin S wait on X"
+SQ, TX = "enq: SQ - contention", "enq: TX - row lock contention"
 
 
 @cache
@@ -51,14 +52,14 @@ def staged(name: str, changed: Assumed | None = None) -> Delta:
     """The interval of a case, with the assumed figures or changed ones."""
     case = incidents()[name]
     parts = STAGES[name](case["numbers"], {**case["parameters"], **(changed or {})})
-    library: Sequence[Row] | None = parts.pop("library", None)
+    library: Sequence[Row] | None = parts.pop("library")
     told = Case(
         case=name,
         release=case["release_staged"],
         version=case.get("version"),
         version_full=case.get("version_full"),
         expect=Expected(verdict="found"),
-        **{"waiters": (), **parts},
+        **parts,
     )
     delta = delta_of(Told("published", told))
     readings = {**delta.readings, "library_cache_waiters": Changes("library_cache_waiters", tuple(library or ()))}
@@ -174,320 +175,244 @@ def changed(p: Assumed) -> Row:
     return {"parameter": "dc_objects", "modifications": round(p["object_changes"])}
 
 
+def interval(
+    time: Sequence[Row],
+    *events: Row,
+    waiters: Sequence[Waiters] = (),
+    library: list[Row] | None = None,
+    **views: list[Row],
+) -> Parts:
+    """The parts of a case: DB time, the events that were waited for, who waits, and rows of other views."""
+    told = {"v$system_event": events, "v$sys_time_model": time, **{f"v${view}": rows for view, rows in views.items()}}
+    return {"rows": told, "waiters": waiters, "library": library}
+
+
 def _failed_logons_12_2(_: Numbers, p: Assumed) -> Parts:
     row_cache, library_cache = p["row_cache_waits"] * 2.0, p["library_waits"] * 2.3  # the listing has 2 to 3 s
-    db_time = max(p["db_time_s"], (row_cache + library_cache) / MOST_SHARE)
-    return {
-        "rows": {
-            "v$system_event": [event(RCL, row_cache, 2000), event(LCL, library_cache, 2300)],
-            "v$sys_time_model": times(db_time, connection=p["connection_share"]),
-        },
-        "waiters": [met("dc_users", row_cache / SECONDS, program="sqlplus")],
-        "library": library(5177347, library_cache / SECONDS, 2300),
-    }
+    return interval(
+        times(max(p["db_time_s"], (row_cache + library_cache) / MOST_SHARE), connection=p["connection_share"]),
+        event(RCL, row_cache, 2000),
+        event(LCL, library_cache, 2300),
+        waiters=[met("dc_users", row_cache / SECONDS, program="sqlplus")],
+        library=library(5177347, library_cache / SECONDS, 2300),
+    )
 
 
 def _last_logon(numbers: Numbers, p: Assumed) -> Parts:
-    lock, rows = (float(numbers[name].split()[0]) / 100 for name in (LCL, "enq: TX - row lock contention"))
-    seconds = lock * p["db_time_s"]
-    wait_ms = seconds * 1e3 / p["waits"]
-    return {
-        "rows": {
-            "v$system_event": [
-                event(LCL, seconds, wait_ms),
-                event("enq: TX - row lock contention", rows * p["db_time_s"], 100),
-            ],
-            "v$sys_time_model": times(p["db_time_s"], connection=p["connection_share"]),
-            "v$sysstat": [{"name": "logons cumulative", "value": round(p["logons"])}],
-        },
-        "library": library(numbers["P3"], seconds / SECONDS, wait_ms),
-    }
+    lock, rows = (float(numbers[name].split()[0]) / 100 * p["db_time_s"] for name in (LCL, TX))
+    wait_ms = lock * 1e3 / p["waits"]
+    return interval(
+        times(p["db_time_s"], connection=p["connection_share"]),
+        event(LCL, lock, wait_ms),
+        event(TX, rows, 100),
+        sysstat=[{"name": "logons cumulative", "value": round(p["logons"])}],
+        library=library(numbers["P3"], lock / SECONDS, wait_ms),
+    )
 
 
 def _sequence_10g(numbers: Numbers, p: Assumed) -> Parts:
-    lock = numbers[RCL]
-    seconds = lock["seconds"] * SECONDS / 3600 / p["hours"]
-    waits = lock["waits"] * SECONDS / 3600 / p["hours"]
-    return {
-        "rows": {
-            "v$instance": [CLUSTER],
-            "v$system_event": [event(RCL, seconds, lock["avg_ms"])],
-            "v$sys_time_model": times(seconds / lock["pct"] * 100, sequence=p["sequence_share"]),
-            "v$rowcache": [conflicts(p, waits)],
-        },
-        "waiters": [met("dc_sequences", seconds / SECONDS, mode="exclusive")],
-    }
+    lock, part = numbers[RCL], SECONDS / 3600 / p["hours"]
+    seconds = lock["seconds"] * part
+    return interval(
+        times(seconds / lock["pct"] * 100, sequence=p["sequence_share"]),
+        event(RCL, seconds, lock["avg_ms"]),
+        instance=[CLUSTER],
+        rowcache=[conflicts(p, lock["waits"] * part)],
+        waiters=[met("dc_sequences", seconds / SECONDS, mode="exclusive")],
+    )
 
 
 def _deadlock(numbers: Numbers, p: Assumed) -> Parts:
-    waited = numbers["time_in_wait_s"]
-    return {
-        "rows": {
-            "v$system_event": [
-                {**event(RCL, p["ended_waits"] * 3, 3000), "total_waits_fg": 0, "time_waited_micro_fg": 0}
-            ],
-            "v$sys_time_model": times(p["db_time_s"]),
-        },
-        "waiters": [met("dc_histogram_defs", 0.1, mode="exclusive", module="MMON_SLAVE", program="M007", blocker=300)],
-        "still_waiting": [
-            StillWaiting(event=RCL, cache="dc_histogram_defs", sessions=1, seconds=waited, blocker=300, background=True)
-        ],
-        "library": library(0x2A7900010003, p["library_waiters"], waited * 1e3, blocker=200),
-    }
+    waited, cache = numbers["time_in_wait_s"], "dc_histogram_defs"
+    hangs = StillWaiting(event=RCL, cache=cache, sessions=1, seconds=waited, blocker=300, background=True)
+    return interval(
+        times(p["db_time_s"]),
+        {**event(RCL, p["ended_waits"] * 3, 3000), "total_waits_fg": 0, "time_waited_micro_fg": 0},
+        waiters=[met(cache, 0.1, mode="exclusive", module="MMON_SLAVE", program="M007", blocker=300)],
+        library=library(0x2A7900010003, p["library_waiters"], waited * 1e3, blocker=200),
+    ) | {"still_waiting": [hangs]}
 
 
 def _sequence_12_2(numbers: Numbers, p: Assumed) -> Parts:
-    wait_ms = numbers["row cache lock avg_ms"]
+    wait_ms, enqueue, waits = numbers["row cache lock avg_ms"], 545 * SECONDS / 7200, round(p["waits"])
     seconds = p["waits"] * wait_ms / 1e3
-    enqueue = 545 * SECONDS / 7200
-    return {
-        "rows": {
-            "v$instance": [CLUSTER],
-            "v$system_event": [
-                event(RCL, seconds, wait_ms),
-                event("enq: SQ - contention", enqueue, p["enqueue_wait_ms"]),
-            ],
-            "v$sys_time_model": times(seconds + enqueue + p["other_s"], sequence=0.99),
-            "v$rowcache": [
-                {"parameter": "dc_sequences", "gets": round(p["waits"]), "modifications": round(p["waits"])}
-            ],
-        },
-        "waiters": [met("dc_sequences", seconds / SECONDS, mode="exclusive")],
-    }
+    return interval(
+        times(seconds + enqueue + p["other_s"], sequence=0.99),
+        event(RCL, seconds, wait_ms),
+        event(SQ, enqueue, p["enqueue_wait_ms"]),
+        instance=[CLUSTER],
+        rowcache=[{"parameter": "dc_sequences", "gets": waits, "modifications": waits}],
+        waiters=[met("dc_sequences", seconds / SECONDS, mode="exclusive")],
+    )
 
 
 def _clones(numbers: Numbers, p: Assumed) -> Parts:
-    mutex = numbers["row cache mutex"]
-    waits = mutex["waits_per_hour"] * SECONDS / 3600
-    seconds = mutex["pct_db_time"] / 100 * p["db_time_s"]
-    sleeps = round(waits * p["sleeps_per_wait"])
-    whole = 48_000  # hundredths of a second of 16 processors
-    return {
-        "rows": {
-            "v$system_event": [event("row cache mutex", seconds, seconds * 1e3 / waits)],
-            "v$mutex_sleep": [{"location": "[19] kqrpre", "sleeps": sleeps, "wait_time": round(seconds * 1e6)}],
-            "v$sys_time_model": times(p["db_time_s"]),
-            "v$sgastat": [{"pool": "shared pool", "name": "KQR PO", "bytes": round(p["kqr_mib"] * 2**20)}],
-            "v$osstat": [
-                {"stat_name": "BUSY_TIME", "total": round(whole * p["busy_share"])},
-                {"stat_name": "IDLE_TIME", "total": round(whole * (1 - p["busy_share"]))},
-            ],
-        },
-        "waiters": [met("dc_users", seconds / SECONDS, "row cache mutex", p2=19)],
-    }
+    mutex, whole = numbers["row cache mutex"], 48_000  # hundredths of a second of 16 processors
+    waits, seconds = mutex["waits_per_hour"] * SECONDS / 3600, mutex["pct_db_time"] / 100 * p["db_time_s"]
+    slept = {"sleeps": round(waits * p["sleeps_per_wait"]), "wait_time": round(seconds * 1e6)}
+    return interval(
+        times(p["db_time_s"]),
+        event("row cache mutex", seconds, seconds * 1e3 / waits),
+        mutex_sleep=[{"location": "[19] kqrpre", **slept}],
+        sgastat=[{"pool": "shared pool", "name": "KQR PO", "bytes": round(p["kqr_mib"] * 2**20)}],
+        osstat=[
+            {"stat_name": "BUSY_TIME", "total": round(whole * p["busy_share"])},
+            {"stat_name": "IDLE_TIME", "total": round(whole * (1 - p["busy_share"]))},
+        ],
+        waiters=[met("dc_users", seconds / SECONDS, "row cache mutex", p2=19)],
+    )
 
 
 def _realtime_statistics(_: Numbers, p: Assumed) -> Parts:
     seconds = p["waits"] * p["wait_ms"] / 1e3
-    return {
-        "rows": {
-            "v$system_event": [event(RCL, seconds, p["wait_ms"])],
-            "v$sys_time_model": times(seconds + p["other_s"]),
-            "v$rowcache": [{"parameter": "dc_realtime_tabst", "gets": round(p["waits"] * 1.2)}],
-        },
-        "waiters": [met("dc_realtime_tabst", seconds / SECONDS, mode="exclusive")],
-    }
+    return interval(
+        times(seconds + p["other_s"]),
+        event(RCL, seconds, p["wait_ms"]),
+        rowcache=[{"parameter": "dc_realtime_tabst", "gets": round(p["waits"] * 1.2)}],
+        waiters=[met("dc_realtime_tabst", seconds / SECONDS, mode="exclusive")],
+    )
 
 
 def _ddl(_: Numbers, p: Assumed) -> Parts:
     """A DDL of the library cache under load, after which the row cache is asked anew."""
-    lock, row_cache = fitting(p["lock_share"], p["row_cache_share"])
-    hard = round(180 * p.get("hard_parse_factor", 1))
-    return {
-        "rows": {
-            "v$system_event": [
-                event(LCL, lock * p["db_time_s"], p["lock_wait_ms"]),
-                event(RCL, row_cache * p["db_time_s"], p["row_cache_wait_ms"]),
-            ],
-            "v$sys_time_model": times(p["db_time_s"]),
-            "v$sysstat": [{"name": "parse count (hard)", "value": hard}],
-            "v$rowcache": [changed(p)],
-        },
-        "waiters": [met("dc_objects", row_cache * p["db_time_s"] / SECONDS)],
-    }
+    lock, row_cache = (share * p["db_time_s"] for share in fitting(p["lock_share"], p["row_cache_share"]))
+    return interval(
+        times(p["db_time_s"]),
+        event(LCL, lock, p["lock_wait_ms"]),
+        event(RCL, row_cache, p["row_cache_wait_ms"]),
+        sysstat=[{"name": "parse count (hard)", "value": round(180 * p.get("hard_parse_factor", 1))}],
+        rowcache=[changed(p)],
+        waiters=[met("dc_objects", row_cache / SECONDS)],
+    )
 
 
 def _wrong_password(numbers: Numbers, p: Assumed) -> Parts:
     waiting = numbers[LCL]["average_active_sessions"]
-    return {
-        "rows": {
-            "v$system_event": [event(LCL, waiting * SECONDS, p["wait_ms"])],
-            "v$sys_time_model": times(numbers["average_active_sessions"] * SECONDS, connection=p["connection_share"]),
-        },
-        "library": library(5177347, waiting, p["wait_ms"]),
-    }
+    return interval(
+        times(numbers["average_active_sessions"] * SECONDS, connection=p["connection_share"]),
+        event(LCL, waiting * SECONDS, p["wait_ms"]),
+        library=library(5177347, waiting, p["wait_ms"]),
+    )
 
 
 def _undo_lock(numbers: Numbers, p: Assumed) -> Parts:
     seconds = (numbers[RCL]["pct_above"] + 1) / 100 * p["db_time_s"]
-    return {
-        "rows": {"v$system_event": [event(RCL, seconds, p["wait_ms"])], "v$sys_time_model": times(p["db_time_s"])},
-        "waiters": [met("dc_rollback_segments", p["waiters"])],
-    }
+    waiters = [met("dc_rollback_segments", p["waiters"])]
+    return interval(times(p["db_time_s"]), event(RCL, seconds, p["wait_ms"]), waiters=waiters)
 
 
 def _new_column(numbers: Numbers, p: Assumed) -> Parts:
     db_time = numbers["active_sessions_above"] * SECONDS
-    lock, pin = fitting(p["lock_share"], p["pin_share"])
-    return {
-        "rows": {
-            "v$system_event": [
-                event(LCL, lock * db_time, numbers[LCL]["avg_ms"]),
-                event("library cache pin", pin * db_time, numbers["library cache pin"]["avg_ms"]),
-            ],
-            "v$sys_time_model": times(db_time),
-            "v$rowcache": [changed(p)],
-        }
-    }
+    shares = zip((LCL, "library cache pin"), fitting(p["lock_share"], p["pin_share"]), strict=True)
+    events = (event(name, share * db_time, numbers[name]["avg_ms"]) for name, share in shares)
+    return interval(times(db_time), *events, rowcache=[changed(p)])
 
 
 def _latch_80_percent(numbers: Numbers, p: Assumed) -> Parts:
-    scale = SECONDS / 3600 / numbers["hours"]
+    scale, usual = SECONDS / 3600 / numbers["hours"], ordinary("11.2")
     waited = {name: one for name, one in numbers.items() if isinstance(one, dict) and "waits" in one}
     latch = waited["latch: row cache objects"]
-    usual = ordinary("11.2")
     gets = {row["child#"]: int(str(row["gets"])) for row in usual.rows("v$latch_children")}
     each = latch["waits"] * scale / sum(gets.values())
-    return {
-        "rows": {
-            "v$system_event": [
-                event(name, one["seconds"] * scale, one["seconds"] * 1e3 / one["waits"]) for name, one in waited.items()
-            ],
-            "v$sys_time_model": [
-                *times(latch["seconds"] * scale / latch["pct"] * 100),
-                {"stat_name": "DB CPU", "value": round(numbers["DB CPU"]["seconds"] * scale * 1e6)},
-            ],
-            "v$rowcache": [
-                {**_key(row), "gets": round(int(str(row["gets"])) * p["lookups_factor"])}
-                for row in usual.rows("v$rowcache")
-            ],
-            "v$latch_children": [{"child#": child, "sleeps": round(got * each)} for child, got in gets.items() if got],
-        }
-    }
+    cpu: Row = {"stat_name": "DB CPU", "value": round(numbers["DB CPU"]["seconds"] * scale * 1e6)}
+    return interval(
+        [*times(latch["seconds"] * scale / latch["pct"] * 100), cpu],
+        *(event(name, one["seconds"] * scale, one["seconds"] * 1e3 / one["waits"]) for name, one in waited.items()),
+        rowcache=[_scaled(row, "gets", p["lookups_factor"]) for row in usual.rows("v$rowcache")],
+        latch_children=[{"child#": child, "sleeps": round(got * each)} for child, got in gets.items() if got],
+    )
 
 
-def _key(row: Row) -> Row:
-    return {name: row[name] for name in ("cache#", "type", "subordinate#", "parameter")}
+def _scaled(row: Row, column: str, factor: float) -> Row:
+    """A row of v$rowcache with its keys and one figure so many times as large."""
+    key = {name: row[name] for name in ("cache#", "type", "subordinate#", "parameter")}
+    return {**key, column: round(int(str(row[column])) * factor)}
 
 
 def _shrunk_pool(numbers: Numbers, p: Assumed) -> Parts:
-    pin, lock, row_cache = fitting(p["pin_share"], p["lock_share"], p["row_cache_share"])
+    shares = zip((PIN, LCL, RCL), fitting(p["pin_share"], p["lock_share"], p["row_cache_share"]), strict=True)
+    seconds = {name: share * p["db_time_s"] for name, share in shares}
     sizes = numbers["shared_pool_grown_to"], numbers["shared_pool_shrunk_to"]
     resized = [("SHRINK", *sizes, "2026-03-02 08:57:57"), ("GROW", *reversed(sizes), "2026-03-02 09:00:00")]
-    missed = [row for row in ordinary("11.2").rows("v$rowcache") if row["getmisses"]]
-    return {
-        "rows": {
-            "v$sga_resize_ops": [
-                {
-                    "component": "shared pool",
-                    "start_time": at,
-                    "oper_type": kind,
-                    "initial_size": old,
-                    "final_size": new,
-                }
-                for kind, old, new, at in resized
-            ],
-            "v$system_event": [
-                event(PIN, pin * p["db_time_s"], 50),
-                event(LCL, lock * p["db_time_s"], 100),
-                event(RCL, row_cache * p["db_time_s"], 100),
-            ],
-            "v$sys_time_model": times(p["db_time_s"]),
-            "v$rowcache": [
-                {**_key(row), "getmisses": round(int(str(row["getmisses"])) * p["misses_factor"])} for row in missed
-            ],
-        },
-        "waiters": [met("dc_objects", row_cache * p["db_time_s"] / SECONDS)],
-    }
+    columns = ("oper_type", "initial_size", "final_size", "start_time")
+    return interval(
+        times(p["db_time_s"]),
+        *(event(name, spent, 50 if name == PIN else 100) for name, spent in seconds.items()),
+        sga_resize_ops=[{"component": "shared pool", **dict(zip(columns, one, strict=True))} for one in resized],
+        rowcache=[
+            _scaled(row, "getmisses", p["misses_factor"])
+            for row in ordinary("11.2").rows("v$rowcache")
+            if row["getmisses"]
+        ],
+        waiters=[met("dc_objects", seconds[RCL] / SECONDS)],
+    )
 
 
 def _ordered_sequence(_: Numbers, p: Assumed) -> Parts:
-    seconds = p["row_cache_share"] * p["db_time_s"]
-    return {
-        "rows": {
-            "v$instance": [CLUSTER],
-            "v$system_event": [event(RCL, seconds, p["wait_ms"])],
-            "v$sys_time_model": times(p["db_time_s"], sequence=p["sequence_share"]),
-            "v$rowcache": [conflicts(p, p["requests"] / 20)],
-        },
-        "waiters": [met("dc_sequences", p["waiters"], mode="exclusive")],
-    }
+    return interval(
+        times(p["db_time_s"], sequence=p["sequence_share"]),
+        event(RCL, p["row_cache_share"] * p["db_time_s"], p["wait_ms"]),
+        instance=[CLUSTER],
+        rowcache=[conflicts(p, p["requests"] / 20)],
+        waiters=[met("dc_sequences", p["waiters"], mode="exclusive")],
+    )
+
+
+def _behind_session_312(p: Assumed, sessions: int, **more: Any) -> Parts:
+    """So many sessions that hang for dc_objects behind one session."""
+    hang = StillWaiting(event=RCL, cache="dc_objects", sessions=sessions, seconds=p["waited_s"], blocker=312)
+    told = interval(times(p["db_time_s"]), waiters=[met("dc_objects", sessions, blocker=312)], **more)
+    return told | {"still_waiting": [hang]}
 
 
 def _enabled_key(_: Numbers, p: Assumed) -> Parts:
-    return {
-        "rows": {"v$sys_time_model": times(p["db_time_s"]), "v$rowcache": [changed(p)]},
-        "waiters": [met("dc_objects", 1, blocker=312)],
-        "still_waiting": [StillWaiting(event=RCL, cache="dc_objects", sessions=1, seconds=p["waited_s"], blocker=312)],
-    }
+    return _behind_session_312(p, 1, rowcache=[changed(p)])
 
 
 def _refresh(_: Numbers, p: Assumed) -> Parts:
-    sessions = max(1, round(p["waiters"]))
-    return {
-        "rows": {"v$sys_time_model": times(p["db_time_s"])},
-        "waiters": [met("dc_objects", sessions, blocker=312)],
-        "still_waiting": [
-            StillWaiting(event=RCL, cache="dc_objects", sessions=sessions, seconds=p["waited_s"], blocker=312)
-        ],
-        "library": library(0x10002, p["library_waiters"], p["waited_s"] * 1e3, blocker=500),
-    }
+    locked = library(0x10002, p["library_waiters"], p["waited_s"] * 1e3, blocker=500)
+    return _behind_session_312(p, max(1, round(p["waiters"])), library=locked)
 
 
 def _wrong_password_11g(numbers: Numbers, p: Assumed) -> Parts:
     waiting = numbers["waiters_with_p3"]
-    return {
-        "rows": {
-            "v$system_event": [event(LCL, waiting * SECONDS, p["wait_ms"])],
-            "v$sys_time_model": times(
-                max(p["db_time_s"], waiting * SECONDS / MOST_SHARE), connection=p["connection_share"]
-            ),
-        },
-        "library": library(numbers["P3"], waiting, p["wait_ms"], blocker=numbers["blocking_session"]),
-    }
+    return interval(
+        times(max(p["db_time_s"], waiting * SECONDS / MOST_SHARE), connection=p["connection_share"]),
+        event(LCL, waiting * SECONDS, p["wait_ms"]),
+        library=library(numbers["P3"], waiting, p["wait_ms"], blocker=numbers["blocking_session"]),
+    )
 
 
 def _cursor_mutex(_: Numbers, p: Assumed) -> Parts:
-    cursor, row_cache = fitting(p["cursor_share"], p["row_cache_share"])
-    mutex = event("row cache mutex", row_cache * p["db_time_s"], p["row_cache_wait_ms"])
+    cursor, row_cache = (share * p["db_time_s"] for share in fitting(p["cursor_share"], p["row_cache_share"]))
+    mutex = event("row cache mutex", row_cache, p["row_cache_wait_ms"])
     slept: Row = {"sleeps": mutex["total_waits"], "wait_time": mutex["time_waited_micro"]}
-    return {
-        "rows": {
-            "v$system_event": [event("cursor: mutex X", cursor * p["db_time_s"], p["cursor_wait_ms"]), mutex],
-            "v$mutex_sleep": [{"location": "[19] kqrpre", **slept}],
-            "v$sys_time_model": times(p["db_time_s"], connection=p["connection_share"]),
-            "v$sysstat": [{"name": "logons cumulative", "value": round(p["logons"])}],
-            "v$osstat": [{"stat_name": "BUSY_TIME", "total": 48_000}, {"stat_name": "IDLE_TIME", "total": 0}],
-        },
-        "waiters": [met("dc_users", row_cache * p["db_time_s"] / SECONDS, "row cache mutex", p2=19)],
-    }
+    return interval(
+        times(p["db_time_s"], connection=p["connection_share"]),
+        event("cursor: mutex X", cursor, p["cursor_wait_ms"]),
+        mutex,
+        mutex_sleep=[{"location": "[19] kqrpre", **slept}],
+        sysstat=[{"name": "logons cumulative", "value": round(p["logons"])}],
+        osstat=[{"stat_name": "BUSY_TIME", "total": 48_000}, {"stat_name": "IDLE_TIME", "total": 0}],
+        waiters=[met("dc_users", row_cache / SECONDS, "row cache mutex", p2=19)],
+    )
 
 
 def _row_locks(numbers: Numbers, p: Assumed) -> Parts:
-    rows = numbers["enq: TX - row lock contention"]
-    seconds = rows["seconds"] * SECONDS / 3600 / p["hours"]
-    db_time = seconds / rows["pct"] * 100
-    return {
-        "rows": {
-            "v$system_event": [event("enq: TX - row lock contention", seconds, rows["avg_ms"])],
-            "v$sys_time_model": [
-                *times(db_time),
-                {"stat_name": "DB CPU", "value": round(db_time * numbers["DB CPU"]["pct"] * 1e4)},
-            ],
-        }
-    }
+    seconds = numbers[TX]["seconds"] * SECONDS / 3600 / p["hours"]
+    db_time = seconds / numbers[TX]["pct"] * 100
+    cpu: Row = {"stat_name": "DB CPU", "value": round(db_time * numbers["DB CPU"]["pct"] * 1e4)}
+    return interval([*times(db_time), cpu], event(TX, seconds, numbers[TX]["avg_ms"]))
 
 
 def _small_sequence_cache(numbers: Numbers, p: Assumed) -> Parts:
     db_time = numbers["sessions"] * SECONDS
-    refills = numbers["sessions"] * numbers["nextval_per_session"] / 20
-    return {
-        "rows": {
-            "v$system_event": [event("enq: SQ - contention", p["enqueue_share"] * db_time, p["wait_ms"])],
-            "v$sys_time_model": times(db_time, sequence=p["sequence_load_share"]),
-            "v$rowcache": [{"parameter": "dc_sequences", "gets": round(refills), "modifications": round(refills)}],
-        }
-    }
+    refills = round(numbers["sessions"] * numbers["nextval_per_session"] / 20)
+    return interval(
+        times(db_time, sequence=p["sequence_load_share"]),
+        event(SQ, p["enqueue_share"] * db_time, p["wait_ms"]),
+        rowcache=[{"parameter": "dc_sequences", "gets": refills, "modifications": refills}],
+    )
 
 
 STAGES: Mapping[str, Callable[[Numbers, Assumed], Parts]] = {

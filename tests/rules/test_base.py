@@ -1,11 +1,11 @@
-"""Bounds: comparisons as causes write them, as operator and number."""
+"""Bounds as causes write them, ranks, frozen values, and answers that are worked out once."""
 
 from datetime import UTC, datetime
 
 import pytest
 from pydantic import ValidationError
 
-from rules.base import Bound, Confidence, Easing, Frozen, Severity, bound_of, meets, worst
+from rules.base import Bound, Confidence, Easing, Frozen, Severity, bound_of, meets, remembered, worst
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,24 @@ def test_easing_takes_no_members_it_does_not_know() -> None:
     assert Easing.model_validate(members).cache is None
     with pytest.raises(ValidationError):
         Easing.model_validate(members | {"since": None})
+
+
+class Counting:
+    """Counts how often it computes something."""
+
+    def __init__(self, least: int) -> None:
+        self.least, self.worked = least, 0
+
+    @remembered
+    def over(self, number: int) -> int | None:
+        """The number where it is large enough."""
+        self.worked += 1
+        return number if number >= self.least else None
+
+
+def test_answer_is_worked_out_once_per_object_and_arguments() -> None:
+    low, high = Counting(1), Counting(5)
+    assert [low.over(3), low.over(3), low.over(0), low.over(0)] == [3, 3, None, None]
+    assert (low.worked, high.worked) == (2, 0)
+    assert (high.over(3), high.worked) == (None, 1)
+    assert Counting.over.__doc__ == "The number where it is large enough."

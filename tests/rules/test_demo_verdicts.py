@@ -69,6 +69,7 @@ def test_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     assert (top.cause, top.cache) == (cause, cache_name)
     assert top.name in got.headline
     assert got.notes == ()
+    assert name == "parse-storm" or (got.severity.rank >= Severity.WARNING.rank and top.confidence.rank >= 1)
 
 
 TITLES = {
@@ -102,26 +103,15 @@ def test_verdicts_cover_every_demo_database() -> None:
     assert {*VERDICTS, "busy-but-fine", "healthy-19c"} == set(scenarios())
 
 
-@pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm", "ddl-hang"])
-def test_sick_database_is_at_least_a_warning_of_medium_confidence(name: str) -> None:
-    got = diagnosed(name, SICK_AT.get(name, 30.0))
-    assert got.severity.rank >= Severity.WARNING.rank
-    assert got.findings[0].confidence.rank >= 1
-
-
 @pytest.mark.parametrize(
     ("name", "at"), [("healthy-19c", 30.0), ("busy-but-fine", 30.0), ("undo-storm", 2.0), ("ddl-hang", 30.0)]
 )
 def test_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
     got = diagnosed(name, at)
     assert (above_info(got), got.severity, got.candidates) == ([], Severity.INFO, ())
-
-
-def test_healthy_19c_has_nothing_to_report() -> None:
-    got = diagnosed("healthy-19c")
-    assert (got.findings, got.undetermined, got.who) == ((), (), ())
-    assert got.headline.startswith("Nothing to do about the row cache")
-    assert got.mechanism == "mutex"
+    if name == "healthy-19c":
+        assert (got.findings, got.undetermined, got.who, got.mechanism) == ((), (), (), "mutex")
+        assert got.headline.startswith("Nothing to do about the row cache")
 
 
 def test_sampled_sessions_name_cache_statement_and_module() -> None:
@@ -157,35 +147,6 @@ def test_sampled_groups_match_the_scripted_ones_in_proportion(name: str) -> None
     assert [(one.sql_id, one.module) for one in got.who] == [(one.sql_id, one.module) for one in waiting]
     for group, one in zip(got.who, waiting, strict=True):
         assert group.sessions == pytest.approx(one.sessions, abs=0.35)
-
-
-def test_who_is_one_of_the_steps() -> None:
-    told = {step.step: step.statement for step in diagnosed("nocache-sequence-1").steps}
-    assert "SQL 4m7m0t6fjcs5x" in told["who"]
-    assert "module ORDERS" in told["who"]
-    assert "blocked by session 312" in told["who"]
-    assert "Waiters name their cache in P1: dc_sequences 100.0 %" in told["cache"]
-
-
-def test_mutex_without_samples_names_no_cache_for_certain() -> None:
-    delta_only = diagnosed("users-mutex", 30.0, 0)
-    assert all(one.identity in (None, "candidate") for one in delta_only.findings)
-    told = {step.step: step.statement for step in delta_only.steps}
-    assert told["cache"].startswith("Cannot tell for certain which cache")
-
-
-def test_undo_storm_that_has_passed_raises_no_alarm() -> None:
-    relieved = diagnosed("undo-storm", 172.0)
-    assert above_info(relieved) == []
-    assert relieved.severity.rank < Severity.CRITICAL.rank
-
-
-def test_ddl_hang_tells_who_waits_for_what_and_that_no_counter_shows_it() -> None:
-    got = diagnosed("ddl-hang", 100.0)
-    assert got.severity is Severity.CRITICAL
-    told = "38 sessions have waited for dc_objects for up to 55 seconds; no wait has finished, so v$system_event shows nothing"
-    assert told in got.headline
-    assert got.steps[0].statement == f"{told}. 38 of 38 (100.0 %) wait for session 312@1."
 
 
 def test_ddl_hang_costs_nothing_once_its_waits_have_ended() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from collectors.capture import delta_of as delta_of_capture
 from collectors.capture import load
 from collectors.errors import InputError
-from collectors.model import Changes, ConfirmationResult, Delta, NotComparable, Oddity, Row
+from collectors.model import Changes, ConfirmationResult, Delta, NotComparable, Row
 from rules.cause import Cause, catalogue
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
@@ -24,8 +24,10 @@ from tests.paths import INCIDENT
 from tests.rules.case_files import cases_by_name, delta_of_case, diagnosis_of_case
 from tests.rules.contexts import SICK, TOTALS, delta_of, with_rows
 
-EVERY_EIGHTH = pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.soak)])
-"""The cases that `make test` checks. `make soak` checks every one."""
+SOME = pytest.mark.parametrize(
+    "every", [60, pytest.param(8, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)]
+)
+"""The cases that `make test` checks, `make test-all` and `make soak`, which checks every one."""
 CONDITION = {"signal": "share_of_sleeps", "needs": ">= 0.5", "because": "so"}
 PARSING = {"signal": "parse_share_of_db_time", "needs": ">= 0.4", "because": "parsing"}
 
@@ -148,10 +150,7 @@ def test_cause_with_proof_of_its_own_is_found_beside_a_look_alike() -> None:
     assert found(cause_of(CONDITION, proof), others=[look_alike()]).severity is Severity.WARNING
     in_alternatives = {"any_of": [proof, {**ALTERNATIVES["any_of"][0], "role": "discriminating"}]}
     assert found(cause_of(CONDITION, in_alternatives), others=[look_alike()]).severity is Severity.WARNING
-
-
-def test_harmless_cause_is_found_beside_a_look_alike() -> None:
-    assert found(cause_of(CONDITION, cap="info"), others=[look_alike()]).severity is Severity.INFO
+    assert found(cause_of(CONDITION, cap="info"), others=[look_alike()]).severity is Severity.INFO, "harmless"
 
 
 def cheap() -> Mapping[str, Sequence[Row]]:
@@ -161,6 +160,7 @@ def cheap() -> Mapping[str, Sequence[Row]]:
 def test_undetermined_cause_is_ruled_out_where_waits_cost_nothing() -> None:
     open_one = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"]))
     assert isinstance(open_one, Undetermined), "with the children latchscope may find it, cheap as it is"
+    assert found(cause_of(CONDITION), delta_of(cheap())).severity is Severity.INFO
     by_share = judged(cause_of(CONDITION), delta_of(cheap(), refused=["v$latch_children"], source="report"))
     assert isinstance(by_share, RuledOut)
     assert by_share.value == pytest.approx(0.004)
@@ -170,10 +170,6 @@ def test_undetermined_cause_is_ruled_out_where_waits_cost_nothing() -> None:
     by_sessions = judged(cause_of(CONDITION), blind)
     assert isinstance(by_sessions, RuledOut)
     assert (by_sessions.signal, by_sessions.unit) == ("impact", "waiting sessions")
-
-
-def test_finding_that_costs_nothing_is_info() -> None:
-    assert found(cause_of(CONDITION), delta_of(cheap())).severity is Severity.INFO
 
 
 def test_waits_without_a_known_cause_are_as_severe_as_they_are_dear() -> None:
@@ -213,19 +209,6 @@ def test_doubtful_map_lowers_confidence_and_is_noted() -> None:
     assert "child 1 had 30,000 latch gets" in diagnose(delta, {}).notes[0]
 
 
-def test_notes_list_assumptions_oddities_and_refused_views() -> None:
-    readings = {**delta_of().readings, "v$latch": Changes("v$latch", (), ("two rows of one name",))}
-    fell = Oddity("v$rowcache", (3, "PARENT", None), "gets", "fell", 9, 3)
-    got = diagnose(replace(delta_of(refused=["v$osstat"]), readings={**readings, **refused()}, oddities=(fell,)), {})
-    assert got.notes[0] == "assumed: two rows of one name"
-    assert any("v$rowcache gets of 3 PARENT fell" in note for note in got.notes)
-    assert "v$osstat: ORA-00942; grant select on sys.v_$osstat to <user>" in got.notes
-
-
-def refused() -> Mapping[str, Any]:
-    return {"v$osstat": delta_of(refused=["v$osstat"]).read("v$osstat")}
-
-
 def test_totals_have_no_impact_and_at_most_a_warning() -> None:
     got = diagnose(delta_of(basis=TOTALS), {"probe": cause_of(CONDITION)})
     assert got.impact is None
@@ -234,7 +217,7 @@ def test_totals_have_no_impact_and_at_most_a_warning() -> None:
     assert (got.basis.kind, got.basis.seconds) == ("totals", None)
 
 
-@EVERY_EIGHTH
+@SOME
 def test_totals_give_no_rate_anywhere_in_any_case(every: int) -> None:
     for name in [*cases_by_name()][::every]:
         got = diagnose(replace(delta_of_case(name), basis=TOTALS))
@@ -306,7 +289,8 @@ def as_json(got: Diagnosis) -> str:
     return got.model_dump_json(indent=1)
 
 
-@EVERY_EIGHTH
+@pytest.mark.slow
+@SOME
 def test_diagnose_ignores_the_order_of_rows_and_views_in_every_case(every: int) -> None:
     views = [name for name, told in cases_by_name().items() if told.case.source == "views"]  # a report keeps its order
     for name in views[::every]:
@@ -319,27 +303,7 @@ def test_diagnose_ignores_the_order_of_rows_in_the_demo_and_on_a_tie(seed: int, 
         assert as_json(diagnose(shuffled(delta, seed))) == as_json(diagnose(delta))
 
 
-@pytest.mark.parametrize(
-    ("scenario", "cause", "severity"),
-    [
-        ("undo-storm", "undo-segments", "critical"),
-        ("parse-storm", "hard-parse-storm", "notice"),
-        ("busy-but-fine", "spin-only", "info"),
-    ],
-)
-def test_demo_databases_show_the_causes_they_are_made_for(scenario: str, cause: str, severity: str) -> None:
-    for begin, end in ((60, 62), (60, 75), (60, 90)):
-        got = diagnose(delta_from(scenario, begin, end))
-        assert [(one.cause, one.severity) for one in got.findings] == [(cause, severity)], (begin, end)
-
-
-def test_demo_is_healthy_for_its_first_twenty_seconds_and_relieved_later() -> None:
-    assert diagnose(delta_from("undo-storm", 0, 18)).findings == ()
-    later = diagnose(delta_from("undo-storm", 172, 190))
-    assert later.findings == ()
-    assert later.severity.rank < Severity.CRITICAL.rank
-
-
+@pytest.mark.slow
 @given(place=st.data())
 def test_diagnose_accepts_every_capture_that_can_be_read(place: st.DataObject) -> None:
     document = json.loads(INCIDENT.read_text(encoding="utf-8"))

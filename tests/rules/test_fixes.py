@@ -51,14 +51,19 @@ def written(delta: Delta, got: Diagnosis) -> tuple[str, str]:
     return " ".join(as_text(inputs, verbose=True).split()), as_markdown(inputs)
 
 
+def finding(got: Diagnosis, cause: str) -> str:
+    """What a finding says of its fix."""
+    (one,) = (one for one in got.findings if one.cause == cause)
+    assert one.fix is not None
+    return one.fix
+
+
 def test_before_the_fix_the_finding_names_the_update_that_has_it() -> None:
     got = diagnose(BEFORE)
-    (finding,) = (one for one in got.findings if one.cause == "dc-users-mutex-bug")
-    assert finding.fix is not None
-    assert finding.fix.startswith("This is 19.7.0.0.0; bug 30623138 is fixed in 19.8.")
-    assert "proves nothing" in finding.fix and "opatch lspatches" in finding.fix
-    for form in written(BEFORE, got):
-        assert "bug 30623138 is fixed in 19.8" in form
+    fix = finding(got, "dc-users-mutex-bug")
+    assert fix.startswith("This is 19.7.0.0.0; bug 30623138 is fixed in 19.8.")
+    assert "proves nothing" in fix and "opatch lspatches" in fix
+    assert all("bug 30623138 is fixed in 19.8" in form for form in written(BEFORE, got))
 
 
 def test_with_the_fix_the_cause_is_ruled_out_and_says_to_look_elsewhere() -> None:
@@ -66,14 +71,11 @@ def test_with_the_fix_the_cause_is_ruled_out_and_says_to_look_elsewhere() -> Non
     (out,) = (one for one in got.ruled_out if one.cause == "dc-users-mutex-bug")
     assert (out.signal, out.value) == ("fix_missing", None)
     assert "it is in 19.8, and this is 19.8.0.0.0" in out.because and "look elsewhere" in out.because
-    for form in written(WITH, got):
-        assert "the fix of bug 30623138 is installed" in form
+    assert all("the fix of bug 30623138 is installed" in form for form in written(WITH, got))
 
 
 def test_patches_that_are_not_readable_are_told_with_the_grant() -> None:
-    got = diagnose(NOT_READABLE)
-    (finding,) = (one for one in got.findings if one.cause == "dc-users-mutex-bug")
-    assert finding.fix is not None and f"Patches not readable: {GRANT}" in finding.fix
+    assert f"Patches not readable: {GRANT}" in finding(diagnose(NOT_READABLE), "dc-users-mutex-bug")
 
 
 def test_patch_of_its_own_that_is_listed_rules_out_the_bug_it_fixes() -> None:
@@ -103,12 +105,8 @@ def test_last_action_on_a_patch_counts_whatever_the_order_of_rows() -> None:
 
 
 def test_fix_that_acts_only_with_a_setting_rules_nothing_out_and_says_so() -> None:
-    delta = staged("last-login-update", [patch(33_121_934)])
-    got = diagnose(delta)
-    (finding,) = (one for one in got.findings if one.cause == "last-login-update")
-    assert finding.fix is not None
-    assert "is installed" in finding.fix and "_disable_last_successful_login_time" in finding.fix
-    assert "look elsewhere" not in finding.fix
+    fix = finding(diagnose(staged("last-login-update", [patch(33_121_934)])), "last-login-update")
+    assert "is installed" in fix and "_disable_last_successful_login_time" in fix and "look elsewhere" not in fix
 
 
 def test_release_update_that_is_not_known_is_said() -> None:

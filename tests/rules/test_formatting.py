@@ -1,5 +1,7 @@
 """Numbers as people read them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from collectors.model import Basis
@@ -31,38 +33,35 @@ def test_count_separates_thousands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "words"),
+    ("form", "value", "words"),
     [
-        (0.78547, "78.5 %"),
-        (24_241_645 / 24_242_220, "99.998 %"),
-        (0.0003, "0.030 %"),
-        (0.000003, "< 0.001 %"),
-        (0.9999999, "> 99.999 %"),
-        (0.0, "0 %"),
-        (1.0, "100.0 %"),
-        (0.994, "99.4 %"),
+        (percent, 0.78547, "78.5 %"),
+        (percent, 24_241_645 / 24_242_220, "99.998 %"),
+        (percent, 0.0003, "0.030 %"),
+        (percent, 0.000003, "< 0.001 %"),
+        (percent, 0.9999999, "> 99.999 %"),
+        (percent, 0.0, "0 %"),
+        (percent, 1.0, "100.0 %"),
+        (percent, 0.994, "99.4 %"),
+        (times, 11_364.66, "about 11,400 ×"),
+        (times, 100.0, "about 100 ×"),
+        (times, 999.6, "about 1,000 ×"),
+        (times, 99.94, "99.9 ×"),
+        (times, 3.4, "3.4 ×"),
+        (number, 14_838.0, "14,838"),
+        (number, 11_364.66, "11,364.7"),
+        (number, 0.785469, "0.7855"),
+        (number, 0.0000069, "6.9e-06"),
+        (number, 0, "0"),
+        (whole_percent, 0.999995, "100 %"),
+        (whole_percent, 0.514, "51 %"),
+        (whole_percent, 12.0, "1,200 %"),
     ],
 )
-def test_percent_keeps_enough_digits_to_differ_from_all_or_nothing(share: float, words: str) -> None:
-    assert percent(share) == words
-
-
-def test_percent_accepts_a_number_of_digits() -> None:
-    assert percent(0.85028, 2) == "85.03 %"
-
-
-@pytest.mark.parametrize(
-    ("factor", "words"),
-    [
-        (11_364.66, "about 11,400 ×"),
-        (100.0, "about 100 ×"),
-        (999.6, "about 1,000 ×"),
-        (99.94, "99.9 ×"),
-        (3.4, "3.4 ×"),
-    ],
-)
-def test_times_writes_a_factor_as_an_estimate(factor: float, words: str) -> None:
-    assert times(factor) == words
+def test_number_has_enough_digits_to_differ_from_all_or_nothing(
+    form: Callable[[float], str], value: float, words: str
+) -> None:
+    assert form(value) == words
 
 
 def test_over_names_the_time_covered() -> None:
@@ -73,14 +72,6 @@ def test_over_names_the_time_covered() -> None:
 def test_exact_writes_whole_numbers_without_a_fraction() -> None:
     assert (exact(5.0), exact(5.5)) == (5, 5.5)
     assert isinstance(exact(5.0), int)
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(14_838.0, "14,838"), (11_364.66, "11,364.7"), (0.785469, "0.7855"), (0.0000069, "6.9e-06"), (0, "0")],
-)
-def test_number_formats_values_of_signals(value: float, words: str) -> None:
-    assert number(value) == words
 
 
 def test_sentence_capitalizes_only_the_first_letter() -> None:
@@ -158,10 +149,6 @@ def test_within_keeps_the_abbreviations_of_a_title() -> None:
 def test_one_of_is_singular(unit: str, single: str) -> None:
     assert one_of(1, unit) == single
     assert one_of(2, unit) == unit
-
-
-def test_whole_percent_has_no_fraction() -> None:
-    assert [whole_percent(one) for one in (0.999995, 0.514, 12.0)] == ["100 %", "51 %", "1,200 %"]
 
 
 def test_prediction_whose_upper_end_is_worse_than_now_says_so() -> None:

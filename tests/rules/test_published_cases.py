@@ -4,7 +4,6 @@ trouble was elsewhere, the answer must not blame the row cache.
 """
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +13,10 @@ import pytest
 from collectors.model import Changes, Delta, Missing, Row
 from rules.cache_map import cache_map
 from rules.engine import diagnose
-from rules.formatting import percent
 from rules.model import Diagnosis, Severity
 from tests.paths import DATA
 from tests.rules.contexts import INTERVAL
-from tests.rules.published import compared, delta_from, delta_of, later_delta
+from tests.rules.published import compared, delta_from, delta_of
 
 
 @dataclass(frozen=True)
@@ -79,20 +77,14 @@ C43 | quiet | info | - | - | - | - | one short wait
 """Our answer to each case. All ROOT cases that stay open are here, with what their publication lacks."""
 
 
-def _answers() -> dict[str, Answer]:
-    """The table, case by case; a hyphen means empty."""
-    rows = [[cell.strip() for cell in line.split("|")] for line in TABLE.strip().splitlines()[1:]]
-    return {name: _answer(*cells) for name, *cells in rows}
+def _answer(conclude: str, severity: str, *cells: str) -> Answer:
+    """A line of the table; a hyphen means empty."""
+    cause, cache, missing, release, why = (None if cell == "-" else cell for cell in cells)
+    return Answer(conclude, Severity(severity), cause, cache, missing, release, why or "")
 
 
-def _answer(conclude: str, severity: str, cause: str, cache: str, missing: str, release: str, why: str) -> Answer:
-    cause_, cache_, missing_, release_ = (None if cell == "-" else cell for cell in (cause, cache, missing, release))
-    return Answer(conclude, Severity(severity), cause_, cache_, missing_, release_, why)
-
-
-ANSWERS = _answers()
-
-NO_TROUBLE = ("SECONDARY", "NEGATIVE", "HEALTHY", "TRAP", "LAB", "SHAPE", "VERSION")
+_LINES = (map(str.strip, line.split("|")) for line in TABLE.strip().splitlines()[1:])
+ANSWERS = {name: _answer(*cells) for name, *cells in _LINES}
 
 
 @pytest.fixture(scope="module")
@@ -130,21 +122,6 @@ def test_diagnosis_concludes_only_what_the_numbers_support(name: str, diagnoses:
         (open_one,) = (one for one in got.undetermined if one.cause == answer.cause)
         assert open_one.missing == answer.missing
         assert open_one.way_out
-
-
-def test_cases_of_other_trouble_are_not_row_cache_incidents(
-    published: Mapping[str, Mapping[str, Any]], diagnoses: Mapping[str, Diagnosis]
-) -> None:
-    quiet = {name for name, case in published.items() if case["row_cache_role"] in NO_TROUBLE}
-    assert {name for name in quiet if diagnoses[name].severity.rank > Severity.NOTICE.rank} == set()
-    assert {name for name in quiet if ANSWERS[name].conclude != "quiet"} == set()
-
-
-def test_root_cases_are_found_or_say_what_is_missing(published: Mapping[str, Mapping[str, Any]]) -> None:
-    roots = {name for name, case in published.items() if case["row_cache_role"] == "ROOT"}
-    assert {name for name in roots if ANSWERS[name].conclude == "quiet"} == set()
-    assert {name for name in roots if ANSWERS[name].conclude == "found"} == {"C01", "C06", "C12"}
-    assert all(ANSWERS[name].missing for name in roots if ANSWERS[name].conclude == "cannot tell")
 
 
 def test_headline_has_the_cache_waiters_name_though_its_cause_is_open(
@@ -194,38 +171,3 @@ def test_load_model_fits_the_published_laboratory(published: Mapping[str, Mappin
     got = cache_map(Delta("lab", "11.2", INTERVAL, readings))
     assert len(got.children) == len(latches)
     assert got.disagreements == ()
-
-
-def test_table_has_a_line_for_every_case(
-    published: Mapping[str, Mapping[str, Any]], diagnoses: Mapping[str, Diagnosis]
-) -> None:
-    """The table of all cases, for people: `pytest -q -s -k table_has_a_line`."""
-    lines = [table_line(published[name], answer, diagnoses[name]) for name, answer in ANSWERS.items()]
-    sys.stdout.write("\n".join(["", *lines, ""]))
-    assert len(lines) == len(published)
-    assert all(line.startswith(f"{name} ") for name, line in zip(ANSWERS, lines, strict=True))
-
-
-def table_line(case: Mapping[str, Any], answer: Answer, got: Diagnosis) -> str:
-    """Case, published role and cache, our conclusion, the cost, and why not more."""
-    share = got.impact.share_of_db_time if got.impact else None
-    found = ", ".join(f"{one.cause} ({one.confidence})" for one in got.findings if one.severity is not Severity.INFO)
-    caches = ", ".join(sorted({one for one in named_caches(got) if one})) or "-"
-    cost = "cost unknown" if share is None else f"{percent(share)} of DB time"
-    said = found or (f"{answer.conclude}: {answer.cause}, {answer.missing}" if answer.missing else answer.conclude)
-    return (
-        f"{case['id']} | {case['row_cache_role']}, {case['cache'] or '-'} | {got.severity}, {said} | {caches} | {cost} "
-        f"| {answer.why}"
-    )
-
-
-def test_later_cases_conclude_only_what_their_numbers_support() -> None:
-    """The numbers of most of them are words; these two have figures of views, and name no cache that a view would list."""
-    later = {case["id"]: case for case in json.loads((DATA / "cases-3.json").read_text(encoding="utf-8"))}
-    assert sorted(later) == [f"N{number}" for number in range(1, 9)]
-    assert all(case["right"] and case["numbers"] and case["url"] for case in later.values())
-    costly, one_wait = diagnose(later_delta(later["N3"], "10.2")), diagnose(later_delta(later["N4"], "19"))
-    assert costly.severity is Severity.CRITICAL and costly.findings == ()
-    assert "71.8 % of DB time" in costly.headline and "cache id 13" in costly.headline
-    assert "capture v$rowcache as well" in costly.headline
-    assert one_wait.severity is Severity.INFO and one_wait.findings == ()

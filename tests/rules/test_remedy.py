@@ -1,17 +1,18 @@
-"""Steps of a remedy: the fields of one, and the paragraph that they become."""
+"""Steps of a remedy, and the paragraph that they become; confirming queries by release: what they read, never read, and see."""
 
 import re
 from collections.abc import Iterator
 
 import pytest
 import sqlglot
+import yaml
 from pydantic import ValidationError
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from rules.cause import catalogue
-from rules.remedy import NOT_KNOWN, WHERE, PlatformStep, RemedyEffect, RemedyStep, paragraph, risks, where
-from tests.collectors.shipped_sql import mistakes, releases_of
+from rules.remedy import NOT_KNOWN, WHERE, PlatformStep, Query, RemedyEffect, RemedyStep, paragraph, risks, where
+from tests.collectors.shipped_sql import RELEASES, mistakes, releases_of
 
 LOOK = RemedyStep(do="Count the segments.", sql="select count(*) from sys.undo$", risk="Transactions fail.")
 SWITCH = RemedyStep(
@@ -315,3 +316,122 @@ def test_a_cache_of_a_sequence_is_also_set_for_identity_columns() -> None:
 def test_effect_of_a_remedy_is_a_range_of_factors_up_to_one(gets: tuple[float, float], hold: object) -> None:
     with pytest.raises(ValueError, match="at most 1, the least first"):
         RemedyEffect.model_validate({"gets": gets, "hold": hold, "because": "so"})
+
+
+QUERIES = {cause.id: cause.confirm for cause in catalogue().values() if cause.confirm}
+HERE = {cause: releases_of(catalogue()[cause]) for cause in QUERIES}
+"""The releases of each cause that has a query."""
+FORBIDDEN = re.compile(
+    r"v\$sql|v\$sqlarea|aud\$|.*audit_(session|trail|object|statement)|unified_audit_trail|dba_common_.*"
+)
+"""A scan of these takes a mutex for each cursor, or reads a table that only grows."""
+
+
+def tables(sql: str) -> set[str]:
+    return {table.name.lower() for table in sqlglot.parse_one(sql, read="oracle").find_all(exp.Table)} - {"dual"}
+
+
+def texts(query: Query) -> list[str]:
+    given = [query.sql, *([query.names] if query.names else [])]
+    return [text for one in given for text in ([one] if isinstance(one, str) else one.values())]
+
+
+@pytest.mark.parametrize("cause", QUERIES)
+def test_query_reads_what_it_says_for_each_release_and_never_what_is_forbidden(cause: str) -> None:
+    query = QUERIES[cause]
+    read = set().union(*map(tables, texts(query)))
+    assert set(query.reads) == read and len(read) == len(query.reads)
+    assert [view for view in read if FORBIDDEN.fullmatch(view)] == []
+    for release in HERE[cause]:
+        text, naming, views = query.text(release), query.naming(release), query.views(release)
+        assert text is not None, f"{release}: a release of the cause without a text"
+        assert set(views) == tables(text), release
+        assert release == "11.2" or not [view for view in views if view.startswith("dba_")], "objects of one container"
+        if naming is not None:
+            selects = sqlglot.parse_one(naming, read="oracle").assert_is(exp.Query).selects
+            columns = [column.alias_or_name for column in selects]
+            assert tables(naming) == tables(text), f"{release}: names need a grant of their own"
+            assert not {"sql_text", "sql_fulltext"} & {
+                one.name for given in selects for one in given.find_all(exp.Column)
+            }
+            of_objects = any(view.startswith("cdb_") for view in views)
+            assert not of_objects or (columns[0] == "con_id" and len(columns) > 2), release
+
+
+PLAIN = Query(sql="select count(*) from v$latch", reads=("v$latch",), reading="Latches.")
+KEYED = Query(
+    sql={"11.2": "select count(*) from dba_users", "12.1": "select count(*) from cdb_users"},
+    names={"12.1": "select con_id, username from cdb_users"},
+    reads=("dba_users", "cdb_users"),
+    reading="Users.",
+)
+
+
+@pytest.mark.parametrize(
+    ("release", "view", "naming"),
+    [
+        ("11.2.0.4.0", "dba_users", None),
+        ("12.1.0.2.0", "cdb_users", "select con_id, username from cdb_users"),
+        ("19.0.0.0.0", "cdb_users", "select con_id, username from cdb_users"),
+        (None, "dba_users", "select con_id, username from cdb_users"),
+    ],
+)
+def test_text_is_that_of_the_nearest_lower_release(release: str | None, view: str, naming: str | None) -> None:
+    assert KEYED.text(release) == f"select count(*) from {view}"
+    assert KEYED.naming(release) == naming
+
+
+def test_text_of_an_older_release_than_any_is_none() -> None:
+    assert KEYED.text("11.1.0.7.0") is None and KEYED.since == "11.2"
+    assert PLAIN.text("8.1.7") == "select count(*) from v$latch" and PLAIN.since is None
+
+
+def test_variants_are_in_the_order_of_releases() -> None:
+    turned = KEYED.model_copy(update={"sql": {"12.1": "b", "11.2": "a"}})
+    assert list(turned.variants().items()) == [("11.2", "a"), ("12.1", "b")]
+    assert PLAIN.variants() == {None: "select count(*) from v$latch"}
+
+
+@pytest.mark.parametrize(
+    ("reads", "release", "con_id", "sees"),
+    [
+        ("cdb_users", "19.0.0.0.0", 1, True),
+        ("cdb_users", "19.0.0.0.0", 0, True),
+        ("cdb_users", "19.0.0.0.0", 3, False),
+        ("cdb_users", "19.0.0.0.0", None, False),
+        ("v$session", "19.0.0.0.0", 1, True),
+        ("v$session", "19.0.0.0.0", 3, False),
+        ("v$osstat", "19.0.0.0.0", 3, True),
+        ("v$osstat", "19.0.0.0.0", None, True),
+        ("audit_unified_enabled_policies", "19.0.0.0.0", 1, False),
+        ("audit_unified_enabled_policies", "19.0.0.0.0", 0, True),
+        ("dba_users", "19.0.0.0.0", 1, False),
+        ("dba_users", "11.2.0.4.0", None, True),
+        ("dba_users", None, None, False),
+    ],
+)
+def test_sees_all_unless_rows_of_other_containers_are_hidden(
+    reads: str, release: str | None, con_id: int | None, sees: bool
+) -> None:
+    query = Query(sql=f"select count(*) from {reads}", reads=(reads,), reading="Rows.")
+    assert query.sees_all(release, con_id) is sees
+
+
+WRONG = {
+    "sql: {}": "sql has no text",
+    "sql: {newest: select 1 from dual}": "'newest' is not a release",
+    "names: {12c: select 1 from dual}": "'12c' is not a release",
+    "reads: []": "reads",
+}
+
+
+@pytest.mark.parametrize("member", WRONG)
+def test_query_that_cannot_work_is_refused(member: str) -> None:
+    good = {"sql": "select count(*) from v$latch", "reads": ["v$latch"], "reading": "Latches."}
+    with pytest.raises(ValidationError, match=WRONG[member]):
+        Query.model_validate(good | yaml.safe_load(member))
+
+
+def test_every_release_we_know_is_covered_by_some_query() -> None:
+    assert {release for releases in HERE.values() for release in releases} == set(RELEASES)
+    assert any(set(releases) != set(RELEASES) for releases in HERE.values())

@@ -1,8 +1,9 @@
 """Sessions that hang: what they cost while no wait ends. Nothing counts twice when their waits end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -101,31 +102,28 @@ def test_hang_of_all_listed_sessions_is_told_in_one_sentence() -> None:
     assert got.impact is not None and got.impact.share_of_db_time == pytest.approx(38 * SECONDS / 650)
 
 
-def test_hang_that_ends_is_not_counted_a_second_time() -> None:
-    """2,360 waits of 626.88 s end. What earlier intervals counted is subtracted."""
-    before = snapshot(0, db_time=0, look=waiters(LISTED, 620, met=2_360))
-    after = snapshot(SECONDS, db_time=30_000, waits=2_360, waited=2_360 * 626.88)
-    assert lost(judged(before, after)) == pytest.approx(2_360 * 6.88)
+UNREAD = Missing("waiting_sessions", "unread", "not read", "read it")
 
 
-def test_hang_that_goes_on_beside_one_that_ended_counts_each_for_its_part() -> None:
-    before = snapshot(0, db_time=0, look=waiters(3, 100))
-    ended, *going = waiters(3, 100 + SECONDS)
-    after = snapshot(SECONDS, db_time=60, waits=1, waited=105, look=going)
-    assert ended["sid"] == 100
-    assert lost(judged(before, after)) == pytest.approx(5 + 2 * SECONDS)
-
-
-def test_hang_of_an_old_wait_and_a_new_wait_of_the_same_session_are_two() -> None:
-    before = snapshot(0, db_time=0, look=waiters(1, 100))
-    after = snapshot(SECONDS, db_time=60, waits=1, waited=110, look=waiters(1, 4))
-    assert lost(judged(before, after)) == pytest.approx(10 + 4)
-
-
-def test_hang_without_an_earlier_look_counts_what_finished_as_it_stands() -> None:
-    unread = Missing("waiting_sessions", "unread", "not read", "read it")
-    before, after = snapshot(0, db_time=0, look=unread), snapshot(SECONDS, db_time=60, waits=1, waited=4)
-    assert lost(judged(before, after)) == pytest.approx(4)
+@pytest.mark.parametrize(
+    ("before", "after", "seconds"),
+    [
+        # 2,360 waits of 626.88 s end. What earlier intervals counted is subtracted.
+        (waiters(LISTED, 620, met=2_360), {"db_time": 30_000, "waits": 2_360, "waited": 2_360 * 626.88}, 2_360 * 6.88),
+        (
+            waiters(3, 100),
+            {"db_time": 60, "waits": 1, "waited": 105, "look": waiters(3, 100 + SECONDS)[1:]},
+            5 + 2 * SECONDS,
+        ),
+        (waiters(1, 100), {"db_time": 60, "waits": 1, "waited": 110, "look": waiters(1, 4)}, 10 + 4),
+        (UNREAD, {"db_time": 60, "waits": 1, "waited": 4}, 4),
+    ],
+    ids=["it ended", "one ended and others go on", "an old wait and a new one of a session", "nobody looked before"],
+)
+def test_hang_counts_nothing_a_second_time(
+    before: list[Row] | Missing, after: Mapping[str, Any], seconds: float
+) -> None:
+    assert lost(judged(snapshot(0, db_time=0, look=before), snapshot(SECONDS, **after))) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -320,10 +318,7 @@ def test_latch_free_counts_only_for_the_result_cache() -> None:
     waiters: list[Row] = [{"sample": 1, "sid": sid, "event": "latch free", "p2": p2} for sid, p2 in ((7, 461), (8, 99))]
     assert told(*waiters) == [("latch free", RESULT_CACHE)]
     assert told(*waiters, latchname=list(SICK["v$latchname"])) == []
-
-
-def test_waiters_exclude_other_events() -> None:
-    assert told({"sample": 1, "sid": 7, "event": "db file sequential read", "p1": 3}) == []
+    assert told({"sample": 1, "sid": 7, "event": "db file sequential read", "p1": 3}) == [], "another event"
 
 
 def test_exclusive_is_mode_five_on_the_lock_and_never_on_a_mutex() -> None:
@@ -483,15 +478,14 @@ def test_report_has_nothing_untold_as_it_prints_what_had_activity() -> None:
         (None, 0.5, Severity.WARNING),
         (None, 0.05, Severity.NOTICE),
         (None, 0.04, Severity.INFO),
+        (None, None, None),
     ],
 )
-def test_the_share_decides_then_the_sessions(share: float | None, sessions: float | None, expected: Severity) -> None:
+def test_the_share_decides_then_the_sessions(
+    share: float | None, sessions: float | None, expected: Severity | None
+) -> None:
     assert severity_of(Impact(share_of_db_time=share, waiting_sessions=sessions)) is expected
-
-
-def test_what_is_not_known_has_no_severity() -> None:
     assert severity_of(None) is None
-    assert severity_of(Impact(share_of_db_time=None, waiting_sessions=None)) is None
 
 
 @pytest.mark.parametrize(
@@ -505,9 +499,6 @@ def test_what_is_not_known_has_no_severity() -> None:
 )
 def test_finished_seconds_are_those_of_foreground_sessions(row: Row, seconds: float | None) -> None:
     assert context_of({"v$system_event": [row]}).finished_seconds(LOCK) == seconds
-
-
-def test_finished_seconds_are_not_known_without_the_view() -> None:
     assert context_of(refused=["v$system_event"]).finished_seconds(LOCK) is None
 
 

@@ -110,6 +110,16 @@ def _validators_made_once() -> Iterator[None]:
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Outside the tests of the store, SQLite stands for both engines in `make test`."""
+    for item in items:
+        engine = (
+            item.callspec.params.get("place") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ""
+        )
+        if engine == "postgresql" and item.path.parent.name != "store":
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Where a store can be: a SQLite file, then a PostgreSQL database, each without a row."""

@@ -11,7 +11,7 @@ from collectors.model import Missing
 from service.state.board import MonitoredDatabase
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
-from tests.oracle_standin.faults import Spoil, Stage
+from tests.oracle_standin.faults import Faults, Spoil, Stage
 from tests.oracle_standin.scripted import USER, ScriptedBackend
 from tests.service.standin import Fleet
 
@@ -102,24 +102,17 @@ class Fault:
         return re.search(self.expect, told) is not None
 
 
-def hang(stage: Stage) -> Act:
-    return lambda patient: patient.service.faults.hang(stage)
-
-
-def refuse(code: int) -> Act:
-    return lambda patient: patient.service.faults.refuse(code)
-
-
-def spoil(what: Spoil) -> Act:
-    return lambda patient: patient.service.faults.spoil(what)
+def causes(do: Callable[..., object], *given: object) -> Act:
+    """What a method of the stand-in's faults does, at this database."""
+    return lambda patient: do(patient.service.faults, *given)
 
 
 def deny(code: int) -> Act:
-    return lambda patient: patient.service.faults.fail_statements(lambda sql: "v$latch_misses" in sql, code)
+    return causes(Faults.fail_statements, lambda sql: "v$latch_misses" in sql, code)
 
 
 def fail_all(code: int) -> Act:
-    return lambda patient: patient.service.faults.fail_statements(lambda _: True, code)
+    return causes(Faults.fail_statements, lambda _: True, code)
 
 
 def closing(patient: Patient) -> None:
@@ -141,8 +134,8 @@ def slow(patient: Patient) -> None:
     patient.service.faults.slow(1.6 * patient.fleet.oracle.statement_timeout)
 
 
-def elsewhere(dsn: str) -> Act:
-    return lambda patient: patient.move(dsn)
+def elsewhere(dsn: Callable[[Patient], str]) -> Act:
+    return lambda patient: patient.move(dsn(patient))
 
 
 def moved_back(patient: Patient) -> None:
@@ -169,71 +162,52 @@ def restart(patient: Patient) -> None:
     patient.backend.restart()
 
 
-def closed_port() -> int:
+def closed_port(patient: Patient) -> str:
     """A port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
+        return f"127.0.0.1:{server.getsockname()[1]}/{patient.name}"
 
+
+def no_host(patient: Patient) -> str:
+    return "nowhere.invalid:1521/x"
+
+
+SILENT = "^network: no answer to the login"
+CUT_OFF = "^network: .*(DPY-4011|DPY-4024|no answer to a statement)"
+UNREADABLE = r"^up, refused: v\$latch_misses: {}.*grant select"
+DROPPED = "^network: DPY-(4011|6005|5006|1001)"
 
 FAULTS = (
-    Fault("hang at accept", hang(Stage.ACCEPT), "^network: no answer to the login", way_in=True),
-    Fault("hang at login", hang(Stage.LOGIN), "^network: no answer to the login", way_in=True),
-    Fault("hang on execute", hang(Stage.EXECUTE), "^network: .*(DPY-4011|DPY-4024|no answer to a statement)"),
-    Fault("hang mid-fetch", hang(Stage.FETCH), "^network: .*(DPY-4011|DPY-4024|no answer to a statement)"),
-    Fault("refused, service unknown", refuse(12514), "^starting: .*ORA-12514", way_in=True),
-    Fault("refused, blocked", refuse(12528), "^starting: .*ORA-12528", way_in=True),
-    Fault("refused, SID unknown", refuse(12505), "^starting: .*ORA-12505", way_in=True),
-    Fault(
-        "connection refused",
-        lambda patient: patient.move(f"127.0.0.1:{closed_port()}/{patient.name}"),
-        "^network: nothing listens at host and port",
-        moved_back,
-        way_in=True,
-    ),
-    Fault(
-        "host unknown", elsewhere("nowhere.invalid:1521/x"), "^network: .*cannot be resolved", moved_back, way_in=True
-    ),
+    Fault("hang at accept", causes(Faults.hang, Stage.ACCEPT), SILENT, way_in=True),
+    Fault("hang at login", causes(Faults.hang, Stage.LOGIN), SILENT, way_in=True),
+    Fault("hang on execute", causes(Faults.hang, Stage.EXECUTE), CUT_OFF),
+    Fault("hang mid-fetch", causes(Faults.hang, Stage.FETCH), CUT_OFF),
+    Fault("refused, service unknown", causes(Faults.refuse, 12514), "^starting: .*ORA-12514", way_in=True),
+    Fault("refused, blocked", causes(Faults.refuse, 12528), "^starting: .*ORA-12528", way_in=True),
+    Fault("refused, SID unknown", causes(Faults.refuse, 12505), "^starting: .*ORA-12505", way_in=True),
+    Fault("connection refused", elsewhere(closed_port), "^network: nothing listens", moved_back, way_in=True),
+    Fault("host unknown", elsewhere(no_host), "^network: .*cannot be resolved", moved_back, way_in=True),
     Fault("wrong password", wrong_password, "^credential: ORA-01017", renewed, way_in=True),
     Fault(
-        "account locked",
-        lambda patient: patient.service.accounts.lock(USER),
-        "^credential: ORA-28000",
-        unlocked,
-        way_in=True,
+        "account locked", lambda one: one.service.accounts.lock(USER), "^credential: ORA-28000", unlocked, way_in=True
     ),
     Fault(
         "password expired",
-        lambda patient: patient.service.accounts.expire(USER),
+        lambda one: one.service.accounts.expire(USER),
         "^credential: ORA-28001",
         renewed,
         way_in=True,
     ),
-    Fault(
-        "instance starting",
-        lambda patient: patient.service.faults.fail_logins(1033),
-        "^starting: .*ORA-01033",
-        way_in=True,
-    ),
+    Fault("instance starting", causes(Faults.fail_logins, 1033), "^starting: .*ORA-01033", way_in=True),
     Fault("instance closing", closing, "^starting: .*ORA-01089"),
-    Fault("view missing", deny(942), r"^up, refused: v\$latch_misses: ORA-00942.*grant select", seen=refusal),
-    Fault("privilege missing", deny(1031), r"^up, refused: v\$latch_misses: ORA-01031.*grant select", seen=refusal),
-    Fault(
-        "session killed",
-        lambda patient: patient.service.faults.kill_sessions(),
-        "^network: .*ORA-00028",
-        first=fail_all(28),
-    ),
-    Fault(
-        "dropped while idle",
-        lambda patient: patient.service.drop_connections(),
-        "^network: DPY-(4011|6005|5006|1001)",
-        first=dropping,
-    ),
-    Fault("dropped mid-answer", spoil(Spoil.HALF), "^network: DPY-(4011|5)"),
-    Fault("end of file", spoil(Spoil.CLOSE), "^network: DPY-4011"),
-    Fault("garbage", spoil(Spoil.GARBAGE), "^network: DPY-5"),
-    Fault("noise", spoil(Spoil.NOISE), "^network: DPY-4011"),
+    Fault("view missing", deny(942), UNREADABLE.format("ORA-00942"), seen=refusal),
+    Fault("privilege missing", deny(1031), UNREADABLE.format("ORA-01031"), seen=refusal),
+    Fault("session killed", causes(Faults.kill_sessions), "^network: .*ORA-00028", first=fail_all(28)),
+    Fault("dropped while idle", lambda one: one.service.drop_connections(), DROPPED, first=dropping),
+    Fault("dropped mid-answer", causes(Faults.spoil, Spoil.HALF), "^network: DPY-(4011|5)"),
+    Fault("end of file", causes(Faults.spoil, Spoil.CLOSE), "^network: DPY-4011"),
+    Fault("garbage", causes(Faults.spoil, Spoil.GARBAGE), "^network: DPY-5"),
+    Fault("noise", causes(Faults.spoil, Spoil.NOISE), "^network: DPY-4011"),
     Fault("slower than the timeout", slow, "^network: two statements.*4024"),
     Fault("restart", restart, "^up: .*restart", seen=restarted, after_first_poll=True),
 )

@@ -7,6 +7,7 @@ its places are `bare`.
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,6 +25,10 @@ from sqlalchemy import Engine, create_engine
 from service.store.engine import make_engine, upgrade
 
 ENGINES = ("sqlite", "postgresql")
+SLOW_ON_POSTGRESQL = pytest.mark.parametrize(
+    "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
+"""For tests of arithmetic, whose statements are alike on both."""
 TEMPLATE = "latchscope_template"
 ROOM = 4_000_000_000
 """Bytes. Hundreds of tests run on a server, and each has a database of some 10 MB until it ends."""
@@ -111,6 +116,18 @@ class Postgres:
         """All processes of the server, its first process first."""
         first = psutil.Process(int((self._folder / "data/postmaster.pid").read_text().splitlines()[0]))
         return [first, *first.children(recursive=True)]
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It answers nothing during the block, and the kernel accepts connections for it."""
+        everyone = self.processes()
+        for each in everyone:
+            each.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for each in everyone:
+                each.send_signal(signal.SIGCONT)
 
     def end(self, *, kill: bool = False) -> None:
         """End the server as its operator does, or kill all of it with SIGKILL. `begin` starts it again."""

@@ -12,7 +12,7 @@ from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from rules.cause import catalogue
 from service.bill import LOGIN, statements, texts
 from tests.collectors.shipped_sql import VERSIONS
-from tests.collectors.sql_proof import known_view, parser_faults, token_faults, views_of_tree
+from tests.collectors.sql_proof import faults, known_view, views_of_tree
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, ResultColumn
 from tests.oracle_standin.databases import Service
@@ -20,24 +20,15 @@ from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.server import Listener
 
 OURS = [one for one in statements() if one is not LOGIN]
-UNPARSED: tuple[str, ...] = ()
-"""Names of statements that the parser does not understand, so that only their tokens prove them. There is none."""
 AT_LEAST = 2000
 RELEASES = (None, *(version for patched in VERSIONS.values() for version in patched))
-
-
-def test_parser_understands_every_statement_but_those_named_here() -> None:
-    silent = [one.name for one in OURS if any("parse" in fault for fault in parser_faults(one.text, one.reads))]
-    assert tuple(silent) == UNPARSED
 
 
 @pytest.mark.parametrize("number", range(len(OURS)))
 def test_each_statement_is_one_query_over_listed_views_with_listed_functions(number: int) -> None:
     one = OURS[number]
     assert [view for view in one.reads if not known_view(view)] == []
-    if one.name not in UNPARSED:
-        assert parser_faults(one.text, one.reads) == [] and views_of_tree(one.text) == set(one.reads), one.name
-    assert token_faults(one.text, one.reads) == [], one.name
+    assert faults(one.text, one.reads) == [] and views_of_tree(one.text) == set(one.reads), one.name
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -77,7 +68,7 @@ def mutated(text: str) -> Iterator[str]:
         yield text[:place] + other + text[place:]
     for end in (len(text) - 1, len(text) // 2, text.rindex(" "), 6):
         yield text[:end]
-    for tail in (
+    tails = (
         " for update",
         "\nfor update nowait",
         ";",
@@ -90,17 +81,10 @@ def mutated(text: str) -> Iterator[str]:
         "/**/",
         "@remote",
         "\ufeff",
-    ):
-        yield text + tail
-    for head in (
-        " ",
-        "\n",
-        "/**/ ",
-        "explain plan for ",
-        "with function f return number is begin return 1; end;\n",
-        "\ufeff",
-    ):
-        yield head + text
+    )
+    yield from (text + tail for tail in tails)
+    block = "with function f return number is begin return 1; end;\n"
+    yield from (head + text for head in (" ", "\n", "/**/ ", "explain plan for ", block, "\ufeff"))
     for pattern, instead in (
         (r"/\* latchscope", "/*latchscope"),
         (r"/\* latchscope", "/*+ latchscope"),
@@ -116,14 +100,8 @@ def mutated(text: str) -> Iterator[str]:
         (r"from ", "from sys."),
     ):
         yield re.sub(pattern, instead, text, count=1)
-    yield from (
-        text.upper(),
-        text.swapcase(),
-        text.replace("\n", "\r\n"),
-        text.replace("\n", " "),
-        f"{text};{text}",
-        text[::-1],
-    )
+    yield from (text.upper(), text.swapcase(), text.replace("\n", "\r\n"), text.replace("\n", " "), text[::-1])
+    yield f"{text};{text}"
 
 
 def test_mutated_texts_are_refused_before_the_socket() -> None:

@@ -51,14 +51,15 @@ def noted(place: Place) -> list[tuple[str, int]]:
     return [(name, millis(datetime.fromisoformat(at))) for name, at in lines]
 
 
-def finished(place: Place) -> Repository:
-    """The store after a last start, which brings in the spool."""
+def finished(place: Place) -> None:
+    """The store is sound after a last start, which brings in the spool."""
     store = Repository(place.url)
     spool = DiskQueue(place.folder / "spool", 2**30)
     Writer(store, spool).catch_up()
     assert len(spool) == 0
     roll_up(store.engine, store.partitions, store.names, datetime.now(UTC) + timedelta(days=400))
-    return store
+    store.close()
+    sound(place)
 
 
 def spooled(place: Place) -> int:
@@ -66,29 +67,38 @@ def spooled(place: Place) -> int:
     return len(list((place.folder / "spool").glob("*.poll")))
 
 
+def sound(place: Place) -> None:
+    """The store has no gap, nothing twice, and every roll-up is the sum of its polls."""
+    store = Repository(place.url)
+    found = list(problems(store.engine))
+    store.close()
+    assert found == []
+
+
 def stored(place: Place) -> set[tuple[str, int]]:
     rows = place.execute("select d.name, p.at from polls p join databases d on d.id = p.database_id")
     return {(name, at) for name, at in rows}
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "kills", [1, pytest.param(3, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.soak)]
+)
 def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     chance = random.Random(kills)
     began = time.time()
     for _ in range(kills):
         with polling(place, began):
             time.sleep(chance.uniform(0, 0.7))
-    store = finished(place)
-    assert list(problems(store.engine)) == [], "no gap, nothing twice, every roll-up the sum of its polls"
+    finished(place)
     lost = Counter(name for name, at in set(noted(place)) - stored(place))
     assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
     firsts = place.execute("select count(*) from polls where seconds is null")
     assert firsts == [(len(NAMES),)], "each restart continues from the last kept poll"
     assert place.execute("select count(*) from figures_5m")[0][0] > 0
     print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
-    store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1.0, pytest.param(300.0, marks=pytest.mark.soak)])
 def test_outage_under_load_loses_nothing(place: Place, seconds: float) -> None:
     with polling(place, time.time()):
@@ -98,11 +108,9 @@ def test_outage_under_load_loses_nothing(place: Place, seconds: float) -> None:
             during = len(noted(place))
         waiting = spooled(place)
         becomes(lambda: len(noted(place)) > during + 20, "polls go on")
-    store = finished(place)
-    assert list(problems(store.engine)) == []
+    finished(place)
     lost = Counter(name for name, at in set(noted(place)) - stored(place))
     assert all(lost[name] <= 1 for name in NAMES), f"nothing but what the kill at the end cost: {lost}"
     print(  # noqa: T201  figures for `make soak`
         f"{place.kind}: {seconds:g} s away, {waiting} polls in the spool, {len(noted(place))} polls, lost {dict(lost)}"
     )
-    store.close()

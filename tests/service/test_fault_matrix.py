@@ -5,8 +5,9 @@ and another while it runs. Healthy ones are polled beside them and must miss no 
 -k fault_matrix`.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -44,26 +45,8 @@ SHORT = Pace(QUICK, interval=1.0, hold=0.0, detect=HANGS, recover=HANGS, miss=HA
 LONG = Pace(OracleSettings(), interval=10.0, hold=60.0, detect=40.0, recover=75.0, miss=20.0, healthy=9)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What one fault came to."""
-
-    fault: Fault
-    told: str
-    detected: float
-    recovered: float
-    longest_gap_of_others: float
-
-    def line(self, when: str) -> str:
-        """The line of the matrix."""
-        return (
-            f"{self.fault.name:<24} {when:<13} seen after {self.detected:5.2f} s, well {self.recovered:5.2f} s after its end, "
-            f"longest pause of the others {self.longest_gap_of_others:.2f} s | {self.told}"
-        )
-
-
-def play(fleet: Fleet, fault: Fault, name: str, pace: Pace, *, running: bool) -> Outcome:
-    """One fault on one database from beginning to end."""
+def play(fleet: Fleet, fault: Fault, name: str, pace: Pace, *, running: bool) -> float:
+    """One fault on one database from beginning to end. Returns the longest pause of the healthy ones meanwhile."""
     patient = Patient(fleet, name)
     watched = patient.watched
     if running or fault.after_first_poll:
@@ -85,37 +68,54 @@ def play(fleet: Fleet, fault: Fault, name: str, pace: Pace, *, running: bool) ->
         f"{name} is well again; {watched.failure}",
         pace.recover,
     )
-    return Outcome(fault, told, detected, recovered, max(fleet.gaps(pace.others, began), default=0.0))
+    longest = max(fleet.gaps(pace.others, began), default=0.0)
+    print(  # noqa: T201  the matrix is there to be read
+        f"{fault.name:<24} {'while running' if running else 'first connect':<13} seen after {detected:5.2f} s, well "
+        f"{recovered:5.2f} s after its end, longest pause of the others {longest:.2f} s | {told}"
+    )
+    return longest
 
 
-def matrix(folder: Path, pace: Pace, *, running: bool) -> list[Outcome]:
-    """Every fault at once, each on its own database, and the healthy ones beside them."""
-    names = {fault: fault.name.replace(" ", "-").replace(",", "") for fault in FAULTS}
+def matrix(folder: Path, pace: Pace, faults: Sequence[Fault], *, running: bool) -> dict[str, float]:
+    """These faults at once, each on its own database, and the healthy ones beside them."""
+    names = {fault: fault.name.replace(" ", "-").replace(",", "") for fault in faults}
     others = pace.others
     services = {name: idle() for name in (*names.values(), *others)}
     with Fleet(services, folder, pace.interval, pace.oracle) as fleet:
         fleet.start(others)
         becomes(lambda: all(len(fleet.polled[name]) > 2 for name in others), "the others are polled in turn")
-        with ThreadPoolExecutor(len(FAULTS)) as patients:
+        with ThreadPoolExecutor(len(faults)) as patients:
             plays = [patients.submit(play, fleet, fault, name, pace, running=running) for fault, name in names.items()]
-            outcomes = [one.result() for one in plays]
+            pauses = [one.result() for one in plays]
         polls = {name: len(fleet.polled[name]) for name in others}
         becomes(lambda: all(len(fleet.polled[name]) > polls[name] > 2 for name in others), "the others are polled on")
     strangers = [problem for problem in fleet.listener.problems if problem.service in others]
     assert not strangers
     assert all("latchscope v$instance" in str(services[name].texts) for name in others)
     assert unlisted(services) == set(), "texts that are not on the bill of SQL"
-    return outcomes
+    return dict(zip(names.values(), pauses, strict=True))
 
 
-@pytest.mark.parametrize("running", [False, True], ids=["first-connect", "while-running"])
+HANG = [fault for fault in FAULTS if fault.name == "hang on execute"]
+
+
 @pytest.mark.parametrize(
-    "pace", [pytest.param(SHORT, id="short"), pytest.param(LONG, id="long", marks=pytest.mark.soak)]
+    ("pace", "running", "faults"),
+    [
+        pytest.param(replace(SHORT, healthy=1), True, HANG, id="one-hang"),
+        *(
+            pytest.param(
+                pace, running, FAULTS, id=f"{name}-{'while-running' if running else 'first-connect'}", marks=mark
+            )
+            for name, pace, mark in (("short", SHORT, pytest.mark.slow), ("long", LONG, pytest.mark.soak))
+            for running in (False, True)
+        ),
+    ],
 )
-def test_standin_fault_matrix_detects_recovers_and_delays_no_other(pace: Pace, running: bool, tmp_path: Path) -> None:
+def test_standin_fault_matrix_detects_recovers_and_delays_no_other(
+    pace: Pace, running: bool, faults: Sequence[Fault], tmp_path: Path
+) -> None:
     limit = 2 * pace.detect + pace.recover + pace.hold + 3 * pace.interval + 15
-    outcomes = within(limit, lambda: matrix(tmp_path, pace, running=running))
-    when = "while running" if running else "first connect"
-    print("", *(outcome.line(when) for outcome in outcomes), sep="\n")  # noqa: T201  the matrix is there to be read
-    late = [one.fault.name for one in outcomes if one.longest_gap_of_others >= pace.miss]
+    pauses = within(limit, lambda: matrix(tmp_path, pace, faults, running=running))
+    late = [name for name, longest in pauses.items() if longest >= pace.miss]
     assert not late, f"a healthy database missed a poll during {late}"

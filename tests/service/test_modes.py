@@ -29,6 +29,7 @@ def modes(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): oct(stat.S_IMODE(path.stat().st_mode)) for path in folder.rglob("*")}
 
 
+@pytest.mark.slow
 def test_service_writes_for_its_owner_alone(tmp_path: Path) -> None:
     with demo(tmp_path) as running:
         running.wait(lambda: any(one["up"] for one in running.json("/api/v1/databases")))

@@ -25,7 +25,6 @@ from typer.testing import CliRunner
 
 from collectors.capture import load
 from collectors.demo.scenarios import scenarios
-from collectors.errors import SessionError
 from collectors.model import Rows, Snapshot
 from rules.model import Diagnosis
 from service.app import create_app
@@ -37,7 +36,7 @@ from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.tables import millis
 from service.store.writer import Writer
-from service.watch.connect import Connector, open_session
+from service.watch.connect import Connector
 from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from tests.oracle_standin.accounts import Account
@@ -122,26 +121,6 @@ class Operation:
         raise NotImplementedError
 
     def check(self, outcome: str, *, lasting: bool) -> None: ...
-
-
-class Login(Operation):
-    """A session is opened and closed."""
-
-    kinds = ("packet", "thread")
-
-    def run(self) -> str:
-        watched = MonitoredDatabase(self.site.settings, 15.0)
-        try:
-            open_session(watched, Connector(QUICK)).close()
-        except SessionError as error:
-            told = f"told: {type(error).__name__}"
-        else:
-            told = WHOLE
-        assert watched.login.stopped is None, "no login was refused"
-        return told
-
-    def check(self, outcome: str, *, lasting: bool) -> None:
-        self.site.sessions_end()
 
 
 class Poll(Operation):
@@ -373,7 +352,6 @@ class Stop(Operation):
 
 
 OPERATIONS = {
-    "login": Login,
     "poll": Poll,
     "action": Action,
     "capture": Captured,
@@ -427,13 +405,22 @@ def once(operation: Operation, kind: str, nth: Nth, number: int, *, lasting: boo
 
 SHORT = 17
 """The short form takes n = 1, 2, 3 and then every many, and failures that pass."""
+OFTEN = ("poll-write", "capture-write", "migration-write")
+"""The short forms of `make test`: each write that store, spool and capture do."""
 
 
 def cases() -> Iterator[object]:
     """Each operation with each kind of failure: the short form, then the whole ones."""
     for name, operation in OPERATIONS.items():
         for kind in operation.kinds:
-            yield pytest.param(name, kind, False, SHORT, id=f"{name}-{kind}-short")
+            yield pytest.param(
+                name,
+                kind,
+                False,
+                SHORT,
+                id=f"{name}-{kind}-short",
+                marks=[] if f"{name}-{kind}" in OFTEN else [pytest.mark.slow],
+            )
             for lasting, which in ((False, "one"), (True, "all")):
                 yield pytest.param(name, kind, lasting, 1, id=f"{name}-{kind}-{which}", marks=pytest.mark.soak)
 

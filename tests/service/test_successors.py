@@ -112,12 +112,6 @@ def test_service_starts_with_the_configuration_of_the_release_before(tmp_path: P
         assert f"LATCHSCOPE_{name.replace('.', '__').upper()} in the environment{said}" in warned
 
 
-def test_service_whose_only_setting_left_starts_and_shows_no_database(tmp_path: Path) -> None:
-    with serve(tmp_path, databases=[], fleet={"prometheus": "http://127.0.0.1:9090"}) as running:
-        assert running.json("/api/v1/databases") == []
-    assert "fleet has left latchscope" in running.log.read_text()
-
-
 @pytest.fixture(scope="module", params=[False, True], ids=["open", "by token"])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("left")
@@ -166,3 +160,36 @@ def test_nothing_of_the_table_exists(app: Client) -> None:
         assert not [
             route for route in app.app.router.routes for one in scopes if route.matches(one)[0] is not Match.NONE
         ]
+
+
+# Commands and options: one line says what does their job, whatever follows them, and nothing else knows them
+
+COMMANDS = sorted(LEFT.commands)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("following", [[], ["erp1", "--gets", "0.5"], ["--help"]], ids=["bare", "arguments", "help"])
+def test_what_left_answers_with_what_does_its_job(name: str, following: list[str]) -> None:
+    told = CliRunner().invoke(cli, [*name.split(), *following], prog_name="latchscope")
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert told.stderr == f"latchscope: {name} has left. {LEFT.commands[name]}\n"
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if "--" in name])
+def test_option_that_left_may_have_its_value_after_an_equals_sign(name: str) -> None:
+    told = CliRunner().invoke(cli, [*f"{name}=x".split(), "y"], prog_name="latchscope")
+    assert told.exit_code == 2 and told.stderr.startswith(f"latchscope: {name} has left. ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_left_is_no_command_and_no_option_and_is_not_suggested(name: str) -> None:
+    *path, last = name.split()
+    shown = CliRunner().invoke(cli, [*path, "--help"])
+    assert shown.exit_code == 0 and last not in shown.stdout.split()
+    nearly = CliRunner().invoke(cli, [*path, f"{last}x"], prog_name="latchscope")
+    assert nearly.exit_code == 2 and f"did you mean {last}?" not in nearly.stderr
+
+
+def test_line_that_only_resembles_what_left_is_answered_as_before() -> None:
+    told = CliRunner().invoke(cli, ["diagnose", "top", "--formt", "json"], prog_name="latchscope")
+    assert told.exit_code == 2 and "did you mean --format?" in told.stderr and "has left" not in told.stderr

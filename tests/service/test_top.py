@@ -338,6 +338,7 @@ def terminal(*words: str, folder: Path, **environment: str) -> Iterator[Terminal
         os.close(started.theirs)
 
 
+@pytest.mark.slow
 def test_each_key_through_a_terminal(answers: Answers, tmp_path: Path) -> None:
     answers = dict(answers)
     rows = {row["name"]: row for row in answers["/api/v1/databases"][1]}
@@ -383,6 +384,7 @@ def test_each_key_through_a_terminal(answers: Answers, tmp_path: Path) -> None:
         assert user.all.rstrip().endswith(SQL), "what was copied stands on the terminal afterwards"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["Ctrl-C", signal.SIGTERM, signal.SIGHUP])
 def test_every_end_restores_the_terminal_and_leaves_no_file(ending: str | signal.Signals, tmp_path: Path) -> None:
     config = tmp_path / "latchscope.yaml"
@@ -398,6 +400,7 @@ def test_every_end_restores_the_terminal_and_leaves_no_file(ending: str | signal
     assert list(tmp_path.glob("latchscope-top-*")) == []
 
 
+@pytest.mark.slow
 def test_service_that_stops_answering_is_one_sentence(answers: Answers, tmp_path: Path) -> None:
     with ExitStack() as stack:
         with service(answers) as url:
@@ -406,12 +409,9 @@ def test_service_that_stops_answering_is_one_sentence(answers: Answers, tmp_path
         user.until("does not answer: Connection refused", "undo-storm")
         os.write(user.ours, b"q")
         assert user.ended() == 0
-
-
-def test_a_mistake_of_ours_restores_the_terminal_too(tmp_path: Path) -> None:
     odd = {"/api/v1/databases": (200, [{"name": "without a state"}])}
     with service(odd) as url, terminal("--url", url, folder=tmp_path) as user:
-        assert user.ended() == 1 and "KeyError: 'state'" in user.all
+        assert user.ended() == 1 and "KeyError: 'state'" in user.all, "a mistake of ours restores the terminal too"
 
 
 def test_keys_are_read_by_name_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

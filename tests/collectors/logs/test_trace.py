@@ -1,10 +1,13 @@
 """What a trace file says, on the published layouts: events, sessions, and the diagnosis."""
 
 import io
+from datetime import datetime
 
 import pytest
 
-from collectors.logs.trace import looks_like_trace, read
+from collectors.errors import InputError
+from collectors.logs import sessions
+from collectors.logs.trace import MOST_EVENTS, looks_like_trace, read
 from collectors.model import Delta
 from rules.engine import diagnose
 from tests.collectors.logs.published_traces import HANG, LOCK, PUBLISHED, TIMEOUT, Published, chained
@@ -160,3 +163,53 @@ def test_a_chain_without_times_is_a_notice() -> None:
     told = diagnose(traced(f"HANG ANALYSIS:\nOpen chains found:\n{chain}"))
     assert told.severity.value == "notice" and told.state != "No data"
     assert told.headline.startswith("1 session waits for an entry of the row cache behind session 5,1")
+
+
+def test_a_binary_file_and_an_empty_one_are_refused_with_the_way_out() -> None:
+    with pytest.raises(InputError, match=r"^case is empty; copy the trace file again$"):
+        read(io.BytesIO(b""), "case")
+    with pytest.raises(
+        InputError, match=r"^case is no trace file but binary data; give the file with the ending \.trc, unpacked$"
+    ):
+        read(io.BytesIO(b"PK\0\0\n"), "case")
+
+
+def test_a_hole_in_a_file_costs_no_more_than_its_line() -> None:
+    data = b"\n".join(
+        [*[b"*** 2020-01-01 10:00:00.000"] * 30, b"\0\0\0ORA-04021: timeout occurred while waiting to lock object A.B"]
+    )
+    (event,) = read(io.BytesIO(data), "case").events
+    assert event.text == "ORA-04021: a time-out while locking A.B"
+
+
+def test_what_is_kept_of_a_large_dump_has_a_bound_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_SESSIONS", 50)
+    state = b"*** 2020-01-01 10:00:00.000\nSYSTEM STATE (level=10)\n" + b"".join(
+        b"PROCESS %d:\n(session) sid: %d ser: 1 trans: 0x0\n"
+        b" 0: waiting for 'row cache lock'\n cache id=0x3, mode=0x0, request=0x3\n" % (n, n)
+        for n in range(1, 151)
+    )
+    delta = read(io.BytesIO(state), "case")
+    assert len(delta.rows("waiting_sessions")) == 50
+    assert "100 sessions and locks are left out: a dump is read up to a bound" in delta.notes
+    assert delta.cut_off and any("ends inside a system state" in note for note in delta.notes)
+
+
+def test_events_have_a_bound_that_is_named() -> None:
+    delta = traced("".join(f"ORA-00600: internal error code, arguments: [kqr{n}]\n" for n in range(MOST_EVENTS + 50)))
+    assert len(delta.events) == MOST_EVENTS and delta.notes == ("50 events more are left out",)
+
+
+def test_only_the_time_that_is_asked_for_is_read() -> None:
+    data = b"".join(
+        b"*** 2020-01-01 %02d:00:00.000\nORA-04021: timeout occurred while waiting to lock object A.B%d\n"
+        % (hour, hour)
+        for hour in range(5, 12)
+    )
+    undated = b'ORA-04031: unable to allocate 32 bytes of shared memory ("shared pool","select 1","a","b")\n'
+    since, until = datetime(2020, 1, 1, 7), datetime(2020, 1, 1, 9)  # noqa: DTZ001 - as a trace of 11g prints it
+    said = [event.text for event in read(io.BytesIO(undated + data), "case", since, until).events]
+    assert said == [
+        "ORA-04031: no piece of 32 bytes in the shared pool",
+        *(f"ORA-04021: a time-out while locking A.B{hour}" for hour in (7, 8, 9)),
+    ]

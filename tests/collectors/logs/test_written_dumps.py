@@ -2,23 +2,27 @@
 
 import io
 import random
+from functools import cache
 
 import pytest
 
 from collectors.logs.trace import looks_like_trace, read
 from collectors.model import Delta
 from rules.engine import diagnose
+from rules.model import Diagnosis
 from tests.collectors.logs.dumps import CACHES, LAYOUTS, Hang, hang, written
 
 HANGS = 12
 
 
-def hangs(layout: str) -> list[tuple[Hang, Delta]]:
-    """Made-up hangs, each with what was read of it."""
+@cache
+def hangs(layout: str) -> list[tuple[Hang, Delta, Diagnosis]]:
+    """Made-up hangs, each with what was read of it, and its diagnosis."""
     found = []
     for number in range(HANGS):
         made = hang(random.Random(f"{layout} {number}"))
-        found.append((made, read(io.BytesIO(written(made, layout)), "mill1_ora_6120.trc")))
+        delta = read(io.BytesIO(written(made, layout)), "mill1_ora_6120.trc")
+        found.append((made, delta, diagnose(delta)))
     return found
 
 
@@ -29,7 +33,7 @@ def edges(delta: Delta) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_edge_is_read_back(layout: str) -> None:
-    for made, delta in hangs(layout):
+    for made, delta, _ in hangs(layout):
         assert edges(delta) == made.edges
         assert delta.release == "19.0.0.0.0" and delta.database == "mill1"
 
@@ -37,7 +41,7 @@ def test_every_edge_is_read_back(layout: str) -> None:
 @pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "nodes"])
 def test_every_session_is_read_back(layout: str) -> None:
     """The nodes of an analysis name no event, so no session of them waits for the row cache."""
-    for made, delta in hangs(layout):
+    for made, delta, _ in hangs(layout):
         rows = {row["sid"]: row for row in delta.rows("waiting_sessions")}
         waiting = [one for one in made.sleepers if one.ahead]
         assert rows.keys() == {one.sid for one in waiting}
@@ -54,7 +58,7 @@ def test_every_session_is_read_back(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", ["10.2", "11.2", "23ai"])
 def test_holders_of_entries_are_read_back(layout: str) -> None:
-    for made, delta in hangs(layout):
+    for made, delta, _ in hangs(layout):
         held = {row["sid"]: row for row in delta.rows("row_cache_blockers")}
         holders = {one.ahead.sid: made.behind(one.ahead) for one in made.sleepers if one.ahead}
         assert held.keys() == holders.keys()
@@ -68,8 +72,8 @@ def test_holders_of_entries_are_read_back(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", [layout for layout in LAYOUTS if layout != "nodes"])
 def test_trees_end_where_the_hang_does(layout: str) -> None:
-    for made, delta in hangs(layout):
-        found = diagnose(delta).blockers
+    for made, _, diagnosis in hangs(layout):
+        found = diagnosis.blockers
         assert found is not None
         ends = {chain.end.sid for chain in found.chains if chain.end}
         assert ends == made.roots
@@ -83,8 +87,7 @@ def test_trees_end_where_the_hang_does(layout: str) -> None:
 @pytest.mark.parametrize("layout", ["braces", "10.2", "11.2", "23ai"])
 def test_a_hang_that_lasts_is_found_and_never_with_high_confidence(layout: str) -> None:
     seen = 0
-    for made, delta in hangs(layout):
-        told = diagnose(delta)
+    for made, _, told in hangs(layout):
         if len(made.roots) > 1 or len(made.edges) < 2 or (layout == "braces" and made.cache_id == 10):
             continue
         seen += 1
@@ -96,8 +99,8 @@ def test_a_hang_that_lasts_is_found_and_never_with_high_confidence(layout: str) 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_no_secret_is_kept(layout: str) -> None:
-    for made, delta in hangs(layout):
-        kept = f"{delta}{diagnose(delta)}"
+    for made, delta, diagnosis in hangs(layout):
+        kept = f"{delta}{diagnosis}"
         assert all(str(waiter) in kept for waiter, _ in made.edges)
         for secret in ("no_one_may_see_this", "hidden", "somebody", "5345"):
             assert secret not in kept

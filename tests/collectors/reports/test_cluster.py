@@ -1,6 +1,5 @@
 """A report over all instances of a cluster: what it prints of each is read, and what it does not print is unknown."""
 
-import random
 from datetime import timedelta
 
 import pytest
@@ -129,35 +128,6 @@ def test_statspack_of_a_cluster_names_its_instance() -> None:
     assert isinstance(first, Delta) and isinstance(second, Delta)
     (row,) = second.rows("v$instance")
     assert (row["instance_number"], row["parallel"]) == (2, "YES")
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_damaged_cluster_report_gives_one_line_or_what_can_be_read(layout: str) -> None:
-    chance = random.Random(7)
-    whole = LAYOUTS[layout]
-    outcomes, refusals = set(), []
-    for _ in range(100):
-        at, length = chance.randrange(len(whole)), chance.choice([1, 5, 40, 400])
-        content = chance.choice(
-            [
-                whole[:at],
-                whole[:at] + whole[at + length :],
-                whole[:at] + chance.choice("#<|\n9 é") * length + whole[at:],
-            ]
-        )
-        try:
-            found = read(content.encode(), "x")
-            outcomes.add("read")
-        except InputError as error:
-            refusals.append(str(error))
-            continue
-        for one in found:
-            if isinstance(one, Delta):
-                diagnose(one)
-                for row in one.rows("v$system_event"):
-                    assert number(row.get("time_waited_micro")) != 0, "nothing that is not printed becomes 0"
-    assert outcomes and refusals
-    assert all(said.startswith("x is ") and "\n" not in said for said in refusals)
 
 
 @pytest.mark.parametrize(

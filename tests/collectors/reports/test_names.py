@@ -13,21 +13,37 @@ from collectors.reports.read import read
 from collectors.reports.tables import in_doubt, plain
 from collectors.views.system_event import ORDINARY_WAITS
 from rules.engine import diagnose
+from tests.collectors.reports.test_read import head
 from tests.paths import REPORTS
 
 PAGE, PRINT = "awr-19.0.0.0.0-cluster-users-mutex.html", "awr-12.2.0.1.0-users-mutex.txt"
 OLD_PAGE, OLD_PRINT = "awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt"
-FIGURES = (
-    ("v$sys_time_model", "stat_name", "value", ("parse time elapsed", "hard parse elapsed time", "DB CPU")),
-    ("v$system_event", "event", "total_waits", ("row cache mutex", "row cache lock", "latch: row cache objects")),
-    ("v$system_event", "event", "time_waited_micro_fg", ("row cache mutex", "latch: row cache objects")),
-    ("v$latch", "name", "sleeps", ("row cache objects", "shared pool", "cache buffers chains")),
-    ("v$latch", "name", "gets", ("row cache objects",)),
-    ("v$rowcache", "parameter", "gets", ("dc_users", "dc_rollback_segments", "dc_objects")),
-    ("v$sysstat", "name", "value", ("parse count (total)", "execute count")),
-    ("v$osstat", "stat_name", "total", ("BUSY_TIME", "IDLE_TIME")),
-    ("v$mutex_sleep", "mutex_type", "sleeps", ("Row Cache",)),
-    ("v$latch_misses", "location", "sleep_count", ("kqrpre: find obj", "kqreqd: reget")),
+NAMES = (
+    *(
+        "parse time elapsed",
+        "hard parse elapsed time",
+        "DB CPU",
+        "row cache mutex",
+        "row cache lock",
+        "row cache objects",
+    ),
+    *(
+        "latch: row cache objects",
+        "shared pool",
+        "cache buffers chains",
+        "dc_users",
+        "dc_rollback_segments",
+        "dc_objects",
+    ),
+    *(
+        "parse count (total)",
+        "execute count",
+        "BUSY_TIME",
+        "IDLE_TIME",
+        "Row Cache",
+        "kqrpre: find obj",
+        "kqreqd: reget",
+    ),
 )
 
 
@@ -39,10 +55,6 @@ def read_text(content: str) -> Delta:
 
 def kept(name: str) -> str:
     return (REPORTS / name).read_text(encoding="utf-8")
-
-
-def value_of(delta: Delta, view: str, key: str, name: str, column: str) -> float | None:
-    return number(delta.cell(view, key, name, column))
 
 
 def is_told_zero(delta: Delta, view: str, key: str, name: str, column: str) -> bool:
@@ -58,9 +70,8 @@ def is_told_zero(delta: Delta, view: str, key: str, name: str, column: str) -> b
 @pytest.mark.parametrize("mark", ["&#160;&#160;<a class='awr' href='#1'>[1]</a>", " [2]", "*", "†", " [1] [2]"])
 def test_footnote_marks_behind_names_change_no_figure(mark: str) -> None:
     content = kept(PAGE)
-    names = {name for *_, names in FIGURES for name in names}
     marked = re.sub(
-        rf"(<td[^>]*>)({'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})</td>",
+        rf"(<td[^>]*>)({'|'.join(map(re.escape, sorted(NAMES, key=len, reverse=True)))})</td>",
         rf"\g<1>\g<2>{mark}</td>",
         content,
     )
@@ -81,21 +92,6 @@ def damages() -> st.SearchStrategy[Callable[[str], str]]:
         st.just(str.upper),
         st.just(lambda name: "".join(chr(ord(sign) + 0x0430 - 97) if sign.islower() else sign for sign in name)),
     )
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.sampled_from([PAGE, PRINT, OLD_PAGE, OLD_PRINT]), st.sampled_from(FIGURES), st.data())
-def test_damaged_name_never_makes_a_zero(
-    file: str, figure: tuple[str, str, str, tuple[str, ...]], data: st.DataObject
-) -> None:
-    view, key, column, names = figure
-    name, damage = data.draw(st.sampled_from(names)), data.draw(damages())
-    content = kept(file)
-    if not value_of(read_text(content), view, key, name, column):
-        return
-    damaged = damage(name)
-    changed = with_name(content, name, damaged, page=file.endswith(".html"))
-    assert not is_told_zero(read_text(changed), view, key, name, column), (file, view, name, damaged)
 
 
 KEYS = (
@@ -125,7 +121,7 @@ def firm(delta: Delta) -> frozenset[str]:
     return frozenset(found.cause for found in diagnose(delta).findings if found.confidence != "low")
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(FILES), st.sampled_from(KEYS), st.data())
 def test_damaged_name_of_any_section_gives_no_zero_and_no_new_cause(
     file: str, section: tuple[str, str], data: st.DataObject
@@ -158,10 +154,13 @@ def with_name(content: str, name: str, damaged: str, *, page: bool) -> str:
     )
 
 
+PARSED = "v$sys_time_model", "stat_name", "parse time elapsed", "value"
+
+
 @pytest.mark.parametrize("name", ["emit despale esrap", "Parse-Zeit", "time of another release"])
 def test_time_model_with_any_strange_name_makes_those_that_lack_unknown(name: str) -> None:
     delta = read_text(kept(PAGE).replace(">parse time elapsed<", f">{name}<"))
-    assert value_of(delta, "v$sys_time_model", "stat_name", "parse time elapsed", "value") is None
+    assert delta.cell(*PARSED) is None and any("Time Model Statistics: a name like" in note for note in delta.notes)
 
 
 def test_mutex_of_the_row_cache_under_another_type_is_unread_and_other_types_are_not() -> None:
@@ -189,17 +188,6 @@ def test_cache_whose_name_no_cache_has_makes_those_that_lack_unknown() -> None:
     assert {"parameter": "dc_users"} in [dict(row) for row in delta.rows("v$rowcache")]
 
 
-def test_time_model_with_most_names_strange_is_unknown_not_zero() -> None:
-    content = kept(PAGE)
-    for name in ("parse time elapsed", "hard parse elapsed time", "DB CPU", "sql execute elapsed time"):
-        content = content.replace(f">{name}<", f">{name[::-1]} of another release<")
-    for name in ("background cpu time", "background elapsed time", "PL/SQL execution elapsed time"):
-        content = content.replace(f">{name}<", f">{name[::-1]}<")
-    delta = read_text(content)
-    assert value_of(delta, "v$sys_time_model", "stat_name", "parse time elapsed", "value") is None
-    assert any("Time Model Statistics: a name like" in note for note in delta.notes)
-
-
 def test_events_in_another_language_are_unread() -> None:
     content = kept(PAGE)
     events = re.compile(
@@ -209,13 +197,13 @@ def test_events_in_another_language_are_unread() -> None:
     end = content.index("<h3", begin)
     strange = events.sub(lambda found: f"{found[1]}{'ж' * len(found[2])}{found[3]}", content[begin:end])
     delta = read_text(content[:begin] + strange + content[end:])
-    waited = value_of(delta, "v$system_event", "event", "row cache mutex", "time_waited_micro_fg")
+    waited = delta.cell("v$system_event", "event", "row cache mutex", "time_waited_micro_fg")
     assert isinstance(delta.read("v$system_event"), Missing) or waited is None
 
 
 def test_zero_stays_zero_where_all_names_are_known() -> None:
     content = re.sub(r"<tr><td[^>]*>sequence load elapsed time</td>.*?</tr>", "", kept(PAGE), flags=re.DOTALL)
-    assert value_of(read_text(content), "v$sys_time_model", "stat_name", "sequence load elapsed time", "value") == 0
+    assert read_text(content).cell("v$sys_time_model", "stat_name", "sequence load elapsed time", "value") == 0
 
 
 @pytest.mark.parametrize(
@@ -254,20 +242,7 @@ EMPTY_SECTIONS = (
     "Dictionary Cache Stats",
 )
 NO_DATA = "No data exists for this section of the report."
-HEAD = """
-WORKLOAD REPOSITORY report for
-
-DB Name         DB Id    Instance     Inst Num Startup Time    Release     RAC
------------- ----------- ------------ -------- --------------- ----------- ---
-ERP           1234567890 erp1                1 23-4月 -14 16:33 11.2.0.2.0  NO
-
-              Snap Id      Snap Time      Sessions Curs/Sess
-            --------- ------------------- -------- ---------
-Begin Snap:      1822 23-4月 -14 18:30:05       58       1.5
-  End Snap:      1823 23-4月 -14 18:45:06       59       1.5
-   Elapsed:               15.02 (mins)
-   DB Time:                0.00 (mins)
-"""
+HEAD = head().replace("-Apr-14", "-4月 -14").replace("106.74", "  0.00")
 
 
 def empty_text() -> str:

@@ -13,12 +13,13 @@ import pytest
 from collectors.errors import InputError
 
 # ruff: noqa: E501
-from collectors.model import ROW_CACHE_LATCH, Changes, Delta, Missing, NotComparable, number
+from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, number
 from collectors.reports import html, text
-from collectors.reports.header import header
+from collectors.reports.header import header, moment_in, month_of
 from collectors.reports.read import decode, is_html, looks_like_report, read
-from collectors.reports.tables import Document, ReportRow, ReportTables
-from collectors.views.system_event import ORDINARY_WAITS
+from collectors.reports.sections import READERS, BadReader, missing, section
+from collectors.reports.tables import Document, ReportRow, ReportTables, count, decimals, is_overflow, micro, real
+from rules.engine import diagnose
 from tests import paths
 from tests.recordings.reports import make
 
@@ -165,44 +166,6 @@ def test_text_reports_give_the_figures_their_verdicts_name(
     assert {row["event"] for row in healthy.rows("v$system_event")} == {"latch free", "latch: shared pool"} or all(
         "idle" not in str(row["event"]) for row in healthy.rows("v$system_event")
     )
-
-
-TOLERANCES = {"value": 50_000.0, "bytes": 0.1 * 2**20}
-"""Microseconds and bytes that the coarser of the two forms rounds away. Counts are printed in full."""
-
-
-SHARE_ROUNDED = 50_000
-HALF_A_SECOND = 500_000  # large waits are printed in whole seconds
-"""Microseconds of doubt here, because a share of DB time has one digit instead of two."""
-
-
-def test_html_and_text_of_the_same_snapshots_agree(verdicts: list[dict[str, Any]], deltas: Mapping[str, Delta]) -> None:
-    pairs = [(one["file"], one["same_snapshots_as"]) for one in verdicts if "same_snapshots_as" in one]
-    assert len(pairs) == 2
-    for printed, page in pairs:
-        one, other = deltas[printed], deltas[page]
-        assert (one.database, one.release, one.basis) == (other.database, other.release, other.basis)
-        for view in sorted(set(one.readings) - {"v$instance"}):
-            agree(one.read(view), other.read(view), f"{printed} {view}")
-
-
-def agree(one: object, other: object, where: str) -> None:
-    assert isinstance(one, Changes) == isinstance(other, Changes), where
-    if not isinstance(one, Changes) or not isinstance(other, Changes):
-        return
-    assert len(one.rows) == len(other.rows), where
-    for left, right in zip(sorted(one.rows, key=str), sorted(other.rows, key=str), strict=True):
-        for name in left.keys() & right.keys():
-            a, b = left[name], right[name]
-            if name in ("getmisses", "scanmisses", "misses") and isinstance(a, int) and isinstance(b, int):
-                assert abs(a - b) <= 1 + 0.0005 * (number(left["gets"]) or 0), f"{where} {left} {right}"
-            elif name.startswith("time_waited_micro") and isinstance(a, int) and isinstance(b, int):
-                rounded = HALF_A_SECOND if left.get("event") in ORDINARY_WAITS else SHARE_ROUNDED
-                assert abs(a - b) <= rounded, f"{where} {left} {right}"
-            elif name in TOLERANCES and where.endswith(("model", "sgastat")):
-                assert abs((number(a) or 0) - (number(b) or 0)) <= TOLERANCES[name], f"{where} {left} {right}"
-            else:
-                assert a == b, f"{where} {name}: {left} {right}"
 
 
 def test_shared_reports_have_no_oddities_and_only_expected_notes(deltas: Mapping[str, Delta]) -> None:
@@ -456,3 +419,90 @@ def test_large_tables_that_nobody_needs_are_passed_over_and_the_next_one_is_read
 def test_is_html_wants_a_tag_at_the_start_of_a_line() -> None:
     assert is_html("junk\n  <TABLE border=1>")
     assert not is_html("STATSPACK report for\nselect '<table>' from dual")
+
+
+# Numbers as reports print them, and texts that are not numbers.
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("1,234", 1234), (".5", 0.5), ("-4,018,470,645", -4_018_470_645), ("20.1K", 20_100), ("3M", 3_000_000), ("0", 0),
+     ("", None), ("N/A", None), ("#####", None), (".", None), ("-", None), ("12 monkeys", None), ("1" * 99, None),
+     ("nan", None), ("inf", None)],
+)  # fmt: skip
+def test_count_reads_printed_counts(cell: str, value: float | None) -> None:
+    assert count(cell) == value
+
+
+def test_count_keeps_whole_numbers_whole_and_real_gives_floats() -> None:
+    assert isinstance(count("1,000"), int)
+    assert isinstance(real("1,000"), float)
+
+
+@pytest.mark.parametrize(
+    ("cell", "unit", "value"),
+    [
+        ("109.72us", "ms", 110),
+        ("2.98ms", "s", 2_980),
+        ("17.74 s", "ms", 17_740_000),
+        ("900ns", "s", 1),
+        ("13", "s", 13_000_000),
+        ("1.2K", "s", 1_200_000_000),
+        ("5", "ms", 5_000),
+        ("", "s", None),
+        ("5 apples", "s", None),
+    ],
+)
+def test_micro_reads_printed_times(cell: str, unit: str, value: int | None) -> None:
+    assert micro(cell, unit) == value
+
+
+def test_is_overflow_recognises_hashes_for_a_number_that_does_not_fit() -> None:
+    assert is_overflow("######") and not is_overflow("") and not is_overflow("#1")
+
+
+def test_decimals_gives_the_printed_precision() -> None:
+    assert [decimals(cell) for cell in ("9.23", "26", ".5", "N/A", "")] == [2, 0, 1, None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "month"),
+    [("Jan", 1), ("janv", 1), ("MAI", 5), ("Mär", 3), ("juin", 6), ("juil", 7), ("Dez", 12), ("4月", 4), ("xyz", None)],
+)
+def test_month_of_knows_the_languages_of_sessions(name: str, month: int | None) -> None:
+    assert month_of(name) == month
+
+
+def test_moment_in_reads_printed_moments() -> None:
+    assert str(moment_in("23-Apr-14 18:30:05 (Wed)")) == "2014-04-23 18:30:05"
+    assert moment_in("31-Feb-14 18:30:05") is None
+    assert moment_in("soon") is None
+
+
+# Readers of a section are declared once each, and a wrong one fails loudly.
+
+
+@pytest.mark.parametrize(
+    ("view", "words"), [("v$nothing", "which no collector declares"), ("v$latch", "a second time")]
+)
+def test_readers_reject_a_wrong_view_and_say_why(view: str, words: str) -> None:
+    before = dict(READERS)
+    with pytest.raises(BadReader, match=words):
+        section(view)(lambda printed: missing(view, ""))
+    assert before == READERS
+
+
+# Whether the file holds all of the report.
+
+
+@pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt"])
+def test_cut_off_file_is_recognised_and_its_notes_tell_cut_from_missing(name: str) -> None:
+    data = (paths.REPORTS / name).read_bytes()
+    assert not only(read(data, name)).cut_off
+    cut = only(read(data[: len(data) * 2 // 5], name))
+    notes = " | ".join(cut.notes)
+    assert cut.cut_off and "sections beyond the cut, or not printed: " in notes and "does not have" not in notes
+    assert diagnose(cut).headline.startswith(("As far as the file goes: ", "Cannot tell: "))
+    if name.endswith(".txt"):
+        without = only(read(data[: data.index(b"Top 10 Foreground")], "x"))
+        assert not diagnose(without).headline.startswith("Nothing to do")

@@ -16,12 +16,14 @@ from sqlglot import exp
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.load import Scenario
+from collectors.demo.scenarios import scenarios
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Value
 from collectors.ondemand.check import limited
 from collectors.poll import Answer
 from collectors.registry import collectors
 from collectors.release import as_sent, text_for
+from collectors.sqlplus.script import sqlplus_script
 from tests.collectors.oracle_text import InvalidIdentifier, project
 from tests.collectors.scripted import BEGAN
 
@@ -279,3 +281,17 @@ class SqlPlus:
 
 def _as_rows(answer: Answer) -> list[dict[str, Value | datetime]]:
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
+
+
+SICK_AT = {"undo-storm": 60.0, "users-mutex": 30.0}
+
+
+@cache
+def spooled(name: str = "undo-storm", looks: int = 15, seconds: int = 15, linesize: int = 32767) -> str:
+    """What a run of the script leaves while that scripted database is sick."""
+    return SqlPlus(scenarios()[name], SICK_AT[name], linesize=linesize).run(sqlplus_script(seconds, looks))
+
+
+def broken_at(width: int, text: str) -> str:
+    """Every line broken hard, as a terminal, an editor or a mail program does."""
+    return "\n".join(line[at : at + width] for line in text.splitlines() for at in range(0, max(len(line), 1), width))

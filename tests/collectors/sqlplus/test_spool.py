@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,9 @@ from rules.engine import diagnose
 from rules.explain.headline import EMERGENCY_NOTICE
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import BEGAN, poll_at
-from tests.collectors.sqlplus.sqlplus_standin import Killed, SqlPlus
+from tests.collectors.sqlplus.sqlplus_standin import SICK_AT, Killed, SqlPlus, broken_at, spooled
 
-SICK = {"undo-storm": (60.0, "undo-segments"), "users-mutex": (30.0, "logon-storm")}
-
-
-@cache
-def spooled(name: str = "undo-storm", looks: int = 15, seconds: int = 15, linesize: int = 32767) -> str:
-    return SqlPlus(scenarios()[name], SICK[name][0], linesize=linesize).run(sqlplus_script(seconds, looks))
+SICK = {"undo-storm": "undo-segments", "users-mutex": "logon-storm"}
 
 
 def read(text: str) -> Capture:
@@ -68,7 +62,7 @@ def same(one: Snapshot, other: Snapshot) -> None:
 
 @pytest.mark.parametrize("name", SICK)
 def test_spooled_run_reads_like_a_live_poll(name: str) -> None:
-    at, cause = SICK[name]
+    at, cause = SICK_AT[name], SICK[name]
     capture = read(spooled(name))
     assert capture.database == name.replace("-", "_")
     first, last = capture.snapshots
@@ -85,20 +79,15 @@ def test_looks_are_counted_and_belong_to_the_later_snapshot(name: str) -> None:
     assert any(isinstance(row["sid"], int) and isinstance(row["p1"], int) for row in rows)
 
 
-def mail(text: str, width: int) -> str:
-    """Every line broken hard, as a terminal, an editor or a mail program does."""
-    return "\n".join(line[at : at + width] for line in text.splitlines() for at in range(0, max(len(line), 1), width))
-
-
 DAMAGE = {
-    "wrapped at 40": lambda text: mail(text, 40),
-    "wrapped at 60": lambda text: mail(text, 60),
-    "wrapped at 80": lambda text: mail(text, 80),
-    "wrapped at 7": lambda text: mail(text, 7),
-    "wrapped and indented": lambda text: mail(text, 72).replace("\n", "\n    "),
+    "wrapped at 40": lambda text: broken_at(40, text),
+    "wrapped at 60": lambda text: broken_at(60, text),
+    "wrapped at 80": lambda text: broken_at(80, text),
+    "wrapped at 7": lambda text: broken_at(7, text),
+    "wrapped and indented": lambda text: broken_at(72, text).replace("\n", "\n    "),
     "windows lines": lambda text: text.replace("\n", "\r\n"),
     "old mac lines": lambda text: text.replace("\n", "\r"),
-    "wrapped, windows lines": lambda text: mail(text, 60).replace("\n", "\r\n"),
+    "wrapped, windows lines": lambda text: broken_at(60, text).replace("\n", "\r\n"),
     "prompts": lambda text: text.replace("\n{", "\nSQL> {"),
     "page breaks": lambda text: text.replace("\n", "\n\f\n"),
     "padded": lambda text: "\n".join(line.ljust(200) for line in text.splitlines()),
@@ -143,7 +132,7 @@ def test_texts_are_read_back_whatever_they_hold() -> None:
 
     text = SqlPlus(scenarios()["undo-storm"], 60.0, rewrite=rewrite).run(sqlplus_script(10, 5))
     assert text.isascii()
-    rows = read(mail(text, 60)).snapshots[-1].rows("v$session")
+    rows = read(broken_at(60, text)).snapshots[-1].rows("v$session")
     assert {row["program"] for row in rows if row["sid"] is not None} == {odd}
     assert plain(_asciistr(odd).replace(" ", "~")) == odd.replace("~", " ")
 
@@ -154,7 +143,7 @@ REFUSABLE = [view for view, one in collectors().items() if one.granted_on and no
 @pytest.mark.parametrize("view", REFUSABLE)
 def test_missing_privilege_costs_only_that_view(view: str) -> None:
     text = SqlPlus(scenarios()["undo-storm"], 60.0, refused=(view,)).run(sqlplus_script(10, 3))
-    last = read(mail(text, 60)).snapshots[-1]
+    last = read(broken_at(60, text)).snapshots[-1]
     missing = last.read(view)
     assert isinstance(missing, Missing)
     assert (missing.kind, missing.way_out) == ("refused", f"grant select on {collectors()[view].granted_on} to <user>;")
@@ -237,32 +226,6 @@ def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str
     assert len(notes) == (part in expected)
     assert not notes or notes[0].startswith(expected[part])
     assert isinstance(delta_of(capture), Delta)
-
-
-@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.soak)])
-def test_spool_cut_at_any_line_is_partial_or_one_clear_error(step: int) -> None:
-    """The short form cuts at every eighth line. The long form cuts at every line."""
-    lines = mail(spooled(looks=2, seconds=10), 80).splitlines(keepends=True)
-    whole = read("".join(lines))
-    refusals: list[str] = []
-    counted = 0
-    cuts = range(0, len(lines), step)
-    for end in cuts:
-        try:
-            capture = read("".join(lines[:end]))
-        except InputError as error:
-            refusals.append(str(error))
-            continue
-        counted += 1
-        assert isinstance(delta_of(capture), Delta)
-        for snapshot in capture.snapshots:
-            for view, reading in snapshot.readings.items():
-                if isinstance(reading, Rows) and view != "v$session":
-                    assert any(reading.rows == one.rows(view) for one in whole.snapshots), "never only a part of a view"
-                elif isinstance(reading, Missing):
-                    assert reading.why and reading.way_out
-    assert counted > len(cuts) * 0.9
-    assert not [said for said in refusals if "\n" in said]
 
 
 def test_record_missing_any_character_makes_its_view_missing() -> None:
@@ -371,7 +334,7 @@ def test_looks_like_spool_rejects_other_files(incident: Capture) -> None:
     for path in [*(root / "tests" / "golden").iterdir(), root / "README.md", root / "docs" / "rest.md"]:
         assert not looks_like_spool(path.read_bytes()), path
     assert not looks_like_spool(b"")
-    assert looks_like_spool(mail(spooled(), 40).encode())
+    assert looks_like_spool(broken_at(40, spooled()).encode())
 
 
 def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:

@@ -1,8 +1,7 @@
 """From views to the input of the model, and what remains unknown."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from math import exp, log
+from math import log
 
 import pytest
 
@@ -22,12 +21,10 @@ from rules.contention.holds import (
     ordinary_hold,
     processors,
     spin_budget,
-    timed_poll_seconds,
     truncated,
 )
 from rules.context import SignalContext
 from tests.rules.contention import acceptance
-from tests.rules.contention.acceptance import Judged
 from tests.rules.contention.seeds import result_cache
 from tests.rules.contention.test_prediction import demo
 
@@ -70,16 +67,6 @@ def test_middle_of_a_range_is_that_of_its_logarithms() -> None:
     assert middle(1.0, 1.0) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    "figures",
-    [acceptance.emulated_sleeps(), acceptance.itanium_sleeps(9), acceptance.spun_sleeps(62)],
-    ids=["emulated", "Itanium", "T2 and i7"],
-)
-def test_figures_hold_their_bounds(figures: Iterator[Judged]) -> None:
-    judged = list(figures)
-    assert judged and [figure for figure in judged if not figure.holds] == []
-
-
 def test_counters_give_back_the_spin_of_the_processor() -> None:
     budget = implied_budget(result_cache("UltraSPARC")[-1])
     assert budget == pytest.approx(1.01e-4, rel=0.03)
@@ -107,9 +94,3 @@ def test_power_is_drawn_between_its_bounds_and_piles_up_at_none() -> None:
 def test_hold_follows_from_counters_of_the_processor() -> None:
     assert hold_seconds(3157, 1.0, 3.157e9) == pytest.approx(1e-6)
     assert hold_factor(2.7, 1.35) == 0.5
-
-
-def test_poll_of_a_need_of_a_millisecond_takes_ten_or_1_6() -> None:
-    assert timed_poll_seconds(10e-3, 1e-3) == pytest.approx(10e-3, rel=1e-3)
-    assert timed_poll_seconds(1e-3, 1e-3) == pytest.approx(1e-3 / (1 - exp(-1)))
-    assert timed_poll_seconds(1e-3, 1e-3) == pytest.approx(1.582e-3, rel=1e-3)

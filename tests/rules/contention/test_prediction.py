@@ -38,10 +38,14 @@ CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3)
         acceptance.result_cache_throughput(),
         acceptance.result_cache_misses(62),
         acceptance.gets_at_fixed_n(),
-        acceptance.one_row(3),
+        pytest.param(acceptance.one_row(3), marks=pytest.mark.slow),
         acceptance.saturated_rows(),
         acceptance.more_processes(),
-        acceptance.simulated_latches(12),
+        pytest.param(acceptance.simulated_latches(12), marks=pytest.mark.slow),
+        acceptance.emulated_sleeps(),
+        pytest.param(acceptance.itanium_sleeps(9), marks=pytest.mark.slow),
+        acceptance.spun_sleeps(62),
+        acceptance.partition_tables(),
     ],
 )
 def test_figures_hold_their_bounds(figures: Iterator[Judged]) -> None:
@@ -181,6 +185,7 @@ def test_database_in_order_has_no_prediction() -> None:
     assert diagnose(demo("busy-but-fine", 60, 90)).prediction is None
 
 
+@pytest.mark.slow
 def test_staged_instances_come_out_within_their_intervals() -> None:
     """A sample; `make bench-model` judges all of them."""
     one, six = (staged.judged(islice(staged.staged(), 0, None, 6), intervals) for intervals in (1, 6))

@@ -98,11 +98,6 @@ def test_simulated_latch_is_what_the_formulas_say(processes: int, hold: float, t
         assert budget_for(processes, hold / think, outlasted) == pytest.approx(4.0, rel=1e-6)
 
 
-def test_figures_hold_their_bounds() -> None:
-    judged = list(acceptance.partition_tables())
-    assert judged and [figure for figure in judged if not figure.holds] == []
-
-
 def test_form_of_the_demand_is_the_one_the_cells_ask_for() -> None:
     published, corners = freelist_cells(), acceptance.CORNERS
     assert fit_partitions(chosen(published, corners), 60).form == "c/AN + e·AN"

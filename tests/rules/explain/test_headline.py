@@ -100,24 +100,15 @@ def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None
         "Row cache waits cost 60.0 % of DB time over an interval of 30.0 s, most for dc_tablespaces; "
         "beside it the result cache latch costs 3.0 %: cause open; no known cause explains it"
     )
-    assert "; which cache is not known; " in headline(system_event=events, session=[], latch_children=[], **nineteen)
+    for met in ([], [{**row, "p1": None} for row in crowd]):
+        waiting = headline(system_event=events, session=met, latch_children=[], **nineteen)
+        assert "; which cache is not known; " in waiting and "unknown" not in waiting
 
 
-def test_headline_never_says_that_most_is_for_unknown() -> None:
+def test_headline_never_says_that_most_is_at_a_child_of_an_unknown_cache() -> None:
     views = {view: rows for view, rows in RICH.items() if view not in ("x$kqrst", "v$rowcache")}
     child = diagnose(delta_of(views), {}).headline
     assert "most at child 1; " in child and "unknown" not in child
-    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 90, "time_waited_micro": 60_000_000}]
-    crowd = [{**row, "p1": None} for row in waiters(ROW_CACHE_LOCK_EVENT, {0: 20})]
-    nineteen: dict[str, Any] = {"release": "19.0.0.0.0", "event_name": [{"name": "row cache mutex"}]}
-    waiting = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
-    assert "; which cache is not known; " in waiting and "unknown" not in waiting
-
-
-def test_headline_of_a_quiet_instance_says_nothing_to_do() -> None:
-    events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
-    quiet = headline(system_event=events, session=[], latch=[], latch_children=[])
-    assert quiet.startswith("Nothing to do about the row cache; row cache waits cost < 0.001 % of DB time")
 
 
 def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_it_has_most_of_db_time() -> None:
@@ -245,6 +236,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
         ),
         (hung(11), "1 session has waited for dc_rollback_segments for up to 11 seconds; "),
         (hung(671, p1=37), "1 session has waited for cache id 37, not listed in v$rowcache, for up to 11 minutes; "),
+        (hung(70, 2, p1=37), "2 sessions wait for cache id 37, not listed in v$rowcache, 1 of them for 10 seconds or "),
         (hung(671, p1=None), "1 session has waited for row cache lock for up to 11 minutes; "),
         (
             hung(8000, met=300),
@@ -253,8 +245,7 @@ def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = 
     ],
 )
 def test_hang_sentence_begins_with_how_many_for_what_and_how_long(context: SignalContext, words: str) -> None:
-    said = hang_sentence(context)
-    assert said is not None and said.startswith(words)
+    assert (hang_sentence(context) or "").startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -268,8 +259,7 @@ def test_hang_sentence_begins_with_how_many_for_what_and_how_long(context: Signa
     ],
 )
 def test_hang_sentence_ends_with_what_the_counter_shows(context: SignalContext, words: str) -> None:
-    said = hang_sentence(context)
-    assert said is not None and said.endswith(words)
+    assert (hang_sentence(context) or "").endswith(words)
 
 
 @pytest.mark.parametrize("context", [hung(9.9), hung(), context_of()])
@@ -289,53 +279,16 @@ def test_waiting_groups_count_brief_waits_apart_from_those_that_hang() -> None:
     assert waiting_groups(context_of()) == ()
 
 
-PAGE = ROOT / EMERGENCY_PAGE
-TEXT = PAGE.read_text(encoding="utf-8")
+TEXT = (ROOT / EMERGENCY_PAGE).read_text(encoding="utf-8")
 FENCES = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", TEXT, re.S | re.M)
-RUNBOOKS = ROOT / "dashboards" / "runbooks"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "sqlplus -prelim / as sysdba",
-        "oradebug setmypid",
-        "oradebug unlimit",
-        "oradebug hanganalyze 3",
-        "oradebug dump systemstate 258",
-        "under Oracle Support guidance",
-        "WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK!",
-        "ORA-00060",
-        "ORA-04031",
-        "ORA-04021",
-        "LCK0",
-        "MMON",
-    ],
-)
-def test_page_has_what_a_reader_looks_for(words: str) -> None:
-    assert words in TEXT
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/reports.md", "docs/oracle.md"])
-def test_page_is_linked_from(page: str) -> None:
-    assert re.search(r"\]\((docs/)?emergency\.md[)#]", (ROOT / page).read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("runbook", ["RowCacheLockWaits", "LatchscopeDatabaseDown"])
-def test_page_is_named_by_the_runbook(runbook: str) -> None:
-    assert EMERGENCY_PAGE in (RUNBOOKS / f"{runbook}.md").read_text(encoding="utf-8")
-
-
-def test_notice_names_the_page_in_one_sentence() -> None:
+def test_page_is_named_by_notice_and_runbooks_and_tells_what_to_collect_before_what_may_be_killed() -> None:
+    for runbook in ("RowCacheLockWaits", "LatchscopeDatabaseDown"):
+        assert EMERGENCY_PAGE in (ROOT / "dashboards" / "runbooks" / f"{runbook}.md").read_text(encoding="utf-8")
     assert EMERGENCY_PAGE in EMERGENCY_NOTICE and EMERGENCY_NOTICE.count(".") == 2
-
-
-def test_page_tells_what_to_collect_before_what_may_be_killed_by_number() -> None:
-    order = [
-        TEXT.index(words)
-        for words in ("Collect evidence first", "What not to kill", "You may kill one foreground session")
-    ]
-    assert order == sorted(order)
+    told = ("Collect evidence first", "What not to kill", "You may kill one foreground session")
+    assert sorted(told, key=TEXT.index) == list(told)
     assert not re.search(r"kill -9 \d|kill session '", TEXT)
 
 
@@ -441,19 +394,3 @@ def test_open_cause_of_a_wait_whose_cost_is_unknown_is_named() -> None:
     got = diagnose(delta_of(without), {"undo-segments": catalogue()["undo-segments"]})
     assert got.undetermined and not got.findings
     assert "no known cause explains it" not in got.headline, got.headline
-
-
-def test_cache_that_is_not_listed_is_followed_by_one_comma() -> None:
-    for sessions in ([70.0] * 12, [70.0, 2.0, 2.0]):
-        rows = [
-            {
-                "sid": sid,
-                "event": ROW_CACHE_LOCK_EVENT,
-                "p1": 4711,
-                "wait_time_micro": seconds * 1e6,
-                "met": len(sessions),
-            }
-            for sid, seconds in enumerate(sessions)
-        ]
-        said = hang_sentence(context_of({**SICK, "waiting_sessions": rows}))
-        assert said is not None and "not listed in v$rowcache, " in said and ",," not in said, said

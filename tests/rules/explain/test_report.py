@@ -107,25 +107,33 @@ def test_as_printed_says_what_is_not_printed_instead_of_zero() -> None:
     assert "misses not known" in empty.statement, "a share of the gets is no printed figure"
 
 
-def test_as_printed_keeps_background_waits_apart_from_session_waits() -> None:
-    apart: Row = {
-        "event": "row cache lock",
-        "total_waits": 90,
-        "time_waited_micro": 9_000_000,
-        "time_waited_micro_fg": 0,
-    }
-    step = as_printed(context(system_event=[apart]))
-    assert step is not None and "Waits: row cache lock by background processes alone." in step.statement
-    together: Row = {"event": "row cache lock", "total_waits": 90, "time_waited_micro": 9_000_000}
-    step = as_printed(context(system_event=[together]))
-    assert step is not None and "90 waits, 9 s, background processes perhaps among them." in step.statement
+LOCKED: Row = {"event": "row cache lock", "total_waits": 90, "time_waited_micro": 9_000_000}
+MUTEX: dict[str, list[Row]] = {
+    "event_name": [{"name": "row cache mutex"}],
+    "mutex_sleep": [{"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 101, "wait_time": 142_000}],
+}
 
 
-def test_as_printed_with_mutexes_gives_their_locations_and_the_latch_gets() -> None:
-    slept: Row = {"mutex_type": "Row Cache", "location": "[19] kqrpre", "sleeps": 101, "wait_time": 142_000}
-    step = as_printed(context(event_name=[{"name": "row cache mutex"}], mutex_sleep=[slept]))
-    assert step is not None and "Row Cache mutexes: [19] kqrpre 101 sleeps, 142 ms." in step.statement
-    assert "Latch row cache objects 20,000 gets." in step.statement and "iss source" not in step.statement
+@pytest.mark.parametrize(
+    ("views", "words"),
+    [
+        (
+            {"system_event": [{**LOCKED, "time_waited_micro_fg": 0}]},
+            "Waits: row cache lock by background processes alone.",
+        ),
+        ({"system_event": [LOCKED]}, "90 waits, 9 s, background processes perhaps among them."),
+        (MUTEX, "Row Cache mutexes: [19] kqrpre 101 sleeps, 142 ms."),
+        (MUTEX, "Latch row cache objects 20,000 gets."),
+        (
+            {"rowcache": [{"parameter": "dc_users", "gets": 1, "modifications": 2, "usage": 1}]},
+            "dc_users 1 get, 2 modifications, 1 entry",
+        ),
+    ],
+)
+def test_as_printed_says_whose_waits_and_what_guards(views: dict[str, list[Row]], words: str) -> None:
+    step = as_printed(context(**views))
+    assert step is not None and words in step.statement
+    assert views is not MUTEX or "iss source" not in step.statement
 
 
 def test_as_printed_is_none_for_views() -> None:
@@ -140,8 +148,3 @@ def test_quiet_report_gives_no_guessed_cache_and_no_script_advice() -> None:
         assert "guess" not in step.statement and "script" not in step.statement
     assert guessed_cache(calm).statement.startswith("There is no need to name a cache")
     assert not quiet(SignalContext(replace(calm.delta, source="views")))
-
-
-def test_as_printed_uses_the_singular_for_one() -> None:
-    step = as_printed(context(rowcache=[{"parameter": "dc_users", "gets": 1, "modifications": 2, "usage": 1}]))
-    assert step is not None and "dc_users 1 get, 2 modifications, 1 entry" in step.statement

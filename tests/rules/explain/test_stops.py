@@ -29,104 +29,139 @@ def told(surface: Surface, refused: tuple[str, ...] = (), **changed: Sequence[Ro
     return {step.step: step.statement for step in steps if step is not None}
 
 
-def test_mutex_steps_give_locations_with_their_shape() -> None:
-    assert told("mutex")["hot location"] == (
-        "Row cache mutexes: 400 sleeps and 1.2 s waited over an interval of 30.0 s, at [19] kqrpre 75.0 % / "
-        "[10] kqreqd 25.0 % (normal: look-ups by key, the usual place, which points to no cause among those that look up)."
-    )
-    few: list[Row] = [{"location": "[32] kqrsfd", "sleeps": 9, "wait_time": 2_000}]
-    assert "(too few sleeps for a shape, at least 100 are needed)" in told("mutex", mutex_sleep=few)["hot location"]
+FEW: list[Row] = [{"location": "[32] kqrsfd", "sleeps": 9, "wait_time": 2_000}]
+NOBODY = "No session slept for a row cache mutex over an interval of 30.0 s."
+LOCKED: Row = {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 20_139, "time_waited_micro": 25_900_000}
 
 
-def test_mutex_steps_without_sleeps_or_without_access() -> None:
-    nobody = "No session slept for a row cache mutex over an interval of 30.0 s."
-    assert told("mutex", mutex_sleep=[])["hot location"] == nobody
-    assert told("mutex", mutex_sleep=[{"location": "x", "sleeps": 0}])["hot location"] == nobody
-    blind = told("mutex", refused=("v$mutex_sleep",))["hot location"]
-    assert blind.startswith("Cannot tell where sessions sleep: v$mutex_sleep: ORA-00942. grant select on")
+def rowcache(hot: int | None = None, **cells: int) -> dict[str, list[Row]]:
+    """The rich rows of v$rowcache with these cells, all or those of one cache; then the others have one change each."""
+    one: Row = {"modifications": 1}
+    return {"rowcache": [{**row, **(cells if hot in (None, row["cache#"]) else one)} for row in RICH["v$rowcache"]]}
 
 
-def test_mutex_steps_say_that_the_silent_latch_means_nothing() -> None:
+@pytest.mark.parametrize(
+    ("surface", "changed", "step", "words"),
+    [
+        (
+            "mutex",
+            {},
+            "hot location",
+            "Row cache mutexes: 400 sleeps and 1.2 s waited over an interval of 30.0 s, at [19] kqrpre 75.0 % / [10] kqreqd "
+            "25.0 % (normal: look-ups by key, the usual place, which points to no cause among those that look up).",
+        ),
+        (
+            "mutex",
+            {"mutex_sleep": FEW},
+            "hot location",
+            "Row cache mutexes: 9 sleeps and 0.0 s waited over an interval of 30.0 s, at [32] kqrsfd 100.0 % (too few sleeps for "
+            "a shape, at least 100 are needed)",
+        ),
+        ("mutex", {"mutex_sleep": []}, "hot location", NOBODY),
+        ("mutex", {"mutex_sleep": [{"location": "x", "sleeps": 0}]}, "hot location", NOBODY),
+        (
+            "mutex",
+            {},
+            "cache",
+            "Waiters name their cache in P1: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 % of 20 met in 1 sample.",
+        ),
+        (
+            "mutex",
+            {},
+            "confirmation",
+            "Most gets in v$rowcache: dc_rollback_segments 60.0 %, dc_tablespaces 35.0 %, dc_users 5.0 % of 20,000 over an",
+        ),
+        (
+            "lock",
+            {},
+            "confirmation",
+            "Most modifications in v$rowcache: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 %",
+        ),
+        ("lock", rowcache(modifications=0), "confirmation", "v$rowcache counted no modifications"),
+        ("lock", {}, "hot wait", "row cache lock: 10 waits and 0.5 s over an interval of 30.0 s, 50.0 ms each."),
+        ("lock", {"system_event": []}, "hot wait", "Cannot tell how long row cache lock was waited for"),
+        (
+            "lock",
+            {"system_event": [{**LOCKED, "total_waits_fg": 19_939}]},
+            "hot wait",
+            "row cache lock: 20,139 waits, 19,939 of them in foreground sessions, and 25.9 s over",
+        ),
+        (
+            "lock",
+            {"system_event": [{**LOCKED, "total_waits_fg": 20_139}]},
+            "hot wait",
+            "row cache lock: 20,139 waits and 25.9 s over",
+        ),
+        (
+            "lock",
+            {},
+            "cluster",
+            "Between instances, dc_rollback_segments had 40 conflicts on 400 cluster lock requests (10.0 %) over an interval of",
+        ),
+        (
+            "lock",
+            {"session": [], **rowcache(3, modifications=990)},
+            "cache",
+            "Most likely dc_rollback_segments, which has 99.698 % of the changes, but not for certain: ",
+        ),
+        ("lock", {"session": []}, "cache", "Cannot tell for certain which cache: "),
+        (
+            "result-cache",
+            {},
+            "hot latch",
+            "Result Cache: RC Latch: 50,000 gets, 200 sleeps, 3.0 s waited over an interval of 30.0 s. Its waits have no event "
+            "of their own; they appear as latch free.",
+        ),
+        (
+            "result-cache",
+            {},
+            "miss location",
+            "Holders by location: kqrpre: find obj 90.0 % / Result Cache: Serialization12 10.0 % of 10,000 sleeps.",
+        ),
+        ("result-cache", {"latch": [LATCH_ROW]}, "hot latch", f"{RESULT_CACHE_LATCH} was not read."),
+    ],
+)
+def test_step_of_a_surface(surface: Surface, changed: Mapping[str, Sequence[Row]], step: str, words: str) -> None:
+    assert told(surface, **changed)[step].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("surface", "view", "step", "words"),
+    [
+        (
+            "mutex",
+            "v$mutex_sleep",
+            "hot location",
+            "Cannot tell where sessions sleep: v$mutex_sleep: ORA-00942. grant select",
+        ),
+        ("mutex", "v$session", "cache", "Cannot tell for certain which cache: v$session: ORA-00942"),
+        ("lock", "v$rowcache", "confirmation", "v$rowcache cannot confirm it"),
+    ],
+)
+def test_step_without_access_says_so(surface: Surface, view: str, step: str, words: str) -> None:
+    assert told(surface, refused=(view,))[step].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("surface", "changed", "step"),
+    [
+        ("mutex", {"latch": []}, "not the latch"),
+        ("lock", rowcache(dlm_requests=0), "cluster"),
+        ("lock", rowcache(dlm_requests=1_204, dlm_conflicts=11), "cluster"),  # 0.9 % has nothing to do with the waits
+        ("result-cache", {"latch_misses": []}, "miss location"),
+    ],
+)
+def test_step_that_has_nothing_to_say_is_left_out(
+    surface: Surface, changed: Mapping[str, Sequence[Row]], step: str
+) -> None:
+    assert step not in told(surface, **changed)
+
+
+def test_mutex_steps_say_that_the_silent_latch_means_nothing_and_whose_waiters_name_a_cache() -> None:
     said = told("mutex", latch=[LATCH_ROW])["not the latch"]
-    assert "(41 gets over an interval of 30.0 s)" in said
-    assert "zeros in them show nothing" in said
-    assert "not the latch" not in told("mutex", latch=[])
-
-
-def test_mutex_steps_take_the_cache_from_the_waiters_only() -> None:
-    assert told("mutex")["cache"] == (
-        "Waiters name their cache in P1: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 % of 20 met in 1 sample."
-    )
-    unasked = told("mutex", refused=("v$session",))["cache"]
-    assert unasked.startswith("Cannot tell for certain which cache: v$session: ORA-00942")
-    other = waiters(ROW_CACHE_LOCK_EVENT, {3: 20})
-    assert "no session waiting for row cache mutex was met" in told("mutex", session=other)["cache"]
-    assert "only its waiters name one" in told("mutex", session=other)["cache"]
-
-
-def test_confirmation_step_ranks_by_gets_for_mutex_and_changes_for_lock() -> None:
-    assert told("mutex")["confirmation"] == (
-        "Most gets in v$rowcache: dc_rollback_segments 60.0 %, dc_tablespaces 35.0 %, dc_users 5.0 % of 20,000 over an "
-        "interval of 30.0 s."
-    )
-    assert told("lock")["confirmation"].startswith(
-        "Most modifications in v$rowcache: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 %"
-    )
-    unchanged = [{**row, "modifications": 0} for row in RICH["v$rowcache"]]
-    assert told("lock", rowcache=unchanged)["confirmation"].startswith("v$rowcache counted no modifications")
-    assert told("lock", refused=("v$rowcache",))["confirmation"].startswith("v$rowcache cannot confirm it")
-
-
-def test_lock_steps_describe_the_wait() -> None:
-    assert told("lock")["hot wait"] == ("row cache lock: 10 waits and 0.5 s over an interval of 30.0 s, 50.0 ms each.")
-    none = told("lock", system_event=[])["hot wait"]
-    assert none.startswith("Cannot tell how long row cache lock was waited for")
-    once: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 0, "time_waited_micro": 0}]
-    assert told("lock", system_event=once)["hot wait"].endswith("0.0 s over an interval of 30.0 s.")
-
-
-def test_lock_steps_count_foreground_waits_when_others_waited_too() -> None:
-    row: Row = {
-        "event": ROW_CACHE_LOCK_EVENT,
-        "total_waits": 20_139,
-        "total_waits_fg": 19_939,
-        "time_waited_micro": 25_900_000,
-    }
-    said = "row cache lock: 20,139 waits, 19,939 of them in foreground sessions, and 25.9 s over"
-    assert told("lock", system_event=[row])["hot wait"].startswith(said)
-    alone = {**row, "total_waits_fg": 20_139}
-    assert told("lock", system_event=[alone])["hot wait"].startswith("row cache lock: 20,139 waits and 25.9 s over")
-
-
-def test_lock_steps_name_the_worst_cache_only_in_a_cluster() -> None:
-    assert told("lock")["cluster"] == (
-        "Between instances, dc_rollback_segments had 40 conflicts on 400 cluster lock requests (10.0 %) over an "
-        "interval of 30.0 s."
-    )
-    alone = [{**row, "dlm_requests": 0} for row in RICH["v$rowcache"]]
-    assert "cluster" not in told("lock", rowcache=alone)
-    few = [{**row, "dlm_requests": 1_204, "dlm_conflicts": 11} for row in RICH["v$rowcache"]]
-    assert "cluster" not in told("lock", rowcache=few), "0.9 % has nothing to do with the waits"
-
-
-def test_lock_steps_without_waiters_name_the_cache_with_nearly_all_changes() -> None:
-    changed = [{**row, "modifications": 990 if row["cache#"] == 3 else 1} for row in RICH["v$rowcache"]]
-    likely = "Most likely dc_rollback_segments, which has 99.698 % of the changes, but not for certain: "
-    assert told("lock", session=[], rowcache=changed)["cache"].startswith(likely)
-    assert told("lock", session=[])["cache"].startswith("Cannot tell for certain which cache: "), "80 % is too few"
-
-
-def test_result_cache_steps_describe_its_latch() -> None:
-    said = told("result-cache")
-    assert said["hot latch"] == (
-        "Result Cache: RC Latch: 50,000 gets, 200 sleeps, 3.0 s waited over an interval of 30.0 s. "
-        "Its waits have no event of their own; they appear as latch free."
-    )
-    assert said["miss location"] == (
-        "Holders by location: kqrpre: find obj 90.0 % / Result Cache: Serialization12 10.0 % of 10,000 sleeps."
-    )
-    assert told("result-cache", latch=[LATCH_ROW])["hot latch"] == f"{RESULT_CACHE_LATCH} was not read."
-    assert "miss location" not in told("result-cache", latch_misses=[])
+    assert "(41 gets over an interval of 30.0 s)" in said and "zeros in them show nothing" in said
+    other = told("mutex", session=waiters(ROW_CACHE_LOCK_EVENT, {3: 20}))["cache"]
+    assert "no session waiting for row cache mutex was met" in other and "only its waiters name one" in other
 
 
 def test_cache_step_counts_subordinates_and_reports_a_doubtful_map() -> None:
@@ -152,14 +187,6 @@ def test_hot_child_step_omits_an_unknown_latch_number() -> None:
     bare = [{name: cell for name, cell in row.items() if name != "latch#"} for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *bare))))
     assert told["hot child"].startswith("Child 1 (row cache objects) has 99.0 % of the sleeps")
-
-
-def test_cache_step_cannot_tell_without_a_map_or_a_fit() -> None:
-    odd: list[Row] = [{**row, "gets": 77_777} for row in SICK["v$latch_children"]]
-    told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *odd), refused=["x$kqrst"])))
-    assert told["cache"].startswith(
-        "Cannot tell which cache child 1 guards: x$kqrst: ORA-00942, and its gets fit no cache"
-    )
 
 
 @pytest.mark.parametrize(
@@ -232,24 +259,20 @@ def test_place_where_every_lookup_passes_has_a_caveat_and_a_holder_of_the_whole_
     assert caveat is not None and "does not separate children" in caveat
 
 
-def _cache(chain: tuple[ChainLink, ...]) -> ChainLink:
-    return next(link for link in chain if link.kind == "cache")
-
-
 def test_cache_that_was_inferred_is_certain_with_a_caveat() -> None:
-    link = _cache(diagnose(delta_of(SICK, refused=["x$kqrst"])).chain)
+    link = _link("cache", diagnose(delta_of(SICK, refused=["x$kqrst"])).chain)
     assert (link.name, link.certain) == ("dc_rollback_segments", True)
     assert link.caveat is not None and "inferred" in link.caveat
 
 
 def test_cache_that_waiters_name_is_a_share_of_them() -> None:
-    link = _cache(demo("users-mutex").chain)
+    link = _link("cache", demo("users-mutex").chain)
     assert (link.verb, link.name, link.of, link.numerator, link.denominator) == ("for", "dc_users", "waiters", 117, 126)
     assert link.views == ("v$session",)
 
 
 def test_cache_without_a_waiter_is_likely_by_its_share_and_says_what_is_missing() -> None:
-    link = _cache(demo("users-mutex", looks=0).chain)
+    link = _link("cache", demo("users-mutex", looks=0).chain)
     assert (link.verb, link.name, link.of, link.certain) == ("most likely for", "dc_users", "gets", False)
     assert link.unknown is not None and link.unknown.startswith("what the waiters name: ")
     assert link.way_out

@@ -7,7 +7,7 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.engine import diagnose
-from rules.signals import SIGNALS, Signal, Subject, signal
+from rules.signals import SIGNALS, Subject, signal
 from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 from tests.rules.rich import RICH
 
@@ -136,11 +136,10 @@ OUTSIDE = {"fix_missing": "opatch"}
 """Signals of what no view shows, and what does. They are never known, so that a figure of ours refutes nothing by itself."""
 
 SUBJECTS = {
-    "connection_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
-    "failed_parse_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
-    "hard_parse_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
-    "parse_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
-    "sequence_load_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",)),
+    **{
+        f"{kind}_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",))
+        for kind in ("connection", "failed_parse", "hard_parse", "parse", "sequence_load")
+    },
     "evenness_of_lookups": Subject(("dc_users", "dc_tablespaces")),
     "parameter_value": Subject(parameter="undo_retention"),
     "share_of_mutex_sleeps": Subject(location="kqrpre"),
@@ -203,18 +202,12 @@ def test_signal_of_those_who_hang_speaks_of_the_surfaces_of_its_cause(name: str)
     )
 
 
-@pytest.mark.parametrize("name", SIGNALS)
-def test_signal_is_unknown_for_a_source_that_never_held_the_view(name: str) -> None:
-    reading = read(name, views={})
-    assert isinstance(reading, Unknown), reading
-    assert reading.way_out
-
-
-@pytest.mark.parametrize("one", SIGNALS.values())
-def test_signal_describes_itself(one: Signal) -> None:
-    assert SIGNALS[one.name] is one
-    assert one.about.endswith(".") and len(one.about) > 20
-    assert one.unit and all(view in RICH or one.name in OUTSIDE for view in one.of.split(", "))
+def test_signal_describes_itself_and_is_unknown_for_a_source_that_never_held_its_view() -> None:
+    for name, one in SIGNALS.items():
+        assert one.name == name and one.about.endswith(".") and len(one.about) > 20, name
+        assert one.unit and all(view in RICH or name in OUTSIDE for view in one.of.split(", ")), name
+        reading = read(name, views={})
+        assert isinstance(reading, Unknown) and reading.way_out, name
 
 
 def test_signal_refuses_a_duplicate_name() -> None:
@@ -243,6 +236,20 @@ def test_signal_refuses_a_duplicate_name() -> None:
 )
 def test_signal_is_unknown_with_too_few_events(name: str, view: str, rows: list[dict[str, object]]) -> None:
     assert "too few events" in why(read(name, views=with_rows(view, *rows)))
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "column"),
+    [
+        ("tuned_retention_ratio", "v$undostat", "tuned_undoretention"),
+        ("unexpired_share_of_undo", "v$undostat", "unexpiredblks"),
+        ("shared_pool_shrinks", "v$sga_resize_ops", "initial_size"),
+        ("shared_pool_shrunk_share", "v$sga_resize_ops", "initial_size"),
+    ],
+)
+def test_signal_is_unknown_where_its_column_was_not_captured(name: str, view: str, column: str) -> None:
+    rows = [{key: cell for key, cell in row.items() if key != column} for row in RICH[view]]
+    assert why(read(name, views={**RICH, view: rows})) == f"{view} has no {column} here"
 
 
 def test_parsing_waits_ratio_without_row_cache_waits_is_unknown() -> None:

@@ -12,13 +12,21 @@ from tests.paths import TABLES
 HEADER = "machine,release,processes,throughput,reference,gets,misses,sleeps,wait_us,seconds"
 
 
-def lines(machine: str, release: str, sleep_ratio: float = 0.0, hold: float = 2e-6, think: float = 20e-6) -> list[str]:
-    """Rows of a latch whose hold and think time are known; a get is a unit of work and a sleep lasts a millisecond."""
+HOLD, THINK = 2e-6, 20e-6
+
+
+def latch(processes: int, hold: float = HOLD, speed: float = 1.0) -> tuple[float, float]:
+    """Gets and misses in ten seconds of a latch whose hold and think time are known; a get is a unit of work."""
+    state = latch_state(processes, hold / THINK)
+    gets = float(state.held[0]) / hold * 10 * speed
+    return gets, gets * float(state.miss_ratio[0])
+
+
+def lines(machine: str, release: str, sleep_ratio: float = 0.0) -> list[str]:
+    """Rows of that latch; a sleep lasts a millisecond."""
     told = []
     for n in (1, 2, 4, 8):
-        state = latch_state(n, hold / think)
-        gets = round(float(state.held[0]) / hold * 10)
-        misses = round(gets * float(state.miss_ratio[0]))
+        gets, misses = map(round, latch(n))
         sleeps = round(misses * sleep_ratio)
         alone = 1e5 * n * (1 - 0.05 * (n > 4))
         told.append(f"{machine},{release},{n},{gets / 10},{alone},{gets},{misses},{sleeps},{sleeps * 1000},10")
@@ -131,7 +139,6 @@ def test_result_cache_study_is_reproduced_and_its_mixed_comparison_caught() -> N
     assert {each.processes for each in found.comparisons} == {8}
 
 
-HOLD, THINK = 2e-6, 20e-6
 SCALING_ROW_HEADER = "processes,throughput,gets,misses,sleeps,wait_us,spin_gets,seconds,work_per_process"
 
 
@@ -141,10 +148,8 @@ def made(*lines: str) -> list[ScalingRow]:
 
 
 def counted(processes: int, wait_us: int = 0) -> str:
-    """Ten seconds of a latch whose hold and think time are known; a get is a unit of work."""
-    state = latch_state(processes, HOLD / THINK)
-    gets = float(state.held[0]) / HOLD * 10
-    return f"{processes},{gets / 10},{gets},{gets * float(state.miss_ratio[0])},0,{wait_us},,10,"
+    gets, misses = latch(processes)
+    return f"{processes},{gets / 10},{gets},{misses},0,{wait_us},,10,"
 
 
 def test_hold_and_what_follows_are_found_again_at_every_number_of_processes() -> None:
@@ -192,13 +197,11 @@ SPEED = {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 0.8, 6: 0.7, 8: 0.5}
 """A machine that slows down just where the fitted rows end."""
 
 
-def check(header: str, processes: Mapping[int, float], hold: float = 2e-6) -> HeldOut | None:
-    think, lines = 20e-6, ["processes,throughput,gets,misses,sleeps,seconds,reference", ""]
-    lines[0] = header
+def check(header: str, processes: Mapping[int, float], hold: float = HOLD) -> HeldOut | None:
+    lines = [header]
     for n, speed in processes.items():
-        state = latch_state(n, hold / think)
-        gets = float(state.held[0]) / hold * 10 * speed
-        lines.append(f"{n},{gets / 10},{gets},{gets * float(state.miss_ratio[0])},0,10,{1000 * n * speed}")
+        gets, misses = latch(n, hold, speed)
+        lines.append(f"{n},{gets / 10},{gets},{misses},0,10,{1000 * n * speed}")
     (group,) = scaling_study("\n".join(lines), "t.csv").groups
     return group.held_out
 
@@ -233,3 +236,20 @@ def test_published_throughput_is_predicted_from_two_to_six_processes() -> None:
         assert group.held_out is not None and group.held_out.fitted == (2, 3, 4, 5, 6)
         assert group.held_out.median_error <= 0.015 and group.held_out.most_error <= 0.03, group.name
         assert group.held_out.inside == 6
+
+
+def test_claim_fits_ratios_that_round_to_its_figures() -> None:
+    claim = claim_of("8:50.33:0.04")
+    assert claim.processes == 8 and claim.release is None
+    assert claim.fits(0.503316, 0.000406)
+    assert not claim.fits(0.5034, 0.000406)
+    assert not claim.fits(0.503316, 0.00046)
+    assert not claim.fits(0.503316, None)
+
+
+@pytest.mark.parametrize("words", ["", "8", "8:50.33", "eight:50:1", "8:50.33:-1", "8:50.33:0.04:1"])
+def test_what_is_no_claim_is_refused_with_an_example(words: str) -> None:
+    with pytest.raises(
+        BadStudy, match=r"is not a claim; write PROCESSES:MISSES:SLEEPS in percent, such as 8:50\.33:0\.04"
+    ):
+        claim_of(words)

@@ -160,7 +160,7 @@ def test_standin_check_finds_the_kind_and_is_green_with_its_grants(site: Site, k
 def test_standin_check_names_each_missing_grant_in_the_words_of_the_kind(site: Site, kind: DatabaseKind) -> None:
     make_it(site.backend, kind)
     beyond, openable = set(site.backend.refused), {view: name for view, name in GRANTED.items() if view != "x$kqrst"}
-    thinned = list(openable.items())[:: 1 if kind in ("11.2", "cdb") else 4]  # the words differ by kind, not by view
+    thinned = list(openable.items())[::4]  # the words differ by kind, not by view
     for view, granted_on in thinned:
         site.backend.refused = beyond | {view}
         code, told, _ = site.check("erp")
@@ -247,16 +247,10 @@ def test_check_looks_at_the_audit_file(tmp_path: Path) -> None:
         assert "audit file" not in CliRunner().invoke(cli, ["check", "a", "--config", str(file)]).output
 
 
-def test_check_reports_unknown_names_and_missing_files_in_one_line(site: Site, tmp_path: Path) -> None:
-    code, told, errors = site.check("erp2")
-    assert (code, told, errors.count("\n")) == (2, "", 1) and "erp2" in errors and "erp" in errors
-    result = CliRunner().invoke(cli, ["check", "--config", str(tmp_path / "none.yaml")])
-    assert result.exit_code == 2 and result.stderr.count("\n") == 1 and "none.yaml does not exist" in result.stderr
-
-
+@pytest.mark.slow
 def test_standin_check_ends_even_if_the_database_hangs(site: Site) -> None:
     site.listener.services["erp"].faults.hang(Stage.LOGIN)
-    command = [sys.executable, "-m", "service", "check", "--config", str(site.configure())]
+    command = [sys.executable, "-m", "service", "check", "--config", str(site.configure("2s"))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS, env=os.environ.copy())
     assert done.returncode == 2 and "no answer" in done.stdout
 

@@ -1,74 +1,56 @@
 """Text on a terminal: colour and width there. A pipe or NO_COLOR gives the same characters as before."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
+from contextvars import copy_context
+from io import StringIO
 
-from tests.oracle_standin.deadline import HANGS
+import pytest
 
-SCRIPT = """
-import sys
 from service.cli.common import fit_to_terminal, show
 from service.render.parts import wrapped
-fit_to_terminal()
-show("\\n".join(["WARNING: hot", *wrapped("Found: " + "word " * 30), "a" * 30 + "   " + "b" * 40, "Note: " + "long " * 20]))
-"""
 
 
-def on_a_terminal(columns: int, **environment: str) -> str:
-    """What a program writes to a terminal of that width."""
-    main, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "FORCE_COLOR")}
-    done = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=its, env={**kept, "TERM": "xterm", **environment})
-    os.close(its)
-    read = b""
-    try:
-        while more := os.read(main, 4096):
-            read += more
-    except OSError:  # the other end is closed
-        pass
-    os.close(main)
-    assert done.wait(HANGS) == 0
-    return read.decode()
+class Screen(StringIO):
+    """Standard output, on a terminal or not."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.isatty = lambda: terminal  # type: ignore[method-assign]
 
 
-def test_severity_is_coloured_and_text_fits_the_window() -> None:
-    told = on_a_terminal(60)
-    assert "\x1b[1;33mWARNING\x1b[0m: hot" in told and "\x1b[1mFound\x1b[0m" in told
-    lines = on_a_terminal(60, NO_COLOR="1").replace("\r", "").split("\n")
-    assert lines[0] == "WARNING: hot"
-    assert {len(line) <= 60 for line in lines if not line.startswith("aaa")} == {True}
-    assert any(line.startswith("aaa") and line.endswith("bbb") for line in lines), "a table is not torn"
+def told(*, terminal: bool, **environment: str) -> str:
+    """What a command writes there, sixty columns wide."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            patch.delenv(name, raising=False)
+        for name, value in {"TERM": "xterm", "COLUMNS": "60", **environment}.items():
+            patch.setenv(name, value)
+        patch.setattr("sys.stdout", screen := Screen(terminal))
+        copy_context().run(printed)
+    return screen.getvalue()
+
+
+def printed() -> None:
+    fit_to_terminal()
+    found = ["WARNING: hot", *wrapped("Found: " + "word " * 30)]
+    show("\n".join([*found, "a" * 30 + "   " + "b" * 40, "Note: " + "long " * 20, "Do: switch", "Do not: drop"]))
+
+
+def widest(text: str) -> int:
+    plain = re.sub(r"\x1b\[[\d;]*m", "", text)
+    return max(len(line) for line in plain.splitlines() if not line.startswith("aaa"))
+
+
+@pytest.mark.parametrize("how", [{"terminal": True}, {"terminal": False, "FORCE_COLOR": "1"}])
+def test_terminal_has_colours_and_text_that_fits_it_and_no_colour_wins(how: dict[str, object]) -> None:
+    coloured, plain = told(**how), told(**how, NO_COLOR="1")  # type: ignore[arg-type]
+    assert "\x1b[1;33mWARNING\x1b[0m: hot" in coloured and "\x1b[1mFound\x1b[0m" in coloured
+    assert "\x1b[1;32mDo\x1b[0m: switch\n\x1b[1;31mDo not\x1b[0m: drop\n" in coloured, "told apart by colour"
+    assert plain.startswith("WARNING: hot\n") and "\x1b" not in plain
+    assert 50 < widest(coloured) <= 60 and 50 < widest(plain) <= 60
+    assert f"{'a' * 30}   {'b' * 40}\n" in plain, "a table is not torn"
 
 
 def test_piped_text_has_no_colour_and_the_width_of_a_document() -> None:
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "40"}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=environment)
-    assert "\x1b" not in done.stdout
-    assert max(len(line) for line in done.stdout.splitlines() if line.startswith("Found")) > 60
-
-
-def test_colour_and_width_can_be_forced_on_a_pipe_and_no_colour_wins() -> None:
-    for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
-        kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        forced = {**kept, "TERM": "xterm", "COLUMNS": "60", "FORCE_COLOR": "1", **environment}
-        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, env=forced)
-        assert ("\x1b[1;33mWARNING" in done.stdout) == coloured
-        plain = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
-        assert 50 < max(len(line) for line in plain.splitlines() if not line.startswith("aaa")) <= 60
-
-
-def test_what_to_do_and_what_not_are_told_apart_by_colour() -> None:
-    script = "from service.cli.common import show\nshow('Do: switch\\nDo not: drop')"
-    kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True,
-        env={**kept, "TERM": "xterm", "FORCE_COLOR": "1"},
-    )  # fmt: skip
-    assert done.stdout == "\x1b[1;32mDo\x1b[0m: switch\n\x1b[1;31mDo not\x1b[0m: drop\n"
+    text = told(terminal=False)
+    assert "\x1b" not in text and widest(text) > 60

@@ -8,6 +8,7 @@ from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
 from service.config import load
+from tests.service.receiver import receiver
 
 BAD = """\
 lisen: 127.0.0.1:8000
@@ -68,167 +69,142 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
     assert not LIBRARY.search(told.stderr) and "secret" not in told.stderr
 
 
-def test_text_that_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:
-    for text, said in {
-        "listen: [": ":1: is not valid YAML: column 10: the file ends too early",
-        "listen: x\n\tstore: y": ":2: is not valid YAML: column 1: a tab; YAML is indented with spaces",
-        "a: b: c": ":1: is not valid YAML: column 5: a colon too many",
-        "databases:\n  - name: a\n   dsn: b": ":3: is not valid YAML: column 4: a line with another indentation",
-        "dsn: '": "a quote that is not closed",
-        "- a": ":1: has no settings",
-    }.items():
-        told = validate(tmp_path, text).stderr
-        assert said in told and "while " not in told, (text, told)
-
-
-def test_file_without_databases_is_a_mistake(tmp_path: Path) -> None:
-    told = validate(tmp_path, "listen: 127.0.0.1:8000")
-    assert told.exit_code == 2 and "no databases; list them under `databases`" in told.stderr
-
-
-def test_good_file_is_said_to_be_good_with_what_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TNS_ADMIN", raising=False)
-    told = validate(
-        tmp_path,
+MOST = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
+CONTAINERS = "no `user`, so it is LATCHSCOPE; in a container database"
+TOLD: list[tuple[str, int, list[str]]] = [
+    (MOST, 0, ["1 database; no mistakes"]),
+    (
         "databases:\n- {name: a, dsn: 'demo:undo-storm'}\n- {name: b, dsn: erp, password_file: /no/such/file}\n"
         "- {name: c, dsn: h/s}\n",
-    )
-    assert told.exit_code == 0, told.output
-    for said in (
-        "3 databases; 4 notes",
-        "note: b, c: no `user`, so it is LATCHSCOPE; in a container database",
-        "note: b: password_file /no/such/file does not exist here",
-        "note: b: dsn erp is an alias",
-        "here; of a host write erp:1521/service",
-        "note: c: no password; set password_file",
-    ):
-        assert said in told.stderr
+        0,
+        [
+            f"note: b, c: {CONTAINERS}",
+            "note: b: password_file /no/such/file does not exist here",
+            "note: b: dsn erp is an alias",
+            "note: c: no password; set password_file",
+            "3 databases; 4 notes",
+        ],
+    ),
+    (
+        "databases: [{name: a, dsn: h/s, password_env: PATH}, {name: b, dsn: h/s, user: LATCHSCOPE, password_env: PATH}, "
+        "{name: c, dsn: 'demo:undo-storm'}]",
+        0,
+        [f"note: a: {CONTAINERS}", "3 databases; 1 note"],
+    ),
+    (
+        MOST + "notifications: [{name: n, urlfile: f}]",
+        2,
+        ["notifications[0].urlfile: no such setting; did you mean url_file?", "has 1 mistake"],
+    ),
+    (
+        MOST + "notifications: [{name: n, xyz: f}]",
+        2,
+        ["notifications[0].xyz: no such", "notifications[0].url_file: is missing", "has 2 mistakes"],
+    ),
+    (
+        "lisen: x\ndatabases:\n- name: a\n  dsn: h/s\n  user: C ##LATCHSCOPE\n",
+        2,
+        ["did you mean listen?", "note: line 5: user is 'C', since ` #` begins a comment", "has 1 mistake"],
+    ),
+    (
+        "listen: 0.0.0.0:0\ndatabases: [{name: a, dsn: h/s, user: x, password_env: NOT_SET}]",
+        2,
+        [
+            ":1: listen: others can reach 0.0.0.0:0: set auth.tokens_file, or use --insecure",
+            "note: a: the environment has no NOT_SET here",
+            "has 1 mistake",
+        ],
+    ),
+    (
+        "databases:\n- {name: a, dsn: h/s, password: tiger}\n- {name: b, dsn: h/s, pdb: SALES}\n",
+        2,
+        [
+            ":2: databases[0].password: no password is ever written into this file; name a file of it as password_file",
+            ":3: databases[1].pdb: no such setting, as latchscope watches an instance with all its PDBs; let `dsn`",
+            "has 2 mistakes",
+        ],
+    ),
+    (
+        "auth: {audit_file: FOLDER/none/audit.jsonl}\n" + MOST,
+        0,
+        [
+            "note: auth.audit_file FOLDER/none/audit.jsonl cannot be written: there is no folder FOLDER/none",
+            "1 database; 1 note",
+        ],
+    ),
+    (
+        "store: postgresql://u:tiger@h/d\nauth: {tokens_file: FOLDER/tokens}\n"
+        "notifications: [{name: empty, url_file: FOLDER/empty}, {name: slak, url_file: FOLDER/slak},"
+        " {name: chat, url_file: FOLDER/chat}]\n"
+        "databases:\n- name: a\n  dsn: h/s\n  password_file: FOLDER/empty\n  user: c ##latchscope\n",
+        0,
+        [
+            "note: line 8: user is 'c', since ` #` begins a comment; where `##latchscope` belongs to it, take the blank away",
+            "note: store has a password in clear text; leave it out",
+            "tokens line 1: write name, read or operate, sha256 of the token",
+            "empty is empty; write an address into it",
+            "slak has no address that Apprise knows; https://appriseit.com/services/ lists them",
+            "note: a: password_file FOLDER/empty is empty here; write the password into it",
+            "1 database; 6 notes",
+        ],
+    ),
+    *(
+        (
+            "databases: [{name: a, dsn: 'demo:undo-storm'}, {name: b, dsn: 'demo:undo-storm'}]\n"
+            f"notifications: [{{name: chat, url_file: FOLDER/chat{more}}}]",
+            0,
+            [f"note: no notification says when {silent} does not answer", "1 note"] if silent else ["no mistakes"],
+        )
+        for more, silent in {
+            "": None,
+            ", databases: [b]": "a",
+            ", min_severity: critical": "a, b",
+            ", on: [begin]": "a, b",
+        }.items()
+    ),
+]
+"""The text of a file, the exit code, and a part of each line that is told; the last line counts. FOLDER has some files."""
 
 
-def test_misspelt_setting_that_is_needed_is_one_mistake(tmp_path: Path) -> None:
-    text = "databases: [{name: a, dsn: 'demo:undo-storm'}]\nnotifications: [{name: n, urlfile: f}]"
-    told = validate(tmp_path, text).stderr
-    assert "notifications[0].urlfile: no such setting; did you mean url_file?" in told and "has 1 mistake" in told
-    told = validate(tmp_path, text.replace("urlfile: f", "xyz: f")).stderr
-    assert "notifications[0].url_file: is missing" in told and "has 2 mistakes" in told
+@pytest.mark.parametrize(("text", "code", "said"), TOLD)
+def test_each_line_tells_a_mistake_or_what_will_not_work_here_and_the_last_one_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, code: int, said: list[str]
+) -> None:
+    monkeypatch.delenv("TNS_ADMIN", raising=False)
+    files = {"empty": "", "slak": "slak://a/b/c/#x", "chat": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlaz", "tokens": "me"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    told = validate(tmp_path, text.replace("FOLDER", str(tmp_path)))
+    assert (told.exit_code, told.stdout) == (code, "") and "tiger" not in told.stderr and "TIiajk" not in told.stderr
+    *lines, last = told.stderr.splitlines()
+    assert said[-1] in last and len(lines) == len(said) - 1, told.stderr
+    for words in said[:-1]:
+        assert sum(words.replace("FOLDER", str(tmp_path)) in line for line in lines) == 1, (words, told.stderr)
 
 
-def test_notes_are_told_beside_mistakes(tmp_path: Path) -> None:
-    told = validate(tmp_path, "lisen: x\ndatabases:\n- name: a\n  dsn: h/s\n  user: C ##LATCHSCOPE\n")
-    mistake, note, closing = told.stderr.splitlines()
-    assert told.exit_code == 2 and "did you mean listen?" in mistake and "has 1 mistake" in closing
-    assert "note: line 5: user is 'C', since ` #` begins a comment" in note
-    told = validate(tmp_path, "listen: 0.0.0.0:0\ndatabases: [{name: a, dsn: h/s, password_env: NOT_SET}]")
-    assert told.exit_code == 2 and "others can reach" in told.stderr
-    assert "note: a: the environment has no NOT_SET here" in told.stderr
+def test_notes_on_an_alias_and_on_containers_say_what_to_write(tmp_path: Path) -> None:
+    told = validate(tmp_path, "databases: [{name: b, dsn: erp, password_env: PATH}]").stderr
+    assert "here; of a host write erp:1521/service" in told
+    assert "C##LATCHSCOPE, and dsn names a service of CDB$ROOT, not of a PDB" in told
 
 
-def test_default_user_is_noted_for_databases_that_may_have_containers(tmp_path: Path) -> None:
-    entries = "{name: a, dsn: h/s, password_env: PATH}, {name: b, dsn: h/s, user: LATCHSCOPE, password_env: PATH}"
-    told = validate(tmp_path, f"databases: [{entries}, {{name: c, dsn: 'demo:undo-storm'}}]")
-    assert told.exit_code == 0 and "3 databases; 1 note\n" in told.stderr
-    assert "note: a: no `user`, so it is LATCHSCOPE; in a container database" in told.stderr
-    assert "C##LATCHSCOPE, and dsn names a service of CDB$ROOT, not of a PDB" in told.stderr
-
-
-def test_audit_file_that_cannot_be_written_is_noted(tmp_path: Path) -> None:
-    text = f"auth: {{audit_file: {tmp_path}/none/audit.jsonl}}\ndatabases: [{{name: a, dsn: 'demo:undo-storm'}}]"
-    told = validate(tmp_path, text)
-    assert told.exit_code == 0 and f"audit.jsonl cannot be written: there is no folder {tmp_path}/none" in told.stderr
-
-
-def test_what_people_look_for_and_no_setting_takes_is_said(tmp_path: Path) -> None:
-    told = validate(
-        tmp_path, "databases:\n- {name: a, dsn: h/s, password: tiger}\n- {name: b, dsn: h/s, pdb: SALES}\n"
-    ).stderr
-    assert (
-        ":2: databases[0].password: no password is ever written into this file; name a file of it as password_file"
-        in told
-    )
-    assert "password_env, or a command that prints it as password_command" in told and "tiger" not in told
-    assert (
-        ":3: databases[1].pdb: no such setting, as latchscope watches an instance with all its PDBs; let `dsn`" in told
-    )
-
-
-def test_file_is_named_as_other_commands_name_it(tmp_path: Path) -> None:
-    (tmp_path / "x.yaml").write_text("databases: [{name: a, dsn: 'demo:undo-storm'}]", encoding="utf-8")
-    named = ["config", "validate", "--config", str(tmp_path / "x.yaml")]
+def test_file_is_named_as_other_commands_name_it_and_may_be_open_if_that_is_meant(tmp_path: Path) -> None:
+    assert validate(tmp_path, f"listen: 0.0.0.0:0\n{MOST}", "--insecure").exit_code == 0
+    named = ["config", "validate", "--config", str(tmp_path / "latchscope.yaml"), "--insecure"]
     once, twice = CliRunner().invoke(cli, named), CliRunner().invoke(cli, [*named, "y.yaml"])
-    assert (once.exit_code, once.stderr.endswith("x.yaml: 1 database; no mistakes\n")) == (0, True), once.output
+    assert (once.exit_code, once.stderr.endswith("latchscope.yaml: 1 database; no mistakes\n")) == (0, True)
     assert twice.exit_code == 2 and "are two files; name one" in twice.stderr
-
-
-def test_file_without_notes_is_the_only_one_that_is_praised(tmp_path: Path) -> None:
-    told = validate(tmp_path, "databases: [{name: a, dsn: 'demo:undo-storm'}]").stderr
-    assert told.endswith("1 database; no mistakes\n") and told.count("\n") == 1
-
-
-def test_what_is_right_in_form_and_will_not_work_is_noted(tmp_path: Path) -> None:
-    for name, text in {
-        "empty": "",
-        "slak": "slak://a/b/c/#x",
-        "slack": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlaz",
-        "tokens": "me",
-    }.items():
-        (tmp_path / name).write_text(text)
-    channels = ", ".join(f"{{name: {name}, url_file: {tmp_path / name}}}" for name in ("empty", "slak", "slack"))
-    told = validate(
-        tmp_path,
-        f"store: postgresql://u:tiger@h/d\nauth: {{tokens_file: {tmp_path / 'tokens'}}}\nnotifications: [{channels}]\n"
-        f"databases:\n- name: a\n  dsn: h/s\n  password_file: {tmp_path / 'empty'}\n  user: c ##latchscope\n",
-    )
-    assert told.exit_code == 0 and "1 database; 6 notes" in told.stderr, told.output
-    for said in (
-        "note: line 8: user is 'c', since ` #` begins a comment; where `##latchscope` belongs to it, take the blank away",
-        "note: store has a password in clear text; leave it out",
-        "tokens line 1: write name, read or operate, sha256 of the token",
-        "empty is empty; write an address into it",
-        f"note: a: password_file {tmp_path / 'empty'} is empty here; write the password into it",
-        "slak has no address that Apprise knows; https://appriseit.com/services/ lists them",
-    ):
-        assert said in told.stderr, told.stderr
-    assert "tiger" not in told.stderr and "TIiajk" not in told.stderr and "notification slack:" not in told.stderr
-
-
-def test_databases_of_whose_outages_nobody_hears_are_noted(tmp_path: Path) -> None:
-    (tmp_path / "chat").write_text("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlaz")
-    both = "databases: [{name: a, dsn: 'demo:undo-storm'}, {name: b, dsn: 'demo:undo-storm'}]\n"
-    for more, silent in {
-        "": None,
-        "databases: [b]": "a",
-        "min_severity: critical": "a, b",
-        "on: [begin]": "a, b",
-    }.items():
-        text = f"{both}notifications: [{{name: chat, url_file: {tmp_path / 'chat'}{', ' if more else ''}{more}}}]"
-        told = validate(tmp_path, text).stderr
-        assert (f"note: no notification says when {silent} does not answer" in told) == (silent is not None), told
-        assert ("no mistakes" in told) == (silent is None), told
-
-
-def test_open_address_is_refused_as_serve_would_with_its_line_unless_it_is_meant(tmp_path: Path) -> None:
-    text = "databases: [{name: a, dsn: 'demo:undo-storm'}]\nlisten: 0.0.0.0:0\n"
-    told = validate(tmp_path, text)
-    assert told.exit_code == 2
-    assert ":2: listen: others can reach 0.0.0.0:0: set auth.tokens_file, or use --insecure" in told.stderr
-    assert validate(tmp_path, text, "--insecure").exit_code == 0
 
 
 def test_extras_that_are_not_installed_are_told_before_the_service_refuses_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.extras.find_spec", lambda package: None)
-    file = tmp_path / "c.yaml"
-    file.write_text(
-        "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
-        "notifications: [{name: chat, url_file: chat}]\nstore: 'postgresql+psycopg://u@h/d'\n"
+    told = validate(
+        tmp_path, f"{MOST}notifications: [{{name: chat, url_file: chat}}]\nstore: 'postgresql+psycopg://u@h/d'\n"
     )
-    told = CliRunner().invoke(cli, ["config", "validate", str(file)])
     assert told.exit_code == 0
-    assert [name for name in ("notify", "postgresql") if f"install the extra `{name}`" in told.stderr] == [
-        "notify",
-        "postgresql",
-    ]
+    assert all(f"install the extra `{name}`" in told.stderr for name in ("notify", "postgresql"))
 
 
 def init(*words: object, typed: str | None = None) -> Result:
@@ -279,19 +255,8 @@ def test_each_answer_is_judged_before_the_next_question(tmp_path: Path, monkeypa
     monkeypatch.delenv("TNS_ADMIN", raising=False)
     monkeypatch.setattr("service.cli.config._can_ask", lambda: True)
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: "")
-    answers = [
-        "demo:undostorm",
-        "erp",
-        "host:1521/erp",
-        "erp1",
-        "C ##LATCHSCOPE",
-        "C##LATCHSCOPE",
-        "no/f",
-        ".",
-        "f",
-        "",
-    ]
-    told = init("--no-check", typed="".join(f"{answer}\n" for answer in answers))
+    answers = "demo:undostorm|erp|host:1521/erp|erp1|C ##LATCHSCOPE|C##LATCHSCOPE|no/f|.|f||".replace("|", "\n")
+    told = init("--no-check", typed=answers)
     assert told.exit_code == 0, told.output
     said = (
         "names no scripted database; did you mean undo-storm?",
@@ -325,3 +290,59 @@ def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
         told = init(*words)
         assert (told.exit_code, told.stderr.count("\n")) == (2, 1) and said in told.stderr, (words, told.stderr)
     assert there.read_text(encoding="utf-8") == "kept" and not new.exists()
+
+
+# `latchscope notify test`: a line for each receiver, and one for each mistake
+
+SECRET = "zx9mark-of-the-key"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def notified(folder: Path, text: str, *names: str) -> Result:
+    path = folder / "latchscope.yaml"
+    path.write_text(f"databases: [{{name: a, dsn: 'demo:undo-storm'}}]\n{text}", encoding="utf-8")
+    return CliRunner().invoke(cli, ["notify", "test", *names, "--config", str(path)])
+
+
+def test_each_receiver_gets_a_test_and_a_line(tmp_path: Path) -> None:
+    with receiver() as to:
+        (tmp_path / "address").write_text(to.url.replace("http://", f"json://u:{SECRET}@"), encoding="utf-8")
+        (tmp_path / "gone").write_text(f"json://127.0.0.1:1/{SECRET}", encoding="utf-8")
+        text = (
+            f"public_url: https://latchscope.example.com\nauth: {{audit_file: {tmp_path}/audit}}\n"
+            f"webhooks: [{{name: hook, url: '{to.url}'}}]\n"
+            f"notifications: [{{name: chat, url_file: {tmp_path}/address, quiet_hours: '22:00-07:00'}},"
+            f" {{name: gone, url_file: {tmp_path}/gone}}]\n"
+        )
+        told = notified(tmp_path, text)
+        assert told.exit_code == 1
+        lines = told.stdout.splitlines()
+        assert lines[:2] == ["hook: sent (webhook)", "chat: sent (json)"]
+        assert lines[2].startswith("gone: not sent: ") and lines[2].endswith("(json)")
+        hook, chat = to.taken
+        assert (hook["event"], hook["url"]) == ("test", "https://latchscope.example.com/db/latchscope")
+        assert chat["title"] == "latchscope: a test" and chat["type"] == "info"
+        assert "You get episodes of every database from warning on." in chat["message"]
+        assert "Below critical they wait for the end of 22:00-07:00 (UTC)." in chat["message"]
+        audit = (tmp_path / "audit").read_text(encoding="utf-8")
+        assert audit.count("notify test") == 3 and '"outcome": "sent"' in audit
+        assert SECRET not in told.output + audit and "of-a-secret-path" not in told.output + audit
+        assert notified(tmp_path, text, "chat").stdout == "chat: sent (json)\n" and len(to.taken) == 3
+
+
+def test_mistakes_of_receivers_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = f"notifications: [{{name: chat, url_file: {tmp_path}/none}}]"
+    unknown = notified(tmp_path, one, "chatt")
+    assert unknown.exit_code == 2
+    assert unknown.stderr == "latchscope: `notifications` and `webhooks` have no chatt; the names are: chat\n"
+    nobody = notified(tmp_path, "listen: 127.0.0.1:0")
+    assert nobody.exit_code == 2 and "has no receivers; add `notifications` or `webhooks`" in nobody.stderr
+    unread = notified(tmp_path, one)
+    assert unread.exit_code == 1 and "chat: not sent: url_file" in unread.stdout and "No such file" in unread.stdout
+    monkeypatch.setattr("service.extras.find_spec", lambda name: None)
+    missing = notified(tmp_path, one)
+    assert missing.exit_code == 2 and "the extra `notify`" in missing.stderr and missing.stderr.count("\n") == 1

@@ -41,6 +41,7 @@ def test_export_names_the_successor_of_a_file_of_an_earlier_version(tmp_path: Pa
     assert f"{old} is of an earlier version; load {new} in its place, then delete prometheus/cells.yml" in told.stderr
 
 
+@pytest.mark.slow
 def test_export_puts_your_own_address_everywhere(tmp_path: Path) -> None:
     own = "https://latchscope.example.org/cell"
     for folder, options in (("shipped", []), ("own", ["--address", f"{own}/"])):
@@ -65,19 +66,23 @@ def test_export_puts_your_own_address_everywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["latchscope.example.org", "https://a b", 'https://a"b', "https://{{x}}", "ftp://a"]
+    ("folder", "options", "why"),
+    [
+        *(
+            ("new", ("--address", address), "is not an address; write https://latchscope.example.com")
+            for address in ("latchscope.example.org", "https://a b", 'https://a"b', "https://{{x}}", "ftp://a")
+        ),
+        ("file", (), "is a file; name a folder"),
+        ("file/below", (), "cannot be written"),
+    ],
 )
-def test_address_that_is_none_is_one_line(tmp_path: Path, address: str) -> None:
-    told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new"), "--address", address])
-    assert told.exit_code == 2 and not (tmp_path / "new").exists()
-    assert "is not an address; write https://latchscope.example.com" in told.stderr and told.stderr.count("\n") == 1
-
-
-def test_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+def test_address_or_folder_that_is_none_is_one_line(
+    tmp_path: Path, folder: str, options: tuple[str, ...], why: str
+) -> None:
     (tmp_path / "file").touch()
-    for folder, why in (("file", "is a file; name a folder"), ("file/below", "cannot be written")):
-        told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / folder)])
-        assert told.exit_code == 2 and why in told.stderr and told.stderr.count("\n") == 1
+    told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / folder), *options])
+    assert told.exit_code == 2 and not (tmp_path / "new").exists()
+    assert why in told.stderr and told.stderr.count("\n") == 1
 
 
 def test_wheel_holds_everything_that_is_exported() -> None:

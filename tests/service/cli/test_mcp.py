@@ -179,6 +179,7 @@ def test_mistakes_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert told.exit_code == 2 and "the extra `mcp`" in told.stderr and told.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_it_speaks_over_stdio_with_the_token_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setitem(ANSWERS, "/api/v1/openapi.json", (200, DOCUMENT))

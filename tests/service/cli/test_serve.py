@@ -37,7 +37,7 @@ from tests.service.stage import Client
 from tests.service.standin import becomes, fleet
 from tests.started import Started
 
-NAMES = ("undo-storm", "parse-storm", "healthy-19c")
+NAMES = ("undo-storm", "parse-storm")
 MINUTE = timedelta(minutes=1)
 
 
@@ -186,6 +186,7 @@ def serving(
         yield running
 
 
+@pytest.mark.slow
 def test_service_ends_although_its_store_never_would(tmp_path: Path) -> None:
     with serving(tmp_path, start=("-c", HANGING)) as running:
         running.process.send_signal(signal.SIGTERM)
@@ -194,6 +195,7 @@ def test_service_ends_although_its_store_never_would(tmp_path: Path) -> None:
         assert "not everything ended" in running.log.read_text()
 
 
+@pytest.mark.slow
 def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
     with Listener(fleet(5, 5)) as listener, serving(tmp_path, listener) as running:
         becomes(lambda: all(each.counters.connections for each in listener.services.values()), "each has been tried")

@@ -1,13 +1,14 @@
-"""The audit log: one line per action, always in the log, and in a file of JSON lines if one is set."""
+"""The log: one visible line each, as text or JSON. The audit log: a line an action, also in a file if one is set."""
 
 import json
 import logging
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from service.config.logs import Audit, unwritable
+from service.config.logs import Audit, configure, unwritable
 
 
 def test_audit_file_has_one_json_line_per_action(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -52,3 +53,30 @@ def test_audit_file_that_cannot_be_written_is_known_before_the_first_action(
     assert f"may not write in {tmp_path}; change the owner" in str(unwritable(file))
     file.touch()
     assert "may not write it; change the owner" in str(unwritable(file))
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_hostile_message_is_one_line_without_control_characters(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(form=form)  # type: ignore[arg-type]
+    logging.getLogger("latchscope.x").warning("erp1: %s", "\x1b[2J\nsecond line\u202e")
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1 and "\x1b" not in line and "\u202e" not in line
+
+
+def test_json_line_holds_time_level_logger_message_and_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    configure(form="json")
+    try:
+        raise ValueError("broke")
+    except ValueError:
+        logging.getLogger("latchscope.x").exception("erp1: %d polls", 3)
+    told = json.loads(capsys.readouterr().err)
+    assert (told["level"], told["logger"], told["message"]) == ("ERROR", "latchscope.x", "erp1: 3 polls")
+    assert told["at"].endswith("Z") and "ValueError: broke" in told["trace"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import yaml
 
 from collectors.oracle import ConnectTarget, OracleConnection
@@ -65,6 +66,7 @@ def everything(port: int) -> str:
     return "\n".join(shown)
 
 
+@pytest.mark.slow
 def test_standin_password_appears_nowhere(tmp_path: Path) -> None:
     port, service = free_port(), idle()
     service.accounts[USER] = Account(RIGHT)

@@ -29,18 +29,27 @@ def restarted(stage: Stage, store: Repository, folder: Path) -> MonitoredDatabas
     return stage[DB]
 
 
-def test_first_poll_after_a_restart_has_an_interval_and_says_so(
+def test_first_poll_after_a_restart_has_an_interval_says_so_and_the_open_episode_continues(
     store: Repository, stage: Stage, tmp_path: Path
 ) -> None:
     stage.keeper = store  # type: ignore[assignment]
-    stage.poll(DB, 40)
-    restarted(stage, store, tmp_path)
+    for moment in (40, 42, 44):
+        stage.poll(DB, moment)
+    (before,) = stage[DB].episodes.open
+    assert store.episodes.open() == (before,)
+    watched = restarted(stage, store, tmp_path)
+    assert watched.episodes.open == (before,)
     published = stage.poll(DB, 60)
-    assert isinstance(published.delta, Delta) and published.delta.basis.seconds == 20
-    assert any("did not watch between 2026-03-01 12:00:40" in note for note in published.diagnosis.notes)
+    assert isinstance(published.delta, Delta) and published.delta.basis.seconds == 16
+    assert any("did not watch between 2026-03-01 12:00:44" in note for note in published.diagnosis.notes)
+    (after,) = watched.episodes.open
+    assert after.begin == before.begin and after.last_seen > before.last_seen
+    assert [change.what for change in published.episode_changes if change.what == "begin"] == []
+    assert len(store.episodes.between(None, stage.began, after.last_seen).items) == 1
     again = stage.poll(DB, 62)
     assert again.delta is not None and again.delta.notes == ()
-    assert [one.seconds for one in store.history.polls(DB, stage.began, published.snapshot.taken_at)] == [None]  # type: ignore[arg-type]
+    polls = store.history.polls(DB, stage.began, published.snapshot.taken_at)  # type: ignore[arg-type]
+    assert [one.seconds for one in polls] == [None, 2, 2]
 
 
 def test_instance_restart_meanwhile_leaves_no_interval(
@@ -59,21 +68,6 @@ def test_instance_restart_meanwhile_leaves_no_interval(
     assert told.seconds is None and told.why is not None and "the instance restarted" in told.why
 
 
-def test_open_episode_continues_after_a_restart(store: Repository, stage: Stage, tmp_path: Path) -> None:
-    stage.keeper = store  # type: ignore[assignment]
-    for moment in (40, 42, 44):
-        stage.poll(DB, moment)
-    (before,) = stage[DB].episodes.open
-    assert store.episodes.open() == (before,)
-    watched = restarted(stage, store, tmp_path)
-    assert watched.episodes.open == (before,)
-    published = stage.poll(DB, 60)
-    (after,) = watched.episodes.open
-    assert after.begin == before.begin and after.last_seen > before.last_seen
-    assert [change.what for change in published.episode_changes if change.what == "begin"] == []
-    assert len(store.episodes.between(None, stage.began, after.last_seen).items) == 1
-
-
 def test_live_confirmation_still_counts_after_a_restart(
     store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,17 +75,9 @@ def test_live_confirmation_still_counts_after_a_restart(
     published = stage.poll(DB, 40)
     now = time.time()
     started = published.snapshot.startup_time
-    live = Confirmed(
-        14838.0,
-        "ERP1",
-        3,
-        names=({"tablespace_name": "UNDOTBS1", "segments": 14837.0},),
-        cause="undo-segments",
-        sql="select 1",
-        startup_time=started,
-        at=now - 60,
-        expires=time.monotonic() + 3540,
-    )
+    names = ({"tablespace_name": "UNDOTBS1", "segments": 14837.0},)
+    told = {"sql": "select 1", "startup_time": started, "at": now - 60, "expires": time.monotonic() + 3540}
+    live = Confirmed(14838.0, "ERP1", 3, names=names, cause="undo-segments", **told)  # type: ignore[arg-type]
     old = replace(live, cause="hard-parse-storm", at=now - 7200, expires=time.monotonic() - 3600)
     refused = replace(live, value=None, names=(), refused=("cdb_sequences",), cause="sequence-nocache")
     stage[DB].confirmed |= {one.cause: one for one in (live, old, refused)}

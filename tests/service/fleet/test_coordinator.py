@@ -147,32 +147,22 @@ def test_coordinator_shares_are_fair_complete_and_settle(databases: int, changes
         assert sum(site.owned().values()) == databases, "a replica polls each one"
         assert max(site.owned().values()) <= share, "no replica has more than the fair share"
         assert site.exported() == sorted(site.names), "one replica exports each one"
+        first, *others = ({one.name: one.polled_by for one in board} for board in site.boards.values())
+        assert all(told == first for told in others) and set(first.values()) <= set(site.fleets)
         moves = site.hub.moves
         site.rounds(5)
         assert site.hub.moves == moves, "no lease moves to and fro"
-
-
-def test_polled_by_is_the_same_on_every_replica(capsys: pytest.CaptureFixture[str]) -> None:
-    site = Site(6)
-    site.join("a"), site.join("b")
-    site.rounds(4)
-    told = [{one.name: one.polled_by for one in board} for board in site.boards.values()]
-    assert told[0] == told[1] and sorted(told[0].values()) == ["a"] * 3 + ["b"] * 3  # type: ignore[type-var]
 
 
 def test_coordinator_polls_a_taken_database_one_round_later() -> None:
     site = Site(2)
     fleet = site.join("a")
     site.rounds(1)
-    assert (len(site.hub.holders), fleet.owned) == (2, 0), (
-        "the last poll of the other replica may still be on its way to the store"
-    )
+    assert (len(site.hub.holders), fleet.owned) == (2, 0), "the other's last poll may still be on its way to the store"
     site.hub.holders["db-0"] = "b"
     site.hub.replicas["b"] = Replica("b", "b", None)
     site.rounds(1)
-    assert fleet.owned == 1 and fleet.worker("db-0") is None, (
-        "a lease that was lost again in the meantime begins nothing"
-    )
+    assert fleet.owned == 1 and fleet.worker("db-0") is None, "a lease that was lost again meanwhile begins nothing"
 
 
 def test_coordinator_keeps_the_lease_of_a_hanging_worker_until_it_ends() -> None:
@@ -190,7 +180,9 @@ def test_coordinator_keeps_the_lease_of_a_hanging_worker_until_it_ends() -> None
     assert site.owned() == {"a": 2, "b": 2}
 
 
-def test_coordinator_polls_and_exports_nothing_until_leases_return() -> None:
+def test_coordinator_polls_and_exports_nothing_until_leases_return_and_survives_a_failed_round(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     site = Site(4)
     fleet = site.join("a")
     site.rounds(2)
@@ -202,6 +194,14 @@ def test_coordinator_polls_and_exports_nothing_until_leases_return() -> None:
     site.leases["a"].away = False
     site.rounds(2)
     assert fleet.owned == 4 and len(site.workers) == 8
+    site = Site(1)
+    fleet = site.join("a")
+    make_workers, fleet._make_workers = fleet._make_workers, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
+    site.rounds(2)
+    assert "a round of sharing failed" in caplog.text and site.hub.holders == {}
+    fleet._make_workers = make_workers
+    site.rounds(2)
+    assert fleet.owned == 1
 
 
 def test_coordinator_takes_only_its_share_after_all_sessions_are_cut() -> None:
@@ -228,24 +228,18 @@ def test_coordinator_takes_only_its_share_after_all_sessions_are_cut() -> None:
     assert site.owned() == {"a": 6}, "if they do not, their leases are taken too"
 
 
-def test_coordinator_notices_a_lease_taken_by_another_replica() -> None:
+def test_coordinator_replaces_a_worker_that_ended_by_itself_and_notices_a_lease_that_another_took() -> None:
     site = Site(2)
     fleet = site.join("a")
     site.rounds(2)
+    site.workers[0].alive = False
+    site.rounds(3)
+    assert len(site.workers) == 3 and fleet.owned == 2
     site.hub.replicas["b"] = Replica("b", "b", None)
     site.hub.holders["db-0"] = "b"
     site.rounds(2)
     assert fleet.worker("db-0") is None and fleet.worker("db-1") is not None
     assert {one.name: one.polled_by for one in site.boards["a"]} == {"db-0": "b", "db-1": "a"}
-
-
-def test_coordinator_replaces_a_worker_that_ended_by_itself() -> None:
-    site = Site(1)
-    fleet = site.join("a")
-    site.rounds(2)
-    site.workers[0].alive = False
-    site.rounds(3)
-    assert len(site.workers) == 2 and fleet.owned == 1
 
 
 def test_unowned_databases_are_counted_and_taken_beyond_the_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,30 +268,13 @@ def test_unowned_databases_are_counted_and_taken_beyond_the_share(monkeypatch: p
     assert b"latchscope_databases_unowned 4.0" in generate_latest(registry)
 
 
-def test_poll_in_flight_when_the_lease_is_lost_is_not_shown_or_kept(stage: Stage) -> None:
-
-    answers = [True, False]
-    worker = RealWorker(stage["busy-but-fine"], Dear(stage), stage.keeper, holds=lambda: answers.pop(0))
+def test_poll_in_flight_when_the_lease_is_lost_is_not_shown_and_without_it_nobody_connects(stage: Stage) -> None:
+    watched, answers = stage["busy-but-fine"], [True, False]
+    worker = RealWorker(watched, Dear(stage), stage.keeper, holds=lambda: answers.pop(0))
     worker.step()
-    assert stage["busy-but-fine"].published is None and stage.keeper.polls == []
+    assert watched.published is None and stage.keeper.polls == []
     worker.start()
     becomes(lambda: not worker.alive, "it has stopped by itself")
     assert answers == [], "and has not even asked again"
-
-
-def test_worker_without_the_lease_does_not_connect(stage: Stage) -> None:
-
-    worker = RealWorker(stage["busy-but-fine"], None, stage.keeper, holds=lambda: False)  # type: ignore[arg-type]
-    worker.step()
-    assert stage["busy-but-fine"].failure is None, "not a failure of the database"
-
-
-def test_coordinator_logs_a_failed_round_and_continues(caplog: pytest.LogCaptureFixture) -> None:
-    site = Site(1)
-    fleet = site.join("a")
-    make_workers, fleet._make_workers = fleet._make_workers, lambda taken: 1 / 0  # type: ignore[assignment,return-value]
-    site.rounds(2)
-    assert "a round of sharing failed" in caplog.text and site.hub.holders == {}
-    fleet._make_workers = make_workers
-    site.rounds(2)
-    assert fleet.owned == 1
+    RealWorker(watched, None, stage.keeper, holds=lambda: False).step()  # type: ignore[arg-type]
+    assert watched.failure is None, "not a failure of the database"

@@ -1,12 +1,15 @@
 """What is usual: learned from hours of history, closest first, ready for polls, and part of the headline."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rules.baseline import RATES, figures
 from service.history.baselines import DAYS, SOURCES, WEEK, BaselineCache, learn, samples, slots, usual_at
+from service.history.timeseries import MOST_HOURS, hours_of, usual_over
+from service.state.window import Window
+from service.store.episodes import Baseline
 from service.store.repository import Repository
 from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, polled
@@ -115,3 +118,29 @@ def test_fleet_is_learned_over_many_rounds_each_new_database_once_an_hour(
     assert sorted(learned) == names
     usuals.do(at(3300))
     assert learned[12:] == names[:4], "the databases whose last time is longest ago"
+
+
+# Hour by hour: the closest known slot, empty if nothing was learned
+
+MONDAY = datetime(2024, 1, 1, 9, 30, tzinfo=UTC)
+
+
+def test_hours_are_all_that_a_window_touches_and_no_more_than_three_months() -> None:
+    hours = hours_of(Window(MONDAY, MONDAY + timedelta(hours=2)))
+    assert [hour.hour for hour in hours] == [9, 10, 11]
+    assert len(hours_of(Window(MONDAY, MONDAY + timedelta(days=900)))) == MOST_HOURS
+
+
+def test_usual_takes_the_hour_of_the_week_before_the_hour_of_the_day(store: Repository) -> None:
+    store.baselines.put(
+        [
+            Baseline("erp1", "row_cache_wait_share", 9, 0.02, 0.01, 0.03, 12),
+            Baseline("erp1", "row_cache_wait_share", DAYS + 10, 0.04, 0.0, 0.05, 60),
+        ]
+    )
+    found = usual_over(store, "erp1", hours_of(Window(MONDAY, MONDAY + timedelta(hours=2))))
+    assert list(found) == ["row_cache_wait_share"]
+    nine, ten, eleven = found["row_cache_wait_share"]
+    assert nine is not None and (nine.median, nine.scope) == (0.02, "hour of the week")
+    assert ten is not None and (ten.median, ten.scope) == (0.04, "hour of the day")
+    assert eleven is None

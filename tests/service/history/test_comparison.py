@@ -1,4 +1,4 @@
-"""Before and after from the history: windows around a mark, and the sentence about them."""
+"""Before and after from the history: windows around a mark, the sentence about them, and the diagnosis of a past moment."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,6 +15,7 @@ from service.history.comparison import (
     around,
     at_mark,
     comparison,
+    diagnosis_at,
     outcome_of,
 )
 from service.state.episodes import MarkVerdict
@@ -51,7 +52,7 @@ def test_comparison_at_a_mark_shows_sleeps_and_anomaly_fell_in_part(store: Repos
     assert told.came_back is None
 
 
-@pytest.mark.parametrize("asked", [172.0, 240.0, 400.0])
+@pytest.mark.parametrize("asked", [172.0, pytest.param(400.0, marks=pytest.mark.slow)])
 def test_windows_hold_storm_and_relief_whenever_they_are_asked_for(
     stage: Stage, tmp_path: object, asked: float
 ) -> None:
@@ -160,31 +161,18 @@ def _last(end: int | None, kind: MarkVerdict | None, *after: str) -> LastMark:
 
 
 def test_outcome_is_told_of_the_trouble_that_lasted_at_the_mark() -> None:
-    outcomes = [
-        outcome_of(last).outcome
-        for last in (
-            _last(11, "verified"),
-            _last(11, "verified", "undo-segments"),
-            _last(11, "verified", "logon-storm"),
-            _last(11, "not_verified"),
-            _last(11, "too_early"),
-            _last(None, None),
-            _last(11, None),
-            _last(5, "verified"),
-            LastMark(MARK, (), frozenset()),
-        )
-    ]
-    assert outcomes == [
-        "helped",
-        "helped, then came back",
-        "helped",
-        "did not help",
-        "too early to tell",
-        "trouble lasts",
-        "not judged",
-        "not judged",
-        "not judged",
-    ]
+    for last, outcome in (
+        (_last(11, "verified"), "helped"),
+        (_last(11, "verified", "undo-segments"), "helped, then came back"),
+        (_last(11, "verified", "logon-storm"), "helped"),
+        (_last(11, "not_verified"), "did not help"),
+        (_last(11, "too_early"), "too early to tell"),
+        (_last(None, None), "trouble lasts"),
+        (_last(11, None), "not judged"),
+        (_last(5, "verified"), "not judged"),
+        (LastMark(MARK, (), frozenset()), "not judged"),
+    ):
+        assert outcome_of(last).outcome == outcome, last
 
 
 def test_hour_is_read_once_of_what_we_poll_and_each_minute_of_what_others_do(
@@ -205,3 +193,26 @@ def test_hour_is_read_once_of_what_we_poll_and_each_minute_of_what_others_do(
     past.fill_hours([ours, theirs])
     assert asked[1:] == [["users-mutex"]]
     store.close()
+
+
+# The diagnosis of a past moment: that of the poll then, with its chain, or why there is none
+
+
+def test_past_moment_has_the_verdict_of_the_poll_before_it_with_reasons(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 60, 200, 10)
+    sick, well = diagnosis_at(store, DB, at(127)), diagnosis_at(store, DB, at(200))
+    assert sick.basis is not None and well.basis is not None
+    assert (sick.basis.end, sick.state) == (at(120), "Critical")
+    assert sick.findings[0].cause == "undo-segments"
+    assert [link.kind for link in sick.chain] == ["wait", "place", "cache", "holder", "cause"]
+    assert well.basis.end == at(200)
+    assert well.state != "Critical"
+
+
+def test_past_moment_that_nobody_watched_cannot_be_told(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 60, 80, 10)
+    first, long_ago = diagnosis_at(store, DB, at(61)), diagnosis_at(store, DB, at(0) - timedelta(days=3))
+    for told in (first, long_ago):
+        assert (told.basis, told.state) == (None, "No data")
+        assert told.headline.startswith("Cannot tell: ")
+    assert "is kept between" in long_ago.headline

@@ -60,11 +60,6 @@ def test_score_of_the_prediction_is_kept_with_its_figures(store: Repository, sta
     assert EpisodeOut(**{name: getattr(episode, name) for name in EpisodeOut.model_fields}).prediction == kept
 
 
-def test_verifier_does_not_verify_a_change_without_effect_yet(store: Repository, stage: Stage) -> None:
-    told = verdict_after(store, stage, 110, end=165)
-    assert told is not None and told.startswith("not verified because after the change sleeps")
-
-
 def test_verifier_says_it_is_too_early_and_looks_again_later(store: Repository, stage: Stage) -> None:
     told = verdict_after(store, stage, 150, end=164)
     assert told is not None and told == "not verified yet: too early to tell; checked again with each poll"
@@ -75,12 +70,20 @@ def test_verifier_says_it_is_too_early_and_looks_again_later(store: Repository, 
 
 
 @pytest.mark.parametrize(
-    ("mark", "end"), [(70.0, 200), (199.0, 200), (100.0, 120)], ids=["earlier", "later", "lasting"]
+    ("mark", "end", "begins"),
+    [
+        (110.0, 165, "not verified because after the change sleeps"),
+        (70.0, 200, None),
+        (199.0, 200, None),
+        (100.0, 120, None),
+    ],
+    ids=["without effect", "earlier", "later", "lasting"],
 )
-def test_verifier_is_silent_without_a_mark_inside_an_ended_episode(
-    store: Repository, stage: Stage, mark: float, end: float
+def test_verifier_verifies_only_a_change_with_effect_inside_an_ended_episode(
+    store: Repository, stage: Stage, mark: float, end: float, begins: str | None
 ) -> None:
-    assert verdict_after(store, stage, mark, end) is None
+    told = verdict_after(store, stage, mark, end)
+    assert told is None if begins is None else told is not None and told.startswith(begins)
 
 
 def test_mark_of_an_episode_is_its_last_one(store: Repository, stage: Stage) -> None:

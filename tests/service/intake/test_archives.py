@@ -189,6 +189,7 @@ print(outcome.errors[0])
 SOAKED = [pytest.param(make, marks=pytest.mark.soak) for make in (flat, nested, million)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lying_bomb, gzip_bomb, *SOAKED])
 def test_archive_bomb_costs_little_memory(make: Callable[[], bytes], tmp_path: Path) -> None:
     """In a separate process, because only a process has a peak of memory. The bound is generous; a bomb is not."""

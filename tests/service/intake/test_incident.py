@@ -74,10 +74,8 @@ def told(*inputs: DiagnosedInput) -> Incident:
 
 
 def test_log_and_report_of_one_hour_are_one_story_in_order_of_time() -> None:
-    found = told(
-        interval(TWO),
-        log(event(at(13, 58), "space", error="ORA-01653"), event(at(14, 2, 20), **TIMEOUT)),
-    )
+    lines = (event(at(13, 58), "space", error="ORA-01653"), event(at(14, 2, 20), **TIMEOUT))
+    found = told(interval(TWO), log(*lines, database="ORCL1"))  # the log is named for the instance
     assert [(moment.at, moment.file, moment.kind) for moment in found.moments] == [
         (at(13, 58), LOG, "space"),
         (TWO, "awr.html", "interval"),
@@ -112,6 +110,7 @@ def test_nothing_is_told_where_nothing_is_wrong() -> None:
     assert incident([healthy(TWO), log(event(at(14, 1), "resize"))]) is None
     assert story([healthy(TWO)]).incident is None
     assert len(story([healthy(TWO)]).diagnoses) == 1
+    assert incident([interval(TWO, hours=153)]) is None, "nor in a long interval"
 
 
 def test_lines_without_a_time_come_last_and_are_not_lost() -> None:
@@ -143,48 +142,34 @@ def test_instances_of_one_cluster_are_one_incident() -> None:
     assert "awr1.html and awr2.html find undo-segments" in found.agreements
 
 
-def test_log_of_an_instance_belongs_to_the_database_of_the_report() -> None:
-    assert LOG in told(interval(TWO), log(event(at(14, 2)), database="ORCL1")).files
-
-
 def test_captures_are_placed_by_the_zone_that_a_log_prints() -> None:
     capture = interval(TWO.replace(tzinfo=UTC) - timedelta(hours=2), name="capture.json", source="views")
     found = told(capture, log(event(at(14, 10).replace(tzinfo=PLUS_TWO), **TIMEOUT)))
     assert found.moments[0].at == TWO
     assert found.clock == "host"
     assert not found.notes
+    same = interval(TWO.replace(tzinfo=UTC), name="capture.json", source="views")
+    assert "captures are in UTC" in told(same, log(event(at(14, 10)))).notes[0], "the zone of the host is unknown"
 
 
-def test_unknown_zone_of_the_host_is_said() -> None:
-    capture = interval(TWO.replace(tzinfo=UTC), name="capture.json", source="views")
-    assert "captures are in UTC" in told(capture, log(event(at(14, 10)))).notes[0]
-
-
-def test_log_against_a_report_that_shows_nothing() -> None:
-    found = told(healthy(TWO), log(*(event(at(14, 2 + minute), cache=CACHE) for minute in range(3))))
-    assert any(f"{LOG} has 3 row cache timeouts between 14:00 and 15:00" in each for each in found.disagreements)
-    assert found.cause is None
-    assert "no input names the cause" in found.headline
-
-
-def test_other_cache_in_log_and_report() -> None:
-    found = told(interval(TWO), log(event(at(14, 2), **TIMEOUT)))
-    assert any(f"awr.html names {CACHE}, {LOG} names dc_tablespaces" in each for each in found.disagreements)
-
-
-def test_instance_start_within_the_interval_of_a_report() -> None:
-    found = told(interval(TWO), log(event(at(14, 2)), event(at(14, 20), "instance_start")))
-    assert any("has an instance start at 14:20:00" in each for each in found.disagreements)
+def test_inputs_that_disagree_are_told_with_both_sides() -> None:
+    timeouts = [event(at(14, 2 + minute), cache=CACHE) for minute in range(3)]
+    start = [event(at(14, 2)), event(at(14, 20), "instance_start")]
+    for report, lines, said in (
+        (healthy(TWO), timeouts, f"{LOG} has 3 row cache timeouts between 14:00 and 15:00"),
+        (interval(TWO), [event(at(14, 2), **TIMEOUT)], f"awr.html names {CACHE}, {LOG} names dc_tablespaces"),
+        (interval(TWO), start, "has an instance start at 14:20:00"),
+    ):
+        found = told(report, log(*lines))
+        assert any(said in each for each in found.disagreements), said
+    quiet = told(healthy(TWO), log(*timeouts))
+    assert quiet.cause is None and "no input names the cause" in quiet.headline
 
 
 def test_equal_lines_are_one_moment_with_their_number() -> None:
     found = told(log(*(event(at(14, minute), **TIMEOUT) for minute in range(30))), interval(TWO))
     lines = [moment for moment in found.moments if moment.kind == "row_cache_timeout"]
     assert [(moment.times, moment.until) for moment in lines] == [(30, at(14, 29))]
-
-
-def test_long_interval_makes_no_incident() -> None:
-    assert incident([interval(TWO, hours=153)]) is None
 
 
 KINDS = st.sampled_from([*sorted(SIGNS), "space", "resize", "other"])

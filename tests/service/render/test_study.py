@@ -2,8 +2,10 @@
 
 import pytest
 
+from rules.contention.queue import DemandTerms, table_throughput
 from rules.studies.cpu import cpu_study
 from rules.studies.parallel import parallel_study, timer_study
+from rules.studies.partitions import partition_study
 from rules.studies.scaling import claim_of, scaling_study
 from service.render.study import (
     COLUMNS,
@@ -22,6 +24,7 @@ from service.render.study import (
     figure,
     lines,
     parallel_page,
+    partitions_page,
     round_up,
     scaling_page,
     share,
@@ -155,55 +158,23 @@ def test_table_without_machine_and_release_has_an_answer_too() -> None:
     assert told.answer == "Spin absorbs the collisions; misses are not the problem."
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (None, "–"),
-        (0.0, "0 %"),
-        (1.0, "100.00 %"),
-        (0.503316, "50.33 %"),
-        (0.000405973, "0.0406 %"),
-        (0.0000164641, "0.00165 %"),
-        (1e30, "1e+32 %"),
-        (-0.02, "-2.00 %"),
-    ],
-)
-def test_share_keeps_the_digits_that_tell_something(value: float | None, words: str) -> None:
-    assert share(value) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.01, "10 ms"),
-        (0.010000454, "10 ms"),
-        (0.00158198, "1.6 ms"),
-        (0.0001, "100 µs"),
-        (2.0, "2 s"),
-        (0.000000025, "25 ns"),
-    ],
-)
-def test_duration_takes_the_unit_that_reads_best(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
-
-
-def test_figure_has_three_digits_and_its_unit() -> None:
-    assert (figure(None, "ns"), figure(852.36, "ns"), figure(19_034.2), figure(1e30)) == (
-        "–",
-        "852 ns",
-        "19,000",
-        "1e+30",
-    )
-
-
-@pytest.mark.parametrize(("value", "top"), [(0, 1), (1, 1), (101.4, 120), (2071, 2500), (0.07, 0.08), (9.1, 10)])
-def test_axis_ends_at_a_round_number_that_leaves_little_empty(value: float, top: float) -> None:
-    assert round_up(value) == pytest.approx(top)
-
-
-def test_points_lie_between_the_ends_of_their_axes() -> None:
-    chart = StudyLines("t", "x", (StudyCurve("c", ((1, 0), (3, 50), (5, 100))),))
-    assert [chart.place(*point) for point in chart.points] == [(0, 0), (0.5, 0.5), (1, 1)]
+def test_numbers_keep_the_digits_that_tell_something_and_take_the_unit_that_reads_best() -> None:
+    shares = {None: "–", 0.0: "0 %", 1.0: "100.00 %", 0.503316: "50.33 %", 0.000405973: "0.0406 %"}
+    shares |= {0.0000164641: "0.00165 %", 1e30: "1e+32 %", -0.02: "-2.00 %"}
+    assert {value: share(value) for value in shares} == shares
+    durations = {
+        0.01: "10 ms",
+        0.010000454: "10 ms",
+        0.00158198: "1.6 ms",
+        0.0001: "100 µs",
+        2.0: "2 s",
+        2.5e-8: "25 ns",
+    }
+    assert {seconds: duration(seconds) for seconds in durations} == durations
+    figures = {(None, "ns"): "–", (852.36, "ns"): "852 ns", (19_034.2, ""): "19,000", (1e30, ""): "1e+30"}
+    assert {given: figure(*given) for given in figures} == figures
+    tops = {0: 1, 1: 1, 101.4: 120, 2071: 2500, 0.07: 0.08, 9.1: 10}
+    assert {value: round_up(value) for value in tops} == pytest.approx(tops), "an axis leaves little empty"
 
 
 def test_logarithmic_axes_go_by_powers_and_leave_out_what_is_not_positive() -> None:
@@ -211,7 +182,9 @@ def test_logarithmic_axes_go_by_powers_and_leave_out_what_is_not_positive() -> N
         "t", "x", (StudyCurve("c", ((0, 1), (1, 0), (1, 0.1), (10, 1), (100, 10))),), log_x=True, log_y=True
     )
     assert chart.points == [(1, 0.1), (10, 1), (100, 10)]
-    assert [chart.place(*point) for point in chart.points] == [(0, 0), (0.5, 0.5), (1, 1)]
+    linear = StudyLines("t", "x", (StudyCurve("c", ((1, 0), (3, 50), (5, 100))),))
+    for each in (chart, linear):
+        assert [each.place(*point) for point in each.points] == [(0, 0), (0.5, 0.5), (1, 1)]
 
 
 def test_single_point_lies_in_the_middle() -> None:
@@ -294,3 +267,46 @@ def test_answer_tells_both_kinds_of_waiters() -> None:
 def test_coarser_timer_is_told_as_longer_and_the_same_as_no_change() -> None:
     assert "times longer" in timer_page(timer_study(granularity=0.01, need=0.001, before=0.001)).answer
     assert "no notable change" in timer_page(timer_study(granularity=0.0001, need=0.01, before=0.0002)).answer
+
+
+# Partitions
+
+TERMS = DemandTerms(think=0.010, think_per_batch=0.008, per_item=0.0002, per_batch=0.002, growing=0.0)
+
+
+@pytest.fixture(scope="module")
+def partitions() -> StudyPage:
+    cells = [(p, b, table_throughput(TERMS, 20, p, b)) for p in (1, 4) for b in (1, 2, 8)]
+    text = "\n".join(["partitions,batch,tps", *(f"{p},{b},{tps}" for p, b, tps in cells)])
+    return partitions_page(partition_study(text, "t.csv", asked=[(2, 4), (2, 16)]))
+
+
+def test_answer_is_a_setting_with_its_interval(partitions: StudyPage) -> None:
+    assert partitions.answer.startswith("Take 4 partitions with a batch of ")
+    assert "[" in partitions.answer and " to " in partitions.answer and "per second" in partitions.answer
+
+
+def test_asked_settings_come_first_and_a_refusal_says_why(partitions: StudyPage) -> None:
+    assert partitions.findings[0].startswith("Asked: 2 partitions with a batch of 4: ")
+    assert partitions.findings[1].startswith(
+        "Refused: 2 partitions with a batch of 16: a batch of 16 was not measured (1 to 8 were)"
+    )
+    assert partitions.findings[2].startswith(
+        "Fitted on 4 cells (1x1, 1x8, 4x1, 4x8) the other 2 are predicted with a median error of"
+    )
+
+
+def test_charts_have_a_curve_for_each_number_of_partitions(partitions: StudyPage) -> None:
+    charts = [part for part in partitions.parts if isinstance(part, StudyLines)]
+    assert [[curve.name for curve in chart.curves] for chart in charts] == [["1 partition", "4 partitions"]] * 2
+
+
+def test_corners_show_no_error_as_they_were_fitted(partitions: StudyPage) -> None:
+    table = next(part for part in partitions.parts if isinstance(part, StudyTable))
+    assert [row[5] == "–" for row in table.rows] == [True, False, True, True, False, True]
+    assert [row[7] for row in table.rows] == ["corner", "", "corner", "corner", "", "corner"]
+
+
+def test_limits_tell_the_measured_batches_and_the_processes_that_were_taken(partitions: StudyPage) -> None:
+    assert partitions.limits[0].startswith("No batch outside 1 to 8 is predicted")
+    assert "the study assumes 60 (--processes N)" in partitions.limits[1]

@@ -6,11 +6,15 @@ from datetime import datetime, timedelta
 import pytest
 
 from rules.base import Easing
+from rules.changes import Change
 from service.config.settings import DatabaseSettings
 from service.state.board import (
+    KEEP,
     LONG_QUEUE_SECONDS,
     MINUTES,
+    MOST_KEPT,
     Board,
+    ChangeLog,
     Failure,
     LastHour,
     MonitoredDatabase,
@@ -23,15 +27,10 @@ from service.web.pages.verdict import verdict
 from tests.service.stage import BEGAN, Stage
 
 
-def _storm(stage: Stage) -> MonitoredDatabase:
-    """The demo's storm, with an open episode."""
+def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did(stage: Stage) -> None:
     for at in (60, 75, 90):
         stage.poll("undo-storm", at=at)
-    return stage["undo-storm"]
-
-
-def test_storm_that_the_last_poll_did_not_show_is_easing_until_the_last_that_did(stage: Stage) -> None:
-    watched = _storm(stage)
+    watched = stage["undo-storm"]
     assert watched.published is not None
     calm = watched.published.diagnosis.model_copy(update={"findings": ()})
     (lasting,) = watched.episodes.open
@@ -52,14 +51,9 @@ def test_first_poll_after_the_remedy_says_that_the_storm_eases(stage: Stage) -> 
         stage.poll("undo-storm", at=at)
     summary = stage["undo-storm"].summary
     assert summary is not None and summary.easing is not None
-    assert (summary.cause, summary.easing.cause, summary.easing.cache) == (
-        None,
-        "undo-segments",
-        "dc_rollback_segments",
-    )
-    assert summary.headline.startswith(
-        "The waits go on: too many undo segments until 12:02:14 UTC; row cache waits cost "
-    )
+    assert summary.cause is None
+    assert (summary.easing.cause, summary.easing.cache) == ("undo-segments", "dc_rollback_segments")
+    assert summary.headline.startswith("The waits go on: too many undo segments until 12:02:14 UTC; row cache waits ")
     assert "no known cause" not in summary.headline
     assert summary.since is not None and summary.state == "Critical"
 
@@ -134,15 +128,10 @@ def test_hang_is_one_story_in_state_text_and_page(stage: Stage) -> None:
     assert "the longest wait, since 1 Mar 12:0" in page
 
 
-def test_board_knows_nothing_before_the_first_poll(stage: Stage) -> None:
+def test_poll_is_current_until_it_is_stale_or_the_database_fails(stage: Stage) -> None:
     watched = stage["undo-storm"]
-    assert watched.age is None
-    assert not watched.up
-    assert watched.current is None
-
-
-def test_poll_is_current_until_it_is_stale(stage: Stage) -> None:
-    watched, published = stage["undo-storm"], stage.poll("undo-storm", at=10)
+    assert (watched.age, watched.up, watched.current) == (None, False, None)
+    published = stage.poll("undo-storm", at=10)
     assert watched.up
     assert watched.current is published
     stage.at = 10 + max(3 * watched.interval, watched.interval + 5)
@@ -151,15 +140,10 @@ def test_poll_is_current_until_it_is_stale(stage: Stage) -> None:
     assert not watched.up
     assert watched.current is None
     assert watched.published is published, "the last poll stays, to show its age"
-
-
-def test_failure_hides_what_was_known_until_the_next_poll(stage: Stage) -> None:
-    watched = stage["undo-storm"]
-    stage.poll("undo-storm", at=1)
     watched.failure = Failure("network", "ORA-12541: no listener", since=0.0, next_attempt=None)
     assert not watched.up
     assert watched.current is None
-    stage.poll("undo-storm", at=3)
+    stage.poll("undo-storm", at=stage.at)
     assert watched.failure is None
     assert watched.up
 
@@ -185,7 +169,7 @@ def test_short_intervals_get_five_seconds_of_grace(stage: Stage, interval: float
 NOW = 60.0 * 1_000_000
 
 
-def test_minute_is_the_mean_weighted_by_seconds_and_the_rest_is_unknown() -> None:
+def test_minute_is_a_mean_by_seconds_old_ones_leave_and_what_was_kept_fills_the_unseen() -> None:
     hour = LastHour()
     hour.add(NOW + 10, 10.0, 0.2)
     hour.add(NOW + 40, 30.0, 0.6)
@@ -194,18 +178,12 @@ def test_minute_is_the_mean_weighted_by_seconds_and_the_rest_is_unknown() -> Non
     values = hour.values(NOW + 59)
     assert values[-1] == 0.5
     assert set(values[:-1]) == {None}
-
-
-def test_memory_is_bounded_and_old_minutes_leave_the_window() -> None:
     hour = LastHour()
     for minute in range(1_000):
         hour.add(NOW + 60 * minute, 15.0, 0.1)
     assert len(hour._minutes) <= 2 * MINUTES
     assert hour.values(NOW + 60 * 999) == (0.1,) * MINUTES
     assert hour.values(NOW + 60 * 1_100) == (None,) * MINUTES
-
-
-def test_what_was_kept_fills_minutes_that_were_not_seen() -> None:
     hour = LastHour()
     hour.add(NOW, 15.0, 0.1)
     hour.fill({1_000_000: 0.9, 999_999: 0.4})
@@ -238,3 +216,30 @@ def test_board_reads_others_from_the_store_only_when_it_is_refreshed(stage: Stag
     assert asked == [(["ddl-hang"], True)]
     assert [one.name for one in board.all_refreshed()] == [one.name for one in board]
     assert len(asked) == 2 and len(asked[1][0]) == len(board) - 1 and not asked[1][1]
+
+
+# The changes in memory: each once, a day of them, and what the store does not have yet.
+
+
+def job(seconds: float, name: str = "NIGHTLY") -> Change:
+    return Change(at=BEGAN + timedelta(seconds=seconds), kind="job", text=f"job APP.{name} began", source="jobs_begun")
+
+
+def test_event_of_two_readings_is_one_and_what_is_new_goes_to_the_store_once() -> None:
+    log = ChangeLog()
+    assert log.add([job(0), job(1)]) == 1 and log.add([job(2), job(60)]) == 1
+    assert log.changes == (job(0), job(60))
+    log = ChangeLog()
+    log.add([job(0)])
+    assert log.take_new() == (job(0),) and log.take_new() == ()
+    log = ChangeLog()
+    log.restore([job(9), job(0)])
+    assert log.changes == (job(0), job(9)) and log.add([job(0)]) == 0 and log.take_new() == ()
+
+
+def test_log_keeps_a_day_and_no_more_than_its_limit() -> None:
+    log = ChangeLog()
+    log.restore([job(0), job(KEEP.total_seconds() + 1)])
+    assert log.changes == (job(KEEP.total_seconds() + 1),)
+    log.restore(job(second, f"J{second}") for second in range(MOST_KEPT + 9))
+    assert len(log.changes) == MOST_KEPT and log.changes[-1].text == f"job APP.J{MOST_KEPT + 8} began"

@@ -1,8 +1,8 @@
 """Leases on a real PostgreSQL: exclusive, ended by the end of their session, and visible to all replicas."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -49,16 +49,13 @@ def test_lease_key_is_the_same_everywhere_and_never_changes() -> None:
     assert len({key_of(kind, name) for kind in ("poll", "act", "replica") for name in DATABASES}) == 9
 
 
-def test_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
+def test_lease_and_action_are_exclusive_until_they_are_given_back(join: Join) -> None:
     a, b = join("a"), join("b")
     (erp,) = a.take(["erp"])
     assert [one.database for one in b.take(DATABASES)] == ["crm", "dwh"]
     fleet_backend = b.look(DATABASES)
-    assert {name: owner.name for name, owner in fleet_backend.owners.items() if owner} == {
-        "erp": "a",
-        "crm": "b",
-        "dwh": "b",
-    }
+    owners = {name: owner.name for name, owner in fleet_backend.owners.items() if owner}
+    assert owners == {"erp": "a", "crm": "b", "dwh": "b"}
     assert [one.name for one in fleet_backend.replicas] == ["a", "b"]
     assert erp.held() and a.take(["erp"]) == (erp,), "the holder keeps it"
     a.give(erp)
@@ -66,6 +63,10 @@ def test_lease_is_exclusive_until_it_is_given_back(join: Join) -> None:
     (taken,) = b.take(["erp"])
     a.give(erp)
     assert taken.held(), "an old lease gives nothing away"
+    with a.acting("erp") as here, b.acting("erp") as there, b.acting("crm") as elsewhere:
+        assert (here, there, elsewhere) == (True, False, True)
+    with b.acting("erp") as there:
+        assert there
 
 
 def test_session_that_is_cut_loses_all_leases_at_once(join: Join, shared: Place) -> None:
@@ -113,41 +114,19 @@ def test_leases_are_not_given_while_the_store_is_away(join: Join, shared: Place)
     assert a.look(DATABASES).owners == {}
 
 
-def test_action_on_a_database_is_exclusive_in_the_whole_fleet(join: Join) -> None:
-    a, b = join("a"), join("b")
-    with a.acting("erp") as here, b.acting("erp") as there, b.acting("crm") as elsewhere:
-        assert (here, there, elsewhere) == (True, False, True)
-    with b.acting("erp") as there:
-        assert there
-
-
 def test_lease_session_answers_many_threads(join: Join) -> None:
-    a = join("a")
-    leases = a.take(DATABASES)
-    answers: list[bool] = []
-    threads = [Thread(target=lambda one=one: answers.append(one.held())) for one in leases * 20]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert answers == [True] * 60
+    leases = join("a").take(DATABASES)
+    with ThreadPoolExecutor(20) as pool:
+        assert list(pool.map(Lease.held, leases * 20)) == [True] * 60
 
 
-def test_sqlite_store_gives_all_leases_to_its_one_process(tmp_path: Path) -> None:
+def test_sqlite_store_gives_all_leases_to_its_one_process_and_refuses_a_second_in_one_line(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     mine = fleet_backend(url, store, "a", None, 15.0)
     assert isinstance(mine.leases, SoleLeases) and mine.status_table is None
     assert [one.held() for one in mine.leases.take(DATABASES)] == [True] * 3
     assert set(mine.leases.look(DATABASES).owners) == set(DATABASES)
-    mine.close()
-    store.close()
-
-
-def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    url = f"sqlite:///{tmp_path}/store.db"
-    store = Repository(url)
-    mine = fleet_backend(url, store, "a", None, 15.0)
     databases = "databases: [{name: erp, dsn: 'demo:healthy-19c'}]"
     (tmp_path / "latchscope.yaml").write_text(f"listen: 127.0.0.1:0\nstore: {url}\n{databases}\n", encoding="utf-8")
     errors = tmp_path / "stderr.txt"
@@ -156,5 +135,4 @@ def test_sqlite_store_refuses_a_second_process_in_one_line(tmp_path: Path, capfd
     starting, *told = errors.read_text().splitlines()
     assert starting.startswith("latchscope: starting")
     assert len(told) == 1 and "in use by another latchscope" in told[0] and "PostgreSQL" in told[0]
-    mine.close()
-    store.close()
+    mine.close(), store.close()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -57,75 +58,55 @@ def scripts() -> ScriptDirectory:
     return ScriptDirectory.from_config(config)
 
 
-def test_upgrade_creates_every_table_in_a_fresh_store(engine: Engine) -> None:
-    upgrade(engine)
-    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
-
-
 def no_partition(object: Any, name: str, kind: str, reflected: bool, compared: Any) -> bool:
     """PostgreSQL's partitions are not tables of the models."""
     return not (kind == "table" and reflected and compared is None and name.rpartition("_")[2].isdigit())
 
 
-def test_models_and_migrations_agree(engine: Engine) -> None:
+def test_upgrade_creates_what_the_models_say_ends_at_the_head_and_changes_nothing_again(engine: Engine) -> None:
     upgrade(engine)
-    with engine.connect() as connection:
+    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+    with engine.begin() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": no_partition})
         assert compare_metadata(context, Base.metadata) == []
-
-
-def test_upgrade_again_changes_nothing(engine: Engine) -> None:
-    upgrade(engine)
-    with engine.begin() as connection:
+        assert context.get_current_revision() == scripts().get_current_head() == newest()
         connection.exec_driver_sql("insert into snapshots values ('erp1', '2026-03-01 12:00:00+00', '\\x00')")
     upgrade(engine)
     with engine.connect() as connection:
         assert connection.exec_driver_sql("select count(*) from snapshots").scalar() == 1
 
 
-def test_upgrade_ends_at_the_single_head_which_the_names_of_the_files_tell(engine: Engine) -> None:
-    upgrade(engine)
-    with engine.connect() as connection:
-        assert MigrationContext.configure(connection).get_current_revision() == scripts().get_current_head() == newest()
+def test_migrations_are_one_chain_of_numbered_files() -> None:
+    revisions = [one.revision for one in scripts().walk_revisions()]
+    assert revisions == sorted(revisions, reverse=True)
+    assert sorted(path.name[:4] for path in (HOME / "versions").glob("*.py")) == sorted(revisions)
     assert all(Path(script.path).name.startswith(f"{script.revision}_") for script in scripts().walk_revisions())
 
 
-def test_store_at_thenewest_schema_opens_without_alembic(tmp_path: Path) -> None:
+def test_store_at_the_newest_schema_is_not_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = make_engine(f"sqlite:///{tmp_path}/store.db")
+    upgrade(engine)
+    monkeypatch.setattr(module, "_migrate", lambda *_: pytest.fail("it loads alembic"))
+    upgrade(engine)
+    engine.dispose()
+
+
+@pytest.mark.slow
+def test_store_at_the_newest_schema_opens_without_alembic(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     Repository(url).close()
     opens = f"import sys; from service.store.repository import Repository; Repository({url!r}).close()"
     found = "print([name for name in ('alembic', 'mako') if name in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{opens}; {found}"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
-
-
-def test_migrations_are_one_chain_of_numbered_files() -> None:
-    revisions = [one.revision for one in scripts().walk_revisions()]
-    assert revisions == sorted(revisions, reverse=True)
-    files = sorted(path.name[:4] for path in (HOME / "versions").glob("*.py"))
-    assert files == sorted(revisions)
+    command = [sys.executable, "-c", f"{opens}; {found}"]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_upgrade_runs_once_when_processes_start_together(place: Place, engine: Engine) -> None:
     engines = [create_engine(place.url) for _ in range(4)]
-    failed: list[Exception] = []
-
-    def start(one: Engine) -> None:
-        try:
-            upgrade(one)
-        except Exception as error:  # noqa: BLE001  whatever it is, it is the finding
-            failed.append(error)
-
-    threads = [threading.Thread(target=start, args=(one,)) for one in engines]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(upgrade, engines))
     for one in engines:
         one.dispose()
-    assert failed == []
     assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
 
 
@@ -153,7 +134,9 @@ def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.Monke
     assert "geheim" not in str(error.value) and "\n" not in str(error.value)
 
 
-def test_passfile_that_the_client_ignores_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passfile_that_the_client_ignores_is_named_and_not_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "pgpass"
     url = f"postgresql+psycopg://latchscope@127.0.0.1:1/latchscope?passfile={file}"
     assert passfile_trouble(url) == f"the password file {file} cannot be read: No such file or directory"
@@ -172,25 +155,20 @@ def test_passfile_that_the_client_ignores_is_named(tmp_path: Path, monkeypatch: 
         f"the password file {file} cannot be read: Permission denied; give it to uid {os.getuid()}, with mode 0400"
     )
 
-
-def test_refusal_of_a_store_names_the_passfile_and_not_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def no_password(engine: object) -> None:
         raise OperationalError("", {}, Exception("fe_sendauth: no password supplied"))
 
     monkeypatch.setattr("service.store.repository.upgrade", no_password)
-    file = tmp_path / "gone"
-    url = f"postgresql+psycopg://latchscope@127.0.0.1:1/latchscope?passfile={file}"
-    with pytest.raises(StoreError) as refused:
+    url = f"postgresql+psycopg://latchscope@127.0.0.1:1/latchscope?passfile={tmp_path}/gone"
+    with pytest.raises(StoreError) as raised:
         Repository(url)
-    assert f"the password file {file} cannot be read" in str(refused.value)
-    assert "fe_sendauth" not in str(refused.value)
+    assert f"the password file {tmp_path}/gone cannot be read" in str(raised.value)
+    assert "fe_sendauth" not in str(raised.value)
     with pytest.raises(StoreError, match="no password supplied; set `store`"):
         Repository("postgresql+psycopg://latchscope@127.0.0.1:1/latchscope")
 
 
-def test_look_tells_how_a_file_stands(tmp_path: Path) -> None:
+def test_look_tells_how_a_store_stands_and_what_stops_a_start_without_the_password(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     file = tmp_path / "store.db"
     assert (look_at_store(url).usable, "the first start creates it" in look_at_store(url).said) == (True, True)
@@ -211,9 +189,6 @@ def test_look_tells_how_a_file_stands(tmp_path: Path) -> None:
     engine.dispose()
     file.write_bytes(b"no database" * 100)
     assert not look_at_store(url).usable and "file is not a database" in look_at_store(url).said
-
-
-def test_look_tells_what_stops_a_start_without_the_password(tmp_path: Path) -> None:
     for url, said in {
         f"sqlite:///{tmp_path}/none/s.db": f"there is no folder {tmp_path}/none; create it",
         "postgresql://u:tiger@127.0.0.1:1/d": "Connection refused; correct `store`, or start what it names",

@@ -30,20 +30,10 @@ BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 
 def episode(database: str = "erp1", began: datetime = BEGAN, severity: Severity = Severity.WARNING) -> Episode:
-    return Episode(
-        database=database,
-        cause="undo-segments",
-        cache="dc_rollback_segments",
-        title="Too many undo segments",
-        begin=began,
-        last_seen=began + timedelta(seconds=15),
-        end=None,
-        severity=severity,
-        peak_severity=severity,
-        peak_at=began,
-        peak_share_of_db_time=0.31,
-        headline="…",
-    )
+    return stored_episode(
+        database=database, title="Too many undo segments", begin=began, last_seen=began + timedelta(seconds=15),
+        severity=severity, peak_severity=severity, peak_at=began, peak_share_of_db_time=0.31, headline="…",
+    )  # fmt: skip
 
 
 def change(what: str = "begin", minutes: int = 0, database: str = "erp1", severity: str = "warning") -> EpisodeChange:
@@ -85,17 +75,14 @@ def test_episode_log_records_the_changes_made_by_polls_of_a_storm(store: Reposit
     assert [one.seq for one in told] == sorted({one.seq for one in told})
 
 
-def test_entry_has_the_episode_fields_of_rest(store: Repository) -> None:
+def test_entry_has_the_episode_fields_of_rest_and_pages_continue(store: Repository) -> None:
     write(store, change())
     (one,) = store.episode_log.since(0, 10)
     assert EpisodeOut.model_validate(one.episode).peak_share_of_db_time == 0.31
     assert set(one.episode) == {field.name for field in fields(Episode)} - OF_ONE_POLL
     assert one.at.tzinfo is not None and one.document()["at"].endswith("Z")
     assert one.document()["episode"]["begin"] == "2026-03-01T12:00:00Z"
-
-
-def test_pages_continue_where_the_last_one_ended(store: Repository) -> None:
-    write(store, *(change(minutes=each) for each in range(5)))
+    write(store, *(change(minutes=each) for each in range(1, 5)))
     first = store.episode_log.since(0, 3)
     rest = store.episode_log.since(first[-1].seq, 3)
     assert [one.seq for one in (*first, *rest)] == [1, 2, 3, 4, 5]
@@ -103,13 +90,19 @@ def test_pages_continue_where_the_last_one_ended(store: Repository) -> None:
     assert store.episode_log.since(5, 3) == []
 
 
-def test_change_written_twice_is_stored_once(store: Repository) -> None:
+def test_change_written_twice_is_stored_once_and_an_error_is_one_line(store: Repository) -> None:
     severities = [("begin", "notice"), ("worse", "warning"), ("worse", "critical"), ("end", "critical")]
     life = [change(what, severity=severity) for what, severity in severities]
     write(store, *life)
     write(store, *life)
     write(store, change(minutes=9))
     assert [one.what for one in store.episode_log.since(0, 10)] == ["begin", "worse", "worse", "end", "begin"]
+    with store.engine.begin() as connection:
+        connection.execute(text("drop table episode_changes"))
+    for ask in (lambda: store.episode_log.since(0, 1), store.episode_log.newest):
+        with pytest.raises(StoreUnavailable, match="no such table: episode_changes") as error:
+            ask()
+        assert "\n" not in str(error.value)
 
 
 def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:
@@ -135,7 +128,9 @@ def test_changes_are_not_kept_without_their_poll(store: Repository, stage: Stage
     assert store.episode_log.since(0, 10) == [] and store.last_snapshot("undo-storm") is None
 
 
-def test_prune_deletes_old_changes_and_their_numbers_are_not_reused(store: Repository) -> None:
+def test_prune_deletes_old_changes_and_their_numbers_are_not_reused(
+    store: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.episode_log.recipients = [lambda change: ["one"]]
     write(store, change(), change("end"))
     store.episode_log.prune(datetime.now(UTC) + KEEP_CHANGES - timedelta(minutes=1))
@@ -145,22 +140,10 @@ def test_prune_deletes_old_changes_and_their_numbers_are_not_reused(store: Repos
     write(store, change(minutes=1))
     assert store.episode_log.newest() == 3
     assert [one.change.seq for one in store.deliveries.next_of("one")] == [3]
-
-
-def test_store_prune_includes_the_episode_log(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[datetime] = []
     monkeypatch.setattr(store.episode_log, "prune", asked.append)
     store.prune(BEGAN)
     assert len(asked) == 1 and asked[0] > BEGAN, "by our own clock, which stamps the entries"
-
-
-def test_store_error_is_one_line(store: Repository, tmp_path: Path) -> None:
-    with store.engine.begin() as connection:
-        connection.execute(text("drop table episode_changes"))
-    for ask in (lambda: store.episode_log.since(0, 1), store.episode_log.newest):
-        with pytest.raises(StoreUnavailable, match="no such table: episode_changes") as error:
-            ask()
-        assert "\n" not in str(error.value)
 
 
 def test_postgresql_stores_a_change_written_twice_once(postgresql: Engine) -> None:
@@ -212,9 +195,8 @@ def test_postgresql_appends_of_many_writers_reach_a_reader_without_a_gap(postgre
             with postgresql.begin() as connection:
                 log.append(connection, [change(minutes=minute, database=name)])
 
-    threads = [threading.Thread(target=writer, args=(f"db{each}",), daemon=True) for each in range(4)]
-    for one in threads:
-        one.start()
+    for each in range(4):
+        threading.Thread(target=writer, args=(f"db{each}",), daemon=True).start()
     seen: list[tuple[str, str]] = []
 
     def follow() -> None:
@@ -234,12 +216,8 @@ MINUTE = timedelta(minutes=1)
 def test_last_mark_of_each_database_comes_with_the_troubles_before_and_after(store: Repository, stage: Stage) -> None:
     published = stage.poll("undo-storm", 40)
     ended = replace(stored_episode(), last_seen=STAGE_BEGAN + 5 * MINUTE, end=STAGE_BEGAN + 5 * MINUTE)
-    again = replace(
-        stored_episode(),
-        begin=STAGE_BEGAN + 30 * MINUTE,
-        last_seen=STAGE_BEGAN + 31 * MINUTE,
-        peak_at=STAGE_BEGAN + 30 * MINUTE,
-    )
+    later = STAGE_BEGAN + 30 * MINUTE
+    again = replace(stored_episode(), begin=later, last_seen=later + MINUTE, peak_at=later)
     record = PollRecord(published.delta, None, (ended, again))  # type: ignore[arg-type]
     store.keep(published.snapshot, published.diagnosis, record)
     assert store.recent.last_marks() == {}
@@ -247,10 +225,8 @@ def test_last_mark_of_each_database_comes_with_the_troubles_before_and_after(sto
     store.marks.add("erp1", STAGE_BEGAN + 4 * MINUTE, "undo tablespace recreated", "me")
     store.marks.add("crm", STAGE_BEGAN, "calm", "me")
     marks = store.recent.last_marks()
-    assert {name: last.mark.text for name, last in marks.items()} == {
-        "erp1": "undo tablespace recreated",
-        "crm": "calm",
-    }
+    said = {name: last.mark.text for name, last in marks.items()}
+    assert said == {"erp1": "undo tablespace recreated", "crm": "calm"}
     assert store.recent.last_marks("erp1") == {"erp1": marks["erp1"]} and store.recent.last_marks("nobody") == {}
     assert [(one.cause, one.begin, one.end) for one in marks["erp1"].before] == [
         ("undo-segments", STAGE_BEGAN, STAGE_BEGAN + 5 * MINUTE)

@@ -4,6 +4,7 @@ import base64
 import math
 import random
 import zlib
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -69,16 +70,13 @@ def test_buckets_come_back_as_they_were(items: list[int], width: int, chance: ra
 def test_one_series_is_read_without_the_pieces_of_others() -> None:
     items, totals, mosts = figures(40)
     body = pack_buckets(items, totals, mosts)
-    damaged = body[:-9] + bytes([body[-9] ^ 0xFF]) + body[-8:]
+    damaged = flipped(body, len(body) - 9)
     one = unpack_bodies([damaged] * 3, lambda every: every == 2)
     assert (one.body.tolist(), one.items.tolist()) == ([0, 1, 2], [2, 2, 2])
     assert same(one.totals, np.repeat(totals[1:2], 3, axis=0))
     assert same(one.mosts, np.repeat(mosts[1:2], 3, axis=0))
     with pytest.raises(DamagedFigures):
         unpack_bodies([damaged], lambda every: every == 40)
-
-
-def test_view_of_thousands_of_items_has_few_pieces() -> None:
     items, totals, mosts = figures(20_000, 12)
     body = pack_buckets(items, totals, mosts)
     assert len(body) / totals.size < 12
@@ -98,45 +96,41 @@ def test_older_layout_is_read_beside_the_newer() -> None:
     assert sorted(zip(both.body.tolist(), both.items.tolist(), strict=True)) == [(0, 7), (1, 7), (2, 7)]
 
 
-@pytest.mark.parametrize("damage", ["cut", "version", "empty", "flipped", "head", "older"])
-def test_damage_is_told(damage: str) -> None:
-    body = pack_buckets(*figures(40))
-    flipped = body[:-9] + bytes([body[-9] ^ 0xFF]) + body[-8:]
-    bodies = {
-        "cut": body[:-30],
-        "version": b"\x07" + body[1:],
-        "empty": b"",
-        "flipped": flipped,
-        "head": body[:9],
-        "older": base64.b64decode(OLDER)[:-3],
-    }
+BUCKETS, POLL = pack_buckets(*figures(40)), pack(np.arange(1, 50), np.arange(49) * 3.7)
+
+
+def flipped(body: bytes, place: int) -> bytes:
+    return body[:place] + bytes([body[place] ^ 0xFF]) + body[place + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("read", "body"),
+    [
+        (unpack_buckets, BUCKETS[:-30]),
+        (unpack_buckets, b"\x07" + BUCKETS[1:]),
+        (unpack_buckets, b""),
+        (unpack_buckets, flipped(BUCKETS, len(BUCKETS) - 9)),
+        (unpack_buckets, BUCKETS[:9]),
+        (unpack_buckets, base64.b64decode(OLDER)[:-3]),
+        (unpack, POLL[:-3]),
+        (unpack, b"\x07" + POLL[1:]),
+        (unpack, b""),
+        (unpack, flipped(POLL, len(POLL) // 2)),
+        (unpack, b"\x01" + zlib.compress(zlib.decompress(POLL[1:])[:-20])),
+    ],
+    ids=[
+        *("cut", "version", "empty", "flipped", "head", "older"),
+        *(f"poll {damage}" for damage in ("cut", "version", "empty", "flipped", "lacking")),
+    ],
+)
+def test_damage_is_told(read: Callable[[bytes], object], body: bytes) -> None:
     with pytest.raises(DamagedFigures):
-        unpack_buckets(bodies[damage])
+        read(body)
 
 
 ITEM = st.integers(0, 2**31 - 1)
-ODD = [
-    0.0,
-    -0.0,
-    math.nan,
-    math.inf,
-    -math.inf,
-    5e-324,
-    2.0**31,
-    -(2.0**31),
-    2.0**53,
-    2.0**53 + 2,
-    2.0**63,
-    2.0**64,
-    1e308,
-]
-VALUE = st.one_of(st.sampled_from(ODD), st.integers(0, 2**63).map(float), st.floats())
-
-
-def same_codec(one: Values, other: Values) -> bool:
-    """Equal, NaN to NaN and minus zero to minus zero."""
-    alike = (one == other) & (np.signbit(one) == np.signbit(other))
-    return one.shape == other.shape and bool(np.all(alike | (np.isnan(one) & np.isnan(other))))
+ODD = (0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324, 2.0**31, -(2.0**31), 2.0**53, 2.0**53 + 2, 2.0**63, 2.0**64)
+VALUE = st.one_of(st.sampled_from((*ODD, 1e308)), st.integers(0, 2**63).map(float), st.floats())
 
 
 @settings(max_examples=100, deadline=None)
@@ -150,36 +144,17 @@ def test_poll_comes_back_as_it_was(figures: dict[int, float]) -> None:
     values = np.array([figures[item] for item in items.tolist()], float)
     read, told = unpack(pack(items, values))
     assert read.tolist() == items.tolist()
-    assert same_codec(told, values)
+    assert same(told, values)
 
 
-def test_seventy_thousand_items_come_back() -> None:
+def test_seventy_thousand_items_come_back_and_counters_take_few_bytes() -> None:
     chance = np.random.default_rng(16)
     items = np.cumsum(chance.integers(1, 100_000, 70_000))
     values = np.rint(10 ** chance.uniform(0, 18, 70_000))
     assert items[-1] > 2**31, "the differences have four bytes, not the numbers"
     read, told = unpack(pack(items, values))
     assert (read == items).all()
-    assert same_codec(told, values)
-
-
-def test_counters_of_a_poll_take_few_bytes() -> None:
+    assert same(told, values)
     chance = np.random.default_rng(1)
     values = np.rint(10 ** chance.uniform(0, 7, 123))
     assert len(pack(np.arange(1, 124), values)) / 123 < 4
-
-
-@pytest.mark.parametrize("damage", ["cut", "version", "empty", "flipped"])
-def test_damage_is_told_codec(damage: str) -> None:
-    body = pack(np.arange(1, 50), np.arange(49) * 3.7)
-    middle = len(body) // 2
-    flipped = body[:middle] + bytes([body[middle] ^ 0xFF]) + body[middle + 1 :]
-    bodies = {"cut": body[:-3], "version": b"\x07" + body[1:], "empty": b"", "flipped": flipped}
-    with pytest.raises(DamagedFigures):
-        unpack(bodies[damage])
-
-
-def test_body_that_lacks_figures_is_told() -> None:
-    whole = zlib.decompress(pack(np.arange(1, 50), np.arange(49) * 1.5)[1:])
-    with pytest.raises(DamagedFigures, match="cut off"):
-        unpack(b"\x01" + zlib.compress(whole[:-20]))

@@ -15,14 +15,8 @@ from tests.service.stage import Stage
 
 HOME = Path(__file__).parents[3]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-EASING = Easing(
-    cause="undo-segments",
-    name="Undo segments",
-    cache=None,
-    until=NOW,
-    waits="falling",
-    change=ChangeMade(at=NOW, text="a"),
-)
+CHANGE = ChangeMade(at=NOW, text="a")
+EASING = Easing(cause="undo-segments", name="Undo", cache=None, until=NOW, waits="falling", change=CHANGE)
 SUMMARY = DatabaseSummary(
     "19.0.0.0.0", "erp1", NOW, "mutex", Severity.WARNING, "a headline", state="Warning", easing=EASING
 )

@@ -26,7 +26,7 @@ ACCOUNTS = ("a" * 64, "b" * 64)
 REFUSED = Refusal(SENT, "erp1", "ORA-01017: invalid username/password", 1767225600.5)
 
 
-def test_refusal_is_found_by_any_account_and_forgotten_for_all(store: Repository) -> None:
+def test_refusal_is_found_by_any_account_and_forgotten_for_all_by_what_a_database_met(store: Repository) -> None:
     first, other = StoredRefusals(store.engine), StoredRefusals(store.engine)
     assert first.of(ACCOUNTS, SENT) is None and not first.forget(ACCOUNTS, [SENT], "erp1")
     first.keep(ACCOUNTS, REFUSED)
@@ -35,14 +35,10 @@ def test_refusal_is_found_by_any_account_and_forgotten_for_all(store: Repository
     assert other.of(("c" * 64,), SENT) is None
     assert other.forget(ACCOUNTS, [SENT], "erp2")
     assert first.of(ACCOUNTS, SENT) is None
-
-
-def test_database_that_resumes_forgets_what_it_met_and_nothing_else(store: Repository) -> None:
-    refusals = StoredRefusals(store.engine)
     others = Refusal(fingerprint("LATCHSCOPE", "of erp2"), "erp2", "ORA-01017", 1.0)
-    refusals.keep(ACCOUNTS, REFUSED), refusals.keep(ACCOUNTS, others)
-    assert refusals.forget(ACCOUNTS, [], "erp1")
-    assert refusals.of(ACCOUNTS, SENT) is None and refusals.of(ACCOUNTS, others.credential) == others
+    first.keep(ACCOUNTS, REFUSED), first.keep(ACCOUNTS, others)
+    assert first.forget(ACCOUNTS, [], "erp1")
+    assert first.of(ACCOUNTS, SENT) is None and first.of(ACCOUNTS, others.credential) == others
 
 
 def test_store_holds_neither_the_password_nor_a_hash_that_another_store_shares(

@@ -6,7 +6,7 @@ from threading import Event, Thread, current_thread
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event
 
 from service.store.record import SampleItem
 from service.store.repository import Repository
@@ -49,7 +49,7 @@ def rows_of(store: Repository, asked: list[tuple[str, Any]]) -> int:
         return sum(len(connection.exec_driver_sql(statement, parameters).all()) for statement, parameters in asked)
 
 
-def test_page_reads_the_items_of_its_window_alone(store: Repository, stage: Stage, place: Place) -> None:
+def test_page_and_writer_ask_for_the_items_of_their_polls_alone(store: Repository, stage: Stage, place: Place) -> None:
     keep(store, stage, 40, 42)
     crowd(place)
     there = place.execute("select count(*) from items")[0][0]
@@ -62,17 +62,10 @@ def test_page_reads_the_items_of_its_window_alone(store: Repository, stage: Stag
         fresh.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
     assert rows_of(fresh, again) == 0, "a known name is not read again"
     fresh.close()
-
-
-def test_writer_asks_for_the_items_of_its_polls_alone(store: Repository, stage: Stage, place: Place) -> None:
-    keep(store, stage, 40)
-    crowd(place)
-    there = place.execute("select count(*) from items")[0][0]
     fresh = Repository(place.url)
     with questions(fresh) as asked:
-        keep(fresh, stage, 42)
+        keep(fresh, stage, 120)
     added = place.execute("select count(*) from items")[0][0] - there
-    assert added > 0, "its first change has its own items"
     assert 0 < rows_of(fresh, asked) <= 2 * (there - MANY + added)
     fresh.close()
 
@@ -104,17 +97,14 @@ def test_writer_does_not_wait_for_a_reader(store: Repository, stage: Stage, plac
     assert place.execute("select count(*) from polls") == [(3,)]
 
 
-def test_number_of_a_database_may_be_large(store: Repository, stage: Stage, place: Place) -> None:
+def test_number_of_a_database_may_be_large_and_an_unknown_one_is_left_out(
+    store: Repository, stage: Stage, place: Place
+) -> None:
     place.execute("insert into databases (id, name) values (100000, 'undo-storm')")
     keep(store, stage, 40, 42)
     assert store.names.all_databases() == {100000: "undo-storm"}
     assert store.history.points(DB, [SLEEPS], BEGAN, LATE, "poll").series
-
-
-def test_unknown_numbers_are_left_out(store: Repository) -> None:
-    assert store.names.named([1, 2]) == {}
-    with store.engine.connect() as connection:
-        assert connection.scalar(text("select count(*) from items")) == 0
+    assert store.names.named([10**6]) == {}
 
 
 @pytest.mark.parametrize("first", ["databases", "items"])
@@ -143,10 +133,10 @@ def test_names_without_an_end_are_remembered_within_a_bound(store: Repository, m
 def test_names_are_asked_for_in_a_few_texts_however_many_they_are(store: Repository) -> None:
     """Every connection keeps the statements that it has prepared, and a long one takes 100 KB."""
     with questions(store) as asked:
-        for many in range(1, 120):
+        for many in range(1, 120, 4):
             items: set[SampleItem] = {("v$rowcache", f"name {many} {part}", "gets", False) for part in range(many)}
             numbers = store.names.items(items)
             given = {numbers[item]: item for item in items}
             store.names._items.clear()
             assert store.names.named(given) == given
-    assert len(asked) > 200 and len({statement for statement, _ in asked}) <= 2 * 8
+    assert len(asked) > 50 and len({statement for statement, _ in asked}) <= 2 * 8

@@ -18,8 +18,9 @@ from service.store.series import BadCursor, History, HistoryPage, SeriesSelector
 from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.store.figures_in import figures_in
-from tests.service.stores import Place
+from tests.service.stores import SLOW_ON_POSTGRESQL, Place
 
+pytestmark = SLOW_ON_POSTGRESQL
 DB = "undo-storm"
 SLEEPS = SeriesSelector("v$latch_children", "sleeps")
 GETS = SeriesSelector("v$latch_children", "gets")
@@ -53,7 +54,7 @@ def total(deltas: list[Delta], view: str, column: str) -> float:
     return sum(number(row.get(column)) or 0.0 for delta in deltas for row in delta.rows(view))
 
 
-def test_points_have_a_span_per_poll_and_a_value_per_change(store: Repository, stage: Stage) -> None:
+def test_points_have_a_span_per_poll_a_value_per_change_and_zero_is_not_stored(store: Repository, stage: Stage) -> None:
     deltas = keep(store, stage, 40, 42, 45)
     points = store.history.points(DB, [SLEEPS], BEGAN, LATE, "poll")
     assert [(one.at, one.seconds) for one in points.spans] == [(at(40), None), (at(42), 2.0), (at(45), 3.0)]
@@ -64,10 +65,6 @@ def test_points_have_a_span_per_poll_and_a_value_per_change(store: Repository, s
             grown = (row["sleeps"] or 0) / points.spans[place].seconds  # type: ignore[operator]
             assert by_child.get(row["child#"], 0.0) == pytest.approx(grown)
     assert all(rate(points, one, 0) is None for one in points.series), "without an interval there is no rate"
-
-
-def test_zero_is_not_stored_and_reads_as_zero(store: Repository, stage: Stage, place: Place) -> None:
-    keep(store, stage, 40, 42)
     assert [row for row in figures_in(store) if row[3] == 0 and not row[2][3]] == []
     points = store.history.points(DB, [GETS, SeriesSelector("v$sysstat", "value")], BEGAN, LATE, "poll")
     still = points.still("v$latch_children", '{"never":"seen"}', "gets")
@@ -152,16 +149,30 @@ def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> 
     assert np.nanmax(hot.mosts) == pytest.approx(max(rates))
 
 
-def test_roll_up_again_changes_nothing_unless_a_poll_comes_late(store: Repository, stage: Stage, place: Place) -> None:
+def test_roll_up_writes_once_and_again_only_if_a_poll_comes_late(store: Repository, stage: Stage, place: Place) -> None:
     deltas = keep(store, stage, 10, 20, 30)
-    roll_up(store.engine, store.partitions, store.names, LATE)
+    asked: list[str] = []
+
+    def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
+        asked.append(statement.lower().split()[0] if "figures_5m" in statement else "")
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    try:
+        roll_up(store.engine, store.partitions, store.names, LATE)
+    finally:
+        event.remove(store.engine, "before_cursor_execute", note)
     before = figures_in(store, "5m")
+    assert len({row[2][0] for row in before}) > 1 and asked.count("insert") == 1, "the rows of all views at once"
     assert roll_up(store.engine, store.partitions, store.names, LATE) == 0
     deltas += keep(store, stage, 40)
     assert roll_up(store.engine, store.partitions, store.names, LATE) == 2
-    assert figures_in(store, "5m") != before
+    after = figures_in(store, "5m")
     gets = figures_in(store, "5m", lambda item: item[0] == "v$latch_children" and item[2] == "gets")
-    assert sum(row[3] for row in gets) == pytest.approx(total(deltas, "v$latch_children", "gets"))
+    assert after != before and sum(row[3] for row in gets) == pytest.approx(total(deltas, "v$latch_children", "gets"))
+    place.execute("delete from figures")
+    keep(store, stage, 50)
+    roll_up(store.engine, store.partitions, store.names, LATE, raw_since=LATE)
+    assert figures_in(store, "5m") == after, "a bucket whose polls are gone is kept"
 
 
 def test_roll_up_waits_for_an_open_bucket(store: Repository, stage: Stage) -> None:
@@ -174,44 +185,20 @@ def test_roll_up_waits_for_an_open_bucket(store: Repository, stage: Stage) -> No
     )
 
 
-def test_roll_up_reads_and_writes_the_rows_of_all_views_at_once(store: Repository, stage: Stage) -> None:
-    keep(store, stage, 10, 20, 30)
-    asked: list[str] = []
-
-    def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
-        asked.append(statement.lower().split()[0] if "figures_5m" in statement else "")
-
-    event.listen(store.engine, "before_cursor_execute", note)
-    try:
-        roll_up(store.engine, store.partitions, store.names, at(600) + timedelta(minutes=10))
-    finally:
-        event.remove(store.engine, "before_cursor_execute", note)
-    assert len({row[2][0] for row in figures_in(store, "5m")}) > 1
-    assert asked.count("insert") == 1
-
-
 def test_roll_up_ends_early_where_it_is_told(store: Repository, stage: Stage) -> None:
     keep(store, stage, *range(10, 1000, 100))
     spent: list[float] = []
-    assert (
-        roll_up(store.engine, store.partitions, store.names, LATE, rest=lambda one: bool(spent.append(one) or True))
-        == 1
-    )  # type: ignore[func-returns-value]
+
+    def rest(seconds: float) -> bool:
+        spent.append(seconds)
+        return True
+
+    assert roll_up(store.engine, store.partitions, store.names, LATE, rest=rest) == 1
     assert roll_up(store.engine, store.partitions, store.names, LATE) == 4
     assert spent[0] > 0
 
 
-def test_roll_up_keeps_a_bucket_whose_polls_are_gone(store: Repository, stage: Stage, place: Place) -> None:
-    keep(store, stage, 10, 20, 30)
-    roll_up(store.engine, store.partitions, store.names, LATE)
-    before = figures_in(store, "5m")
-    place.execute("delete from figures")
-    keep(store, stage, 40)
-    roll_up(store.engine, store.partitions, store.names, LATE, raw_since=LATE)
-    assert figures_in(store, "5m") == before
-
-
-def test_cursor_pages_hold_everything_once(store: Repository, stage: Stage) -> None:
+def test_cursor_pages_hold_everything_once_and_a_bad_cursor_or_time_is_refused(store: Repository, stage: Stage) -> None:
     keep(store, stage, *range(10, 30, 2))
     whole = store.history.points(DB, [GETS], BEGAN, LATE, "poll")
     cursor, spans, values = None, [], 0
@@ -226,11 +213,10 @@ def test_cursor_pages_hold_everything_once(store: Repository, stage: Stage) -> N
     assert values == sum(stored(one) for one in whole.series)
     with pytest.raises(BadCursor):
         store.history.points(DB, [GETS], BEGAN, LATE, "poll", "yesterday")
-
-
-def test_unknown_database_has_no_spans(store: Repository) -> None:
     assert len(store.history.points("nobody", [GETS], BEGAN, LATE).spans) == 0
     assert store.history.polls("nobody", BEGAN, LATE) == ()
+    with pytest.raises(Exception, match="no time zone"):
+        store.history.polls(DB, datetime(2026, 3, 1), datetime.now(UTC))  # noqa: DTZ001  the point of the test
 
 
 @pytest.mark.parametrize(
@@ -259,7 +245,7 @@ def test_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
 # delta_over
 
 
-def test_delta_over_is_the_difference_of_two_kept_snapshots(store: Repository, stage: Stage) -> None:
+def test_delta_over_is_the_difference_of_two_kept_snapshots_or_not_comparable(store: Repository, stage: Stage) -> None:
     keep(store, stage, 40, 42, 44, 46)
     told = store.changes.delta_over(DB, at(40), at(46))
     newest, *_, oldest = store.latest(DB, 4)
@@ -267,6 +253,9 @@ def test_delta_over_is_the_difference_of_two_kept_snapshots(store: Repository, s
     assert isinstance(told, Delta) and isinstance(whole, Delta)
     assert told == replace(whole, notes=told.notes)
     assert told.notes == ("the difference of the snapshots at both ends",)
+    told = store.changes.delta_over(DB, LATE, LATE + timedelta(days=1))
+    assert isinstance(told, NotComparable) and "nothing of undo-storm is kept" in told.why
+    assert isinstance(store.changes.delta_over(DB, LATE, BEGAN), NotComparable)
 
 
 @pytest.mark.parametrize("source", ["poll", "5m", "1h"])
@@ -307,39 +296,23 @@ def counters_of_view(view: str) -> tuple[str, ...]:
     return counters_of(collectors()[view])
 
 
-def test_delta_over_lacks_a_view_that_is_missing_in_some_polls(store: Repository, stage: Stage, place: Place) -> None:
+def test_delta_over_lacks_a_view_that_is_missing_in_some_polls_and_notes_gaps(
+    store: Repository, stage: Stage, place: Place
+) -> None:
     keep(store, stage, 40, 42)
     stage.refused = {DB: ("v$sysstat",)}
     keep(store, stage, 44)
     stage.refused = {}
     keep(store, stage, 46, 48)
+    stage[DB].published = None
+    keep(store, stage, 60, 62)
     place.execute("delete from snapshots")
     told = store.changes.delta_over(DB, at(41), at(48.5))
     assert isinstance(told, Delta)
     reading = told.read("v$sysstat")
     assert isinstance(reading, Missing) and "was missing in 2 of 4" in reading.why
     assert told.rows("v$latch_children")
-
-
-def test_delta_over_notes_gaps_and_first_polls(store: Repository, stage: Stage, place: Place) -> None:
-    keep(store, stage, 40, 42)
-    stage[DB].published = None
-    keep(store, stage, 60, 62)
-    place.execute("delete from snapshots")
-    told = store.changes.delta_over(DB, at(40), at(62.5))
-    assert isinstance(told, Delta)
-    assert told.basis.seconds == 4
-    assert any(note.startswith("4 of 22 s were watched") for note in told.notes)
+    told = store.changes.delta_over(DB, at(46.5), at(62.5))
+    assert isinstance(told, Delta) and told.basis.seconds == 4
+    assert any(note.startswith("4 of 16 s were watched") for note in told.notes)
     assert any("the first poll has nothing to compare with" in note for note in told.notes)
-
-
-def test_delta_over_nothing_kept_is_not_comparable(store: Repository) -> None:
-    told = store.changes.delta_over(DB, BEGAN, LATE)
-    assert isinstance(told, NotComparable) and "nothing of undo-storm is kept" in told.why
-    assert isinstance(store.changes.delta_over(DB, LATE, BEGAN), NotComparable)
-
-
-def test_naive_times_are_refused(store: Repository, stage: Stage) -> None:
-    keep(store, stage, 40, 42)
-    with pytest.raises(Exception, match="no time zone"):
-        store.history.polls(DB, datetime(2026, 3, 1), datetime.now(UTC))  # noqa: DTZ001  the point of the test

@@ -49,7 +49,7 @@ def disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Disk:
 
 
 def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = len(to_bytes(record))
     spool = DiskQueue(tmp_path / "spool", 3 * size + 200)
@@ -65,35 +65,56 @@ def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
     assert "latchscope_spool_polls 3.0" in told
     assert f"latchscope_spool_bytes {float(spool.size)}" in told
     assert "latchscope_spool_lost_polls_total 2.0" in told
-
-
-def test_disk_queue_that_cannot_be_written_says_so(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").write_text("")
-    spool = DiskQueue(tmp_path / "file" / "spool", 2**20)
-    assert spool.append(1, record) is False
-    assert "spool cannot be used: Not a directory" in caplog.text
-
-
-def test_disk_queue_sets_a_damaged_poll_aside(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
-) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
-    for number in (1, 2):
-        spool.append(number, record)
-    first = next(tmp_path.glob("*1-*.poll"))
-    first.write_bytes(b"\x00" * 10)
-    assert [name for name, _ in spool.oldest(9)] == ["0000000000000002-undo-storm.poll"]
-    assert len(spool) == 1 and first.with_name(f"{first.name}.refused").exists()
-    assert "it cannot be read" in caplog.text
-
-
-def test_disk_queue_sorts_late_numbers_into_place(tmp_path: Path, record: IngestRecord) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
+    spool = DiskQueue(tmp_path / "late", 2**20)
     for number in (2, 3, 1):
         spool.append(number, record)
     assert [name[:16].lstrip("0") for name, _ in spool.oldest(9)] == ["1", "2", "3"]
+    monkeypatch.setattr(spool_, "to_bytes", lambda record: int(record.database))
+    assert spool.append(7, record) is True and spool.lost == 1, "no disk would ever take it"
+    assert "a poll of undo-storm cannot be put into a file (invalid literal" in caplog.text
+
+
+@pytest.mark.parametrize("place", ["spool", "file/spool"])
+def test_disk_queue_that_cannot_be_written_or_looked_at_says_so(
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    (tmp_path / place.partition("/")[0]).write_text("a file")
+    spool = DiskQueue(tmp_path / place, 2**20)
+    assert spool.trouble == f"the spool {tmp_path}/{place} cannot be used: Not a directory"
+    assert spool.append(1, record) is False
+    assert f"{place} cannot be used: Not a directory" in caplog.text
+
+
+FIRST = "0000000000000001-undo-storm.poll"
+
+
+@pytest.mark.parametrize(
+    ("becomes", "refuses", "said"),
+    [
+        ("noise", (), f"{FIRST} is set aside"),
+        ("a folder", (), f"{FIRST} is set aside"),
+        ("noise", ("rename",), "Read-only"),
+        ("nothing", (), f"somebody removed {FIRST}"),
+    ],
+)
+def test_disk_queue_goes_on_past_a_poll_that_cannot_be_read(
+    tmp_path: Path, record: IngestRecord, disk: Disk, caplog: pytest.LogCaptureFixture,
+    becomes: str, refuses: tuple[str, ...], said: str,
+) -> None:  # fmt: skip
+    spool = DiskQueue(tmp_path, 2**20)
+    spool.append(1, record), spool.append(2, record)
+    first, size = tmp_path / FIRST, spool.size
+    first.unlink()
+    if becomes == "noise":
+        first.write_bytes(b"\x00" * 10)
+    elif becomes == "a folder":
+        first.mkdir()
+    disk.refuses = {*refuses}
+    assert [name for name, _ in spool.oldest(9)] == [FIRST.replace("1-", "2-")]
+    assert len(spool) == 1 and spool.size == size / 2 and spool.lost == (becomes == "nothing")
+    assert said in caplog.text + str(spool.trouble)
+    aside = first.with_name(f"{FIRST}.refused").exists()
+    assert aside == ("set aside" in said) and ("it cannot be read" in caplog.text) == (becomes != "nothing")
 
 
 # files that are not polls, and a disk in trouble
@@ -117,27 +138,6 @@ def test_disk_queue_names_strays_and_sets_them_aside(
     caplog.clear()
     assert len(DiskQueue(tmp_path, 2**20)) == 1
     assert caplog.text == "", "strays that were set aside are not named at every start"
-
-
-def test_disk_queue_sets_an_entry_aside_that_turned_into_a_folder(tmp_path: Path, record: IngestRecord) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
-    spool.append(1, record)
-    (tmp_path / "0000000000000001-undo-storm.poll").unlink()
-    (tmp_path / "0000000000000001-undo-storm.poll").mkdir()
-    spool.append(2, record)
-    assert [name[:16] for name, _ in spool.oldest(9)] == ["0000000000000002"]
-    assert len(spool) == 1
-
-
-def test_disk_queue_counts_a_poll_that_somebody_removed(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
-) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
-    spool.append(1, record)
-    (tmp_path / "0000000000000001-undo-storm.poll").unlink()
-    assert spool.oldest(9) == [] and len(spool) == 0 and spool.size == 0
-    assert spool.lost == 1
-    assert "somebody removed 0000000000000001-undo-storm.poll" in caplog.text
 
 
 def test_disk_queue_removes_the_drafts_of_a_killed_process_and_of_a_full_disk(
@@ -200,20 +200,6 @@ def test_disk_that_is_full_is_said_once_a_minute_at_most(
     assert len(caplog.records) == (2 if changes_its_mind else 1), caplog.text
 
 
-def test_disk_queue_survives_that_a_poll_cannot_be_set_aside(tmp_path: Path, record: IngestRecord, disk: Disk) -> None:
-    spool = DiskQueue(tmp_path, 2**20)
-    spool.append(1, record)
-    (tmp_path / "0000000000000001-undo-storm.poll").write_bytes(b"noise")
-    disk.refuses = {"rename"}
-    assert spool.oldest(9) == [] and len(spool) == 0
-    assert "Read-only" in str(spool.trouble)
-
-
-def test_disk_queue_that_cannot_be_looked_at_says_so(tmp_path: Path) -> None:
-    (tmp_path / "spool").write_text("a file")
-    assert DiskQueue(tmp_path / "spool", 2**20).trouble == f"the spool {tmp_path}/spool cannot be used: Not a directory"
-
-
 @contextmanager
 def running(root: Path, name: str) -> Iterator[DiskQueue]:
     """The spool of a replica during its life."""
@@ -240,17 +226,14 @@ def test_polls_of_a_replica_that_is_gone_are_taken_over_in_order(
     assert {each.name for each in tmp_path.iterdir()} == {"host_8001.lock", "host_8002", "host_8002.lock"}
 
 
-def test_folder_of_a_process_that_runs_is_refused(tmp_path: Path) -> None:
+def test_folder_of_a_process_that_runs_is_refused_and_one_of_an_older_latchscope_is_named_and_left(
+    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
+) -> None:
     way_out = r"in use by another latchscope; give each replica a `replica\.name` of its own"
     with running(tmp_path, "a"), pytest.raises(StoreError, match=way_out), running(tmp_path, "a"):
         pass
     with running(tmp_path, "a"):
         pass
-
-
-def test_polls_of_an_older_latchscope_are_named_and_left(
-    tmp_path: Path, record: IngestRecord, caplog: pytest.LogCaptureFixture
-) -> None:
     older = DiskQueue(tmp_path / "host_8000", 2**24)
     older.append(older.next_number(), replace(record, database="a", at=START))
     with running(tmp_path, "host_8001") as after:
@@ -293,8 +276,7 @@ def test_stuck_disk_holds_up_neither_polls_nor_the_end(
     writer.start()
     for _ in range(4):
         within(60, lambda: writer.keep(None, None))  # type: ignore[arg-type]
-    assert "4 in memory" in str(writer.trouble()) and f"the spool {spool.directory} has not answered for" in str(
-        writer.trouble()
-    )
+    trouble = str(writer.trouble())
+    assert "4 in memory" in trouble and f"the spool {spool.directory} has not answered for" in trouble
     within(60, writer.stop)
     assert spool.lost == 4, "a poll that neither store nor disk takes is reported as lost"

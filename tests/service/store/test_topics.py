@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import pytest
 
 from collectors.model import NotComparable
+from rules.cause import catalogue
 from rules.changes import Change
 from rules.model import Severity
 from service.state.board import PollRecord
@@ -54,7 +56,7 @@ def put(store: Repository, stage: Stage) -> Put:
     return keep
 
 
-def test_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) -> None:
+def test_episode_is_one_row_with_its_verdict_from_begin_to_end(store: Repository, put: Put) -> None:
     put(episode())
     (lasting,) = store.episodes.open("erp1")
     assert lasting == replace(episode(), title=lasting.title)
@@ -67,6 +69,11 @@ def test_episode_is_one_row_from_begin_to_end(store: Repository, put: Put) -> No
     put(grown)
     assert store.episodes.open() == (), "what ended stays ended"
     assert store.episodes.between(None, BEGAN, BEGAN + DAY).items[0].end == grown.last_seen
+    put(episode(cause="hard-parse-storm"))
+    assert store.episodes.verdict("erp1", "hard-parse-storm", BEGAN, "verified", "gone since the change")
+    assert not store.episodes.verdict("erp1", "hard-parse-storm", BEGAN + DAY, "verified", "no such")
+    put(episode(cause="hard-parse-storm", last_seen=BEGAN + timedelta(minutes=9)))
+    assert store.episodes.verdict_of("erp1", "hard-parse-storm", BEGAN) == "gone since the change"
 
 
 def test_episodes_between_are_those_that_lasted_in_the_window(store: Repository, put: Put) -> None:
@@ -80,10 +87,8 @@ def test_episodes_between_are_those_that_lasted_in_the_window(store: Repository,
 
 
 def test_episode_pages_hold_each_once(store: Repository, put: Put) -> None:
-    causes = ("undo-segments", "hard-parse-storm", "starved-host")
-    made = [
-        episode(cause=c, database=d, begin=BEGAN + timedelta(hours=h)) for c in causes for d in "ab" for h in (0, 1)
-    ]
+    rows = product(("undo-segments", "hard-parse-storm", "starved-host"), "ab", (BEGAN, BEGAN + DAY / 24))
+    made = [episode(cause=cause, database=database, begin=begin) for cause, database, begin in rows]
     put(*made)
     seen, cursor = [], None
     for _ in range(20):
@@ -97,14 +102,6 @@ def test_episode_pages_hold_each_once(store: Repository, put: Put) -> None:
     for bad in ("x", "2026-03-01T12:00:00+00:00", "2026-03-01~a~b"):
         with pytest.raises(BadCursor):
             store.episodes.between(None, BEGAN, BEGAN + DAY, bad)
-
-
-def test_verdict_stays_with_its_episode(store: Repository, put: Put) -> None:
-    put(episode())
-    assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "verified", "gone since the change")
-    assert not store.episodes.verdict("erp1", "undo-segments", BEGAN + DAY, "verified", "no such")
-    put(episode(last_seen=BEGAN + timedelta(minutes=9)))
-    assert store.episodes.verdict_of("erp1", "undo-segments", BEGAN) == "gone since the change"
 
 
 def test_old_cause_ids_are_read_as_current_ones(
@@ -122,10 +119,7 @@ def test_old_cause_ids_are_read_as_current_ones(
     assert [one.cause for one in store.episodes.open()] == ["undo-segments"]
     assert store.episodes.verdict("erp1", "undo-segments", BEGAN, "verified", "found under its old name")
     assert current("a", {"a": "b", "b": "a"}) in ("a", "b"), "a circle ends"
-
-
-def test_aliases_all_lead_to_an_existing_cause() -> None:
-    from rules.cause import catalogue
+    monkeypatch.undo()
 
     assert [old for old in stored.RENAMED if current(old) not in catalogue() or old in catalogue()] == []
 
@@ -142,7 +136,7 @@ def put_changes(store: Repository, *changes: Change, database: str = "erp1") -> 
         store.timeline.write(connection, [(database, change) for change in changes])
 
 
-def test_changes_are_paged_newest_first_and_kept_once(store: Repository) -> None:
+def test_changes_are_paged_newest_first_kept_once_and_memory_gets_the_last_day(store: Repository) -> None:
     made = [ddl(0, "A~B"), ddl(0, "C"), *(ddl(minute) for minute in range(1, 6))]
     put_changes(store, *made)
     put_changes(store, *made[:2])
@@ -150,13 +144,10 @@ def test_changes_are_paged_newest_first_and_kept_once(store: Repository) -> None
     first = store.timeline.between("erp1", BEGAN, BEGAN + DAY, limit=6)
     rest = store.timeline.between("erp1", BEGAN, BEGAN + DAY, first.cursor, limit=6)
     assert [*first.items, *rest.items] == [*reversed(made[2:]), *made[:2]] and rest.cursor is None
-
-
-def test_last_day_of_changes_is_what_memory_gets(store: Repository) -> None:
     now = datetime.now(UTC)
     new, old = (Change(at=now - timedelta(hours=hours), kind="patch", text="p", source="s") for hours in (1, 25))
-    put_changes(store, new, old)
-    assert list(store.timeline.last_day("erp1")) == [new]
+    put_changes(store, new, old, database="erp3")
+    assert list(store.timeline.last_day("erp3")) == [new]
 
 
 def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:
@@ -213,20 +204,21 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
     store.marks.add("erp1", BEGAN, "m", "w")
     put_changes(store, ddl(0))
     roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
-    tiers = ("snapshots", "polls", "figures", "figures_5m", "figures_1h", "frames", "diagnoses", "episodes", "marks")
-    tiers = (*tiers, "database_changes")
-
-    def left(days: float) -> set[str]:
-        store.prune(BEGAN + timedelta(days=days))
-        return {one for one in tiers if place.execute(f"select count(*) from {one}") != [(0,)]}
-
-    assert left(1.9) == set(tiers)
     week = 8 if place.kind == "postgresql" else 0  # a partition goes after its last day
-    assert left(3.5) == set(tiers) - {"snapshots", "polls", "figures"}
-    assert left(15 + week) == set(tiers) - {"snapshots", "polls", "figures", "figures_5m"}
-    assert left(91) == {"figures_1h", "frames", "episodes", "marks", "database_changes"}
-    assert left(402 + 4 * week) == {"episodes", "marks", "database_changes"}
-    assert left(732) == {"episodes"}
+    gone = {
+        1.9: [],
+        3.5: ["snapshots", "polls", "figures"],
+        15 + week: ["figures_5m"],
+        91: ["diagnoses"],
+        402 + 4 * week: ["figures_1h", "frames"],
+        732: ["marks", "database_changes"],
+    }
+    tiers = {"episodes", *(tier for some in gone.values() for tier in some)}
+    for days, some in gone.items():
+        store.prune(BEGAN + timedelta(days=days))
+        tiers -= {*some}
+        assert {one for one in tiers if place.execute(f"select count(*) from {one}") != [(0,)]} == tiers, days
+        assert [one for one in some if place.execute(f"select count(*) from {one}") != [(0,)]] == [], days
     assert len(store.episodes.open()) == 1, "open ones are kept, however old"
 
 
@@ -236,11 +228,8 @@ def test_partitions_are_created_ahead_and_dropped_whole(postgres: Postgres) -> N
     now = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
     def partitions(table: str) -> list[str]:
-        rows = postgres.query(
-            f"select inhrelid::regclass::text from pg_inherits where inhparent = '{table}'::regclass order by 1",
-            "partitioned",
-        )
-        return [name for (name,) in rows]
+        parts = f"select inhrelid::regclass::text from pg_inherits where inhparent = '{table}'::regclass order by 1"
+        return [name for (name,) in postgres.query(parts, "partitioned")]
 
     store.partitions.ahead(now)
     assert partitions("figures") == ["figures_20260305", "figures_20260307"]

@@ -94,14 +94,10 @@ def away(records: Sequence[IngestRecord]) -> None:
 
 
 def test_record_is_read_back_from_its_bytes(stage: Stage) -> None:
-    stage.keeper.polls.clear()
-    turns = []
-    stage.keeper = type("K", (), {"keep": lambda self, *poll: turns.append(poll)})()
-    stage.poll("undo-storm", at=40)
-    stage.poll("undo-storm", at=42)
-    stage.poll("undo-storm", at=44)
-    for poll in turns:
-        made = record_of(*poll)
+    for moment in (40, 42, 44):
+        stage.poll("undo-storm", moment)
+    for poll, kept in zip(stage.keeper.polls, stage.keeper.records, strict=True):
+        made = record_of(*poll, kept)
         assert made is not None
         assert from_bytes(to_bytes(made)) == made
     assert made.values and made.episodes
@@ -131,17 +127,6 @@ def test_polls_that_went_to_disk_while_the_writer_gathered_are_written_before_la
     until(lambda: len(seconds(recorder)) == 3)
     disk.set()
     assert seconds(recorder) == [0, 1, 2]
-
-
-def test_writer_writes_polls_in_order(
-    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writer.start()
-    for second in range(20):
-        give(writer, monkeypatch, record, second)
-    until(lambda: len(seconds(recorder)) == 20)
-    assert seconds(recorder) == list(range(20))
-    until(lambda: len(writer.spool) == 0)
 
 
 def test_polls_that_follow_a_transaction_share_the_next(
@@ -221,29 +206,6 @@ def test_writer_keeps_polls_in_order_while_the_store_is_away(
     assert "the disk is full" in said[0] and "answers again" in said[1]
 
 
-def test_writer_sets_a_refused_poll_aside_without_delaying_others(
-    writer: Writer,
-    recorder: Recorder,
-    record: IngestRecord,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    bad = START + timedelta(seconds=3)
-
-    def refuse(records: Sequence[IngestRecord]) -> None:
-        if any(one.at == bad for one in records):
-            raise DataError("insert", {}, Exception("out of range"))
-
-    recorder.fails = refuse
-    writer.start()
-    give(writer, monkeypatch, record, *range(6))
-    until(lambda: len(set(recorder.taken)) == 5 and not len(writer.spool))
-    assert sorted(seconds(recorder)) == [0, 1, 2, 4, 5]
-    (kept,) = writer.spool.directory.glob("*.refused")
-    assert from_bytes(kept.read_bytes()).at == bad
-    assert "is set aside" in caplog.text
-
-
 def test_writer_stop_leaves_unwritten_polls_for_the_next_start(
     recorder: Recorder, spool: DiskQueue, record: IngestRecord, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +223,7 @@ def test_writer_stop_leaves_unwritten_polls_for_the_next_start(
     assert len(DiskQueue(spool.directory, 2**20)) == 0
 
 
-def test_writer_loses_only_the_poll_whose_record_fails(
+def test_writer_loses_only_the_poll_whose_record_fails_and_says_that_the_last_cannot_be_read(
     writer: Writer, monkeypatch: pytest.MonkeyPatch, stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
@@ -271,11 +233,6 @@ def test_writer_loses_only_the_poll_whose_record_fails(
     published = stage.poll("undo-storm", at=40)
     writer.keep(published.snapshot, published.diagnosis)
     assert "a poll of undo-storm was not kept" in caplog.text
-
-
-def test_writer_cannot_give_the_last_poll_while_the_store_is_away(
-    writer: Writer, caplog: pytest.LogCaptureFixture
-) -> None:
     assert writer.last_snapshot("a") is None
     assert "the last poll of a cannot be read: away" in caplog.text
 
@@ -305,20 +262,6 @@ def test_writer_goes_on_while_the_spool_cannot_be_emptied_and_says_so(
     assert list(writer.spool.directory.glob("*.poll")) == [], "what the store has is removed in the end"
 
 
-def test_writer_goes_on_past_a_folder_named_like_a_poll(
-    recorder: Recorder, record: IngestRecord, quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "0000000000000001-a.poll").mkdir()
-    writer = Writer(recorder, DiskQueue(tmp_path, 2**20))  # type: ignore[arg-type]
-    writer.start()
-    try:
-        give(writer, monkeypatch, record, 1)
-        until(lambda: seconds(recorder) == [1])
-        assert writer.trouble() is None
-    finally:
-        writer.stop()
-
-
 def test_writer_that_died_goes_on_with_the_polls_it_had_in_flight(
     recorder: Recorder, spool: DiskQueue, record: IngestRecord, quick: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,49 +286,50 @@ def test_writer_that_died_goes_on_with_the_polls_it_had_in_flight(
     assert spool.lost == 0
 
 
-def test_polls_that_only_memory_takes_are_not_lost_when_the_store_comes_back(
-    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_polls_that_only_memory_takes_are_not_lost_if_the_store_comes_back_and_counted_once_if_not(
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch, comes_back: bool
 ) -> None:
+    if not comes_back:
+        monkeypatch.setattr(module, "MOST_IN_MEMORY", 2)
     recorder.fails = away
     with monkeypatch.context() as patch:
         patch.setattr(DiskQueue, "_write", refused)
         writer.start()
         give(writer, monkeypatch, record, *range(6))
-        until(lambda: "Read-only file system" in str(writer.trouble()))
-        recorder.fails = lambda records: None
-        until(lambda: seconds(recorder) == list(range(6)))
-        assert writer.spool.lost == 0
-
-
-def test_each_poll_that_nobody_takes_is_counted_once(
-    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MOST_IN_MEMORY", 2, raising=False)
-    recorder.fails = away
-    with monkeypatch.context() as patch:
-        patch.setattr(DiskQueue, "_write", refused)
-        writer.start()
-        give(writer, monkeypatch, record, *range(6))
-        until(lambda: writer.spool.lost >= 4)
+        if comes_back:
+            until(lambda: "Read-only file system" in str(writer.trouble()))
+            recorder.fails = lambda records: None
+            until(lambda: seconds(recorder) == list(range(6)))
+        else:
+            until(lambda: writer.spool.lost >= 4)
         writer.stop()
-    assert writer.spool.lost == 6, "six polls, and none kept"
+    assert writer.spool.lost == (0 if comes_back else 6)
 
 
-def test_writer_is_not_held_up_by_a_refused_poll_after_an_outage(
-    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse_the_first(records: Sequence[IngestRecord]) -> None:
-        if any(one.at == START for one in records):
+@pytest.mark.parametrize("after_an_outage", [False, True])
+def test_writer_sets_a_refused_poll_aside_without_delaying_others(
+    writer: Writer, recorder: Recorder, record: IngestRecord, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture, after_an_outage: bool,
+) -> None:  # fmt: skip
+    bad = START + timedelta(seconds=3)
+
+    def refuse(records: Sequence[IngestRecord]) -> None:
+        if any(one.at == bad for one in records):
             raise DataError("insert", {}, Exception("out of range"))
 
-    recorder.fails = away
+    recorder.fails = away if after_an_outage else refuse
     writer.start()
-    give(writer, monkeypatch, record, *range(4))
-    until(lambda: writer.trouble() is not None)
-    recorder.fails = refuse_the_first
-    until(lambda: seconds(recorder) == [1, 2, 3])
+    give(writer, monkeypatch, record, *range(6))
+    if after_an_outage:
+        until(lambda: writer.trouble() is not None)
+        recorder.fails = refuse
+    until(lambda: len(set(recorder.taken)) == 5 and not len(writer.spool))
+    assert (seconds(recorder) if after_an_outage else sorted(seconds(recorder))) == [0, 1, 2, 4, 5]
     until(lambda: writer.trouble() is None)
-    assert len(list(writer.spool.directory.glob("*.refused"))) == 1
+    (kept,) = writer.spool.directory.glob("*.refused")
+    assert from_bytes(kept.read_bytes()).at == bad
+    assert "is set aside" in caplog.text
 
 
 # with real stores
@@ -395,23 +339,19 @@ def test_writer_loses_nothing_in_an_outage_of_the_real_store(
     store: Repository, place: Place, tmp_path: Path, stage: Stage, quick: None
 ) -> None:
     writer = Writer(store, DiskQueue(tmp_path / "spool", 2**24))
+    stage.watch(*stage.databases[:2])
     stage.keeper = writer  # type: ignore[assignment]
     writer.start()
     try:
         stage.poll_all(40, 42)
-        until(lambda: place.execute("select count(*) from polls") == [(2 * len(stage.databases),)])
+        until(lambda: place.execute("select count(*) from polls") == [(4,)])
         with place.away():
             stage.poll_all(44, 46, 48)
-            until(lambda: writer.trouble() is not None and len(writer.spool) >= 2 * len(stage.databases))
-        until(
-            lambda: (
-                not len(writer.spool) and place.execute("select count(*) from polls") == [(5 * len(stage.databases),)]
-            )
-        )
+            until(lambda: writer.trouble() is not None and len(writer.spool) >= 4)
+        until(lambda: not len(writer.spool) and place.execute("select count(*) from polls") == [(10,)])
     finally:
         writer.stop()
-    assert place.execute("select count(*) from snapshots") == [(5 * len(stage.databases),)]
-    assert writer.spool.lost == 0
+    assert place.execute("select count(*) from snapshots") == [(10,)] and writer.spool.lost == 0
 
 
 def test_diagnosis_is_stored_complete_with_a_new_verdict_and_again_after_a_time(stage: Stage) -> None:

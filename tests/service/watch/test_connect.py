@@ -16,16 +16,9 @@ from service.watch.connect import Connector, target_of
 def test_target_is_what_is_configured(tmp_path: Path) -> None:
     (tmp_path / "password").write_text("word\n", encoding="utf-8")
     (tmp_path / "wallet-password").write_text("wallet word\n", encoding="utf-8")
-    database = DatabaseSettings(
-        name="erp1",
-        dsn="erp1_tcps",
-        user="C##LATCHSCOPE",
-        password_file=tmp_path / "password",
-        config_dir=tmp_path,
-        wallet_dir=tmp_path,
-        wallet_password_file=tmp_path / "wallet-password",
-    )
-    target = target_of(database)
+    files = {"password_file": tmp_path / "password", "wallet_password_file": tmp_path / "wallet-password"}
+    folders = {"config_dir": tmp_path, "wallet_dir": tmp_path}
+    target = target_of(DatabaseSettings(name="erp1", dsn="erp1_tcps", user="C##LATCHSCOPE", **files, **folders))
     assert (target.dsn, target.user, target.password) == ("erp1_tcps", "C##LATCHSCOPE", "word")
     assert (target.config_dir, target.wallet, target.wallet_password) == (tmp_path, tmp_path, "wallet word")
     assert "word" not in repr(target).replace("wallet_password", "")
@@ -45,16 +38,13 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
     assert (deadlines.blocker_look, others.blocker_look) == (3.0, 2.0)
 
 
-def test_scripted_databases_start_with_the_process() -> None:
+def test_scripted_databases_start_with_the_process_and_an_unknown_one_is_told_the_known() -> None:
     connector = Connector(OracleSettings())
     database = DatabaseSettings(name="any", dsn="demo:undo-storm")
     first = poll("any", connector.open(MonitoredDatabase(database, 2.0)))
     again = poll("any", connector.open(MonitoredDatabase(database, 2.0)))
     assert first.startup_time == again.startup_time
     assert connector.credential(MonitoredDatabase(database, 2.0)) == ""
-
-
-def test_unknown_scripted_database_error_lists_the_known_ones() -> None:
     database = DatabaseSettings(name="any", dsn="demo:nothing")
     with pytest.raises(SetupError, match=", ".join(scenarios())):
-        Connector(OracleSettings()).open(MonitoredDatabase(database, 2.0))
+        connector.open(MonitoredDatabase(database, 2.0))

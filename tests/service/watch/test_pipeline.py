@@ -26,25 +26,22 @@ ROOT = Path(__file__).resolve().parents[3]
 OURS = tuple(f"{ROOT}/{floor}/" for floor in ("collectors", "rules", "service"))
 
 
-def test_first_poll_has_no_basis_and_everything_is_undetermined(stage: Stage) -> None:
-    published = stage.poll("undo-storm", at=STORM)
-    told = published.diagnosis
-    assert published.delta is None
-    assert told.basis is None
-    assert told.impact is None
+def test_second_poll_gives_an_interval_and_the_first_leaves_all_undetermined(stage: Stage) -> None:
+    first, second = stage.poll("undo-storm", at=STORM), stage.poll("undo-storm", at=STORM + 2)
+    told = first.diagnosis
+    assert (first.delta, told.basis, told.impact) == (None, None, None)
     assert (told.findings, told.ruled_out) == ((), ())
     assert len(told.undetermined) >= 9
     assert {one.way_out for one in told.undetermined} == {"wait for the next poll"}
-
-
-def test_second_poll_gives_an_interval_by_the_clock_of_the_database(stage: Stage) -> None:
-    stage.poll("undo-storm", at=STORM)
-    published = stage.poll("undo-storm", at=STORM + 2)
-    basis = published.diagnosis.basis
+    basis = second.diagnosis.basis
     assert basis is not None
     assert (basis.kind, basis.seconds) == ("interval", 2.0)
     assert basis.end == BEGAN + timedelta(seconds=STORM + 2)
-    assert published.snapshot.taken_at == basis.end
+    assert second.snapshot.taken_at == basis.end
+    assert "x$kqrst" in first.snapshot.costs
+    assert "x$kqrst" not in second.snapshot.costs
+    assert second.snapshot.rows("x$kqrst") == first.snapshot.rows("x$kqrst")
+    assert first.map.series_name(1) == second.map.series_name(1) == "dc_rollback_segments"
 
 
 def test_quiet_poll_takes_few_calls(stage: Stage) -> None:
@@ -68,7 +65,7 @@ def test_quiet_poll_takes_few_calls(stage: Stage) -> None:
     assert calls.total() / len(told) < 5000, calls.most_common(20)
 
 
-def test_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
+def test_scripted_databases_are_found_as_they_are_and_all_polls_are_kept(stage: Stage) -> None:
     stage.poll_all(STORM, STORM + 2)
     told = stage["undo-storm"].published.diagnosis  # type: ignore[union-attr]
     top = told.findings[0]
@@ -76,6 +73,17 @@ def test_undo_storm_is_found_as_the_model_incident(stage: Stage) -> None:
     assert (top.location, top.confidence, told.severity) == ("kqrpre: find obj", Confidence.HIGH, Severity.CRITICAL)
     assert told.impact is not None
     assert told.impact.share_of_db_time == pytest.approx(0.32, abs=0.03)
+    told = stage["busy-but-fine"].published.diagnosis  # type: ignore[union-attr]
+    assert told.severity is Severity.INFO
+    assert {one.severity for one in told.findings} <= {Severity.INFO}
+    assert "spinning" in told.headline
+    assert told.undetermined == ()
+    told = stage["parse-storm"].published.diagnosis  # type: ignore[union-attr]
+    assert told.findings[0].cause == "hard-parse-storm"
+    assert told.findings[0].cache is None
+    assert "undo-segments" in {one.cause for one in told.ruled_out}
+    kept = [(snapshot.database, told.database) for snapshot, told in stage.keeper.polls]
+    assert kept == [(one.name, one.name) for one in stage.board] * 2
 
 
 def test_reasons_are_made_when_somebody_asks_and_then_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,23 +134,6 @@ def test_undo_storm_starts_healthy_and_eases_after_undo_is_recreated(stage: Stag
     assert severities["again"] is Severity.INFO
 
 
-def test_busy_but_fine_has_nothing_above_info_and_says_why(stage: Stage) -> None:
-    stage.poll_all(20, 22)
-    told = stage["busy-but-fine"].published.diagnosis  # type: ignore[union-attr]
-    assert told.severity is Severity.INFO
-    assert {one.severity for one in told.findings} <= {Severity.INFO}
-    assert "spinning" in told.headline
-    assert told.undetermined == ()
-
-
-def test_parse_storm_names_parsing_and_not_the_row_cache(stage: Stage) -> None:
-    stage.poll_all(20, 22)
-    told = stage["parse-storm"].published.diagnosis  # type: ignore[union-attr]
-    assert told.findings[0].cause == "hard-parse-storm"
-    assert told.findings[0].cache is None
-    assert "undo-segments" in {one.cause for one in told.ruled_out}
-
-
 def test_restart_is_reported_and_nothing_is_subtracted_across_it(stage: Stage) -> None:
     stage.poll("undo-storm", at=STORM)
     stage.poll("undo-storm", at=STORM + 2)
@@ -152,13 +143,6 @@ def test_restart_is_reported_and_nothing_is_subtracted_across_it(stage: Stage) -
     assert "the instance restarted" in published.diagnosis.headline
     assert published.diagnosis.basis is None
     assert stage.poll("undo-storm", at=STORM + 6).diagnosis.basis is not None
-
-
-def test_restart_has_no_interval(stage: Stage) -> None:
-    told = [stage.poll("undo-storm", at=STORM), stage.poll("undo-storm", at=STORM + 2)]
-    stage.began = BEGAN + timedelta(seconds=5)
-    told += [stage.poll("undo-storm", at=STORM + 4), stage.poll("undo-storm", at=STORM + 6)]
-    assert [one.delta is not None for one in told] == [False, True, False, True]
 
 
 def test_session_on_another_instance_is_said_once_and_nothing_is_subtracted(stage: Stage) -> None:
@@ -190,7 +174,7 @@ def test_refused_view_costs_only_that_view(stage: Stage) -> None:
     assert "cannot tell which cache" in told.headline
 
 
-def test_children_are_named_by_inference_when_the_map_is_refused(stage: Stage) -> None:
+def test_children_are_named_by_inference_which_stays_when_the_map_is_refused(stage: Stage) -> None:
     stage.refused = {"busy-but-fine": ("x$kqrst",)}
     stage.poll("busy-but-fine", at=20)
     published = stage.poll("busy-but-fine", at=30)
@@ -206,38 +190,12 @@ def test_children_are_named_by_inference_when_the_map_is_refused(stage: Stage) -
         one.child: one.name for one in parents if one.child in busy
     }
     assert {guarded.identity.name for guarded in published.map.children.values()} == {"INFERRED"}
-
-
-def test_series_names_stay_when_an_idle_interval_infers_nothing(stage: Stage) -> None:
-    stage.refused = {"busy-but-fine": ("x$kqrst",)}
-    stage.poll("busy-but-fine", at=20)
-    busy = stage.poll("busy-but-fine", at=30)
     idle = stage.poll("busy-but-fine", at=30.001)
-    assert "unknown" not in {busy.map.series_name(child) for child in busy.map.children}
+    assert "unknown" not in {published.map.series_name(child) for child in published.map.children}
     assert idle.map.children == {}, "next to no gets, so there is nothing to infer"
-    assert {child: idle.map.series_name(child) for child in busy.map.children} == {
-        child: busy.map.series_name(child) for child in busy.map.children
+    assert {child: idle.map.series_name(child) for child in published.map.children} == {
+        child: published.map.series_name(child) for child in published.map.children
     }
-
-
-def test_first_poll_already_names_its_children(stage: Stage) -> None:
-    first = stage.poll("undo-storm", at=STORM)
-    second = stage.poll("undo-storm", at=STORM + 2)
-    assert first.map.series_name(1) == second.map.series_name(1) == "dc_rollback_segments"
-
-
-def test_polls_are_all_kept_with_their_diagnosis(stage: Stage) -> None:
-    stage.poll_all(1, 3)
-    kept = [(snapshot.database, told.database) for snapshot, told in stage.keeper.polls]
-    assert kept == [(one.name, one.name) for one in stage.board] * 2
-
-
-def test_views_that_change_only_at_startup_are_read_once(stage: Stage) -> None:
-    first = stage.poll("undo-storm", at=1)
-    second = stage.poll("undo-storm", at=3)
-    assert "x$kqrst" in first.snapshot.costs
-    assert "x$kqrst" not in second.snapshot.costs
-    assert second.snapshot.rows("x$kqrst") == first.snapshot.rows("x$kqrst")
 
 
 def test_difference_says_why_it_cannot_be_computed() -> None:

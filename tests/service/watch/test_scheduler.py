@@ -26,11 +26,7 @@ class Task:
         following: Callable[[], float | None] = lambda: None,
         suspect: bool = False,
     ) -> None:
-        self.name = name
-        self.does = does
-        self.following = following
-        self.suspect = suspect
-        self.turns = 0
+        self.name, self.does, self.following, self.suspect, self.turns = name, does, following, suspect, 0
 
     def take_turn(self) -> float | None:
         self.turns += 1
@@ -295,44 +291,26 @@ class Stage:
         self.way = RightOfWay(clock=lambda: self.now)
 
 
-@pytest.fixture
-def stage() -> Stage:
-    return Stage()
-
-
-def test_polls_stand_back_until_the_last_of_those_ahead_is_done(stage: Stage) -> None:
+def test_polls_stand_back_until_the_last_scrape_is_done_or_failed_for_a_bounded_time() -> None:
+    stage, gone = Stage(), threading.Event()
+    poll = threading.Thread(target=lambda: (stage.way.wait(), gone.set()), daemon=True)
     with stage.way.first():
         with stage.way.first():
             assert stage.way.taken
         assert stage.way.taken
-    assert not stage.way.taken
-
-
-def test_poll_goes_on_when_the_scrape_is_done(stage: Stage) -> None:
-    gone = threading.Event()
-    poll = threading.Thread(target=lambda: (stage.way.wait(), gone.set()), daemon=True)
-    with stage.way.first():
         poll.start()
-    assert gone.wait(HANGS)
-
-
-def test_slow_reader_holds_polls_up_for_a_bounded_time(stage: Stage) -> None:
+    assert not stage.way.taken and gone.wait(HANGS)
+    with pytest.raises(ZeroDivisionError), stage.way.first():
+        raise ZeroDivisionError
+    stage.way.wait()
+    stage = Stage()
     with stage.way.first():
         stage.now += LONGEST
-        assert not stage.way.taken
+        assert not stage.way.taken, "its reader is slow"
         stage.way.wait()
-
-
-def test_endless_scrapes_hold_polls_up_for_a_bounded_part_of_the_time(stage: Stage) -> None:
-    stood_back = 0.0
+    stage, stood_back = Stage(), 0.0
     for _ in range(1000):
         with stage.way.first():
             stood_back += 0.1 if stage.way.taken else 0.0
             stage.now += 0.1
-    assert stood_back == pytest.approx(100 * SHARE, rel=0.02)
-
-
-def test_scrape_that_fails_leaves_no_poll_waiting(stage: Stage) -> None:
-    with pytest.raises(ZeroDivisionError), stage.way.first():
-        raise ZeroDivisionError
-    stage.way.wait()
+    assert stood_back == pytest.approx(100 * SHARE, rel=0.02), "scrapes without end"

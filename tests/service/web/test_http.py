@@ -34,46 +34,34 @@ def test_head_answers_as_get_without_a_body(path: str, app: Client) -> None:
     whole, head = app.get(path, headers={"accept-encoding": "identity"}), app.get(path, "HEAD")
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"] == whole.headers["content-type"]
-
-
-def test_head_of_what_is_not_there_says_so(app: Client) -> None:
     assert app.get("/db/another", "HEAD").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/probe?target=undo-storm"])
-def test_metrics_are_compressed_for_who_takes_it(path: str, app: Client) -> None:
+def test_metrics_are_compressed_for_who_takes_it_and_plain_for_others(path: str, app: Client) -> None:
     plain = app.get(path, headers={"accept-encoding": "identity"})
     squeezed = app.get(path, headers={"accept-encoding": "gzip;q=1.0,identity;q=0.5"})
     assert "content-encoding" not in plain.headers and squeezed.headers["content-encoding"] == "gzip"
+    assert plain.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert plain.headers["vary"] == squeezed.headers["vary"] == "Accept-Encoding"
     assert int(squeezed.headers["content-length"]) < len(plain.content) / 4
     assert int(plain.headers["content-length"]) == len(plain.content)
     assert 'latchscope_up{db="undo-storm"} 1' in squeezed.text
     names = [[line.rpartition(" ")[0] for line in answer.text.splitlines()] for answer in (plain, squeezed)]
     assert names[0] == names[1] and len(names[0]) > 100, "the same samples, whose values are of another moment"
+    for refused in ("gzip;q=0", "identity", "br"):
+        assert "content-encoding" not in app.get(path, headers={"accept-encoding": refused}).headers
 
 
-@pytest.mark.parametrize("refused", ["gzip;q=0", "identity", "br"])
-def test_metrics_stay_plain_for_who_refuses_gzip(refused: str, app: Client) -> None:
-    assert "content-encoding" not in app.get("/metrics", headers={"accept-encoding": refused}).headers
-
-
-def test_openmetrics_says_when_our_own_counters_began() -> None:
+def test_openmetrics_names_units_and_says_when_our_own_counters_began(app: Client) -> None:
+    text = app.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"}).text
+    for family in ("latch_wait_seconds", "data_age_seconds", "impact_ratio"):
+        assert f"# UNIT latchscope_{family} {family.rpartition('_')[2]}\n" in text
+    assert "# UNIT" not in app.get("/metrics").text
     registry = CollectorRegistry()
     Counter("latchscope_example", "An example.", registry=registry)
     page, _ = exposition([], registry, "application/openmetrics-text; version=1.0.0")
     assert b"latchscope_example_created " in page
-
-
-def test_openmetrics_names_units(app: Client) -> None:
-    text = app.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"}).text
-    for family, unit in {
-        "latchscope_latch_wait_seconds": "seconds",
-        "latchscope_data_age_seconds": "seconds",
-        "latchscope_impact_ratio": "ratio",
-    }.items():
-        assert f"# UNIT {family} {unit}\n" in text
-    assert "# UNIT" not in app.get("/metrics").text
 
 
 @pytest.mark.parametrize(("path", "expected"), [("/metrics", [True]), ("/api/v1/databases", [False])])

@@ -14,7 +14,6 @@ from service.state.window import iso
 from service.store.repository import Repository
 from service.watch.scheduler import PollScheduler
 from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, OverviewOut, Problem
-from tests.paths import INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 DB = "/api/v1/databases/undo-storm"
@@ -102,29 +101,24 @@ def test_overview_draws_the_fleet_in_one_call_with_the_last_mark(own: Client) ->
     assert len(row.last_hour) == 60
 
 
-def test_causes_tell_the_databases_that_have_them_now(app: Client) -> None:
-    found = {one["id"]: one["databases"] for one in app.get("/api/v1/causes").json()}
-    assert "undo-storm" in found["undo-segments"] and found["upgrade-parse-volume"] == []
-    (here,) = app.get("/api/v1/causes/undo-segments").json()["found_at"]
-    assert (here["name"], here["state"]) == ("undo-storm", "Critical")
-
-
-def test_diagnosis_before_the_second_poll_is_200_and_undetermined(stage: Stage) -> None:
+def test_before_the_second_poll_all_is_undetermined_and_a_refused_view_is_missing_with_its_grant(stage: Stage) -> None:
+    stage.refused = {"undo-storm": ("v$latch_children", "v$rowcache")}
     app = stage.app()
-    for polled in (False, True):
-        if polled:
-            stage.poll("undo-storm", at=1)
+    for moment in (None, 40):
+        if moment:
+            stage.poll("undo-storm", at=moment)
         answer = app.get(f"{DB}/diagnosis")
         told = answer.json()
-        assert answer.status_code == 200
-        assert told["basis"] is None
-        assert {one["cause"] for one in told["undetermined"]} == {
-            cause.id for cause in catalogue().values() if not cause.handbook
-        }
-        assert app.get(f"{DB}/latches").json()["missing"]
+        assert answer.status_code == 200 and told["basis"] is None
+        known = {cause.id for cause in catalogue().values() if not cause.handbook}
+        assert {one["cause"] for one in told["undetermined"]} == known
+        assert "next poll" in app.get(f"{DB}/latches").json()["missing"]
+    stage.poll("undo-storm", at=42)
+    for path, view in (("latches", "sys.v_$latch_children"), ("caches", "sys.v_$rowcache")):
+        assert f"grant select on {view} to" in app.get(f"{DB}/{path}").json()["missing"]
 
 
-def test_latches_are_sorted_by_most_sleeps(app: Client) -> None:
+def test_latches_are_sorted_by_most_sleeps_and_caches_by_most_gets(app: Client) -> None:
     told = LatchesOut.model_validate(app.get(f"{DB}/latches").json())
     top = told.children[0]
     assert (top.child, top.cache, top.identity) == (1, "dc_rollback_segments", "read")
@@ -134,15 +128,12 @@ def test_latches_are_sorted_by_most_sleeps(app: Client) -> None:
     sleeps = [one.sleeps or 0 for one in told.children]
     assert sleeps == sorted(sleeps, reverse=True)
     assert told.missing is None
-
-
-def test_caches_are_sorted_by_most_gets_and_name_their_child(app: Client) -> None:
-    told = CachesOut.model_validate(app.get(f"{DB}/caches").json())
-    top = told.caches[0]
-    assert (top.cache, top.cache_id, top.child, top.entries_used) == ("dc_rollback_segments", 3, 1, 14600)
-    shared = [one for one in told.caches if one.child == 8]
+    caches = CachesOut.model_validate(app.get(f"{DB}/caches").json())
+    most = caches.caches[0]
+    assert (most.cache, most.cache_id, most.child, most.entries_used) == ("dc_rollback_segments", 3, 1, 14600)
+    shared = [one for one in caches.caches if one.child == 8]
     assert {one.type for one in shared} == {"PARENT", "SUBORDINATE"}
-    assert sum(one.share_of_gets or 0 for one in told.caches) == pytest.approx(1)
+    assert sum(one.share_of_gets or 0 for one in caches.caches) == pytest.approx(1)
 
 
 def test_database_that_does_not_answer_says_so_everywhere(own: Client, stage: Stage) -> None:
@@ -156,21 +147,16 @@ def test_database_that_does_not_answer_says_so_everywhere(own: Client, stage: St
     assert own.get("/readyz").status_code == 200, "a database that is down does not make us unready"
 
 
-def test_refused_view_is_missing_with_its_grant(stage: Stage) -> None:
-    stage.refused = {"undo-storm": ("v$latch_children", "v$rowcache")}
-    stage.poll("undo-storm", at=40)
-    stage.poll("undo-storm", at=42)
-    app = stage.app()
-    for path, view in (("latches", "sys.v_$latch_children"), ("caches", "sys.v_$rowcache")):
-        assert f"grant select on {view} to" in app.get(f"{DB}/{path}").json()["missing"]
-
-
-def test_causes_are_listed_and_told_in_full(app: Client) -> None:
+def test_causes_are_listed_and_told_in_full_with_the_databases_that_have_them_now(app: Client) -> None:
     told = [CauseOut.model_validate(one) for one in app.get("/api/v1/causes").json()]
     assert [one.id for one in told] == list(catalogue())
     whole = app.get("/api/v1/causes/undo-segments").json()
     assert whole["confirm"]["sql"]["12.1"] == "select count(*) from cdb_rollback_segs"
     assert {"when", "remedy", "risk", "expected_effect", "false_positives", "references"} <= set(whole)
+    found = {one["id"]: one["databases"] for one in app.get("/api/v1/causes").json()}
+    assert "undo-storm" in found["undo-segments"] and found["upgrade-parse-volume"] == []
+    (here,) = app.get("/api/v1/causes/undo-segments").json()["found_at"]
+    assert (here["name"], here["state"]) == ("undo-storm", "Critical")
 
 
 @pytest.mark.parametrize(
@@ -195,24 +181,15 @@ def test_errors_are_problems(app: Client, method: str, path: str, status: int, d
     assert (status == 405) == ("allow" in answer.headers)
 
 
-def test_invalid_parameter_is_a_problem(own: Client) -> None:
+def test_bug_and_an_invalid_parameter_are_problems(own: Client, caplog: pytest.LogCaptureFixture) -> None:
     @own.app.get("/planted")
-    def planted(number: int) -> None: ...
-
-    answer = own.get("/planted?number=many")
-    assert answer.status_code == 422
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert "query.number: Input should be a valid integer" in answer.json()["detail"]
-
-
-def test_bug_is_a_problem_without_its_text(own: Client, caplog: pytest.LogCaptureFixture) -> None:
-    @own.app.get("/planted")
-    def planted() -> None:
+    def planted(number: int) -> None:
         raise RuntimeError("a secret of the inside")
 
-    answer = own.get("/planted")
-    assert answer.status_code == 500
-    assert answer.headers["content-type"] == "application/problem+json"
+    for number, status in (("many", 422), ("1", 500)):
+        answer = own.get(f"/planted?number={number}")
+        assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+        assert ("query.number: Input should be a valid integer" in answer.json()["detail"]) == (status == 422)
     assert "secret" not in answer.text
     assert "a secret of the inside" in caplog.text, "the log has it"
 
@@ -227,24 +204,16 @@ def test_healthz_touches_neither_store_nor_board(app: Client, monkeypatch: pytes
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-def test_readyz_says_that_polls_wait_and_stays_ready(own: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readyz_fails_when_the_store_is_gone_and_not_when_polls_wait(
+    own: Client, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert own.get("/readyz").json() == {"status": "ok"}
     monkeypatch.setattr(PollScheduler, "queue_seconds", 9.0)
     answer = own.get("/readyz")
     assert answer.status_code == 200 and answer.json()["status"].startswith("ok, but polls wait up to 9 s")
-
-
-def test_readyz_fails_when_the_store_is_gone(own: Client, stage: Stage) -> None:
-    assert own.get("/readyz").json() == {"status": "ok"}
     (stage.folder / "store.db").unlink()
     answer = own.get("/readyz")
-    assert answer.status_code == 503
-    assert "store" in answer.json()["status"]
-
-
-def test_metrics_are_served_in_the_prometheus_format(app: Client) -> None:
-    answer = app.get("/metrics")
-    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert 'latchscope_up{db="undo-storm"} 1\n' in answer.text
+    assert answer.status_code == 503 and "store" in answer.json()["status"]
 
 
 def test_openapi_document_is_frozen(app: Client, golden: Callable[[str, str], None]) -> None:
@@ -253,14 +222,12 @@ def test_openapi_document_is_frozen(app: Client, golden: Callable[[str, str], No
     golden("openapi.json", json.dumps(document, indent=1, sort_keys=True) + "\n")
 
 
-def test_operation_ids_are_readable_and_unique(app: Client) -> None:
+def test_operations_are_described_with_their_problems_and_their_schemas(app: Client) -> None:
+    document = app.get("/api/v1/openapi.json").json()
     ids = [operation["operationId"] for _, _, operation in operations(app)]
     assert len(set(ids)) == len(ids)
     for one in ids:
         assert re.fullmatch(r"(get|list|create|delete|resume|run|compare|stream)(_[a-z]+)+", one), one
-
-
-def test_operations_are_all_described_with_their_problems(app: Client) -> None:
     for path, method, operation in operations(app):
         where = f"{method} {path}"
         assert operation["description"].rstrip().endswith("."), where
@@ -273,48 +240,20 @@ def test_operations_are_all_described_with_their_problems(app: Client) -> None:
             assert response["description"], where
             if status.startswith("4"):
                 assert response["content"].keys() == {"application/problem+json"}, f"{where} {status}"
-
-
-def test_openapi_references_all_lead_to_a_used_schema(app: Client) -> None:
-    document = app.get("/api/v1/openapi.json").json()
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     used = set(re.findall(r'"\$ref": ?"([^"]+)"', json.dumps(document)))
     assert used == known, "every schema is used, and every used schema exists"
+    body = document["paths"]["/api/v1/reports"]["post"]["requestBody"]
+    (schema,) = (each["schema"] for each in body["content"].values())
+    assert schema["properties"]["file"]["minItems"] == 1
 
 
-def test_answers_match_the_openapi_document(own: Client, stage: Stage) -> None:
-    """Every GET of the document answers as the document promises."""
-    stage.keeper.write(f"sqlite:///{stage.folder}/store.db")
-    window = f"{iso(stage.began + timedelta(seconds=40))}/{iso(stage.began + timedelta(seconds=42))}"
-    either = {"/api/v1/databases/{db}/compare": {"before": window, "after": window}}
-    report = own.get("/api/v1/reports", "POST", files=[("file", ("x", INCIDENT.read_bytes()))]).json()[0]["id"]
-    for path, method, operation in operations(own):
-        if method != "get" or path.endswith("/stream"):  # a stream never ends by itself; test_stream tests it
-            continue
-        id = report if path.startswith(("/api/v1/reports", "/api/v1/incident")) else "undo-segments"
-        examples = {"db": "undo-storm", "id": id, "target": "undo-storm", "metric": "child_gets"}
-        parameters = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one["required"]]
-        required = {one["name"]: examples[one["name"]] for one in parameters}
-        answer = own.get(path.format(**examples), params=required | either.get(path, {}))
-        assert answer.status_code == 200, path
-        assert answer.headers["content-type"].split(";")[0] in operation["responses"]["200"]["content"], path
-
-
-def test_method_that_is_not_allowed_is_told_all_that_are(app: Client) -> None:
+def test_method_that_is_not_allowed_is_told_all_that_are_and_an_empty_cursor_is_not_understood(app: Client) -> None:
     for path, each in app.get("/api/v1/openapi.json").json()["paths"].items():
         place = path.replace("{db}", "undo-storm").replace("{id}", "x")
         answer = app.get(place, "PATCH")
         assert answer.status_code == 405
         assert answer.headers["allow"] == ", ".join(sorted(method.upper() for method in each)), path
-
-
-def test_empty_cursor_is_not_understood(app: Client) -> None:
     for path in ("marks", "episodes", "history?metric=latch_sleeps"):
         sign = "&" if "?" in path else "?"
         assert app.get(f"{DB}/{path}{sign}cursor=").status_code == 422, path
-
-
-def test_document_says_that_an_upload_has_a_file(app: Client) -> None:
-    body = app.get("/api/v1/openapi.json").json()["paths"]["/api/v1/reports"]["post"]["requestBody"]
-    (schema,) = (each["schema"] for each in body["content"].values())
-    assert schema["properties"]["file"]["minItems"] == 1

@@ -17,7 +17,7 @@ from service.store.repository import Repository
 from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import BEGAN, Client, Stage
-from tests.service.stores import ENGINES, Place
+from tests.service.stores import Place
 
 LOCK = {"lock_waits", "lock_wait_seconds"}
 """The scripted database lists an event only after the first wait for it."""
@@ -38,7 +38,7 @@ def own(store: Repository, stage: Stage, place: Place) -> Client:
     return told_of(store, stage, place)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """The app over a store of each engine, for the tests of this file that only read."""
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
@@ -63,34 +63,24 @@ def test_history_tells_every_metric_with_its_unit(app: Client) -> None:
     told = got(app, f"{PATH}/history?{BOTH}&{'&'.join(f'metric={name}' for name in NAMED)}")
     assert {one["metric"] for one in told["series"]} == set(NAMED) - {"mutex_sleeps", "mutex_wait_seconds", *LOCK}
     assert all(len(one["values"]) == len(told["times"]) for one in told["series"])
-    sleeps = next(
-        one
-        for one in told["series"]
-        if (one["metric"], one["of"]) == ("child_sleeps", "child 1 (dc_rollback_segments)")
-    )
+    by_name = {(one["metric"], one["of"]): one for one in told["series"]}
+    sleeps = by_name["child_sleeps", "child 1 (dc_rollback_segments)"]
     assert sleeps["values"][0] is None, "the first poll has no interval"
     assert sleeps["values"][1] == pytest.approx(5200, rel=0.01)
     children = [one["values"][1] for one in told["series"] if one["metric"] == "child_sleeps"]
     assert None not in children and 0.0 in children, "an unchanged counter has a figure, which is zero"
-    used = next(one for one in told["series"] if (one["metric"], one["of"]) == ("cache_usage", "dc_rollback_segments"))
-    assert used["values"][3] == 14600, "an unchanged level is still known"
+    assert by_name["cache_usage", "dc_rollback_segments"]["values"][3] == 14600, "an unchanged level is still known"
 
 
-def test_history_of_an_unwatched_stretch_is_null(own: Client, store: Repository, stage: Stage) -> None:
-    stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
-    polled(store, stage, 200, 204)
-    told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps")
-    (series,) = told["series"]
-    restarted = told["times"].index(iso(at(200)))
-    assert told["seconds"][restarted] is None and series["values"][restarted] is None
-    roll_up(store.engine, store.partitions, store.names, at(86400))
-    later = store.history.points(DB, [NAMED["latch_sleeps"].selector], at(0), at(3600), "5m")
-    assert [one.at for one in later.spans] == [at(0)]
-
-
-def test_history_of_a_missing_bucket_is_null(own: Client, store: Repository, stage: Stage) -> None:
+def test_history_of_an_unwatched_stretch_and_of_a_missing_bucket_is_null(
+    own: Client, store: Repository, stage: Stage
+) -> None:
     stage[DB].owned, stage[DB].published = True, None  # as this process polls it, after a restart
     polled(store, stage, 1000, 1004)
+    told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps")
+    (series,) = told["series"]
+    restarted = told["times"].index(iso(at(1000)))
+    assert told["seconds"][restarted] is None and series["values"][restarted] is None
     roll_up(store.engine, store.partitions, store.names, at(86400))
     told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=5m")
     assert told["times"] == [iso(at(0)), iso(at(300)), iso(at(900))]
@@ -98,17 +88,10 @@ def test_history_of_a_missing_bucket_is_null(own: Client, store: Repository, sta
     assert series["values"][1] is None and None not in (series["values"][0], series["values"][2])
     assert [place for place, each in enumerate(series.get("highest") or ()) if each is not None] == [0, 2]
     fine = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=poll")
-    within = [
-        value for value, time in zip(fine["series"][0]["values"], fine["times"], strict=True) if time < iso(at(300))
-    ]
-    assert series["highest"][0] == pytest.approx(max(value for value in within if value is not None))
-    assert series["highest"][0] > series["values"][0]
+    pairs = zip(fine["series"][0]["values"], fine["times"], strict=True)
+    within = [value for value, time in pairs if time < iso(at(300)) and value is not None]
+    assert series["highest"][0] == pytest.approx(max(within)) and series["highest"][0] > series["values"][0]
     assert fine["series"][0]["highest"] is None
-
-
-def test_auto_resolution_is_finer_where_nothing_is_rolled_up_yet(app: Client) -> None:
-    long = f"begin={iso(at(0) - timedelta(days=30))}&end={iso(at(3600))}"
-    assert got(app, f"{PATH}/history?{long}&metric=latch_gets")["resolution"] == "poll"
 
 
 def test_history_pages_join_to_the_whole(app: Client) -> None:
@@ -170,28 +153,22 @@ def test_refused_request_says_the_way_out(app: Client, path: str, status: int, s
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_episodes_of_all_can_be_filtered_to_one_database(app: Client) -> None:
+def test_episodes_can_be_filtered_and_an_unknown_database_is_404_everywhere(app: Client) -> None:
     every, other = f"/api/v1/episodes?{BOTH}", "parse-storm"
     assert {one["database"] for one in got(app, every)} == {DB}
     assert got(app, f"{every}&database={DB}") == got(app, every)
     assert got(app, f"{every}&database={other}") == []
     refused = app.get(f"{every}&database=nobody")
     assert refused.status_code == 404 and "no database named nobody" in refused.json()["detail"]
-
-
-def test_unknown_database_is_404_everywhere(app: Client) -> None:
     for path in ("history?metric=child_gets", "episodes", "marks", "compare?mark=last"):
         assert app.get(f"/api/v1/databases/nobody/{path}").status_code == 404
+    long = f"begin={iso(at(0) - timedelta(days=30))}&end={iso(at(3600))}"
+    assert got(app, f"{PATH}/history?{long}&metric=latch_gets")["resolution"] == "poll"
 
 
 def test_episodes_of_store_and_memory_are_each_paged_once(own: Client, store: Repository) -> None:
     (memory,) = got(own, f"{PATH}/episodes?{BOTH}")
-    assert (memory["database"], memory["cause"], memory["end"], memory["verdict"]) == (
-        DB,
-        "undo-segments",
-        None,
-        None,
-    )
+    assert [memory[name] for name in ("database", "cause", "end", "verdict")] == [DB, "undo-segments", None, None]
     assert memory["last_seen"] == iso(at(112)), "its waits have fallen since"
     (kept,) = store.episodes.between(DB, at(0), at(3600)).items
     store.episodes.verdict(DB, kept.cause, kept.begin, "verified", "verified: a test")
@@ -230,12 +207,9 @@ def test_mark_is_set_listed_and_compared(own: Client, store: Repository, tmp_pat
 def test_invalid_mark_is_refused(app: Client, wanted: dict[str, str], says: str) -> None:
     answer = app.get(f"{PATH}/marks", "POST", json=wanted)
     assert answer.status_code == 422 and says in answer.json()["detail"]
+    foreign = app.get(f"{PATH}/marks", "POST", json={"text": "x"}, headers={"Origin": "http://evil.example"})
+    assert foreign.status_code == 403
     assert got(app, f"{PATH}/marks?begin={iso(at(0))}&end={iso(datetime.now(UTC) + timedelta(days=9))}") == []
-
-
-def test_mark_from_a_page_of_another_site_is_refused(app: Client) -> None:
-    answer = app.get(f"{PATH}/marks", "POST", json={"text": "x"}, headers={"Origin": "http://evil.example"})
-    assert answer.status_code == 403
 
 
 def test_store_that_is_away_is_503(stage: Stage, store: Repository, place: Place) -> None:
@@ -251,21 +225,18 @@ def test_store_that_is_away_is_503(stage: Stage, store: Repository, place: Place
 def test_changes_are_listed_newest_first_and_paged(stage: Stage) -> None:
     stage.poll_all(38, 40)
     app = stage.app()
-    made = [
+    first, *later = (
         Change(
-            at=BEGAN + timedelta(seconds=second),
-            kind="ddl",
-            text=f"TABLE APP.T{second} changed by DDL",
-            source="dba_objects",
+            at=BEGAN + timedelta(seconds=at), kind="ddl", text=f"TABLE APP.T{at} changed by DDL", source="dba_objects"
         )
-        for second in (10, 20, 30)
-    ]
+        for at in (10, 20, 30)
+    )
     store = Repository(f"sqlite:///{stage.folder}/store.db")
     with store.engine.begin() as connection:
-        store.timeline.write(connection, [("undo-storm", change) for change in made])
+        store.timeline.write(connection, [("undo-storm", change) for change in (first, *later)])
     window = f"begin={iso(BEGAN)}&end={iso(BEGAN + timedelta(minutes=1))}"
-    first = app.get(f"/api/v1/databases/undo-storm/changes?{window}&limit=2")
-    assert [one["text"] for one in first.json()] == ["TABLE APP.T30 changed by DDL", "TABLE APP.T20 changed by DDL"]
-    older = app.get(first.headers["link"].partition(">")[0].removeprefix("<"))
-    assert [Change.model_validate(one) for one in older.json()] == made[:1]
+    newest = app.get(f"/api/v1/databases/undo-storm/changes?{window}&limit=2")
+    assert [one["text"] for one in newest.json()] == ["TABLE APP.T30 changed by DDL", "TABLE APP.T20 changed by DDL"]
+    older = app.get(newest.headers["link"].partition(">")[0].removeprefix("<"))
+    assert [Change.model_validate(one) for one in older.json()] == [first]
     assert app.get("/api/v1/databases/nobody/changes").status_code == 404

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import HTTPException
 from starlette.requests import ClientDisconnect
 
 from collectors.demo.scenarios import scenarios
@@ -74,6 +75,7 @@ def store(tmp_path: Path) -> Iterator[Repository]:
     opened.close()
 
 
+@pytest.mark.slow
 def test_stream_sends_changes_at_once_and_a_break_loses_none(running: Running) -> None:
     with streaming(running.url, after=0) as events:
         first = take(events, 4)
@@ -84,6 +86,7 @@ def test_stream_sends_changes_at_once_and_a_break_loses_none(running: Running) -
     assert first[0]["episode"]["begin"] in [one["begin"] for one in told]
 
 
+@pytest.mark.slow
 def test_stream_can_be_limited_to_one_database(running: Running) -> None:
     with streaming(running.url, after=0) as events:
         first = next(events)["database"]
@@ -96,6 +99,7 @@ def test_stream_can_be_limited_to_one_database(running: Running) -> None:
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
 
+@pytest.mark.slow
 def test_streams_are_limited_to_a_hundred_and_places_are_freed(running: Running) -> None:
     with (
         httpx.Client(base_url=running.url, limits=httpx.Limits(max_connections=None), timeout=HANGS) as client,
@@ -115,6 +119,7 @@ def test_streams_are_limited_to_a_hundred_and_places_are_freed(running: Running)
     running.wait(again)
 
 
+@pytest.mark.slow
 def test_sigterm_ends_streams_cleanly(running: Running) -> None:
     """The last test of this file that needs the demo, which it ends."""
     with streaming(running.url, after=0) as events:
@@ -141,20 +146,18 @@ def test_stream_needs_a_token(tmp_path: Path) -> None:
     assert (answer.status_code, answer.text) == (200, "retry: 3000\n\n")
 
 
-@pytest.mark.parametrize("asked", ["yesterday", "-1", "99999999999999999999"])
-def test_last_event_id_that_is_not_a_number_is_a_problem(tmp_path: Path, asked: str) -> None:
+@pytest.mark.parametrize(
+    ("query", "asked", "status"),
+    [*(("", asked, 422) for asked in ("yesterday", "-1", "9" * 20)), ("?database=nobody", "0", 404), ("", "0", 503)],
+)
+def test_stream_that_cannot_begin_is_a_problem(tmp_path: Path, query: str, asked: str, status: int) -> None:
     app = Client(create_app(Settings(store=f"sqlite:///{tmp_path}/store.db")))
-    answer = app.get(PATH, headers={"Last-Event-ID": asked})
-    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-
-
-def test_store_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
-    app = Client(create_app(Settings(store=f"sqlite:///{tmp_path}/store.db")))
-    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as file:
-        file.execute("drop table episode_changes")
-    answer = app.get(PATH)
-    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
-    assert "the store does not answer" in answer.json()["detail"]
+    if status == 503:
+        with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as file:
+            file.execute("drop table episode_changes")
+    answer = app.get(PATH + query, headers={"Last-Event-ID": asked})
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert ("the store does not answer" in answer.json()["detail"]) == (status == 503)
 
 
 class Wire:
@@ -180,9 +183,9 @@ class Wire:
                 await asyncio.sleep(0.01)
 
 
-def serve(feed: EpisodeFeed, after: int, wire: Wire) -> "asyncio.Task[None]":
+def serve(feed: EpisodeFeed, after: int, wire: Wire, database: str | None = None) -> "asyncio.Task[None]":
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "headers": []}
-    return asyncio.create_task(EventStream(feed, after)(scope, wire.receive, wire.send))  # type: ignore[arg-type]
+    return asyncio.create_task(EventStream(feed, after, database)(scope, wire.receive, wire.send))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -194,26 +197,30 @@ def feed(store: Repository) -> Iterator[EpisodeFeed]:
     one.join(60)
 
 
-def test_stream_fills_silence_and_sends_changes_at_once(
+def test_stream_fills_silence_and_sends_changes_at_once_of_one_database_if_wanted(
     store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.02)
+    changes = change(), change("end"), change(database="erp2")
 
     async def client() -> None:
-        wire = Wire()
-        task = serve(feed, 0, wire)
-        await wire.until(": still here")
-        threading.Thread(target=write, args=(store, change(), change("end"))).start()
-        await wire.until("event: end")
-        wire.gone.set()
-        await asyncio.wait_for(task, 10)
-        assert [one.splitlines()[0] for one in wire.sent if one.startswith("id:")] == ["id: 1", "id: 2"]
+        every, one = Wire(), Wire()
+        tasks = [serve(feed, 0, every), serve(feed, 0, one, "erp2")]
+        await every.until(": still here")
+        threading.Thread(target=write, args=(store, *changes)).start()
+        for wire, last in ((every, "id: 3"), (one, "id: 3")):
+            await wire.until(last)
+            wire.gone.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 10)
+        numbers = [[sent.splitlines()[0] for sent in wire.sent if sent.startswith("id:")] for wire in (every, one)]
+        assert numbers == [["id: 1", "id: 2", "id: 3"], ["id: 3"]]
+        assert every.sent[1] == "retry: 3000\n\n" and any("event: end" in sent for sent in every.sent)
         assert feed.listeners == 0, "a client that leaves gives its place back"
 
     asyncio.run(client())
 
 
-def test_stream_client_that_takes_nothing_loses_its_place(
+def test_stream_client_that_takes_nothing_loses_its_place_and_one_too_many_gets_none(
     store: Repository, feed: EpisodeFeed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "SEND_SECONDS", 0.05)
@@ -224,6 +231,9 @@ def test_stream_client_that_takes_nothing_loses_its_place(
         with contextlib.suppress(ClientDisconnect):
             await asyncio.wait_for(serve(feed, 0, wire), 10)
         assert feed.listeners == 0
+        with pytest.raises(HTTPException, match="too many streams") as refused:
+            await serve(EpisodeFeed(store.episode_log, most=0), 0, Wire())
+        assert refused.value.status_code == 503 and refused.value.headers == {"Retry-After": "30"}
 
     asyncio.run(client())
 
@@ -235,13 +245,12 @@ def test_last_event_id_of_another_store_starts_from_the_newest(store: Repository
         assert route.endpoint(database=None, last_event_id=asked)._after == after  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/probe?target=undo-storm"])
-def test_monitoring_reads_no_state_of_others_from_the_store(stage: Stage, path: str) -> None:
+def test_monitoring_reads_no_state_of_others_from_the_store(stage: Stage) -> None:
     """A store that hangs would hang the scrape, and four of those end all scrapes."""
     asked = list[object]()
     app = stage.app()
     stage.board.share(lambda elsewhere, whole: asked.append(elsewhere))
     stage["undo-storm"].owned = True
     asked.clear()
-    assert app.get(path).status_code == 200
-    assert asked == []
+    for path in ("/metrics", "/healthz", "/probe?target=undo-storm"):
+        assert app.get(path).status_code == 200 and asked == [], path

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from rules.baseline import UsualRange
 from service.state.window import Window
 from service.web.charts.history import UsualStretch, chart, least
@@ -27,50 +29,35 @@ def test_chart_draws_gaps_episodes_and_marks_at_their_times() -> None:
     assert drawn(markup).findtext(".//text[@class='flagtext']") == "12:01 done"
 
 
-def test_episode_that_lasts_says_now() -> None:
-    lasting = Event(at(20), at(100), "critical", "storm", "/a", "storm", lasts=True)
-    markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], (), [lasting])
-    assert drawn(markup).findtext(".//text[@class='bandtext critical']") == "12:00–now"
+@pytest.mark.parametrize(
+    ("begin", "end", "lasts", "words"),
+    [(20, 100, True, "12:00–now"), (0, 118, False, "12:00:00–12:01:58"), (31, 718, False, "12:00–12:11")],
+)
+def test_episode_says_its_end_to_the_second_if_short_else_cut_off_to_the_minute_and_now_if_it_lasts(
+    begin: float, end: float, lasts: bool, words: str
+) -> None:
+    axis = Axis(Window(at(0), at(max(end, 100))))
+    event = Event(at(begin), at(end), "critical", "storm", "/a", "storm", lasts=lasts)
+    markup = chart(panel(ChartLine("a", (1.0,))), axis, [stretch(0, 20)], (), [event])
+    assert drawn(markup).findtext(".//text[@class='bandtext critical']") == words
 
 
-def test_episode_says_its_end_to_the_second_if_it_was_short_else_cut_off_to_the_minute_as_the_header() -> None:
-    for begin, end, words in ((0, 118, "12:00:00–12:01:58"), (31, 718, "12:00–12:11")):
-        axis = Axis(Window(at(0), at(max(end, 100))))
-        markup = chart(
-            panel(ChartLine("a", (1.0,))),
-            axis,
-            [stretch(0, 20)],
-            (),
-            [Event(at(begin), at(end), "critical", "storm", "/a", "storm")],
-        )
-        assert drawn(markup).findtext(".//text[@class='bandtext critical']") == words
-
-
-def test_chart_describes_itself_to_screen_readers() -> None:
+def test_chart_is_drawn_wide_and_narrow_and_describes_itself_to_screen_readers() -> None:
+    markup = chart(panel(ChartLine("all", (1.0, 3.0))), AXIS, [stretch(0, 20), stretch(20, 40)])
+    wide, narrow = re.findall(r'<svg class="chart (?:wide|narrow)".*?</svg>', markup, re.S)
+    assert (wide.count('class="pt"'), narrow.count('class="pt"')) == (2, 0)
+    assert "12:00:20  1 per second" in wide
     lines = panel(ChartLine("all", (1.0, 3.0)))
     told = drawn(chart(lines, AXIS, [stretch(0, 20), stretch(20, 40)], [Gap(at(40), at(100), "x")]))
     assert told.get("role") == "img"
     assert told.get("aria-label") == "Gets, per second, 12:00 to 12:01 UTC: lowest 1, highest 3, last 3; one gap"
 
 
-def test_chart_is_drawn_wide_and_narrow_with_values_to_point_at_in_the_wide_one() -> None:
-    markup = chart(panel(ChartLine("all", (1.0, 3.0))), AXIS, [stretch(0, 20), stretch(20, 40)])
-    wide, narrow = re.findall(r'<svg class="chart (?:wide|narrow)".*?</svg>', markup, re.S)
-    assert (wide.count('class="pt"'), narrow.count('class="pt"')) == (2, 0)
-    assert "12:00:20  1 per second" in wide
-
-
-def test_chart_that_is_unknown_throughout_says_so_and_draws_nothing() -> None:
+def test_chart_of_the_unknown_is_a_sentence_of_zero_a_line_at_the_bottom_and_percent_reaches_one() -> None:
     told = chart(panel(ChartLine("a", (None,))), AXIS, [stretch(0, 20)])
     assert "Not known in this window" in told
     assert "<svg" not in told
-
-
-def test_chart_of_zero_throughout_is_a_line_at_the_bottom() -> None:
     assert f'd="M{x(0)},{y(0)}H{x(20)}"' in chart(panel(ChartLine("a", (0.0,))), AXIS, [stretch(0, 20)])
-
-
-def test_scale_in_percent_reaches_one_so_that_next_to_nothing_looks_like_it() -> None:
     share = ChartPanel("share", "Lost", "%", (ChartLine("Lost", (0.001,)),))
     assert least(share) == 1.0
     assert least(ChartPanel("share", "Lost", "%", (ChartLine("Lost", (31.9,)),))) is None

@@ -32,22 +32,16 @@ def rects(markup: str, kind: str) -> Sequence[ET.Element]:
     return [one for one in drawing.iter("rect") if kind in (one.get("class") or "").split()]
 
 
-def test_spark_draws_what_is_not_known_as_a_gap_and_never_as_zero() -> None:
+def test_spark_has_a_gap_where_not_known_is_grey_if_fine_and_shares_its_top() -> None:
     markup = spark([None, 40.0, 0.0, None], HOSTILE, SparkMarks("critical", since=0.5))
     gaps = [(one.get("x"), one.get("width")) for one in rects(markup, "gap")]
     assert gaps == [("0.0", f"{SPARK_WIDTH / 4:.1f}"), (f"{SPARK_WIDTH * 3 / 4:.1f}", f"{SPARK_WIDTH / 4:.1f}")]
     assert [one.get("x") for one in rects(markup, "band")] == [f"{SPARK_WIDTH / 2:.1f}"]
     line = ET.fromstring(markup).find(".//path[@class='line thin']")
     assert line is not None and line.get("d") == f"M56.2 4.0L93.8 {FLOOR}.0"
-
-
-def test_spark_of_a_fine_database_is_a_grey_line_alone() -> None:
     markup = spark([0.0, 0.0], "fine", SparkMarks("fine"))
     assert 'class="line thin calm"' in markup
     assert not re.search('class="(area|dot|band)', markup)
-
-
-def test_sparks_of_a_page_share_their_top_and_keep_it_while_rows_stay_below() -> None:
     assert spark_top([[31.9, None], [0.0]]) == 40.0
     assert spark_top([[84.5]]) == 100.0
 
@@ -64,14 +58,11 @@ def test_bars_give_the_colour_of_the_state_to_the_hot_one_alone() -> None:
     assert "<b>" not in markup and "dc_rollback_segmen…" in markup
 
 
-def test_bullet_has_its_bound_where_it_lies_beside_the_value() -> None:
+def test_bullet_has_zero_and_its_bound_where_they_lie_beside_the_value() -> None:
     drawing = ET.fromstring(bullet(100.0, 50.0, (0.0, 20.0), HOSTILE, "critical", ("50", ""), width=218))
     bound, value = drawing.find("line"), drawing.find("rect[@class='fill critical']")
     assert bound is not None and value is not None
     assert (float(bound.get("x1", 0)), float(value.get("width", 0))) == (100.0, 200.0)
-
-
-def test_bullet_of_nothing_still_shows_where_zero_and_the_bound_are() -> None:
     drawing = ET.fromstring(bullet(0.0, 0.01, None, "none", "fine", ("0.01", "")))
     assert [one.text for one in drawing.iter("text")] == ["0", "0.01"]
 

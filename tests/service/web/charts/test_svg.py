@@ -59,14 +59,11 @@ def drawn(markup: str) -> list[tuple[str, float, float, float, float]]:
     return [(kind, *map(float, numbers)) for kind, *numbers in found]
 
 
-def test_bars_are_as_long_as_their_share_of_the_longest() -> None:
+def test_bars_are_as_long_as_their_share_of_the_longest_escaped_and_well_formed() -> None:
     markup = bars([("dc_users", 200.0), ("dc_objects", 100.0), ("dc_files", 0.0)], "Gets", "gets")
     long, half, none = drawn(markup)
     assert long[1] == NAMES and long[3] == 2 * half[3] and none[3] == 1
     assert re.findall(r">([^<]+)</text>", markup) == ["dc_users", "200", "dc_objects", "100", "dc_files", "0"]
-
-
-def test_bars_are_escaped_and_well_formed_xml() -> None:
     markup = bars([("<b>&" * 30, 1.0)], "<b>&", '"x"')
     assert "<b>" not in markup
     ET.fromstring(markup)
@@ -83,17 +80,11 @@ def panel(*lines: ChartLine) -> ChartPanel:
     return ChartPanel("gets", "Gets", "per second", lines)
 
 
-def test_top_keeps_the_heaviest_lines_and_joins_the_others() -> None:
+def test_top_keeps_the_heaviest_lines_and_joins_the_others_if_they_are_known() -> None:
     lines = {name: np.full(2, value) for name, value in (("a", 1.0), ("b", 4.0), ("c", 3.0), ("d", 0.0), ("e", 2.0))}
     told = list(top(lines, [10, 10], most=2))
     assert [(one.name, one.values) for one in told] == [("b", (4.0, 4.0)), ("c", (3.0, 3.0)), ("2 others", (3.0, 3.0))]
-
-
-def test_top_keeps_a_line_of_zero_when_there_is_no_other() -> None:
     assert [one.name for one in top({"a": np.zeros(1), "b": np.full(1, np.nan)}, [10])] == ["a"]
-
-
-def test_top_shows_others_as_unknown_where_one_of_them_is() -> None:
     lines = {"a": np.full(2, 9.0), "b": np.array([1.0, np.nan]), "c": np.ones(2)}
     told = list(top(lines, [10, 10], most=1))
     assert told[1].values == (2.0, None)
@@ -119,19 +110,13 @@ def drawn_path(line: ChartLine, stretches: Sequence[WatchedStretch], top: float)
     return path_of(runs_of(line.values, places_of(AXIS, stretches), WIDE, top))
 
 
-def test_path_places_known_points_at_known_coordinates() -> None:
+def test_path_places_known_points_and_crosses_neither_a_gap_nor_an_unknown_value() -> None:
     told = drawn_path(ChartLine("a", (0.0, 5.0, 10.0)), [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
     assert told == f"M{x(0)},{y(0)}H{x(20)}V{y(0.5)}H{x(60)}V{y(1)}H{x(100)}"
-
-
-def test_path_does_not_cross_a_gap_or_an_unknown_value() -> None:
     over_gap = drawn_path(ChartLine("a", (5.0, 5.0)), [stretch(0, 20), stretch(60, 100)], 10.0)
     assert over_gap == f"M{x(0)},{y(0.5)}H{x(20)}M{x(60)},{y(0.5)}H{x(100)}"
     unknown = drawn_path(ChartLine("a", (5.0, None, 5.0)), [stretch(0, 20), stretch(20, 60), stretch(60, 100)], 10.0)
     assert unknown == over_gap
-
-
-def test_path_of_a_lone_short_stretch_is_visible() -> None:
     told = drawn_path(ChartLine("a", (1.0,)), [stretch(50, 50.01)], 1.0)
     begin, end = map(float, re.findall(r"M([\d.]+),[\d.]+H([\d.]+)", told)[0])
     assert end - begin == pytest.approx(1, abs=0.11)
@@ -166,14 +151,11 @@ def test_ticks_are_round_moments(length: timedelta, first: str, count: int) -> N
     assert len({later[0] - earlier[0] for earlier, later in pairwise(ticks)}) == 1
 
 
-def test_narrow_drawing_has_fewer_ticks_so_that_they_stay_legible() -> None:
-    window = Window(BEGAN, BEGAN + timedelta(hours=1))
-    assert len(Axis(window, NARROW).ticks()) < len(Axis(window, WIDE).ticks())
-
-
-def test_moment_lies_at_its_share_of_the_window_and_outside_on_the_edge() -> None:
+def test_moment_lies_at_its_share_of_the_window_and_a_narrow_drawing_has_fewer_ticks() -> None:
     shown = axis(timedelta(seconds=100))
     assert shown.x(BEGAN) == WIDE.left
     assert shown.x(BEGAN + timedelta(seconds=50)) == (WIDE.left + WIDE.edge) / 2
     assert shown.x(BEGAN + timedelta(days=1)) == WIDE.edge
     assert shown.x(BEGAN - timedelta(days=1)) == WIDE.left
+    window = Window(BEGAN, BEGAN + timedelta(hours=1))
+    assert len(Axis(window, NARROW).ticks()) < len(Axis(window, WIDE).ticks())

@@ -34,28 +34,22 @@ def seen(stage: Stage, store: Repository, begin: float, end: float, *moments: fl
     return overview(store, DB, Window(at(begin), at(end)), published.map if published else CacheMap())
 
 
-def test_stretches_cover_the_window_with_a_gap_before_the_first_poll(stage: Stage, kept: Repository) -> None:
+def test_stretches_cover_the_window_with_a_gap_only_before_the_first_poll(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 20, 47, 40, 42, 44.0004, 46)
     assert [(one.begin, one.end) for one in told.gaps] == [(at(20), at(40))]
     assert told.gaps[0].why == "not watched"
     assert [round(one.seconds, 2) for one in told.stretches] == [2, 2, 2]
+    told = overview(kept, DB, Window(at(41), at(45)), CacheMap())
+    assert told.gaps == ()
+    assert told.stretches[0].begin == at(41)
 
 
-def test_overview_of_a_first_poll_alone_is_a_gap_that_says_so(stage: Stage, kept: Repository) -> None:
-    told = seen(stage, kept, 20, 47, 40)
-    assert [one.why for one in told.gaps] == ["the first poll has nothing to compare with"]
-
-
-def test_late_poll_leaves_a_gap_instead_of_an_average(stage: Stage, kept: Repository) -> None:
+def test_late_poll_leaves_a_gap_instead_of_an_average_and_a_first_one_says_so(stage: Stage, kept: Repository) -> None:
     told = seen(stage, kept, 41, 103, 40, 42, 44, 46, 100, 102)
     assert [(one.begin, one.end, one.why) for one in told.gaps] == [(at(46), at(100), "not watched")]
     assert len(told.stretches) == 4
-
-
-def test_window_within_stretches_has_no_gap(stage: Stage, kept: Repository) -> None:
-    told = seen(stage, kept, 41, 45, 40, 42, 44, 46)
-    assert told.gaps == ()
-    assert told.stretches[0].begin == at(41)
+    told = overview(kept, DB, Window(at(20), at(41)), CacheMap())
+    assert [one.why for one in told.gaps] == ["the first poll has nothing to compare with"]
 
 
 def test_level_kept_before_the_window_still_holds(stage: Stage, kept: Repository) -> None:
@@ -110,14 +104,11 @@ def test_overlapping_episodes_have_lanes_and_marks_the_topmost() -> None:
     assert [one.get("x") for one in bands] == [x(0), x(40), x(70)]
 
 
-def test_small_episode_has_its_name_beside_it_unless_there_are_many() -> None:
+def test_small_episode_has_its_name_beside_it_and_a_zoom_link_leads_to_the_time_between_ticks() -> None:
     small = [Event(minute(90), minute(91), "critical", "storm", "/1", "storm")]
     (label,) = [one for one in drawn(events(small, AXIS)).iter("text") if one.get("class") == "beside"]
     assert (label.text, label.get("text-anchor")) == ("storm", "end")
     assert "beside" not in events(small * 13, AXIS)
-
-
-def test_zoom_link_between_two_ticks_leads_to_that_time() -> None:
     links = [one for one in drawn(events([], AXIS, zoom="/db/x/history")).iter("a") if one.get("class") == "zoom"]
     assert next(one.get("href") for one in links) == f"/db/x/history?{Window(minute(0), minute(30)).query}"
 

@@ -76,7 +76,7 @@ def medium() -> Finding:
     return top.model_copy(update={"confidence": Confidence.MEDIUM})
 
 
-def test_medium_confidence_says_what_would_raise_it(medium: Finding) -> None:
+def test_confidence_says_what_it_is_founded_on_and_what_would_raise_it(medium: Finding) -> None:
     assert sureness(medium).startswith("Medium confidence in the cause: all ")
     assert HIGH_NEEDS_RUN in sureness(medium)
     assert HIGH_NEEDS_NAME in sureness(medium.model_copy(update={"identity": "candidate"}))
@@ -86,19 +86,10 @@ def test_medium_confidence_says_what_would_raise_it(medium: Finding) -> None:
     assert query is not None
     refused = query.model_copy(update={"obstacle": "no grant"})
     assert "For high" not in sureness(medium.model_copy(update={"confirm": refused}))
-
-
-def test_the_page_says_what_the_entry_is_founded_on(medium: Finding) -> None:
     assert medium.status == catalogue()[medium.cause].status == "tested"
     assert sureness(medium).endswith("What is known of this cause fits published figures.")
     assert "The knowledge" not in sureness(medium.model_copy(update={"status": None})), "an older release stored it"
-
-
-def test_high_confidence_misses_nothing() -> None:
     assert "For high" not in sureness(diagnosed("undo-storm", 60.0).findings[0])
-
-
-def test_the_usual_place_of_mutex_sleeps_is_no_sign() -> None:
     top = diagnosed("users-mutex", 30.0).findings[0]
     assert top.sign("share_of_mutex_sleeps") is not None and len(top.evidence) == 4
     assert "all 3 signs met, and the place of the sleeps fits" in sureness(top)
