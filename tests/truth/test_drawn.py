@@ -10,7 +10,7 @@ from tests.truth.plan import seeds
 SEED = 58
 EVEN = [seed for seed in seeds() if seed % 2 == 0]
 DRAWN = Random(SEED).sample(EVEN, len(EVEN) // 20)
-TOGETHER = 8
+TOGETHER = 4
 ELSE = {
     **dict.fromkeys((828, 3254, 3972, 3990, 4092, 4102), "honest"),
     3048: "silent",
