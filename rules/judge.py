@@ -15,13 +15,14 @@ from typing import Literal
 
 from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.base import UsualBetween, bound_of, meets
-from rules.blockers import holder_of
 from rules.cache_map import cache_ref
 from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot, slots
 from rules.confidence import CacheKind, EvidenceKind, RivalKind, SightKind, SignKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.fixes import FIX_MISSING, ended_by, fix_line
 from rules.formatting import against_bound, sentence, within
+from rules.hangs.blockers import holder_of
+from rules.hangs.tree import chains_of, platform_of
 from rules.model import (
     CacheRef,
     Confidence,
@@ -36,7 +37,6 @@ from rules.model import (
 )
 from rules.remedy import Confirmation, Query, RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
-from rules.wait_chain.forest import chains_of, platform_of
 from rules.waits import hanging, most_waited_for, severity_of
 
 # What the judgement of one cause can give.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from collectors.model import Missing, Row, Value, number, text
 from collectors.release import at_least
 from rules.context import SignalContext
-from rules.hang_model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
+from rules.hangs.model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
 from rules.memoize import remembered
 from rules.waits import MINIMUM_WAITERS, blocker_of
 

@@ -12,10 +12,10 @@ from collectors.model import (
     Value,
     number,
 )
-from rules.blockers import ROW_CACHE_BLOCKERS
 from rules.context import SignalContext
 from rules.counter.figures import EVENT_TIMES, SESSIONS, PrintedFigure, in_full, value_of
 from rules.formatting import function_of
+from rules.hangs.blockers import ROW_CACHE_BLOCKERS
 from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.model import Surface
 from rules.signals import Subject

@@ -11,19 +11,19 @@ from itertools import islice
 from math import ceil, floor, inf, isclose, isfinite
 
 from rules.base import meets
-from rules.blockers import blockers_of
 from rules.cause import AnyOf, Cause, Condition
 from rules.context import SignalContext
 from rules.counter.figures import SESSIONS, PrintedFigure, in_order, limits_of, value_of, with_figure
 from rules.counter.levers import cost_figures, figures_of
 from rules.counter.words import counter_fact, follows
 from rules.fixes import FIX_MISSING
+from rules.hangs.blockers import blockers_of
+from rules.hangs.tree import chains_of
 from rules.judge import NAMING, CauseVerdict, OpenCause, Verdict, judge
 from rules.memoize import hand_over
 from rules.model import Becomes, CounterFact, Finding, Known, RuledOut, Severity, Surface
 from rules.resolve import weighed
 from rules.signals import SIGNALS, Subject
-from rules.wait_chain.forest import chains_of
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 
 FIRST = 3

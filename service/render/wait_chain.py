@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from rules.explain.blockers import (
+from rules.hangs.model import Blockers, WaitChain
+from rules.hangs.words import (
     ACTION,
+    EMERGENCY_NOTICE,
     LEFT_ALONE,
     entry_of,
     entry_words,
@@ -16,8 +18,6 @@ from rules.explain.blockers import (
     tree,
     why_no_command,
 )
-from rules.explain.headline import EMERGENCY_NOTICE
-from rules.hang_model import Blockers, WaitChain
 from service.render.parts import inline, wrapped
 
 BRANCH = "└─ "

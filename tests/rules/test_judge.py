@@ -8,11 +8,11 @@ import pytest
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
 from rules.cause import Cause, catalogue
 from rules.engine import diagnose
-from rules.hang_model import ChainAction, WaitChain
+from rules.hangs.model import ChainAction, WaitChain
+from rules.hangs.tree import Forest
 from rules.judge import CauseVerdict
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from rules.resolve import EXPLAINS, KIN
-from rules.wait_chain.forest import Forest
 from tests.rules.case_files import delta_of_case, verdict_of
 from tests.rules.contexts import delta_of
 from tests.rules.removals import Removal, removals

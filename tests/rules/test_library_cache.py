@@ -5,7 +5,7 @@ import sqlglot
 
 from collectors.model import Row, Value
 from rules.engine import diagnose
-from rules.hang_model import LibraryCacheGroup, LibraryCacheWaiters
+from rules.hangs.model import LibraryCacheGroup, LibraryCacheWaiters
 from rules.library_cache import UNKNOWN, Target, namespace_name, target_of
 from rules.model import Diagnosis, Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject

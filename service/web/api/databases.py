@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from collectors.errors import CredentialError, NotApplicable, SessionError, StatementError
 from rules.cause import catalogue
-from rules.hang_model import Blockers
+from rules.hangs.model import Blockers
 from rules.judge import confirms, seen
 from rules.model import Diagnosis
 from service.cells import CellsView, EngineAway

@@ -20,7 +20,7 @@ from collectors.registry import collectors
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from collectors.sqlplus.spool import decoded, load, looks_like_spool, plain, sections
 from rules.engine import diagnose
-from rules.explain.headline import EMERGENCY_NOTICE
+from rules.hangs.words import EMERGENCY_NOTICE
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.collectors.sqlplus.sqlplus_standin import Killed, SqlPlus

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from rules.wait_chain.forest import wait_chains
-from tests.rules.wait_chain.worlds import world
+from rules.hangs.tree import wait_chains
+from tests.rules.hangs.worlds import world
 
 WORLDS = 5_000
 
@@ -17,9 +17,11 @@ def test_no_command_is_unsafe_and_the_right_one_is_given_where_all_is_known() ->
         assert len(given) <= 1, seed
         assert given in ([], [made.right]), f"seed {seed}: {given}, right is {made.right}"
         for chain in chains:
-            assert chain.action or chain.no_action or chain.missing, f"seed {seed}: no command and no reason"
+            assert chain.action or chain.why_no_action or chain.missing, f"seed {seed}: no command and no reason"
         if made.known and made.right is not None:
-            assert given == [made.right], f"seed {seed}: {[(c.no_action, c.missing, c.disagreements) for c in chains]}"
+            assert given == [made.right], (
+                f"seed {seed}: {[(c.why_no_action, c.missing, c.disagreements) for c in chains]}"
+            )
             tally["right, all known"] += 1
         tally["given" if given else "none"] += 1
         tally[f"end is {made.end.kind}"] += 1

@@ -7,9 +7,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
-from rules.hang_model import ChainSource, Holding, SessionKind
+from rules.hangs.model import ChainSource, Holding, SessionKind
 from rules.waits import unlisted
 
 # What a session is: a foreground session, a parallel slave, a job, or a background process, and why to leave those
@@ -71,7 +72,7 @@ def kind_of(row: Row, *, slave: bool = False) -> SessionKind | None:
     return None if name else "foreground"
 
 
-# What the looks saw of a hang, in one value: the input of `rules.wait_chain.forest`.
+# What the looks saw of a hang, in one value: the input of `rules.hangs.tree`.
 
 SessionKey = tuple[int | None, int]
 """A session: number of its instance, None if unknown, and SID."""
@@ -108,6 +109,16 @@ class ChainLooks:
     """The views that were read."""
     past: bool = False
     """Whether a trace file shows it all: a moment that is over, of which Oracle itself said that sessions wait too long."""
+
+    seen_at: datetime | None = None
+    """When v$rowcache_parent was read, or its answer was proven again. None if it was not read."""
+    judged_at: datetime | None = None
+
+    @property
+    def age_seconds(self) -> float | None:
+        """The time since then, when the hang is judged. None if unknown."""
+        known = self.seen_at is not None and self.judged_at is not None
+        return max(0.0, (self.judged_at - self.seen_at).total_seconds()) if known else None  # type: ignore[operator]
 
     def key(self, instance: Value, sid: Value) -> SessionKey | None:
         """A session by what a row says. Outside a cluster every session is of the polled instance."""

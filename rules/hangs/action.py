@@ -8,10 +8,10 @@ and instance. latchscope never runs it.
 import re
 from collections.abc import Iterator
 
-from collectors.model import Row, text
+from collectors.model import Row, spoken, text
 from rules.formatting import count
-from rules.hang_model import ChainAction, ChainSession, MissingFact, WaitChain
-from rules.wait_chain.graph import ChainGraph, SessionFacts, first, kind_of, left_alone, process_name, whole
+from rules.hangs.graph import ChainGraph, SessionFacts, first, kind_of, left_alone, process_name, whole
+from rules.hangs.model import ChainAction, ChainSession, MissingFact, WaitChain
 
 ABOUT = "select sid, serial#, type, program, username, state, event, blocking_instance, blocking_session from v$session"
 HOLDERS = (
@@ -26,25 +26,30 @@ CIRCLE = (
     "may be the wrong choice"
 )
 SHARED = "it holds in share mode, as other sessions may at the same time, and since when is unknown: ending it may free nothing"
+OLDEST_SECONDS = 60.0
+"""The longest time since it was proven that the end holds, for which there is a command."""
+OLD = "it was last seen to hold that {0} ago, and may have let go since"
 PLAIN = re.compile(r"[A-Z][A-Z0-9_$#]*")
 
 
 def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitChain:
     """The chain with its action, or with why there is none."""
     if chain.cycle:
-        return chain.model_copy(update={"no_action": CIRCLE})
+        return chain.model_copy(update={"why_no_action": CIRCLE})
     if chain.end is None or chain.end.sid is None:
         return chain.model_copy(update={"missing": (_nobody(graph),)})
     end = chain.end
     forbidden = _forbidden(end, platform, graph)
     if forbidden:
-        return chain.model_copy(update={"no_action": forbidden})
+        return chain.model_copy(update={"why_no_action": forbidden})
     missing = tuple(_missing(chain, end, graph))
     if graph.looks.past:
         # Its serial number would keep the command from another session, and not from the same one at other work.
         missing = (*missing, _still(end))
     if missing:
         return chain.model_copy(update={"missing": missing})
+    if chain.age_seconds is not None and chain.age_seconds > OLDEST_SECONDS:
+        return chain.model_copy(update={"why_no_action": OLD.format(spoken(chain.age_seconds))})
     return chain.model_copy(update={"action": _action(chain, end, graph, platform)})
 
 
@@ -201,7 +206,9 @@ def _action(chain: WaitChain, end: ChainSession, graph: ChainGraph, platform: st
         where = f"on any instance, {place}"
     undo = "" if end.undo_blocks is None else f" ({count(end.undo_blocks)} undo blocks)"
     return ChainAction(
+        kind="kill",
         first=EVIDENCE,
+        check=f"{ABOUT} where sid = {sid} and serial# = {serial}",
         command=command,
         where=where,
         risk=f"its transaction is rolled back{undo}, {ROLLED_BACK}",
@@ -216,7 +223,9 @@ def _stop(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> ChainAction
     con_id = whole(job.get("con_id"))
     where = "the container of the job" + (f" (con_id {con_id})" if con_id else "")
     return ChainAction(
+        kind="stop_job",
         first=EVIDENCE,
+        check=f"{ABOUT} where sid = {end.sid} and serial# = {end.serial}",
         command=f"begin dbms_scheduler.stop_job(job_name => '{name}'); end;",
         where=f"{where}, as the owner of the job or with MANAGE SCHEDULER",
         risk=f"the work of this run is rolled back, {ROLLED_BACK}; a job that repeats runs again at its next time",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from collectors.model import Row
-from rules.wait_chain.graph import ChainLooks
+from rules.hangs.graph import ChainLooks
 
 OWN = 1
 CACHE, CACHE_ID = "dc_objects", 8

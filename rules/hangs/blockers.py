@@ -7,11 +7,11 @@ from typing import Literal
 
 from collectors.model import Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, SignalContext
-from rules.hang_model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
+from rules.hangs.graph import process as process
+from rules.hangs.model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
+from rules.hangs.tree import chains_of
 from rules.library_cache import target_of
 from rules.memoize import remembered
-from rules.wait_chain.forest import chains_of
-from rules.wait_chain.graph import process as process
 from rules.waits import StillWaiting, hanging, unlisted
 
 # Decodes the key of a row cache entry. Oracle documents no layout. Each rule here comes from a public script, is
@@ -329,7 +329,7 @@ def _ending(chain: WaitChain | None) -> dict[str, str | None]:
             "no_kill": None,
         }
     lacking = "not known: " + "; ".join(missing.fact for missing in chain.missing) if chain.missing else None
-    return {"kill": None, "kill_risk": None, "no_kill": chain.no_action or lacking}
+    return {"kill": None, "kill_risk": None, "no_kill": chain.why_no_action or lacking}
 
 
 def _look_up(sid: int, instance: int | None) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.blockers import NUMBERED, read_key
+from rules.hangs.blockers import NUMBERED, read_key
 
 
 def hexed(*parts: bytes) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from collectors.model import Missing, Row, Rows
-from rules.blockers import process, readable
-from rules.hang_model import Blocker, Blockers
+from rules.hangs.blockers import process, readable
+from rules.hangs.model import Blocker, Blockers
 from rules.model import Diagnosis
 from tests.rules.test_waits import SECONDS, judged, snapshot, waiters
 

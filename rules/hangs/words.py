@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from collectors.model import spoken
 from rules.base import Frozen
-from rules.blockers import ROW_CACHE_BLOCKERS, named_session
-from rules.explain.headline import EMERGENCY_NOTICE
 from rules.formatting import count
-from rules.hang_model import (
+from rules.hangs.blockers import ROW_CACHE_BLOCKERS, named_session
+from rules.hangs.model import (
     Blocker,
     Blockers,
     ChainSession,
@@ -20,6 +19,10 @@ from rules.library_cache import ACCOUNT_STATUS, NAMESPACES
 from rules.model import Figure, Step
 from rules.waits import StillWaiting, within_cache
 
+EMERGENCY_PAGE = "docs/emergency.md"
+"""Relative to the root of the project. Every output that reports a hang links to it by this constant."""
+EMERGENCY_NOTICE = f"Before anything is killed or restarted, collect what {EMERGENCY_PAGE} lists."
+"""One sentence to print beside a hang."""
 NO_COMMAND = "No command to end a session"
 ACTION = "The one action, if the session cannot finish by itself"
 MOST_TREES = 3
@@ -152,8 +155,8 @@ def _oracle(said: HangVerdict) -> str:
 
 def why_no_command(chain: WaitChain) -> str:
     """Why there is no command: a reason, or the facts that are missing."""
-    if chain.no_action:
-        return f"{NO_COMMAND}: {chain.no_action}."
+    if chain.why_no_action:
+        return f"{NO_COMMAND}: {chain.why_no_action}."
     return f"{NO_COMMAND}. Not known: {'; '.join(missing.fact for missing in chain.missing)}."
 
 

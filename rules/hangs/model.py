@@ -1,5 +1,6 @@
 """A hang in a Diagnosis: who waits behind whom, who holds what they wait for, and the one action that is safe, if any."""
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import Field
@@ -50,14 +51,30 @@ class MissingFact(Frozen):
     instance: int | None = Field(None, description="the instance on which to run the query")
 
 
-class ChainAction(Frozen):
-    """The one command that ends the chain. latchscope never runs it."""
+ActionKind = Literal["cancel", "kill", "disconnect", "stop_job"]
 
+
+class FurtherAction(Frozen):
+    """What comes after the command before it, if that one did not do. The check stands before it again."""
+
+    kind: ActionKind
+    when: str = Field(description="what shows that the one before it did not do")
+    command: str
+    risk: str
+
+
+class ChainAction(Frozen):
+    """The mildest command that ends the chain, and what comes after it. latchscope never runs any of them."""
+
+    kind: ActionKind
     first: str = Field(description="what to do before it")
+    check: str = Field(description="the query to run before each command: only if it still shows the same, the command")
+    when: str | None = Field(None, description="in which case the command is the right one")
     command: str
     where: str = Field(description="where to run it")
     risk: str
     why_safe: str
+    then: tuple[FurtherAction, ...] = ()
 
 
 class HangVerdict(Frozen):
@@ -83,8 +100,12 @@ class WaitChain(Frozen):
     cycle: bool = False
     disagreements: tuple[str, ...] = Field((), description="where the sources name different sessions; all are kept")
     oracle: HangVerdict | None = None
-    action: ChainAction | None = None
-    no_action: str | None = Field(None, description="why there is no command, if no fact is missing")
+    seen_at: datetime | None = Field(
+        None, description="when it was last proven that the end holds what the others wait for; null if it never was"
+    )
+    age_seconds: float | None = Field(None, description="the time since then, when the chain was judged")
+    action: ChainAction | None = Field(None, description="null also if the look is older than 60 seconds")
+    why_no_action: str | None = Field(None, description="why there is no command; null if there is one")
     missing: tuple[MissingFact, ...] = Field((), description="facts without which there is no command")
 
 

@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 from collectors.model import Delta, Missing, number, text
 from rules.context import SignalContext
-from rules.hang_model import ChainSession, ChainSource, HangVerdict, WaitChain
-from rules.memoize import remembered
-from rules.wait_chain.action import decided
-from rules.wait_chain.graph import (
+from rules.hangs.action import decided
+from rules.hangs.graph import (
     ChainGraph,
     ChainLooks,
     Edge,
@@ -21,6 +19,8 @@ from rules.wait_chain.graph import (
     process_name,
     whole,
 )
+from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
+from rules.memoize import remembered
 from rules.waits import cache_namer
 
 WAITERS, HOLDERS, SESSIONS = "waiting_sessions", "row_cache_blockers", "chain_sessions"
@@ -56,6 +56,8 @@ def chains_of(context: SignalContext) -> Forest:
     """The chains of the sessions that hang, the largest first. Without any if none hangs."""
     delta = context.delta
     waiting = delta.rows(WAITERS)
+    reading, end = delta.read(HOLDERS), delta.basis.end
+    read_at = end if isinstance(reading, Missing) or reading.read_at is None else reading.read_at
     alone = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)
     looks = ChainLooks(
         own=next((whole(row.get("instance_number")) for row in delta.rows("v$instance")), None),
@@ -67,6 +69,8 @@ def chains_of(context: SignalContext) -> Forest:
         sessions=delta.rows(SESSIONS),
         read=frozenset(view for view in BESIDE.values() if not isinstance(delta.read(view), Missing)),
         past=delta.source == "trace",
+        seen_at=None if isinstance(reading, Missing) else read_at,
+        judged_at=end,
         **{name: delta.rows(view) for name, view in BESIDE.items()},
     )
     return wait_chains(looks, platform_of(delta))
@@ -92,7 +96,8 @@ def wait_chains(looks: ChainLooks, platform: str | None = None) -> Forest:
     trees += list(_unnamed(graph))
     trees.sort(key=lambda tree: (-tree.waiting, str(tree.end)))
     left_out = max(len(trees) - MOST_TREES, 0)
-    trees = [decided(tree, graph, platform) for tree in trees[:MOST_TREES]]
+    seen = {"seen_at": looks.seen_at, "age_seconds": looks.age_seconds}
+    trees = [decided(tree.model_copy(update=seen), graph, platform) for tree in trees[:MOST_TREES]]
     unlisted = max(looks.met - len(looks.waiters), 0)
     if trees and unlisted:
         trees[0] = trees[0].model_copy(update={"left_out": trees[0].left_out + unlisted})
@@ -105,7 +110,7 @@ def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:
     for tree in trees:
         if tree.action is not None and given:
             why = "one command at a time: end the session of the larger chain first, then look again"
-            yield tree.model_copy(update={"action": None, "no_action": why})
+            yield tree.model_copy(update={"action": None, "why_no_action": why})
         else:
             yield tree
         given |= tree.action is not None
