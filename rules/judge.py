@@ -16,7 +16,7 @@ from typing import Literal
 from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.base import UsualBetween, bound_of, meets
 from rules.cache_map import cache_ref
-from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot, slots
+from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot
 from rules.confidence import CacheKind, EvidenceKind, RivalKind, SightKind, SignKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.fixes import FIX_MISSING, ended_by, fix_line
@@ -38,6 +38,7 @@ from rules.model import (
 from rules.remedy import Confirmation, Query, RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
 from rules.waits import hanging, most_waited_for, severity_of
+from rules.words import slots
 
 # What the judgement of one cause can give.
 

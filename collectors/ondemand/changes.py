@@ -10,7 +10,7 @@ from functools import cache
 
 from collectors.errors import Cancelled
 from collectors.model import Missing, Reading
-from collectors.ondemand.chains import asked, read
+from collectors.ondemand.check import asked, read
 from collectors.poll import Connection
 from collectors.registry import collectors
 

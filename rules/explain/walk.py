@@ -10,6 +10,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
+from collectors.commands import command
 from collectors.model import RESULT_CACHE_LATCH
 from rules.baseline import UsualRange
 from rules.confidence import counted_in_words
@@ -114,8 +115,11 @@ def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
         ),
         views=(WAITING_SESSIONS,),
         caveat="v$system_event counts a wait only when it ends, so these waits are in no counter yet.",
-        sql="select sid, serial#, event, p1, wait_time_micro / 1e6 seconds, final_blocking_session\n"
-        f"  from v$session where state = 'WAITING' and event = '{name}'\n order by wait_time_micro desc",
+        sql=command(
+            "select sid, serial#, event, p1, wait_time_micro / 1e6 seconds, final_blocking_session\n"
+            "  from v$session where state = 'WAITING' and event = {name:text}\n order by wait_time_micro desc",
+            name=name,
+        ),
     )
 
 

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from collectors.commands import Given, WithheldError, command
 from collectors.model import Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.hangs.graph import process as process
+from rules.hangs.knowledge import query
 from rules.hangs.model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
 from rules.hangs.tree import chains_of
 from rules.library_cache import target_of
@@ -45,19 +47,19 @@ class _Numbered:
     query: str
 
 
-_OBJECT = "select owner, object_name, object_type from dba_objects where object_id = {0} and rownum <= 20"
+_OBJECT = "select owner, object_name, object_type from dba_objects where object_id = {number} and rownum <= 20"
 _COLUMN = (
-    "select owner, table_name, column_name from dba_tab_cols where internal_column_id = {1} and (owner, table_name) in "
-    "(select owner, object_name from dba_objects where object_id = {0}) and rownum <= 20"
+    "select owner, table_name, column_name from dba_tab_cols where internal_column_id = {column} and (owner, table_name) in "
+    "(select owner, object_name from dba_objects where object_id = {number}) and rownum <= 20"
 )
 NUMBERED: Mapping[str, _Numbered] = {
     "dc_sequences": _Numbered("object", _OBJECT),
     "dc_realtime_tabst": _Numbered("object", _OBJECT),
     "dc_realtime_colst": _Numbered("object", _OBJECT),
     "dc_histogram_defs": _Numbered("object", _OBJECT),
-    "dc_tablespaces": _Numbered("tablespace", "select name from v$tablespace where ts# = {0} and rownum <= 20"),
-    "dc_files": _Numbered("file", "select name from v$datafile where file# = {0} and rownum <= 20"),
-    "dc_profiles": _Numbered("profile", "select name from sys.profname$ where profile# = {0} and rownum <= 20"),
+    "dc_tablespaces": _Numbered("tablespace", "select name from v$tablespace where ts# = {number} and rownum <= 20"),
+    "dc_files": _Numbered("file", "select name from v$datafile where file# = {number} and rownum <= 20"),
+    "dc_profiles": _Numbered("profile", "select name from sys.profname$ where profile# = {number} and rownum <= 20"),
 }
 OF_COLUMNS = ("dc_realtime_colst", "dc_histogram_defs")
 """Caches whose key continues with the number of a column."""
@@ -90,11 +92,11 @@ def _numbered(cache: str, numbered: _Numbered, raw: bytes) -> KeyReading:
     number, rule = int.from_bytes(raw[:4], order), f"{PUBLISHED.format(cache)}: the first four bytes, {order}-endian"
     column = raw[4] if cache in OF_COLUMNS and order == "little" and len(raw) > 5 and raw[4] and not raw[5] else None
     if column is None:
-        return KeyReading(f"{numbered.what} number {number}", rule, numbered.query.format(number))
+        return KeyReading(f"{numbered.what} number {number}", rule, command(numbered.query, number=number))
     return KeyReading(
         f"column {column} of {numbered.what} number {number}",
         f"{rule}, and the byte after them",
-        _COLUMN.format(number, column),
+        command(_COLUMN, number=number, column=column),
     )
 
 
@@ -102,29 +104,32 @@ def _named_object(raw: bytes) -> KeyReading:
     for name, order, width in _names(raw, 4):
         order = order or _order_of(raw[:4])
         rule = f"{PUBLISHED.format('dc_objects')}: owner in four bytes, length of the name in {width}, the name"
-        quoted = name.replace("'", "''")
+        text = "select owner, object_name, object_type from dba_objects where object_name = {name:text}"
         if order is None:
-            query = f"select owner, object_name, object_type from dba_objects where object_name = '{quoted}' and rownum <= 20"
-            return KeyReading(name, rule, query)
+            return _checked(name, rule, f"{text} and rownum <= 20", name=name)
         owner = int.from_bytes(raw[:4], order)
-        query = (
-            f"select owner, object_name, object_type from dba_objects where object_name = '{quoted}' and owner = "
-            f"(select username from dba_users where user_id = {owner}) and rownum <= 20"
-        )
-        return KeyReading(f"{name} of user number {owner}", rule, query)
+        text += " and owner = (select username from dba_users where user_id = {owner}) and rownum <= 20"
+        return _checked(f"{name} of user number {owner}", rule, text, name=name, owner=owner)
     return _unfit("dc_objects", "it has no name of the length it gives")
 
 
 def _named_user(raw: bytes) -> KeyReading:
     for name, _, width in _names(raw, 0):
         rule = f"{PUBLISHED.format('dc_users')}: length of the name in {width} byte{'s' * (width > 1)}, the name"
-        quoted = name.replace("'", "''")
-        query = (
-            f"select username as name, 'user' as kind from dba_users where username = '{quoted}' union all "
-            f"select role, 'role' from dba_roles where role = '{quoted}'"
+        text = (
+            "select username as name, 'user' as kind from dba_users where username = {name:text} union all "
+            "select role, 'role' from dba_roles where role = {name:text}"
         )
-        return KeyReading(f"user or role {name}", rule, query)
+        return _checked(f"user or role {name}", rule, text, name=name)
     return _unfit("dc_users", "it has no name of the length it gives")
+
+
+def _checked(said: str, rule: str, text: str, **values: Given) -> KeyReading:
+    """The meaning with the query that checks it, or why there is none."""
+    try:
+        return KeyReading(said, rule, command(text, **values))
+    except WithheldError as reason:
+        return KeyReading(said, f"{rule}; there is no query to check it, because {reason}")
 
 
 def _names(raw: bytes, start: int) -> Iterator[tuple[str, ByteOrder | None, int]]:
@@ -263,7 +268,9 @@ def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
         )
 
 
-MIDDLE = "it waits behind another session itself, or nobody is known to wait for it: look at the end of the chain"
+MIDDLE = "it waits behind another session itself: look at the end of the chain"
+UNFOLLOWED = "no session is known to wait for it any more: look again"
+NO_SESSION = "v$session has no session with the address {0}: look at what the chain says of it"
 NO_HOLDER = (
     "v$rowcache_parent shows no holder on this instance; it may be on another instance, or it has released the entry"
 )
@@ -309,8 +316,16 @@ def _held(
         sql_id=text(row.get("sql_id")),
         waits_for=text(row.get("event")) if is_waiting else None,
         waits_seconds=micro / 1e6 if is_waiting and micro is not None else None,
-        **_ending(_chain_of(sid, instance, chains)),
+        **_ending(_chain_of(sid, instance, chains), _not_at_the_end(row, chains)),
     )
+
+
+def _not_at_the_end(row: Row, chains: Sequence[WaitChain]) -> str:
+    """Why nothing is said of a holder that ends no chain."""
+    if _whole(row, "sid") is None:
+        return NO_SESSION.format(text(row.get("saddr")) or "it gives")
+    named = {(waiter.instance, waiter.sid) for chain in chains for waiter in chain.waiters}
+    return MIDDLE if (_whole(row, "instance"), _whole(row, "sid")) in named else UNFOLLOWED
 
 
 def _chain_of(sid: int | None, instance: int | None, chains: Sequence[WaitChain]) -> WaitChain | None:
@@ -318,24 +333,23 @@ def _chain_of(sid: int | None, instance: int | None, chains: Sequence[WaitChain]
     return next((each for each in chains if each.end and (each.end.instance, each.end.sid) == (instance, sid)), None)
 
 
-def _ending(chain: WaitChain | None) -> dict[str, str | None]:
+def _ending(chain: WaitChain | None, otherwise: str = MIDDLE) -> dict[str, str | None]:
     """The command that ends the session at the end of a chain and its risk, or why there is none."""
     if chain is None:
-        return {"kill": None, "kill_risk": None, "no_kill": MIDDLE}
+        return {"kill": None, "kill_risk": None, "no_kill": otherwise}
     if chain.action is not None:
         return {
             "kill": chain.action.command,
             "kill_risk": f"{chain.action.risk}; first {chain.action.first}",
             "no_kill": None,
         }
-    lacking = "not known: " + "; ".join(missing.fact for missing in chain.missing) if chain.missing else None
-    return {"kill": None, "kill_risk": None, "no_kill": chain.why_no_action or lacking}
+    return {"kill": None, "kill_risk": None, "no_kill": chain.why_no_action}
 
 
 def _look_up(sid: int, instance: int | None) -> str:
     """What to run, and where, to identify a session of which only the SID is known."""
     where = "" if instance is None else f"on instance {instance}: "
-    return f"{where}select sid, serial#, type, program, username, event from v$session where sid = {sid}"
+    return f"{where}{query('about', sid=sid)}"
 
 
 def readable(key: str | None) -> str | None:

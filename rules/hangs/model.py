@@ -26,10 +26,12 @@ class ChainSession(Frozen):
     event: str | None = Field(
         None, description="what it waits for itself; null if it does not wait, or if that is unknown"
     )
+    status: str | None = Field(None, description="ACTIVE, INACTIVE, KILLED, CACHED or SNIPED")
     waited_seconds: float | None = None
     cache: str | None = Field(None, description="the dictionary cache that it waits for")
     sources: tuple[ChainSource, ...] = ()
     undo_blocks: int | None = Field(None, description="undo that its end would roll back; null if unknown")
+    undo_fall_per_minute: float | None = Field(None, description="how fast that shrinks, by two looks")
     username: str | None = None
     program: str | None = None
     machine: str | None = None
@@ -68,7 +70,8 @@ class ChainAction(Frozen):
 
     kind: ActionKind
     first: str = Field(description="what to do before it")
-    check: str = Field(description="the query to run before each command: only if it still shows the same, the command")
+    check: str = Field(description="the query to run before each command")
+    still: str = Field(description="what the check has to show: only then the command")
     when: str | None = Field(None, description="in which case the command is the right one")
     command: str
     where: str = Field(description="where to run it")

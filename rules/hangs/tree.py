@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from collectors.model import Delta, Missing, number, text
+from collectors.model import Delta, Missing, Row, number, text
 from rules.context import SignalContext
-from rules.hangs.action import decided
+from rules.hangs.action import decided, without
 from rules.hangs.graph import (
     ChainGraph,
     ChainLooks,
@@ -19,11 +19,12 @@ from rules.hangs.graph import (
     process_name,
     whole,
 )
+from rules.hangs.knowledge import state
 from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
 from rules.memoize import remembered
 from rules.waits import cache_namer
 
-WAITERS, HOLDERS, SESSIONS = "waiting_sessions", "row_cache_blockers", "chain_sessions"
+WAITERS, HOLDERS, SESSIONS, UNDO = "waiting_sessions", "row_cache_blockers", "chain_sessions", "v$transaction"
 BESIDE = {
     "chains": "v$wait_chains",
     "hangs": "v$hang_info",
@@ -31,7 +32,9 @@ BESIDE = {
     "slaves": "v$px_session",
     "locks": "v$lock",
     "jobs": "running_jobs",
-    "transactions": "v$transaction",
+    "transactions": UNDO,
+    "cleanups": "v$dead_cleanup",
+    "cleaners": "v$cleanup_process",
 }
 PARTS = {
     "v$rowcache_parent": "the locks of the processes",
@@ -56,8 +59,7 @@ def chains_of(context: SignalContext) -> Forest:
     """The chains of the sessions that hang, the largest first. Without any if none hangs."""
     delta = context.delta
     waiting = delta.rows(WAITERS)
-    reading, end = delta.read(HOLDERS), delta.basis.end
-    read_at = end if isinstance(reading, Missing) or reading.read_at is None else reading.read_at
+    views: dict[str, Any] = {name: delta.rows(view) for name, view in BESIDE.items()}
     alone = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)
     looks = ChainLooks(
         own=next((whole(row.get("instance_number")) for row in delta.rows("v$instance")), None),
@@ -69,11 +71,33 @@ def chains_of(context: SignalContext) -> Forest:
         sessions=delta.rows(SESSIONS),
         read=frozenset(view for view in BESIDE.values() if not isinstance(delta.read(view), Missing)),
         past=delta.source == "trace",
-        seen_at=None if isinstance(reading, Missing) else read_at,
-        judged_at=end,
-        **{name: delta.rows(view) for name, view in BESIDE.items()},
+        release=delta.release,
+        **_age(delta),
+        **_earlier(delta),
+        **views,
     )
     return wait_chains(looks, platform_of(delta))
+
+
+def _age(delta: Delta) -> dict[str, Any]:
+    """When it was last proven who holds what, and how long before the judgement that was."""
+    reading, end = delta.read(HOLDERS), delta.basis.end
+    if isinstance(reading, Missing):
+        return {}
+    if reading.read_at is None:
+        return {"seen_at": end, "age_seconds": 0.0}
+    age = None if end is None else max(0.0, (end - reading.read_at).total_seconds())
+    return {"seen_at": reading.read_at, "age_seconds": age}
+
+
+def _earlier(delta: Delta) -> dict[str, Any]:
+    """Undo as the look before this one found it."""
+    before, now = delta.at_begin.get(UNDO), delta.read(UNDO)
+    if before is None or isinstance(now, Missing):
+        return {}
+    begin, end = before.read_at or delta.basis.begin, now.read_at or delta.basis.end
+    apart = 0.0 if begin is None or end is None else (end - begin).total_seconds()
+    return {"before": before.rows, "minutes_between": apart / 60} if apart > 0 else {}
 
 
 def platform_of(delta: Delta) -> str | None:
@@ -109,8 +133,7 @@ def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:
     given = False
     for tree in trees:
         if tree.action is not None and given:
-            why = "one command at a time: end the session of the larger chain first, then look again"
-            yield tree.model_copy(update={"action": None, "why_no_action": why})
+            yield without(tree, state("larger"))
         else:
             yield tree
         given |= tree.action is not None
@@ -271,7 +294,13 @@ def _session(
     name = process_name(program)
     if kind == "job" and job:
         name = f"{text(job.get('owner'))}.{text(job.get('job_name'))}"
-    undo = [whole(each.get("used_ublk")) for each in looks.transactions if here and whole(each.get("sid")) == key[1]]
+    undo, earlier = (_undo(rows, key[1]) if here else None for rows in (looks.transactions, looks.before))
+    undo = 0 if undo is None and here and UNDO in looks.read else undo
+    fall = (
+        None
+        if undo is None or earlier is None or not looks.minutes_between
+        else (earlier - undo) / looks.minutes_between
+    )
     holding = {edge.mode for edge in into}
     return ChainSession(
         instance=key[0],
@@ -281,10 +310,12 @@ def _session(
         name=name,
         holds="exclusive" if holding == {"exclusive"} else "share" if "share" in holding else "unknown",
         event=facts.event,
+        status=_status(facts.moments, row),
         waited_seconds=facts.seconds,
         cache=looks.cache_of({**row, "event": facts.event}),
         sources=_sources((source for edge in into for source in edge.sources), looks),
-        undo_blocks=undo[0] if undo else 0 if "v$transaction" in looks.read and here else None,
+        undo_blocks=undo,
+        undo_fall_per_minute=fall if fall and fall > 0 else None,
         username=text(row.get("username")),
         program=program,
         machine=text(row.get("machine")),
@@ -296,6 +327,17 @@ def _session(
         depth=depth,
         certain=certain,
     )
+
+
+def _undo(rows: Iterable[Row], sid: int) -> int | None:
+    """The undo blocks of a session's transactions. None without a row."""
+    return next((whole(row.get("used_ublk")) for row in rows if whole(row.get("sid")) == sid), None)
+
+
+def _status(moments: Iterable[Row], row: Row) -> str | None:
+    """Its status; KILLED as soon as one look says so."""
+    told = [text(each.get("status")) for each in (*moments, row)]
+    return "KILLED" if "KILLED" in told else next((each for each in told if each), None)
 
 
 def _sources(named: Iterable[ChainSource], looks: ChainLooks) -> tuple[ChainSource, ...]:

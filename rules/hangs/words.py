@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from collectors.model import spoken
 from rules.base import Frozen
-from rules.formatting import count
+from rules.formatting import count, sentence
 from rules.hangs.blockers import ROW_CACHE_BLOCKERS, named_session
+from rules.hangs.knowledge import event_of
 from rules.hangs.model import (
     Blocker,
     Blockers,
@@ -27,12 +28,10 @@ NO_COMMAND = "No command to end a session"
 ACTION = "The one action, if the session cannot finish by itself"
 MOST_TREES = 3
 """Trees that are shown. JSON has all."""
-OWN_WAITS = {
-    "resmgr:": "a resource plan keeps it off the processors (throttled-holder)",
-    "SQL*Net message from client": "it is idle, and keeps what it holds until its client goes on",
-    "library cache": "which may be held by one of those who wait for it",
-}
-"""What a wait of the end itself means, by the start of the event's name."""
+CHECK = "Check, asked now"
+ONLY_IF = "Only if the check says the same ({0})"
+USUAL = ("ACTIVE", "INACTIVE", None)
+"""Values of a session's status that say nothing more."""
 
 
 class TreeLine(Frozen):
@@ -75,8 +74,11 @@ def tree(chain: WaitChain, held: Blocker | None = None) -> tuple[TreeLine, ...]:
 
 def _end(end: ChainSession, held: Blocker | None) -> TreeLine:
     words = [_holding(end, held)]
+    if end.status not in USUAL:
+        words.append(f"its status is {end.status}")
     if end.event is not None:
-        meaning = next((said for event, said in OWN_WAITS.items() if end.event.startswith(event)), "")
+        known = event_of(end.event)
+        meaning = "" if known is None else f"so for {known.who}" if known.own is None else known.own
         words.append(f"itself waits for {end.event}{_own_wait(end.waited_seconds)}" + f" ({meaning})" * bool(meaning))
     if end.undo_blocks is not None:
         words.append(f"undo to roll back: {count(end.undo_blocks)} blocks")
@@ -118,6 +120,7 @@ def _waiter(session: ChainSession) -> TreeLine:
         waits = f"wait{'s' * (session.alike == 1)} for {session.event}{cache}{longest}{through}"
         return TreeLine(depth=session.depth, who=who, facts=(waits,))
     held = {"exclusive": ("holds exclusively",), "share": ("holds in share mode",)}.get(session.holds, ())
+    held = () if session.kind == "background" else held  # LCK0 shows what a session behind it holds
     waits = f"waits for {session.event}{cache}{_since(session.waited_seconds)}" if session.event else "waits"
     who = f"session {named_session(session)}"
     return TreeLine(depth=session.depth, who=who, about=_about(session), facts=(*held, f"{waits}{through}"))
@@ -135,6 +138,9 @@ def _own_wait(seconds: float | None) -> str:
 def remarks(chain: WaitChain) -> Iterator[str]:
     """What to know beside the tree: where the sources disagree, and what Oracle says of the hang."""
     yield from (f"The sources disagree: {words}." for words in chain.disagreements)
+    if chain.seen_at is not None and chain.end is not None:
+        ago = f", {spoken(chain.age_seconds)} before this was judged" if chain.age_seconds else ""
+        yield f"Seen at {chain.seen_at:%H:%M:%S} UTC{ago}."
     if chain.oracle is not None:
         yield _oracle(chain.oracle)
 
@@ -155,15 +161,19 @@ def _oracle(said: HangVerdict) -> str:
 
 def why_no_command(chain: WaitChain) -> str:
     """Why there is no command: a reason, or the facts that are missing."""
-    if chain.why_no_action:
-        return f"{NO_COMMAND}: {chain.why_no_action}."
-    return f"{NO_COMMAND}. Not known: {'; '.join(missing.fact for missing in chain.missing)}."
+    return f"{NO_COMMAND}. {sentence(chain.why_no_action or '')}."
+
+
+def further(chain: WaitChain) -> tuple[str, ...]:
+    """The commands after the mildest, a sentence each."""
+    then = chain.action.then if chain.action else ()
+    return tuple(f"Then, if {each.when}: {each.command}. Risk: {each.risk}." for each in then)
 
 
 def to_find(missing: MissingFact) -> str:
     """Where to run the query that finds a fact."""
     where = "" if missing.instance is None else f" on instance {missing.instance}"
-    return f"To find out, run{where}"
+    return f"To find out {missing.fact}, run{where}"
 
 
 def queries(chain: WaitChain) -> tuple[MissingFact, ...]:
@@ -188,7 +198,9 @@ def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
     if chain.action is None:
         lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
         return " ".join(filter(None, (said, why_no_command(chain), lookups)))
-    return f"{said} {ACTION}: first {chain.action.first}; then {chain.action.command}; risk: {chain.action.risk}."
+    action = chain.action
+    only = f"{CHECK}: {action.check}. {ONLY_IF.format(action.still)}: {action.command}; risk: {action.risk}."
+    return " ".join((said, f"{ACTION}: first {action.first}.", only, *further(chain)))
 
 
 def not_shown(found: Blockers) -> Iterator[str]:
@@ -280,7 +292,7 @@ def entry_words(blocker: Blocker) -> str:
     if blocker.key is None:
         return ""
     if blocker.object is not None:
-        confirmed = f" To confirm it: {blocker.object_query}." if blocker.object_query else ""
+        confirmed = f" To confirm it after the hang: {blocker.object_query}." if blocker.object_query else ""
         return f"The entry is {blocker.object} (key {blocker.key}; {blocker.object_rule}).{confirmed}"
     hint = f"; readable in it: {blocker.key_text}" if blocker.key_text else ""
     why = f" It stays raw: {blocker.object_rule}." if blocker.object_rule else ""

@@ -7,7 +7,7 @@ import sqlglot
 
 from collectors.grants import KINDS, ON_REQUEST, DatabaseKind, grants_script
 from collectors.model import Collector
-from collectors.ondemand import blockers, chains, holders
+from collectors.ondemand import blockers, holders
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.registry import collectors, groups
 from collectors.release import parts, text_for
@@ -97,8 +97,8 @@ def test_statement_for_a_session_elsewhere_fits_and_is_bounded_to_it(release: st
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_statement_for_a_coordinator_fits_and_is_bounded_to_it(release: str) -> None:
-    assert mistakes(chains.COORDINATOR, release, polled=False) == []
-    assert re.search(r"sid = :sid\s+and rownum <= 1$", chains.COORDINATOR)
+    assert mistakes(blockers.COORDINATOR, release, polled=False) == []
+    assert re.search(r"sid = :sid\s+and rownum <= 1$", blockers.COORDINATOR)
 
 
 @pytest.mark.parametrize("collector", collectors().values())

@@ -205,6 +205,9 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     action = ChainAction(
+        kind="kill",
+        check="select sid from v$session where sid = 312",
+        still="this session",
         command="alter system kill session '312,77,@1' immediate",
         first="collect a hanganalyze",
         where="on any instance",

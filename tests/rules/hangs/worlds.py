@@ -5,6 +5,7 @@ source may name a stranger, show a holder that has released the entry, or show a
 """
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from random import Random
 
 from collectors.model import Row
@@ -20,6 +21,7 @@ PROGRAMS = {
     "server": "oracle@db1 (S000)",
 }
 HANGING = 45_000_000
+SEEN = datetime(2026, 2, 20, 3, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -291,6 +293,8 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
             )
     return ChainLooks(
         own=OWN if shown(0.97) else None,
+        seen_at=SEEN,
+        age_seconds=12.0,
         clustered=clustered,
         cache_of=lambda row: CACHE if row.get("event") == "row cache lock" else None,
         waiters=waiting,
