@@ -29,6 +29,8 @@ from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.hangs.words import (
     ACTION,
+    CHECK,
+    ONLY_IF,
     entry_of,
     heading,
     not_shown,
@@ -164,6 +166,8 @@ templates.env.filters |= {
 templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
+    "CHAIN_CHECK": CHECK,
+    "CHAIN_ONLY_IF": ONLY_IF,
     "MOST_LIBRARY_CACHE_GROUPS": MOST_GROUPS,
     "OF_A_FINDING": OF_A_FINDING,
     "PLATFORMS": PLATFORMS,

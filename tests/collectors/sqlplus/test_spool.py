@@ -391,7 +391,7 @@ def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:
     assert (blocker.sid, blocker.object, blocker.kill) == (
         312,
         "ORDERS of user number 93",
-        "alter system kill session '312,48211,@1' immediate",
+        "alter system cancel sql '312, 48211, @1'",
     )
     assert [(one.event, one.sessions, one.final_sid) for one in got.blockers.library_cache] == [
         ("library cache lock", 5, 312)
