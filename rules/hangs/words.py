@@ -178,7 +178,8 @@ def to_find(missing: MissingFact) -> str:
 
 def queries(chain: WaitChain) -> tuple[MissingFact, ...]:
     """The queries that find what is missing, each once."""
-    return tuple({missing.query: missing for missing in chain.missing if missing.query}.values())
+    asked = {missing.query: missing for missing in reversed(chain.missing) if missing.query}
+    return tuple(reversed(asked.values()))
 
 
 def entry_of(chain: WaitChain, found: Blockers) -> Blocker | None:

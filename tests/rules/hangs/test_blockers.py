@@ -72,7 +72,8 @@ def test_blocker_is_told_with_its_entry_its_age_and_what_it_waits_for() -> None:
     )
     assert (
         "The entry is ORDERS of user number 93 (key 5D00000006004F5244455253; raw bytes read as a public script for dc_objects "
-        "does, not documented by Oracle: owner in four bytes, length of the name in 2, the name). To confirm it after the hang: select owner"
+        "does, not documented by Oracle: owner in four bytes, length of the name in 2, the name). To confirm it after the hang: "
+        "select owner"
     ) in walk(got)
 
 

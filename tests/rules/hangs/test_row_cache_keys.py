@@ -37,7 +37,8 @@ def test_key_of_an_object_without_a_plain_owner_names_it_alone() -> None:
 
 def test_name_with_a_quote_makes_no_other_query() -> None:
     found = read_key("dc_objects", hexed(OWNER, b"\x04\0", b"a'b;"))
-    assert found is not None and found.query is None and "there is no query to check it, because its name has a sign" in found.rule
+    assert found is not None and found.query is None
+    assert "there is no query to check it, because its name has a sign" in found.rule
 
 
 def test_key_of_a_user_reads_as_its_name() -> None:
