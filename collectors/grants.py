@@ -411,8 +411,8 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     yield "-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,"
     yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
     yield "-- watch the same instance with this user."
-    limits = "limit password_life_time unlimited sessions_per_user {most}"
-    made = command("create profile {profile:own} " + limits, profile=profile, most=MOST_SESSIONS)
+    text = "create profile {profile:own} limit password_life_time unlimited sessions_per_user {most}"
+    made = command(text, profile=profile, most=MOST_SESSIONS)
     yield f"{made}{everywhere};"
     yield "set verify off"
     text = 'create user {user:own} identified by "&latchscope_password" profile {profile:own}'
