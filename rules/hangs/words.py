@@ -108,7 +108,7 @@ def _about(session: ChainSession) -> str:
         kind = f"{session.kind} {session.name}"
     program = None if session.kind == "background" else session.program
     said = [kind, session.username, program, session.module, f"SQL {session.sql_id}" if session.sql_id else None]
-    return ", ".join(dict.fromkeys(part for part in said if part))
+    return ", ".join(dict.fromkeys(" ".join(part.split()) for part in said if part))
 
 
 def _waiter(session: ChainSession) -> TreeLine:

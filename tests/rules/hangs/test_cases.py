@@ -15,8 +15,9 @@ from collectors.model import Rows, Snapshot
 from rules.engine import diagnose
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.words import entry_of, in_one_sentence, queries, tree
+from tests.paths import DATA
 
-HOME = Path(__file__).parents[2] / "data" / "hangs-4"
+HOME = DATA / "hangs-4"
 KILL = "alter system kill session '300,5511,@1' immediate"
 CANCEL = "alter system cancel sql '300, 5511, @1'"
 STOP = "begin dbms_scheduler.stop_job(job_name => 'APP.NIGHTLY'); end;"
