@@ -129,19 +129,31 @@ def _forbidden(end: ChainSession, platform: str | None, graph: ChainGraph) -> st
         return state("process", name=name)
     if end.status == "KILLED":
         return _killed(end, graph)
-    if end.status == "CACHED":
-        return state("cached")
-    if (end.module or end.program or "").lower().startswith(OURS):
-        return state("ours")
-    if end.username == "SYS" and (found := UPGRADE.search(f"{end.module} {end.program}")):
-        return state("upgrade", module=found[0])
-    if OTHER_DATABASE.match(end.program or ""):
-        return state("branch", program=end.program or "")
+    if end.kind == "parallel slave" and (above := _coordinator(end, graph)) is not None:
+        if above.row.get("status") == "KILLED":
+            return state("coordinator_killed", sid=str(above.sid))
+        if (why := _in_a_state(above.row)) is not None:
+            return state("coordinator", sid=str(above.sid), why=why)
+    facts = graph.facts[(end.instance, end.sid or 0)]
+    if (why := _in_a_state({**facts.row, "status": end.status})) is not None:
+        return why
     if end.holds == "share":
         return state("share")
     if platform == "rds" and end.instance is not None and end.instance != graph.looks.own:
         return state("elsewhere")
     return None
+
+
+def _in_a_state(row: Row) -> str | None:
+    """Why a session that works for something larger is not ended."""
+    module, program = text(row.get("module")) or "", text(row.get("program")) or ""
+    if row.get("status") == "CACHED":
+        return state("cached")
+    if (module or program).lower().startswith(OURS):
+        return state("ours")
+    if row.get("username") == "SYS" and (found := UPGRADE.search(f"{module} {program}")):
+        return state("upgrade", module=found[0])
+    return state("branch", program=program) if OTHER_DATABASE.match(program) else None
 
 
 def _killed(end: ChainSession, graph: ChainGraph) -> str:
@@ -198,6 +210,8 @@ def _missing(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> Iterator
         yield _fact("which session is at the end, because the sources disagree", "about", end)
     if end.serial is None:
         yield _fact("its serial number", "about", end)
+    if end.status is None and not graph.looks.past:
+        yield _fact("its status, which is KILLED if somebody has ended it already", "about", end)
     yield from _missing_kind(end, graph)
     if not graph.facts[(end.instance, end.sid)].at_the_end:
         yield _fact("whether it waits for another session itself", "about", end)

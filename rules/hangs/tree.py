@@ -42,6 +42,8 @@ PARTS = {
     "v$session": "the waiting session",
 }
 """What a trace file has in place of a view."""
+MOST_UNDO = 500
+"""Transactions that a look reads, the largest first. Beyond them a session may have a small one."""
 MOST_TREES = 10
 MOST_LISTED = 20
 """Sessions of a tree, or groups of sessions that wait alike, that are listed."""
@@ -295,7 +297,8 @@ def _session(
     if kind == "job" and job:
         name = f"{text(job.get('owner'))}.{text(job.get('job_name'))}"
     undo, earlier = (_undo(rows, key[1]) if here else None for rows in (looks.transactions, looks.before))
-    undo = 0 if undo is None and here and UNDO in looks.read else undo
+    all_read = UNDO in looks.read and len(looks.transactions) < MOST_UNDO
+    undo = 0 if undo is None and here and all_read else undo
     fall = (
         None
         if undo is None or earlier is None or not looks.minutes_between

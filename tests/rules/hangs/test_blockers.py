@@ -28,6 +28,7 @@ HOLDER: Row = {
     "username": "DEPLOY",
     "module": "release 4.2",
     "sql_id": "5ms6rbzdnq16t",
+    "status": "ACTIVE",
     "state": "WAITING",
     "event": "db file sequential read",
     "wait_time_micro": 3_000_000,
@@ -127,7 +128,7 @@ REMOTE: Row = {**dict.fromkeys(("cache#", "key", "cache_name", "waiters", "lock_
 
 def test_holder_on_another_instance_is_told_with_its_serial_number_and_its_mode_is_asked_for_there() -> None:
     """gv$session shows the session. In which mode it holds the entry, only v$rowcache_parent of its own instance shows."""
-    row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC", "state": "WAITED KNOWN TIME"}
+    row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC", "state": "WAITED KNOWN TIME", "status": "ACTIVE"}
     got = found(row, final_blocking_session=55, final_blocking_instance=3)
     blocker = only(got)
     assert (blocker.sid, blocker.serial, blocker.waiters, blocker.held_at_least_seconds) == (55, 9, 38, None)
