@@ -18,7 +18,7 @@ from collectors.commands import command
 from collectors.model import Missing, Row, Value, number, text
 from collectors.release import at_least
 from rules.context import SignalContext
-from rules.hangs.model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
+from rules.library_cache_model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
 from rules.memoize import remembered
 from rules.waits import MINIMUM_WAITERS, blocker_of
 

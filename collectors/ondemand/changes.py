@@ -80,8 +80,8 @@ def _not_read(why: str) -> Mapping[str, Missing]:
 
 # What is read once an hour beside them: the installed patches, and the names of the containers. Both change a few times a year.
 
-PATCHES, CONTAINERS, ON_RDS = "dba_registry_sqlpatch", "v$containers", "rdsadmin"
-RARE = (PATCHES, CONTAINERS, ON_RDS)
+PATCHES, CONTAINERS, USERS = "dba_registry_sqlpatch", "v$containers", "all_users"
+RARE = (PATCHES, CONTAINERS, USERS)
 RARE_SECONDS = 3600.0
 
 

@@ -16,6 +16,7 @@ from rules.baseline import UsualRange
 from rules.confidence import counted_in_words
 from rules.containers import container_step
 from rules.context import SURFACE_EVENTS, SignalContext
+from rules.explain.hang_steps import blocker_steps
 from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
 from rules.explain.library_cache import library_cache_steps
 from rules.explain.notes import groups
@@ -24,7 +25,7 @@ from rules.explain.stops import Stop, stops, unknown_link
 from rules.formatting import counted, measured, percent, sentence, within
 from rules.hangs.blockers import ROW_CACHE_BLOCKERS as BLOCKERS_VIEW
 from rules.hangs.blockers import blockers_of
-from rules.hangs.words import blocker_steps, entry_of, in_one_sentence
+from rules.hangs.words import entry_of, in_one_sentence
 from rules.model import (
     MOST_BARS,
     ChainBar,

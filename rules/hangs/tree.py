@@ -105,7 +105,7 @@ def _earlier(delta: Delta) -> dict[str, Any]:
 def platform_of(delta: Delta) -> str | None:
     """rds or autonomous, where people may do less. None elsewhere, or if it is not known."""
     place = next(iter(delta.rows("sys_context")), {})
-    if text(place.get("cdb_name")) == "RDSCDB" or delta.rows("rdsadmin"):
+    if text(place.get("cdb_name")) == "RDSCDB" or delta.rows("all_users"):
         return "rds"
     service = text(place.get("cloud_service"))
     return "autonomous" if service and service.upper() != "PAAS" else None

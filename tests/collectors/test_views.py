@@ -97,7 +97,7 @@ def test_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -
         "x$kqrst": "latchscope_kqrst",
         "v$parameter": "v$system_parameter",
     }.get(one.view, one.view)
-    own = "" if one.view == "sys_context" else "sys." + read_from.replace("$", "_$", 1)
+    own = "" if one.view in ("sys_context", "all_users") else "sys." + read_from.replace("$", "_$", 1)
     assert one.granted_on == own
 
 

@@ -149,7 +149,7 @@ CASES: dict[str, Case] = {
         {**IDLE},
         ("as the master user",),
         (RDS_KILL, RDS_DISCONNECT),
-        {"rdsadmin": ({"username": "RDSADMIN"},)},
+        {"all_users": ({"username": "RDSADMIN"},)},
     ),
     "RDS, active": Case(
         RUNNING,

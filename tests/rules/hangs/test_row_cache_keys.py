@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.hangs.blockers import NUMBERED, read_key
+from rules.row_cache_keys import NUMBERED, read_key
 
 
 def hexed(*parts: bytes) -> str:
