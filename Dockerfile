@@ -3,10 +3,9 @@ FROM python:3.13.16-slim-bookworm AS build
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/latchscope NO_MKDOCS_2_WARNING=1
 RUN ["pip", "install", "--no-cache-dir", "--disable-pip-version-check", "uv==0.13.8"]
 WORKDIR /src
-# Dependencies first, because they change rarely: with the hashes of the lock file, and the extras that `serve` uses. The terminal
-# view is for your own machine.
+# Dependencies first, because they change rarely: with the hashes of the lock file, and the extras that `serve` uses.
 COPY pyproject.toml uv.lock ./
-RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-install-project"]
+RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=mcp", "--no-cache", "--no-install-project"]
 COPY README.md LICENSE ./
 COPY collectors ./collectors
 COPY rules ./rules
@@ -21,7 +20,7 @@ COPY dashboards/mixin ./dashboards/mixin
 COPY CHANGELOG.md CONTRIBUTING.md DECISIONS.md SECURITY.md mkdocs.yml ./
 COPY docs ./docs
 RUN ["uv", "run", "--frozen", "--isolated", "--no-dev", "--all-extras", "--group=docs", "--no-cache", "mkdocs", "build", "--quiet"]
-RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=otel", "--extra=mcp", "--no-cache", "--no-editable"]
+RUN ["uv", "sync", "--frozen", "--no-dev", "--extra=postgresql", "--extra=notify", "--extra=mcp", "--no-cache", "--no-editable"]
 RUN ["install", "--directory", "--owner=10001", "--group=10001", "/var/lib/latchscope", "/generated/latchscope", "/generated/prometheus", "/generated/grafana", "/generated/postgres", "/generated/oracle"]
 
 FROM python:3.13.16-slim-bookworm

@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-wire test test-live test-live-needs compose-test check format docs site sbom screenshots bench bench-model exam soak clean
+.PHONY: help install demo demo-wire test test-all lint test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -29,9 +29,13 @@ demo-wire: .venv/.ready  ## the demo through the real driver and our own stand-i
 
 # The interpreters that tests start should find what the first one compiled.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.ready  ## every test, on every core
-	@echo "make test: every test on every core; this takes some minutes, and Ctrl-C ends it"
-	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder
+test: .venv/.ready  ## what a change is tried with: every test but the slow ones, on every core
+	@echo "make test: on every core; this takes some minutes, and Ctrl-C ends it. 'make test-all' has the slow tests too"
+	@$(RUN) pytest -q -n auto --dist loadfile --no-loadscope-reorder
+
+test-all: export PYTHONDONTWRITEBYTECODE :=
+test-all: .venv/.ready  ## every test, with the real programs; what CI runs
+	@$(RUN) --group chart pytest -q -n auto --dist loadfile --no-loadscope-reorder --all
 
 # Checked before anything is installed. Passwords come from the environment, so that no list of processes shows them.
 test-live-needs:
@@ -40,18 +44,23 @@ test-live-needs:
 	    "(a user of ours; LATCHSCOPE_TEST_DBA_USER and LATCHSCOPE_TEST_DBA_PASSWORD for dictionary views;" \
 	    "LATCHSCOPE_TEST_MODE=thick for 11.2). Never a database in production. See docs/oracle.md" >&2; exit 1; }
 
-test-live: test-live-needs .venv/.ready  ## every statement on a real database: DSN=host:port/service, ONLY=a test or an id
-	LATCHSCOPE_TEST_DSN="$(DSN)" $(RUN) pytest -q -s -m oracle tests/live $(if $(ONLY),-k "$(ONLY)")
+test-live: test-live-needs .venv/.ready  ## every statement on a real database, none of which writes: DSN=host:port/service, ONLY=a test or an id
+	LATCHSCOPE_TEST_DSN="$(DSN)" $(RUN) pytest -q -s -m oracle tests/live/test_live.py tests/live/test_questions.py $(if $(ONLY),-k "$(ONLY)")
+
+test-live-load: .venv/.ready  ## WRITES: known problems on a disposable database: DSN=host:port/service, ONLY=, DRY_RUN=1, CLEAN=1
+	@LATCHSCOPE_TEST_DSN="$(DSN)" LATCHSCOPE_TEST_MONITOR_DSN="$(MONITOR_DSN)" $(RUN) python -m tests.live.load \
+	  $(if $(ONLY),--only $(ONLY)) $(if $(CONFIG),--config "$(CONFIG)") $(if $(DRY_RUN),--dry-run) $(if $(CLEAN),--clean)
 
 compose-test:  ## docker-compose.yml on a Docker engine with compose 2.20 or newer; takes everything down again
 	@$(PYTHON) -m tests.live.stack
 
-check: .venv/.ready  ## format, lint, types, import contracts, tests
+check: lint test  ## what is checked before a commit: lint, then make test
+
+lint: .venv/.ready  ## format, lint, types, import contracts
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
 	$(RUN) mypy
 	$(RUN) lint-imports
-	$(MAKE) test
 
 format: .venv/.ready  ## format and fix the code with ruff
 	$(RUN) ruff format .
@@ -78,9 +87,6 @@ bench: .venv/.ready  ## figures for speed and memory
 
 bench-model: .venv/.ready  ## the contention model beside its bounds
 	$(RUN) python -m bench model
-
-exam: .venv/.ready  ## draw, take and score the exam of any tool: dist/exam/report.html; some minutes
-	$(RUN) python -m exam
 
 soak: .venv/.ready  ## the long forms: outages, storms, crashes
 	$(RUN) pytest -q -m soak -s

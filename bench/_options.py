@@ -10,8 +10,3 @@ def parser(name: str, description: str | None) -> argparse.ArgumentParser:
         description=description,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-
-
-def counts(text: str) -> list[int]:
-    """Numbers that are separated by commas."""
-    return [int(each) for each in text.split(",") if each]

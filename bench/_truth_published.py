@@ -1,4 +1,7 @@
-"""The published cases (tests/rules/published.py, staged.py) as a part of the measurement: reported, and no reason for a bound."""
+"""The published cases (tests/rules/published.py, staged.py; tests/truth/published.yaml) as a part of the measurement:
+
+reported, and no reason for a bound.
+"""
 
 import json
 from collections import Counter
@@ -15,6 +18,8 @@ from tests.paths import DATA
 from tests.rules.published import delta_of
 from tests.rules.staged import VERDICTS, incidents, judged, staged, variants
 from tests.rules.test_published_cases import ANSWERS, Answer
+from tests.truth import by_sight
+from tests.truth.published import incidents as told_incidents
 
 VARIANTS = """\
 Variants: each assumed figure a third and three times as large, alone and in combinations.
@@ -60,6 +65,18 @@ def published_incidents(most: int | None = None) -> Table:
         held += counts[verdict]
     sums = ", ".join(f"{base[one]} {one}" for one in VERDICTS)
     made.add_row("all", "", "", sums, "", "", share(held, every.total()), *(str(every[one]) for one in VERDICTS))
+    return made
+
+
+def published_forms(most: int | None = None) -> Table:
+    """The verdict on each incident of tests/truth/published.yaml, in each form that its page has."""
+    columns = ("incident", "form", "right are", "verdict", "said", "cost")
+    made = table("Published incidents, by the form of the page", *columns, words=columns[:5])
+    for incident in told_incidents()[:most]:
+        for form, got in by_sight.forms(incident, by_sight.SEED):
+            right = ", ".join(incident["causes"]) or "no cause"
+            verdict = by_sight.published_verdict(incident, got)
+            made.add_row(incident["id"], form, right, verdict, _said(got, None), _cost(got))
     return made
 
 

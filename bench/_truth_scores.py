@@ -71,6 +71,19 @@ class FindingScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """A diagnosis beside the truth."""
+
+    verdict: Verdict
+    troubles: tuple[TroubleScore, ...]
+    findings: tuple[FindingScore, ...]
+    unexplained: bool
+    """The diagnosis reports more than the truth supports, and no finding explains it."""
+    false: bool
+    """Something is said above info that is not so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """The verdicts on one instance."""
 
@@ -153,13 +166,9 @@ def score(seed: int) -> Score:
     diagnosis = told(change)
     seconds = time.process_time() - began
     truth = generated.truth
-    named = above_info(diagnosis)
-    findings = tuple(_finding(finding, named, truth) for finding in named)
+    found = judgement(truth, diagnosis)
     surfaces = {surface for trouble in truth.troubles for surface in trouble.surfaces}
-    troubles = tuple(_trouble(trouble, diagnosis, truth) for trouble in truth.troubles)
-    too_much = diagnosis.severity.rank > max(Severity(right).rank for right in truth.severities())
     first = diagnosis.findings[0].cause if diagnosis.findings else NOTHING
-    unexplained = not truth.hanging and too_much and not any(finding.true for finding in findings)
     in_unknown = _in_unknown_world(truth, change)
     return Score(
         seed=seed,
@@ -167,20 +176,31 @@ def score(seed: int) -> Score:
         name=setting_of(seed).name,
         strength=truth.strength,
         sight=str(truth.sight),
-        verdict=_verdict(truth, troubles, diagnosis, untrue=unexplained or not all(f.true for f in findings)),
+        verdict=found.verdict,
         first=first,
         top=first in truth.causes,
-        troubles=troubles,
-        findings=findings,
-        elsewhere=any(not finding.true and finding.surface not in surfaces for finding in findings),
-        unexplained=unexplained,
+        troubles=found.troubles,
+        findings=found.findings,
+        elsewhere=any(not finding.true and finding.surface not in surfaces for finding in found.findings),
+        unexplained=found.unexplained,
         severity_error=_severity_error(truth, diagnosis),
         noticed=diagnosis.severity.rank >= Severity.WARNING.rank,
-        lost_by_sight=truth.kind == "degraded" and _lost(seed, truth, troubles),
+        lost_by_sight=truth.kind == "degraded" and _lost(seed, truth, found.troubles),
         unknown_world=None if in_unknown is None else tuple(finding.cause for finding in above_info(in_unknown)),
         unknown_noticed=in_unknown is not None and in_unknown.severity is not Severity.INFO,
         seconds=seconds,
     )
+
+
+def judgement(truth: Truth, diagnosis: Diagnosis) -> Judgement:
+    """The verdict on a diagnosis, from whatever it was made."""
+    named = above_info(diagnosis)
+    findings = tuple(_finding(finding, named, truth) for finding in named)
+    troubles = tuple(_trouble(trouble, diagnosis, truth) for trouble in truth.troubles)
+    too_much = diagnosis.severity.rank > max(Severity(right).rank for right in truth.severities())
+    unexplained = not truth.hanging and too_much and not any(finding.true for finding in findings)
+    false = unexplained or not all(finding.true for finding in findings)
+    return Judgement(_verdict(truth, troubles, diagnosis, untrue=false), troubles, findings, unexplained, false)
 
 
 def above_info(diagnosis: Diagnosis) -> list[Finding]:

@@ -1,7 +1,7 @@
 """How often the diagnosis is right, on instances with known truth (tests/truth):
 
-even seeds, and held-out ones. `--only CAUSE` measures one cause; `--show SEED` prints the truth of an instance beside its
-diagnosis.
+even seeds, held-out ones, and other instances as readers see them who look at different things. `--only CAUSE` measures one
+cause; `--show SEED` prints the truth of an instance beside its diagnosis.
 """
 
 import argparse
@@ -15,13 +15,16 @@ from rich.console import Group, RenderableType
 from bench import _truth_tables as tables
 from bench._truth_calibration import calibrate
 from bench._truth_perturbed import perturbed
-from bench._truth_published import published, published_incidents
+from bench._truth_published import published, published_forms, published_incidents
 from bench._truth_scores import NOTHING, Score, diagnosed, scores
+from tests.truth import by_sight
 from tests.truth.generate import case
 from tests.truth.plan import seeds, setting_of
 from tests.truth.registry import MECHANISMS
 
 TINY = "--first 12"
+MANY = 8
+"""Draws by sight."""
 
 
 def figures(arguments: Sequence[str] = ()) -> RenderableType:
@@ -33,7 +36,7 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
         "--first",
         metavar="COUNT",
         type=int,
-        help="only so many of the seeds, from all over the plan, and of the variants of a published incident",
+        help="only so many of the seeds, from all over the plan, and of the variants of a published incident; a quarter by sight",
     )
     parser.add_argument("--perturbed", action="store_true", help="how often small changes flip the verdict, instead")
     parser.add_argument(
@@ -65,9 +68,27 @@ def figures(arguments: Sequence[str] = ()) -> RenderableType:
         tables.weakest(found),
         tables.causes(found),
         tables.speed(found),
+        _by_sight(asked.first),
         published(),
         published_incidents(asked.first),
+        published_forms(asked.first),
     )
+
+
+def _by_sight(first: int | None) -> RenderableType:
+    """The table of `python -m tests.truth`, over a larger draw."""
+    found = by_sight.measured(times=MANY, most=first and max(1, first // 4))
+    made = tables.table(by_sight.title(found), *by_sight.HEADS, caption=BY_SIGHT)
+    for cells in by_sight.rows(found):
+        made.add_row(*cells)
+    return made
+
+
+BY_SIGHT = """\
+its cache is right: the cache that the diagnosis names first, of a cause or else of a trouble, is a right one.
+busiest cache: a rival that names the cache with most sleeps or sampled waiters, where there are none with most gets, if waits
+for the row cache are 2 % of the time. false: something untrue above info; the rival: any cache. Both where the row cache has no
+trouble. published: forms of the incidents in tests/truth/published.yaml."""
 
 
 def spread(seeds: Sequence[int], count: int | None) -> list[int]:

@@ -473,11 +473,12 @@ def unread(view: str) -> Missing:
     return Missing(view, "unread", f"{view} was not read", f"capture {view} as well")
 
 
+_NUMBERS = (int, float)
+
+
 def number(value: Value) -> float | None:
     """The cell as a number. None if it is NULL, absent or text."""
-    if isinstance(value, float):
-        return value  # as it is: a figure that knows its rows goes on knowing them
-    return float(value) if isinstance(value, int) else None
+    return float(value) if isinstance(value, _NUMBERS) else None
 
 
 def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) -> list[tuple[Any, ...]]:

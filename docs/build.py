@@ -276,7 +276,7 @@ def process_metrics() -> str:
     with interface.whole_service() as app:
         families = list(app.state.registry.collect())
     labels = dict.fromkeys(
-        ("latchscope_webhook_attempts", "latchscope_notification_attempts", "latchscope_telemetry_exports"),
+        ("latchscope_webhook_attempts", "latchscope_notification_attempts"),
         "outcome, target",
     )
 

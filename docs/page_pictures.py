@@ -52,7 +52,6 @@ IN_THE_STORM = (
     Shot("page-chain", STORM, card="[data-live=chain]"),
     Shot("page-fix", STORM, card="[data-live=fix]"),
     Shot("page-changes", f"{STORM}#changes"),
-    Shot("page-whatif", f"{STORM}/whatif?gets=50"),
     Shot("page-find", STORM, FRONT, typed="dc_rollback_segments"),
     Shot("page-differs", f"{STORM}/history?begin=-30s", card="#differs"),
     Shot("page-runbook", "/runbooks/RowCacheObjectsOneChildDominates"),

@@ -4,13 +4,14 @@
 stand-in of the tests, which refuses one view.
 """
 
-import asyncio
 import io
 import os
 import re
 import sys
 import tempfile
+import time
 from pathlib import Path
+from queue import SimpleQueue
 
 import yaml
 from rich.console import Console
@@ -18,10 +19,9 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from collectors.demo.scenarios import scenarios
+from service import top
 from service.cli.main import cli
 from service.config import load
-from service.top.app import TopApp
-from service.top.source import PolledDirectly
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
 from tests.service.standin import idle
@@ -33,21 +33,25 @@ DRAWN = ("check.svg", "top-database.svg", "top-fleet.svg")
 """What `make screenshots` renews here."""
 
 
-async def take(source: PolledDirectly) -> None:
+def take(source: top.Source) -> None:
     """The fleet, and the undo storm with its hot children."""
-    app = TopApp(source)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await asyncio.sleep(STORM_SECONDS)
-        _save(app, "top-fleet")
-        await pilot.press("s")
-        names = sorted(one["name"] for one in source.fleet())
-        await pilot.press(*["up"] * len(names), *["down"] * names.index("undo-storm"), "enter", "2")
-        await asyncio.sleep(5)
-        _save(app, "top-database")
+    seen = top.State("demo", 2.0)
+    time.sleep(STORM_SECONDS)
+    look(source, seen, "top-fleet")
+    seen.chosen = "undo-storm"
+    seen.press("enter")
+    seen.press("2")
+    look(source, seen, "top-database")
 
 
-def _save(app: TopApp, name: str) -> None:
-    _write(app.export_screenshot(title="latchscope top"), name)
+def look(source: top.Source, seen: top.State, name: str) -> None:
+    """Ask, and draw the screen."""
+    answers: SimpleQueue[tuple[str | None, object]] = SimpleQueue()
+    top.ask(source, seen.database, answers)
+    seen.take(*answers.get())
+    console = Console(record=True, width=seen.size[0], height=seen.size[1], file=io.StringIO())
+    console.print(top.screen(seen), height=seen.size[1])
+    _write(console.export_svg(title="latchscope top"), name)
 
 
 def check() -> None:
@@ -73,8 +77,5 @@ def _write(drawn: str, name: str) -> None:
 
 if __name__ == "__main__":
     check()
-    watched = PolledDirectly(load.demo(list(scenarios()), 0, "sqlite://", 2.0), "demo")
-    try:
-        asyncio.run(take(watched))
-    finally:
-        watched.close()
+    with top.polled(load.demo(list(scenarios()), 0, "sqlite://", 2.0)) as watched:
+        take(watched)

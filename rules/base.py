@@ -1,10 +1,10 @@
-"""The grades of a finding: how much it costs, how sure we are, and how its cache is known."""
+"""The grades of a finding: how much it costs, how sure we are, and how its cache is known. And what every value rests on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from functools import cache
-from typing import Literal
+from functools import cache, wraps
+from typing import Any, Literal, TypeVar, TypeVarTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -177,3 +177,23 @@ class Easing(Frozen):
         None, description="what its waits do while they go on and nothing else explains them; null where they are gone"
     )
     change: ChangeMade | None = Field(None, description="the last change marked in it; null where none is known")
+
+
+# A cache for answers: each result of a Delta is computed once, however many causes need it.
+
+Kept = TypeVar("Kept")
+Asked = TypeVarTuple("Asked")
+
+
+def remembered(method: Callable[[Any, *Asked], Kept]) -> Callable[[Any, *Asked], Kept]:
+    """A method or function of an immutable object. Equal arguments give the first answer again."""
+    name = f"{method.__module__}.{method.__qualname__}"
+
+    @wraps(method)
+    def ask(self: Any, *question: *Asked) -> Kept:
+        answers: dict[Any, Kept] = self.__dict__.setdefault(name, {})
+        if question not in answers:
+            answers[question] = method(self, *question)
+        return answers[question]
+
+    return ask

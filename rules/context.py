@@ -1,6 +1,6 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,13 +17,12 @@ from collectors.model import (
     text,
 )
 from collectors.release import Mechanism, at_least, mechanism_of
+from rules.base import remembered
 from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map, identifier
 from rules.contradictions import db_time_is_sound
 from rules.formatting import count, listed, part_of, percent
-from rules.memoize import remembered
-from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
-from rules.samples import Cells, Samples
+from rules.samples import MetWaiting, Samples, met_waiting
 from rules.waits import (
     IDLE_SESSIONS,
     LATCH_EVENT,
@@ -33,7 +32,6 @@ from rules.waits import (
     HotCaches,
     LostTime,
     SampledWaiters,
-    Waiter,
     WaitingLook,
     cache_namer,
     crowd_of,
@@ -43,7 +41,6 @@ from rules.waits import (
     lost_time,
     severity_of,
     severity_of_hang,
-    waiter_maker,
 )
 
 
@@ -397,12 +394,7 @@ class SignalContext:
     @cached_property
     def crowd(self) -> SampledWaiters | None:
         """The sampled waiters. None without samples."""
-        return crowd_of(self.samples, self.waiter_of)
-
-    @cached_property
-    def waiter_of(self) -> Callable[[Cells], Waiter | None]:
-        """The waiter that sampled cells describe; see `waiter_maker`."""
-        return waiter_maker(cache_namer(self.delta, self.map, self.child_by_address))
+        return crowd_of(self.samples, cache_namer(self.delta, self.map, self.child_by_address))
 
     @cached_property
     def look(self) -> WaitingLook | None:
@@ -430,12 +422,8 @@ class SignalContext:
         known = self.children_sleeps is not None
         sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if known else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
-        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, self.waiters_by_cache, lost)
-
-    @cached_property
-    def waiters_by_cache(self) -> Mapping[Surface, Mapping[str, float]]:
-        """The sampled waiters on each surface, by cache. Empty without samples."""
-        return {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
+        met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
+        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)
 
     @cached_property
     def latch(self) -> LatchStatistics:

@@ -3,10 +3,9 @@
 A poll needs only the verdict. What explains it, and what a remedy is worth, follows from the same Delta on request.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
@@ -15,18 +14,16 @@ from rules.cause import Cause, catalogue
 from rules.containers import container_shares
 from rules.contention.prediction import prediction_of
 from rules.context import SignalContext, gaps_of
-from rules.counter.search import counter_facts
 from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.fixes import fix_line
 from rules.hangs.blockers import blockers_of
-from rules.judge import CauseVerdict, OpenCause, Verdict, elsewhere, judge
+from rules.judge import CauseVerdict, OpenCause, elsewhere, judge
 from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
 from rules.logs import with_events
 from rules.model import (
     Candidate,
-    CounterFact,
     Diagnosis,
     DiagnosisBasis,
     Finding,
@@ -132,10 +129,7 @@ class Judgement:
         verdict, context = self._judged_whole, self._context
         findings = verdict.findings
         described = walk(context, findings, verdict.severity, self.usual)
-        facts = counter_facts(context, self._judged, self._alone, self._verdicts)
-        out = [verdict for verdict in self._verdicts if isinstance(verdict, RuledOut)]
         reasons = {
-            "findings": _with_facts(findings, facts),
             "steps": described.steps,
             "chain": described.chain,
             "largest_use": largest_use(context) if verdict.severity is Severity.INFO else None,
@@ -143,8 +137,7 @@ class Judgement:
             "library_cache": library_cache_waiters(context),
             "funnel": funnel(context, findings),
             "who_totals": waiter_totals(context),
-            "ruled_out": _with_facts(out, facts),
-            "undetermined": _with_facts(verdict.undetermined, facts),
+            "ruled_out": tuple(verdict for verdict in self._verdicts if isinstance(verdict, RuledOut)),
             "prediction": prediction_of(context, self._judged, findings),
             "candidates": _candidates(context, self._known, verdict),
             "notes": notes(context),
@@ -164,13 +157,9 @@ class Judgement:
         return SignalContext(self.delta.without(gaps_of(self.delta)), self.caches)
 
     @cached_property
-    def _alone(self) -> Sequence[Verdict]:
-        """The verdict on each cause by itself."""
-        return [judge(cause, self._context) for cause in self._judged.values()]
-
-    @cached_property
     def _verdicts(self) -> Sequence[CauseVerdict]:
-        return weighed(self._context, self._judged, self._alone)
+        alone = [judge(cause, self._context) for cause in self._judged.values()]
+        return weighed(self._context, self._judged, alone)
 
     @cached_property
     def _judged_whole(self) -> Diagnosis:
@@ -210,17 +199,6 @@ class Judgement:
             waiting=waiting_groups(context),
             blockers=blockers_of(context),
         )
-
-
-Told = TypeVar("Told", Finding, RuledOut, Undetermined)
-
-
-def _with_facts(verdicts: Iterable[Told], facts: Mapping[str, CounterFact]) -> tuple[Told, ...]:
-    """The verdicts, with what would change them where that was looked for."""
-    return tuple(
-        verdict.model_copy(update={"counter_fact": facts[verdict.cause]}) if verdict.cause in facts else verdict
-        for verdict in verdicts
-    )
 
 
 def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Diagnosis) -> tuple[Candidate, ...]:

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 from collectors.model import Basis
 from rules.base import bound_of
-from rules.model import Evidence, RuledOut
+from rules.model import Evidence, NearestBound, RuledOut
 
 PER_WAITED = "s for each second waited"
 """Two measures against each other, so it may be above 1. As a percentage it would look like a share."""
@@ -60,7 +60,7 @@ def measured(value: float, unit: str, beside: float | None = None) -> str:
     return number(value) if unit == "value" else f"{number(value)} {one_of(value, unit)}".strip()
 
 
-def compared(evidence: Evidence | RuledOut) -> tuple[str, str]:
+def compared(evidence: Evidence | RuledOut | NearestBound) -> tuple[str, str]:
     """A value and its bound, both in one form. If another cause explains the waits, that cause."""
     if evidence.value is None:
         return "", evidence.needs

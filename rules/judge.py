@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import inf
 from typing import Literal
 
 from collectors.model import ConfirmationResult, Delta, Missing, number, text
@@ -30,6 +31,7 @@ from rules.model import (
     Finding,
     Identity,
     Impact,
+    NearestBound,
     RuledOut,
     Severity,
     Surface,
@@ -124,8 +126,8 @@ LOOK_SIGNAL = "longest_wait_seconds"
 """From it a cause without a cache of its own finds the cache that hanging sessions wait for."""
 
 
-def judge(cause: Cause, context: SignalContext, *, in_words: bool = True) -> Verdict:
-    """The verdict on a cause by itself. Without words a finding has neither remedy nor query: enough to see whether it stands."""
+def judge(cause: Cause, context: SignalContext) -> Verdict:
+    """The verdict on a cause by itself."""
     other = elsewhere(cause, context)
     if other is not None:
         return other
@@ -145,7 +147,7 @@ def judge(cause: Cause, context: SignalContext, *, in_words: bool = True) -> Ver
         blocking = missing[0].reading if isinstance(missing[0].reading, Unknown) else None
     if blocking is not None:
         return _open(cause, blocking, outcomes, context)
-    return hypothesis(cause, context, outcomes, against, missing, in_words=in_words)
+    return hypothesis(cause, context, outcomes, against, missing)
 
 
 def hypothesis(
@@ -154,13 +156,11 @@ def hypothesis(
     outcomes: list[ConditionResult],
     against: Sequence[ConditionResult] = (),
     missing: Sequence[ConditionResult] = (),
-    *,
-    in_words: bool = True,
 ) -> Hypothesis:
     """A cause that something speaks for, and what speaks against it or is missing."""
     held = [outcome for outcome in outcomes if outcome.holds]
     signs = [outcome for outcome in held if _is_sign(outcome)]
-    found = finding(cause, context, outcomes, in_words=in_words)
+    found = finding(cause, context, outcomes)
     unknown = any(_half_known(outcome) for outcome in outcomes if outcome.condition.role != "supporting")
     sight: SightKind = "partial" if missing or unknown or context.printed else "whole"
     doubted = any(outcome.holds is False for outcome in outcomes) or not _map_fits(context, found)
@@ -265,7 +265,7 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
         ]
     outcomes = _alternatives(condition, cause, context)
     holding = [outcome for outcome in outcomes if outcome.holds]
-    undecided = [outcome for outcome in outcomes if outcome.holds is None and not moot(outcome, context)]
+    undecided = [outcome for outcome in outcomes if outcome.holds is None and not _moot(outcome, context)]
     undecided.sort(key=lambda outcome: _absent(outcome, context) is None)
     failing = [outcome for outcome in outcomes if outcome.holds is False]
     return holding or undecided[:1] or failing[:1] or outcomes[:1]
@@ -277,8 +277,7 @@ def _alternatives(condition: AnyOf, cause: Cause, context: SignalContext) -> lis
     return [outcome for member in here or condition.any_of for outcome in outcomes_of(member, cause, context)]
 
 
-def moot(outcome: ConditionResult, context: SignalContext) -> bool:
-    """Whether waits of the outcome's kind cost next to nothing, so that an alternative about them need not be known."""
+def _moot(outcome: ConditionResult, context: SignalContext) -> bool:
     surface = SIGNALS[outcome.condition.signal].surface
     return surface is not None and context.gate_of((surface,)) is Severity.INFO
 
@@ -314,7 +313,34 @@ def ruled_out(cause: Cause, outcome: ConditionResult) -> RuledOut:
         needs=condition.needs,
         bound=bound_of(condition.needs),
         because=against_bound(signal.called, value, signal.unit, condition.needs),
+        nearest_bound=nearest_bound([(condition.signal, value, signal.unit, condition.needs)], NEARLY),
     )
+
+
+NEARLY = 3.0
+"""A cause that is ruled out is close to a finding up to so many times from its bound."""
+SETTINGS = ("value", "release update")
+"""Units of what somebody chose: a parameter, a release. It is as it is, and close to nothing."""
+
+
+def nearest_bound(readings: Iterable[tuple[str, float, str, str]], farthest: float = inf) -> NearestBound | None:
+    """The reading closest to its bound, as a ratio, at most `farthest` times away. Each: signal, value, unit, need."""
+    near = [
+        (_apart(value, needs), signal, value, unit, needs)
+        for signal, value, unit, needs in readings
+        if unit not in SETTINGS
+    ]
+    times, signal, value, unit, needs = min(near, default=(inf, "", 0.0, "", ""))
+    if times > farthest or times == inf:
+        return None
+    return NearestBound(signal=signal, value=value, unit=unit, needs=needs)
+
+
+def _apart(value: float, needs: str) -> float:
+    """How many times a value is its bound, or its bound the value. Infinite where zero is one of them."""
+    bound = bound_of(needs)
+    low, high = sorted((value, bound.value if bound else 0.0))
+    return high / low if low > 0 else inf
 
 
 # Step 3: a ratio to the whole instance, which other work dilutes.
@@ -337,7 +363,7 @@ def _unnamed(cause: Cause, naming: Sequence[ConditionResult], context: SignalCon
         for condition in cause.when
         if isinstance(condition, AnyOf)
         for outcome in _alternatives(condition, cause, context)
-        if outcome.condition.signal in NAMING and outcome.holds is None and not moot(outcome, context)
+        if outcome.condition.signal in NAMING and outcome.holds is None and not _moot(outcome, context)
     ]
     return next((reading for outcome in (*naming, *others) if (reading := _not_captured(outcome, context))), None)
 
@@ -413,7 +439,7 @@ def _open(cause: Cause, blocking: Unknown, outcomes: Sequence[ConditionResult], 
 # Step 5: the Finding, from the cache it is about to the remedy.
 
 
-def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult], *, in_words: bool = True) -> Finding:
+def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult]) -> Finding:
     """The Finding of a cause, from the outcomes of its conditions. How sure it is follows from its rivals: `rules.resolve`."""
     identity, surfaces = _identity(context, outcomes), _surfaces(cause, context, outcomes)
     impact = context.at_least(context.impact_by(context.hot_caches.waited_for(surfaces, cause.caches)), surfaces)
@@ -423,8 +449,8 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
     child = _child(cause, context) if identity in (Identity.READ, Identity.INFERRED) else None
     guarded = context.map.children[child] if child is not None else None
     cache = guarded.name if guarded else _cache(cause, context, identity)
-    values = _slot_values(cause, context, cache) if in_words else {}
-    steps = _remedy(cause, context) if in_words else ()
+    values, steps = _slot_values(cause, context, cache), _remedy(cause, context)
+    evidence = tuple(_evidence(outcome) for outcome in outcomes if outcome.holds)
     return Finding(
         cause=cause.id,
         name=cause.name,
@@ -444,18 +470,19 @@ def finding(cause: Cause, context: SignalContext, outcomes: list[ConditionResult
         identity=None if identity is None else _IDENTITY_NAMES[identity],
         location=cause.location,
         explanation=cause.explanation,
-        evidence=tuple(_evidence(outcome) for outcome in outcomes if outcome.holds),
+        evidence=evidence,
         unknown=tuple(
             dict.fromkeys(outcome.reading.why for outcome in outcomes if isinstance(outcome.reading, Unknown))
         ),
-        confirm=confirmation_of(cause, context.delta) if in_words else None,
+        confirm=confirmation_of(cause, context.delta),
         remedy=paragraph(steps),
         risk=risks(steps),
         remedy_steps=steps,
         expected_effect=cause.expected_effect,
         false_positives=cause.false_positives,
         references=cause.references,
-        fix=fix_line(cause, context.delta) if in_words else None,
+        fix=fix_line(cause, context.delta),
+        nearest_bound=nearest_bound((held.signal, held.value, held.unit, held.needs) for held in evidence),
     )
 
 

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from collectors.commands import command
 from collectors.model import Missing, Row, Value, number, text
 from collectors.release import at_least
+from rules.base import remembered
 from rules.context import SignalContext
 from rules.library_cache_model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
-from rules.memoize import remembered
 from rules.waits import MINIMUM_WAITERS, blocker_of
 
 LIBRARY_CACHE_SESSIONS = "library_cache_sessions"

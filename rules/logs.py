@@ -200,7 +200,6 @@ def _open(verdict: Undetermined, delta: Delta, way_out: str) -> Undetermined:
             "missing": "figures",
             "why": f"{what} has no figures of the row cache",
             "way_out": way_out,
-            "counter_fact": None,
         }
     )
 

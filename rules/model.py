@@ -12,7 +12,7 @@ from pydantic import Field
 
 from collectors.model import EventKind, ObstacleKind
 from rules.base import CANNOT_TELL as CANNOT_TELL
-from rules.base import Bound, Easing, Frozen, LastingTrouble, UsualBetween
+from rules.base import Bound, Easing, Frozen, LastingTrouble, UsualBetween, bound_of
 from rules.base import Confidence as Confidence
 from rules.base import Identity as Identity
 from rules.base import Proof as Proof
@@ -192,35 +192,18 @@ class Reliability(Frozen):
     of: int = Field(description="findings counted; 0 if there is no count")
 
 
-_COUNTER_FACT = "what would change this verdict; null where it was not looked for"
-Becomes = Literal["ruled out", "open", "found", "costs nothing"]
-"""How a verdict stands. `costs nothing`: found, at severity info."""
+class NearestBound(Frozen):
+    """A condition with the two numbers that are close: its value, and the bound in what it needs."""
 
-
-class CounterFact(Frozen):
-    """The smallest change of one printed figure that would flip a verdict. Without such a figure, only the sentence is there.
-
-    Distances of different figures are compared as the change divided by the value now.
-    """
-
-    figure: str | None = Field(
-        None, description="what it is, such as `sleeps of child 8`; null if no single figure does"
-    )
-    view: str | None = Field(None, description="where it is printed")
-    row: Mapping[str, int | float | str | datetime | None] = Field({}, description="the columns that name its row")
-    column: str | None = Field(None, description="its column; `sessions` if it is the number of such rows")
-    value: float | None = Field(None, description="the figure now")
-    flips_at: float | None = Field(None, description="the nearest value at which the verdict is another one")
-    unit: str = Field("", description="unit of both, as Oracle has it")
-    becomes: Becomes | None = Field(None, description="the verdict at that value")
-    sentence: str = Field(description="the same in words")
+    signal: str
+    value: float
+    unit: str = Field(description="unit of the value and of the bound")
+    needs: str
 
     @property
-    def distance(self) -> float | None:
-        """The change divided by the value now. None without a figure, or if it is zero now."""
-        if self.value is None or self.flips_at is None or not self.value:
-            return None
-        return abs(self.flips_at - self.value) / self.value
+    def bound(self) -> Bound | None:
+        """`needs` as operator and number."""
+        return bound_of(self.needs)
 
 
 class Finding(Advice):
@@ -254,7 +237,9 @@ class Finding(Advice):
     fix: str | None = Field(
         None, description="whether the fix of the bug it may be is installed; null if the cause is no bug"
     )
-    counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
+    nearest_bound: NearestBound | None = Field(
+        None, description="the condition that holds and is closest to its bound; null if none has a ratio to it"
+    )
 
     def sign(self, signal: str) -> Evidence | None:
         """The condition on a signal, where it held."""
@@ -275,7 +260,9 @@ class RuledOut(Frozen):
     bound: Bound | None = Field(None, description="`needs` as operator and number; null if it is neither")
     because: str = ""
     explained_by: str | None = Field(None, description="the cause that explains these waits instead; null without one")
-    counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
+    nearest_bound: NearestBound | None = Field(
+        None, description="the condition that fails, within a factor of three of its bound; null if it is farther"
+    )
 
 
 class Undetermined(Frozen):
@@ -286,7 +273,6 @@ class Undetermined(Frozen):
     why: str = ""
     way_out: str
     fix: str | None = Field(None, description="as in a finding")
-    counter_fact: CounterFact | None = Field(None, description=_COUNTER_FACT)
 
 
 class DiagnosisBasis(Frozen):

@@ -20,6 +20,7 @@ from rules.confidence import RivalKind, confidence_of, reliability_of
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.formatting import compared
 from rules.judge import (
+    NEARLY,
     CauseVerdict,
     ConditionResult,
     Hypothesis,
@@ -28,6 +29,7 @@ from rules.judge import (
     confirmed,
     hypothesis,
     missing_in,
+    nearest_bound,
     of_own_cache,
     outcomes_of,
     ruled_out,
@@ -451,6 +453,7 @@ def _too_cheap(verdict: OpenCause, context: SignalContext, waited: float) -> Rul
         unit=unit,
         needs=f">= {bound:g}",
         because="these waits cost next to nothing here",
+        nearest_bound=nearest_bound([("impact", value, unit, f">= {bound:g}")], NEARLY),
     )
 
 

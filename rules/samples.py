@@ -1,6 +1,6 @@
 """The rows of v$session that samples of an interval met, counted in one pass, however many questions there are.
 
-A burst meets thousands of sessions that differ in little. Where only some rows change, the counts follow from those.
+A burst meets thousands of sessions that differ in little.
 """
 
 import re
@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import sqrt
 from operator import itemgetter
 
-from collectors.model import Row, Value, number
-from rules.memoize import hand_over, remembered
-from rules.provenance import tallied
+from collectors.model import Basis, Row, Value, number
+from rules.base import remembered
 
 PLACE = ("event", "p1", "p1raw", "p2", "p3")
 WHO = ("sql_id", "module", "program", "con_id")
@@ -52,33 +52,13 @@ class Samples:
     """The cells of TELLING → rows."""
     per_sample: Counter[Cells]
     """The cells of PER_SAMPLE → rows."""
-    among: "Samples | None" = None
-    """Samples that have all of these rows."""
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> "Samples":
         """The counts of some rows."""
         met = [row for row in rows if row.get("event") is not None]
         looks = {row.get("sample") for row in rows}
-        return cls(met, looks, tallied(counted(met, TELLING), met, TELLING), counted(met, PER_SAMPLE))
-
-    def resized(self, own: Sequence[Row], wanted: int) -> "Samples":
-        """With another number of some rows: the last ones leave, or the first ones come again."""
-        again, rest = divmod(wanted, len(own))
-        alike, per_sample = self.alike.copy(), self.per_sample.copy()
-        for counts, columns in ((alike, TELLING), (per_sample, PER_SAMPLE)):
-            if not again:
-                counts.subtract(counted(own[wanted:], columns))
-                continue
-            counts.update(counted(own[:rest], columns))
-            for kind, times in counted(own, columns).items() if again > 1 else ():
-                counts[kind] += (again - 1) * times
-        left = {id(row) for row in own[wanted:]}
-        rows = [row for row in self.rows if id(row) not in left] if left else self.rows
-        made = Samples(rows, self.looks, +alike, +per_sample, self)
-        if not left:
-            hand_over(Samples._longest, self, made)
-        return made
+        return cls(met, looks, counted(met, TELLING), counted(met, PER_SAMPLE))
 
     def lasting(self, event: str, seconds: float) -> float:
         """Seconds that the longest wait of each session in an event had lasted within an interval of so many.
@@ -86,12 +66,6 @@ class Samples:
         Background processes are left out.
         """
         return sum(self._longest(seconds).get(event, {}).values())
-
-    def outlast(self, than: float, event: str, seconds: float) -> bool:
-        """Whether those waits had lasted for longer than so many seconds. Fewer rows never last longer than all."""
-        if self.among is not None and not self.among.outlast(than, event, seconds):
-            return False
-        return self.lasting(event, seconds) > than
 
     @remembered
     def _longest(self, seconds: float) -> Mapping[Value, Mapping[Value, float]]:
@@ -115,7 +89,7 @@ class Samples:
     @cached_property
     def _by_event(self) -> Counter[Value]:
         met: Counter[Value] = Counter()
-        for (event, *_), times in self.alike.items():
+        for (event, *_), times in self.per_sample.items():
             met[event] += times
         return met
 
@@ -148,3 +122,58 @@ class Samples:
     def lack(self, event: str, column: str) -> bool:
         """Whether a column was not captured of a session that waited in an event."""
         return any(column not in row for row in self.rows if row.get("event") == event)
+
+
+# What samples met, as time: sessions that are met again and again lose time, whatever the finished waits say.
+
+MINIMUM_SAMPLES = 10
+"""Fewer samples do not show how many wait on average."""
+SURE = 2.0
+"""Standard errors within which an average lies in 19 of 20 cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetWaiting:
+    """The waiting sessions that samples found in one event, background processes left out."""
+
+    samples: int
+    average: float
+    """Sessions in a sample,"""
+    doubt: float
+    """and how far the true average may be from it, in 19 of 20 cases."""
+    event: str
+    seconds: float
+    """Length of the interval."""
+    among: Samples
+
+    @property
+    def least(self) -> float:
+        """The fewest sessions that wait on average, but for chance."""
+        return max(0.0, self.average - self.doubt)
+
+    @property
+    def lasting(self) -> float:
+        """Seconds of the interval that the waits met had lasted, the longest of each session: lost for certain."""
+        return self.among.lasting(self.event, self.seconds)
+
+
+def met_waiting(samples: Samples, basis: Basis, events: Iterable[str]) -> Mapping[str, MetWaiting]:
+    """Event → what the samples of an interval met. Empty without an interval, and with too few samples for an average."""
+    looks, seconds = samples.looks, basis.seconds
+    if len(looks) < MINIMUM_SAMPLES or basis.kind != "interval" or not seconds:
+        return {}
+    met: dict[str, Counter[Value]] = {event: Counter() for event in events}
+    for (event, program, sample), times in samples.per_sample.items():
+        if event in met and not of_a_background_process(program):
+            met[str(event)][sample] += times
+    return {
+        event: _average([counted[sample] for sample in looks], event, seconds, samples)
+        for event, counted in met.items()
+        if counted
+    }
+
+
+def _average(sizes: Sequence[int], event: str, seconds: float, among: Samples) -> MetWaiting:
+    average = sum(sizes) / len(sizes)
+    spread = max(sum((size - average) ** 2 for size in sizes) / (len(sizes) - 1), average)
+    return MetWaiting(len(sizes), average, SURE * sqrt(spread / len(sizes)), event, seconds, among)

@@ -22,12 +22,10 @@ from collectors.model import (
     number,
     text,
 )
+from rules.base import remembered
 from rules.cache_map import CacheMap
-from rules.memoize import remembered
-from rules.met_waiting import MetWaiting
 from rules.model import Impact, Severity, Surface
-from rules.provenance import one_of
-from rules.samples import BEHIND, PLACE, WHO, Cells, Samples
+from rules.samples import BEHIND, PLACE, WHO, Cells, MetWaiting, Samples
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
 #
@@ -197,10 +195,11 @@ class SampledWaiters:
         return nsmallest(most, self.alike.items(), key=lambda item: (-item[1], item[0]))
 
 
-def crowd_of(samples: Samples, waiter_of: Callable[[Cells], Waiter | None]) -> SampledWaiters | None:
-    """The sampled waiters for the row cache. None without a look. `waiter_of`: see `waiter_maker`."""
+def crowd_of(samples: Samples, cache_of: Callable[[Row], str | None]) -> SampledWaiters | None:
+    """The sampled waiters for the row cache. None without a look. `cache_of`: see `cache_namer`."""
     if not samples.looks:
         return None
+    waiter_of = _waiter_maker(cache_of)
     waiters: Counter[Waiter] = Counter()
     for cells, times in samples.alike.items():
         waiter = waiter_of(cells)
@@ -209,11 +208,8 @@ def crowd_of(samples: Samples, waiter_of: Callable[[Cells], Waiter | None]) -> S
     return SampledWaiters(len(samples.looks), waiters, samples.most_at_once((*BY_CACHE_ID, LATCH_EVENT)))
 
 
-def waiter_maker(cache_of: Callable[[Row], str | None]) -> Callable[[Cells], Waiter | None]:
-    """From the cells of TELLING to the Waiter, None for other waits. There are few places and blockers: each is worked out once.
-
-    `cache_of`: see `cache_namer`.
-    """
+def _waiter_maker(cache_of: Callable[[Row], str | None]) -> Callable[[Cells], Waiter | None]:
+    """From the cells of TELLING to the Waiter, None for other waits. Few places and blockers: each is worked out once."""
 
     @cache
     def place_of(cells: Cells) -> tuple[str, str, bool] | None:
@@ -227,7 +223,6 @@ def waiter_maker(cache_of: Callable[[Row], str | None]) -> Callable[[Cells], Wai
     def behind(cells: Cells) -> str:
         return blocker_of(dict(zip(BEHIND, cells, strict=True))) or ""
 
-    @cache
     def waiter_of(cells: Cells) -> Waiter | None:
         place = place_of(cells[:who])
         if place is None:
@@ -335,8 +330,6 @@ class StillWaiting:
     """Whether the capture shows a session or a background process. If not, its wait counts as a session's."""
     blocker_told: bool = True
     """Whether Oracle's own statement on its blocker was captured."""
-    one: int = 1
-    """What it adds to a number of sessions, see `rules.provenance`."""
 
     @property
     def surface(self) -> Surface:
@@ -430,7 +423,6 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
             blocker=blocker_of(row),
             kind_told=row.get("type") is not None,
             blocker_told=tells_blocker(row),
-            one=one_of(row),
         )
 
 
@@ -674,7 +666,7 @@ class LostTime:
                 continue
             if counted is None and met.least > 0:
                 found[surface] = max(met.average * self.seconds, met.lasting)
-            elif counted is not None and met.outlasts(counted):
+            elif counted is not None and met.lasting > counted:
                 found[surface] = max(met.lasting, met.least * self.seconds)
         return found
 

@@ -17,17 +17,15 @@ from service.fleet.coordinator import FleetMetrics
 from service.history.marks import build_jobs
 from service.metrics.exposition import own_registry
 from service.notify.build import Notifiers, build_notifiers
-from service.notify.delivery import ReceiverThread
 from service.state.board import Board, MonitoredDatabase, readiness
 from service.store.build import Store, build_store
 from service.store.writer import SpoolMetrics
-from service.telemetry import build_telemetry
 from service.watch.connect import Connector
 from service.watch.scheduler import QueueMetrics
 from service.web.http import ScrapesFirst
 from service.web.routes import build_web
 
-BackgroundPart = Notifiers | PeriodicJob | ReceiverThread
+BackgroundPart = Notifiers | PeriodicJob
 STOP_SECONDS = 1.2
 """Seconds for polls and their receivers to end. Web and store have a second or two more."""
 
@@ -42,7 +40,6 @@ def create_app(settings: Settings, scripted_until: datetime | None = None) -> Fa
     registry.register(SpoolMetrics(store.writer.spool))
     jobs = build_jobs(store.repository, board, connector.began, registry)
     notifiers = build_notifiers(settings, store.repository, board, registry)
-    telemetry = build_telemetry(settings, board, store.repository, registry)
     fleet = build_fleet(settings, store, board, connector)
     registry.register(FleetMetrics(fleet.coordinator))
     registry.register(QueueMetrics(fleet.scheduler))
@@ -50,7 +47,7 @@ def create_app(settings: Settings, scripted_until: datetime | None = None) -> Fa
         [
             *store.threads,
             *notifiers.threads,
-            *(part.thread for part in (*telemetry, *jobs)),
+            *(job.thread for job in jobs),
             fleet.coordinator.thread,
             fleet.scheduler.thread,
         ]
@@ -61,7 +58,7 @@ def create_app(settings: Settings, scripted_until: datetime | None = None) -> Fa
         title="latchscope",
         version=version("latchscope"),
         description="Why an Oracle database grinds on its dictionary cache, and what to do.",
-        lifespan=lambda _: _running(store, [notifiers, *telemetry, *jobs], fleet),
+        lifespan=lambda _: _running(store, [notifiers, *jobs], fleet),
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,

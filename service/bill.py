@@ -34,7 +34,7 @@ mode is not known here."""
 
 @cache
 def statements() -> tuple[Statement, ...]:
-    """Every statement that latchscope can send to a database that it watches. The selftest has a list of its own."""
+    """Every statement that latchscope can send to a database that it watches."""
     confirming: dict[str, Statement] = {}
     for cause in catalogue().values():
         for one in _confirming(cause, cause.confirm) if cause.confirm else ():

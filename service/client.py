@@ -62,9 +62,9 @@ class ServiceClient:
         self._token = token
         self._timeout = timeout
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+    def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """The JSON at a path below /api/v1. Raises ServiceRefused."""
-        given = f"?{urlencode(query)}" if query else ""
+        given = f"?{urlencode(query, doseq=True)}" if query else ""
         headers = {"Accept": "application/json", "User-Agent": "latchscope"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"

@@ -9,15 +9,8 @@ class MissingExtra(Exception):
 
 def require(package: str, extra: str, what: str) -> None:
     """Raise MissingExtra if a package cannot be found. Nothing is imported. `what` needs it, in words."""
-    if not _there(package):
+    if find_spec(package) is None:
         raise MissingExtra(
             f"{what} need the package {package}, which is not installed: install the extra `{extra}`; "
             f"in the checkout run `pip install -e '.[{extra}]'`, or `uv tool install '.[{extra}]'` for a tool of its own"
         )
-
-
-def _there(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # its parent package is missing too
-        return False

@@ -1,9 +1,11 @@
-"""Fixtures of all tests: the anonymised reports, the recorded incident, and the rule against skips."""
+"""Fixtures of all tests, which tests `make test` leaves to `make test-all`, and the rules against skips and against cost."""
 
 import gc
 import os
+import re
 import sys
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,7 +43,7 @@ WAITING = (
     "tests/service/test_standin_fleet.py",
     "tests/collectors/test_oracle_standin.py",
     "tests/service/test_end_to_end.py",
-    "tests/service/selftest/test_run.py",
+    "tests/live/load/test_run.py",
     "tests/service/config/test_secrets_stay_hidden.py",
     "tests/repo/test_prometheus.py",
     "tests/repo/grafana/test_live.py",
@@ -53,6 +55,61 @@ WAITING = (
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
+# What `make test` runs. `make test-all` (`pytest --all`) also runs what is marked `slow`, and files whose `pytestmark` is that.
+
+KEPT: Mapping[str, str] = {}
+"""Tests marked `slow` that `make test` runs all the same → why: what nothing cheaper proves. At most MOST_KEPT."""
+MOST_KEPT = 12
+SLOW_FILE = re.compile(r"^pytestmark = .*pytest\.mark\.slow", re.MULTILINE)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--all`: the tests that are marked `slow` too."""
+    parser.addoption("--all", action="store_true", help="the tests marked `slow` too, as `make test-all` does")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of which every test is slow is not even imported, unless it is named or `--all` is given."""
+    if config.getoption("--all") or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    named = any(Path(argument.partition("::")[0]).resolve() == collection_path for argument in config.args)
+    return True if not named and SLOW_FILE.search(collection_path.read_text(encoding="utf-8")) else None
+
+
+# What a test may cost: seconds of processor, its child processes included, so that a machine that is only busy fails nobody.
+
+MOST_SECONDS = 2.0
+UNIT_SECONDS = 0.016
+"""What `_unit` takes on the machine that MOST_SECONDS is meant for. A slower machine allows more."""
+
+
+def _unit() -> float:
+    """Seconds of processor that a fixed piece of work takes here and now."""
+    began, total = time.process_time(), 0
+    for number in range(400_000):
+        total += number % 7
+    return time.process_time() - began
+
+
+def _processor() -> float:
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """A test that costs more than MOST_SECONDS and is not marked `slow` fails, although it passed."""
+    began = _processor()
+    yield
+    spent = _processor() - began
+    if spent > MOST_SECONDS and item.get_closest_marker("slow") is None and item.get_closest_marker("soak") is None:
+        allowed = MOST_SECONDS * max(1.0, _unit() / UNIT_SECONDS)
+        if spent > allowed:
+            pytest.fail(
+                f"it took {spent:.1f} s of processor, more than {allowed:.1f}: make it smaller, or mark it `slow`",
+                pytrace=False,
+            )
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
@@ -61,10 +118,24 @@ def pytest_xdist_auto_num_workers() -> int:
     return (len(usable(0)) if usable else os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that mostly wait come first, so that none runs alone at the end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Slow tests go, unless kept. Files that mostly wait come first, so that none runs alone at the end."""
+    if not config.getoption("--all"):
+        named = {argument for argument in config.args if ".py" in argument}
+        left = [one for one in items if _slow(one) and one.nodeid not in KEPT and not _named(one, named)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [one for one in items if one not in set(left)]
     order = {ROOT / name: place for place, name in enumerate(WAITING)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
+
+
+def _slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
+
+
+def _named(item: pytest.Item, arguments: set[str]) -> bool:
+    """Whether its file, or the test itself, was asked for by name."""
+    return any(item.nodeid == one or item.nodeid.startswith((f"{one}::", f"{one}[")) for one in arguments)
 
 
 def pytest_collection_finish() -> None:

@@ -15,10 +15,10 @@ from typing import IO
 
 from collectors.delta import reported
 from collectors.errors import InputError
+from collectors.logs.alert import lines, moment_in
 from collectors.logs.hanganalyze import HangAnalysis
 from collectors.logs.sessions import MODES, Dump, SessionKey, TracedSession, decimal
 from collectors.logs.systemstate import ENTRY, ProcessDumps
-from collectors.logs.text import lines, moment_in
 from collectors.model import Basis, Delta, EventKind, LoggedEvent, Reading, Row, Rows, Value
 from collectors.reports.header import dbid_in, release_in
 from collectors.reports.read import as_text

@@ -21,21 +21,56 @@ from panels import (
     web_link,
 )
 from shared import (
-    ANSWERS,
-    DOWN,
     IMPACT,
     PAGE,
     SESSIONS,
-    UP,
+    SHOWN,
     WRAPPED,
     S,
     chosen,
     finding_links,
     firing,
-    largest,
     severity_cells,
     to_database,
 )
+
+WORST = "fleet:latchscope_worst:topk"
+RANKED = 200
+"""As many as fleet.yml ranks. Where no mark ends a series, an engine still has those that left a rank minutes ago."""
+NO_RANKS = "No data. This reads the rules of fleet.yml: load them."
+"""A panel without data does not tell whether its rules or its databases are missing."""
+BANDS = 20
+"""Lines of a state timeline that can be read."""
+
+
+LISTED = f'group by (rac, db) (topk by (why) ({RANKED}, {WORST}{{{S},why=~"cost|severity|silent"}}))'
+"""The databases that the tables show."""
+
+
+def ranked(why: str, most: int = SHOWN) -> str:
+    """The databases that led a rank over the time range."""
+    over_time = f'sum by (rac, db) (sum_over_time({WORST}{{{S},why="{why}"}}[$__range] @ end()))'
+    return f"group by (rac, db) (topk({most}, {over_time}))"
+
+
+def lines(metric: str, why: str) -> str:
+    """A figure of those databases."""
+    return f"max by (rac, db) ({metric}{{{S}}}) and on (rac, db) {ranked(why)}"
+
+
+ANSWERING = f"(sum(fleet:latchscope_up:sum{{{S}}}) or sum(fleet:latchscope_up:last15m{{{S}}}))"
+"""The recorded sum over all databases, or the sum over those that somebody chose."""
+
+
+def whole(total: str, why: str) -> str:
+    """The same of a figure that a rank has."""
+    return f'(sum({total}{{{S}}}) or sum({WORST}{{{S},why="{why}"}}))'
+
+
+def largest(total: str, metric: str, why: str) -> tuple[Json, Json]:
+    """The largest databases over the time range, and all others as one line."""
+    drawn = lines(metric, why)
+    return query(drawn, "{{db}}"), query(f"clamp_min({whole(total, why)} - sum({drawn}), 0)", "all others")
 
 
 def fleet(address: str) -> Json:
@@ -45,7 +80,7 @@ def fleet(address: str) -> Json:
         "latchscope-fleet",
         "latchscope / Fleet",
         "Which Oracle databases wait for their dictionary cache, and what that costs. The costliest comes first.",
-        chosen(several=True, pages=address),
+        chosen(several=True, pages=address, of=WORST),
         [*_figures(), _databases(), _verdicts(), *_over_time(), _for_managers()],
         annotations=[
             # Bands of many databases lie upon each other until the graph is solid red, so somebody must ask for them.
@@ -65,39 +100,63 @@ def fleet(address: str) -> Json:
 
 
 def _figures() -> list[Json]:
-    troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}})) or 0 * count({UP})'
+    silent = (
+        f"count(fleet:latchscope_silent:last15m{{{S}}} unless on (rac, db) fleet:latchscope_up:last15m{{{S}}} == 1)"
+    )
+    troubled = f'count(count by (rac, db) (latchscope_finding{{{S},severity=~"warning|critical"}}))'
     return [
-        stat("Answering", "Databases whose last poll succeeded and is recent.", "none", f"sum({UP})"),
+        stat(
+            "Answering",
+            "Databases whose last poll succeeded and is recent.",
+            "none",
+            ANSWERING,
+            none=NO_RANKS,
+        ),
         stat(
             "Down",
             "Databases without data, also because their latchscope is gone. The health dashboard says why.",
             "none",
-            DOWN,
+            f"{silent} or 0 * {ANSWERING}",
             ALARM,
+            none=NO_RANKS,
         ),
         stat(
             "Problems",
             "Databases in which a cause of severity warning or critical is active.",
             "none",
-            troubled,
+            f"{troubled} or 0 * {ANSWERING}",
             ALARM,
+            none=NO_RANKS,
         ),
         stat(
             "Worst loss",
             "The largest share of DB time that a database loses now.",
             "percentunit",
-            f"max({IMPACT}{{{S}}})",
+            f"max({_listed('fleet:latchscope_impact:ratio')})",
             BY_SHARE,
+            none=NO_RANKS,
         ),
         stat(
             "Waiting",
             "Sessions in the kinds of wait with a problem, in the whole fleet, on average over the last poll's interval.",
             "short",
-            f"sum({SESSIONS}{{{S}}})",
+            whole("fleet:latchscope_impact_sessions:sum", "waiting"),
             BY_SESSIONS,
+            none=NO_RANKS,
         ),
-        stat("Oldest", "The longest time since a good poll.", "s", f"max(latchscope_data_age_seconds{{{S}}})", BY_AGE),
+        stat(
+            "Oldest",
+            "The longest time since a good poll.",
+            "s",
+            f'max({WORST}{{{S},why="age"}})',
+            BY_AGE,
+            none=NO_RANKS,
+        ),
     ]
+
+
+def _listed(metric: str) -> str:
+    return f"max by (rac, db) ({metric}{{{S}}})"
 
 
 def _databases() -> Json:
@@ -109,12 +168,13 @@ def _databases() -> Json:
     }
     return table(
         "Databases",
-        "One line per database, the costliest first. A click on its name opens its dashboard for the same time range.",
-        ("Severity", "none", f"max by (rac, db) (latchscope_severity{{{S}}})"),
-        ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
-        ("Sessions waiting", "short", f"max by (rac, db) ({SESSIONS}{{{S}}})"),
-        ("Data age", "s", f"max by (rac, db) (latchscope_data_age_seconds{{{S}}})"),
-        ("Up", "none", ANSWERS),
+        "The costliest, the most severe and those that do not answer, up to 200 each. A click on a name opens its dashboard for "
+        "the same time range.",
+        ("Severity", "none", _listed("fleet:latchscope_severity:max")),
+        ("DB time lost", "percentunit", f"sort_desc({_listed('fleet:latchscope_impact:ratio')})"),
+        ("Sessions waiting", "short", _listed("fleet:latchscope_impact:sessions")),
+        ("Data age", "s", _listed("fleet:latchscope_data_age_seconds:max")),
+        ("Up", "none", f"{_listed('fleet:latchscope_up:last15m')} or 0 * {LISTED}"),
         order=["db", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "rac"],
         rename={"db": "Database", "rac": "RAC"},
         overrides=[
@@ -126,6 +186,7 @@ def _databases() -> Json:
             override("Up", column(60, **up)),
         ],
         sort=[{"displayName": "DB time lost", "desc": True}],
+        none=NO_RANKS,
         w=24,
         h=9,
     )
@@ -136,8 +197,8 @@ def _verdicts() -> Json:
     return table(
         "Verdicts",
         "What is wrong in each database, and the first thing to do, in the words of its page. The costliest comes first.",
-        ("Found", "none", active),
-        ("DB time lost", "percentunit", f"sort_desc(max by (rac, db) ({IMPACT}{{{S}}}))"),
+        ("Found", "none", f"{active} and on (rac, db) {LISTED}"),
+        ("DB time lost", "percentunit", f"sort_desc({_listed('fleet:latchscope_impact:ratio')})"),
         hide=["Value #A", "rac"],
         rename={"db": "Database", "title": "Cause", "cache": "Cache", "severity": "Severity", "action": "Do now"},
         order=["db", "severity", "Value #B", "title", "cache", "action", "cause"],
@@ -152,33 +213,43 @@ def _verdicts() -> Json:
             override("cause", {"custom.hidden": True}),
         ],
         sort=[{"displayName": "DB time lost", "desc": True}],
+        none=NO_RANKS,
         w=24,
         h=9,
     )
 
 
 def _over_time() -> list[Json]:
-    severity = f"max by (rac, db) (latchscope_severity{{{S}}})"
+    severity = f"max by (rac, db) (latchscope_severity{{{S}}}) and on (rac, db) {ranked('severity', BANDS)}"
     return [
         timeseries(
             "DB time lost over time",
             "The costliest databases over the time range. 0.5 % is a notice, 2 % a warning, 10 % critical.",
             "percentunit",
-            query(largest(IMPACT, "db", "{{db}}")[0]["expr"], "{{db}}"),
+            query(lines(IMPACT, "cost"), "{{db}}"),
             steps=BY_SHARE,
+            none=NO_RANKS,
         ),
-        states("Severity over time", "Severity of each database.", SEVERITIES, query(severity, "{{db}}")),
+        states(
+            "Severity over time",
+            f"Severity of the {BANDS} databases that were worst over the time range.",
+            SEVERITIES,
+            query(severity, "{{db}}"),
+            none=NO_RANKS,
+        ),
         timeseries(
             "Sessions waiting over time",
             "Sessions in the kinds of wait with a problem, on average: the largest databases, and all others as one line.",
             "short",
-            *largest(SESSIONS, "db", "{{db}}"),
+            *largest("fleet:latchscope_impact_sessions:sum", SESSIONS, "waiting"),
+            none=NO_RANKS,
         ),
         timeseries(
             "DB time",
             "Sessions that work or wait in each database, 5 min mean: the largest, and all others as one line.",
             "short",
-            *largest("db:latchscope_db_time_seconds:rate5m", "db", "{{db}}"),
+            *largest("fleet:latchscope_db_time_seconds:sum_rate5m", "db:latchscope_db_time_seconds:rate5m", "busy"),
+            none=NO_RANKS,
         ),
     ]
 
@@ -187,16 +258,17 @@ def _for_managers() -> Json:
     begun = f"changes(latchscope_episode_begin_timestamp_seconds{{{S}}}[$__range])"
     solved, took = "latchscope_verified_remedies_total", "latchscope_verified_remedy_seconds_total"
     remedies, seconds = (f"sum by (cause) (increase({metric}{{{S}}}[$__range]))" for metric in (solved, took))
-    lost = f"avg_over_time({SESSIONS}{{{S}}}[1d])"
+    lost = f"max by (rac, db) (avg_over_time({SESSIONS}{{{S}}}[1d])) * 24 and on (rac, db) {ranked('waiting')}"
     return folded(
         "Costs: per day, by cause, and until the remedy",
         timeseries(
             "DB time lost per day",
             "Hours that sessions lost in the last 24 hours, by database. Choose a range of weeks.",
             "suffix: h",
-            query(f"topk(6, max by (rac, db) ({lost}) * 24)", "{{db}}"),
+            query(lost, "{{db}}"),
             decimals=0,
             w=8,
+            none=NO_RANKS,
         ),
         bars(
             "Episodes by cause",

@@ -116,7 +116,11 @@ def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any
         "textMode": more.pop("text", "auto"),
         "wideLayout": True,
     }
-    defaults: Json = {"thresholds": thresholds(steps), "color": {"mode": "thresholds"}, "noValue": NO_DATA}
+    defaults: Json = {
+        "thresholds": thresholds(steps),
+        "color": {"mode": "thresholds"},
+        "noValue": more.pop("none", NO_DATA),
+    }
     words = more.pop("words", None)
     defaults["mappings"] = [*([{"type": "value", "options": words}] if words else []), ABSENT]
     size = {"w": 4, "h": 4, **more}

@@ -67,12 +67,12 @@ def quotient(above: str, below: str, by: str, *narrower: str) -> str:
     return f"{recorded(above, by, *narrower)} / ({recorded(below, by, *narrower)} > 0)"
 
 
-def chosen(*, several: bool, pages: str) -> list[Json]:
-    """The variables of a dashboard over databases."""
+def chosen(*, several: bool, pages: str, of: str = "latchscope_up") -> list[Json]:
+    """The variables of a dashboard over databases. `of`: the metric whose databases can be chosen."""
     return [
         # `rac` is only there where the configuration names one, so `all` must match its absence too.
         label("rac", "RAC", "latchscope_up", every=".*"),
-        label("db", "Database", 'latchscope_up{rac=~"$rac"}', every=".+" if several else ""),
+        label("db", "Database", f'{of}{{rac=~"$rac"}}', every=".+" if several else ""),
         address("latchscope", "latchscope", "address of latchscope's own pages", pages),
     ]
 

@@ -19,7 +19,7 @@ metadata:
 spec:
   groups:
 """
-FILES = ("recording.yml", "alerts.yml")
+FILES = ("recording.yml", "fleet.yml", "alerts.yml")
 
 
 def groups(path: Path, indent: str) -> str:
@@ -30,7 +30,7 @@ def groups(path: Path, indent: str) -> str:
 
 def main(folder: Path | None) -> None:
     """Write both files: into a folder, or where they belong."""
-    head = WRITTEN.format(names=" and ".join(FILES))
+    head = WRITTEN.format(names=", ".join(FILES))
     for target, above, indent in ((HOME / "prometheusrule.yaml", RESOURCE, "  "), (CHART, "groups:\n", "")):
         text = head + above + "".join(groups(RULES / name, indent) for name in FILES)
         (folder / target.name if folder else target).write_text(text, encoding="utf-8")

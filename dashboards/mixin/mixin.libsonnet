@@ -21,7 +21,8 @@ local shipped = {
   local before = shipped.targetLabels + shipped.own,
   local replaced(text, pairs) = std.foldl(function(done, pair) std.strReplace(done, pair[0], pair[1]), pairs, text),
   local groups(text) = std.parseYaml(replaced(text, [
-    [std.join(', ', before), std.join(', ', labels)],
+    [std.join(', ', shipped.targetLabels) + ', rac', std.join(', ', $._config.targetLabels + ['rac'])],
+    [std.join(', ', shipped.targetLabels) + ')', std.join(', ', $._config.targetLabels) + ')'],
     [std.join(', ', shipped.targetLabels) + ', job', std.join(', ', $._config.targetLabels + ['job'])],
     [std.join(',', ['%s=%%q' % label for label in before]), std.join(',', ['%s=%%q' % label for label in labels])],
     [std.join(' ', ['$labels.' + label for label in before]), std.join(' ', ['$labels.' + label for label in labels])],
@@ -34,6 +35,8 @@ local shipped = {
     'latchscope-database.json': dashboard(importstr '../grafana/dashboards/latchscope-database.json'),
     'latchscope-health.json': dashboard(importstr '../grafana/dashboards/latchscope-health.json'),
   },
-  prometheusRules+:: { groups+: groups(importstr '../prometheus/recording.yml') },
+  prometheusRules+:: {
+    groups+: groups(importstr '../prometheus/recording.yml') + groups(importstr '../prometheus/fleet.yml'),
+  },
   prometheusAlerts+:: { groups+: groups(importstr '../prometheus/alerts.yml') },
 }

@@ -19,7 +19,16 @@ TARGET_LABELS = ("cluster", "env", "region")
 """THE LIST of labels that people add to targets, or outside as external labels, and that every rule keeps."""
 GATES = (("critical", 0.1, 5), ("warning", 0.02, 0.5))
 """Severity, share of DB time, and sessions waiting where DB time cannot be read, as rules/waits.py has them."""
-FILES = ("recording.yml", "alerts.yml", "alertmanager.yml")
+RANKED = 200
+"""Databases in a rank of the fleet. Tables have three ranks; VictoriaMetrics looks up a thousand databases by name at most."""
+LISTED = (
+    ("fleet:latchscope_severity:max", "latchscope_severity"),
+    ("fleet:latchscope_impact:ratio", "db:latchscope_impact:ratio"),
+    ("fleet:latchscope_impact:sessions", "db:latchscope_impact:sessions"),
+    ("fleet:latchscope_data_age_seconds:max", "latchscope_data_age_seconds"),
+)
+"""Rule and figure: what the tables of the fleet show of a database."""
+FILES = ("recording.yml", "fleet.yml", "alerts.yml", "alertmanager.yml")
 HELD_BACK = (
     ("", "RowCacheObjectsSleepsHigh|RowCacheObjectsOneChildDominates|RowCacheMutexWaits"),
     ("result-cache-.*", "ResultCacheLatchWaits"),
@@ -57,6 +66,9 @@ def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) 
         of_rac=", ".join(labels[:-1]),
         same=",".join(f"{label}=%q" for label in labels),
         these=" ".join(f"$labels.{label}" for label in labels),
+        ranked=RANKED,
+        all=f"sum by ({', '.join(target_labels)})" if target_labels else "sum",
+        listed=LISTED,
         gates=GATES,
         held=HELD_BACK,
         of_the_lock=OF_THE_LOCK,

@@ -536,13 +536,6 @@ def _named(pair: ComparedSides) -> list[str]:
     return sorted(amounts, key=lambda name: (-amounts[name], name))
 
 
-def top_cache(context: SignalContext) -> tuple[str, float] | None:
-    """The cache most asked for and its share of all known look-ups. None without any."""
-    lookups = context.by_name(LOOKUPS)
-    total = sum(lookups.values())
-    return next(((name, part / total) for name, part in lookups.items()), None) if total else None
-
-
 def _of_cache(name: str, column: str) -> Callable[[SignalContext], SignalValue]:
     def read(context: SignalContext) -> SignalValue:
         rows = [row for row in context.rowcache if row.get("parameter") == name]

@@ -16,15 +16,13 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from collectors.model import Missing, Row, number
+from collectors.model import Row, number
 from rules.contention.queue import (
     Array,
     LatchTimes,
     Settled,
     budget_for,
-    fit_positive,
     invert,
-    mean_wait,
     wait_beyond,
     waits_beyond,
 )
@@ -78,10 +76,6 @@ def between(values: Array) -> tuple[float, float]:
 
 ENOUGH = 10
 """From this many misses on, a child's hold is more than chance."""
-MUTEXES = (
-    "mutexes guard the row cache here: v$mutex_sleep counts their sleeps and the time slept, but no gets and no misses, "
-    "so hold, load and the work behind them are unknown; compare before and after a change instead"
-)
 SPREAD, SPREAD_WORTH = 0.22, 2.0
 """Prior scatter of ln hold between healthy children, and how many children it counts for."""
 
@@ -92,7 +86,7 @@ class NotPredictable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LatchCounts:
-    """Changes of the counters of `latches` identical latches over one interval. One child latch is one latch."""
+    """Changes of the counters of one child latch over one interval."""
 
     processes: float
     """Sessions that use the latch at once, on average."""
@@ -100,10 +94,8 @@ class LatchCounts:
     gets: float
     misses: float
     sleeps: float = 0.0
-    spin_gets: float | None = None
     wait_seconds: float = 0.0
     """Time spent asleep. Full spins before a sleep are not included."""
-    latches: int = 1
     speed: float = 1.0
     """h(N): speed of one process at N processes without contention, as a share of its speed alone."""
     works: float | None = None
@@ -134,48 +126,6 @@ class LatchCounts:
         """Sleeps per get; 0 without gets."""
         return self.sleeps / self.gets if self.gets else 0.0
 
-    @property
-    def wait_per_sleep(self) -> float:
-        """Seconds of one sleep; 0 without sleeps."""
-        return self.wait_seconds / self.sleeps if self.sleeps else 0.0
-
-
-def child_named(context: SignalContext, cache: str | None) -> int:
-    """The child that guards a cache, or the one with the most sleeps. NotPredictable if there is none."""
-    if context.mechanism == "mutex":  # if a release still lists latch rows, sessions do not wait for them
-        raise NotPredictable(MUTEXES)
-    if not context.children:
-        raise NotPredictable(_no_children(context))
-    if cache is None:
-        untold = [row.get("child#") for row in context.children if number(row.get("sleeps")) is None]
-        if untold:
-            raise NotPredictable(
-                f"the child with the most sleeps is unknown, because the sleeps of child {untold[0]} are missing: "
-                "name a cache (`--cache`), or take another interval"
-            )
-        busiest = max(
-            context.children, key=lambda row: (number(row.get("sleeps")) or 0.0, number(row.get("misses")) or 0.0)
-        )
-        return int(busiest["child#"])  # type: ignore[arg-type]
-    guarding = context.map.guarding((cache,))
-    if not guarding:
-        known = sorted({guarded.name for guarded in context.map.children.values() if guarded.name})
-        raise NotPredictable(f"no child latch is known to guard {cache}; the caches are: {', '.join(known) or 'none'}")
-    misses = {row.get("child#"): number(row.get("misses")) or 0.0 for row in context.children}
-    return max(guarding, key=lambda child: (misses.get(child, 0.0), -child))
-
-
-def _no_children(context: SignalContext) -> str:
-    if context.delta.source == "report":
-        return (
-            "a report prints the latch as a whole, not its children: take a capture with `latchscope script` or "
-            "`latchscope capture` while the load lasts"
-        )
-    reading = context.delta.read("v$latch_children")
-    if isinstance(reading, Missing):
-        return f"v$latch_children was not read ({reading.why}): {reading.way_out}"
-    return "v$latch_children has no row of this latch in this interval: take another capture while the load lasts"
-
 
 def counts_of(context: SignalContext, child: int) -> LatchCounts:
     """What an interval counted on a child. NotPredictable if figures are missing or do not cover an interval."""
@@ -196,7 +146,6 @@ def counts_of(context: SignalContext, child: int) -> LatchCounts:
         gets,
         misses,
         sleeps,
-        number(row.get("spin_gets")),
         (number(row.get("wait_time")) or 0.0) / 1e6,
     )
 
@@ -267,8 +216,6 @@ EXPONENT, EXPONENT_SPREAD = 0.10, 0.37
 LEAST_EXPONENT, MOST_EXPONENT = 0.0, 0.6
 HANDOFF, MOST_HANDOFF = 0.10, 0.30
 """ρ and its upper bound for intervals. The lower bound is 0."""
-TRUE_HOLD_BELOW = 0.22
-"""The code's own hold is at most this share below the measured one."""
 NOISE, NOISE_WORTH = 0.10, 2.0
 """Prior scatter of ln S between intervals, and how many intervals it counts for."""
 HOLD_ROUNDS = 12
@@ -281,7 +228,7 @@ class HoldModel:
     hold: float
     """Seconds at the reference utilisation, without handoff, at full processor speed."""
     utilisation: float
-    """U_ref, per latch."""
+    """U_ref."""
     exponent: float
     """ε."""
     exponent_spread: float
@@ -301,7 +248,7 @@ class HoldModel:
 
 def times_of(row: LatchCounts) -> LatchTimes:
     """Hold and think time of an interval, at the processor speed of that interval."""
-    return invert(row.population, row.gets_per_second, row.miss_ratio, row.latches)
+    return invert(row.population, row.gets_per_second, row.miss_ratio)
 
 
 def fit_hold(rows: Sequence[LatchCounts], handoff: float = HANDOFF) -> HoldModel:
@@ -312,7 +259,7 @@ def fit_hold(rows: Sequence[LatchCounts], handoff: float = HANDOFF) -> HoldModel
     holds = [times_of(row).hold for row in rows]
     weights = np.array([row.miss_ratio for row in rows])
     weights = weights / weights.mean()
-    used = np.array([row.gets_per_second * hold / row.latches for row, hold in zip(rows, holds, strict=True)])
+    used = np.array([row.gets_per_second * hold for row, hold in zip(rows, holds, strict=True)])
     bare = np.array([hold * row.speed / (1 + handoff * row.miss_ratio) for row, hold in zip(rows, holds, strict=True)])
     x, y = np.log(used), np.log(bare)
     x_mean, y_mean = float(np.average(x, weights=weights)), float(np.average(y, weights=weights))
@@ -340,7 +287,7 @@ def log_mean(values: Sequence[float], weights: Sequence[float]) -> float:
     return exp(sum(w * log(v) for v, w in zip(values, weights, strict=True)) / sum(weights))
 
 
-# Small closed formulas: hold from processor counters, the hidden cost of spins, and the gain of a finer timer.
+# Small closed formulas: hold from processor counters, and how soon a poller notices.
 
 
 def hold_seconds(instructions: float, cycles_per_instruction: float, clock_hz: float) -> float:
@@ -351,22 +298,6 @@ def hold_seconds(instructions: float, cycles_per_instruction: float, clock_hz: f
 def hold_factor(cycles_per_instruction_before: float, cycles_per_instruction_after: float) -> float:
     """The effect of a change of CPI on a hold of the same instructions."""
     return cycles_per_instruction_after / cycles_per_instruction_before
-
-
-def hidden_spin_seconds(row: LatchCounts, wait_per_miss: float, budget: float) -> float:
-    """Processor seconds spent spinning in an interval, which wait_time does not include.
-
-    A miss that was spun out spun `wait_per_miss` seconds; each sleep was preceded by a full spin of `budget` seconds.
-    """
-    spun = row.spin_gets if row.spin_gets is not None else max(row.misses - row.sleeps, 0.0)
-    return spun * min(wait_per_miss, budget) + row.sleeps * budget
-
-
-def hidden_spin_share(row: LatchCounts, budgets: tuple[float, ...]) -> tuple[float, ...]:
-    """The same per second of the interval, for each of these spins before a sleep. The wait is that of the closed queue."""
-    times = times_of(row)
-    wait = mean_wait(row.population, times.hold / times.think) * times.hold / row.miss_ratio
-    return tuple(hidden_spin_seconds(row, wait, budget) / row.seconds for budget in budgets)
 
 
 def timed_poll_seconds(granularity: float, need: float) -> float:
@@ -446,7 +377,7 @@ def spin_budget(clock_hz: float = CLOCK_HZ, spins: int = SPINS) -> float:
 
 def implied_budget(row: LatchCounts) -> float | None:
     """The τ in seconds at which exhausted spins explain the sleeps of a row. None if the row does not show it."""
-    if row.latches > 1 or row.sleeps < SEEN or not SEEN_RATIO < row.sleep_ratio < 1 or row.miss_ratio > SEEN_MISSES:
+    if row.sleeps < SEEN or not SEEN_RATIO < row.sleep_ratio < 1 or row.miss_ratio > SEEN_MISSES:
         return None
     times = times_of(row)
     return budget_for(row.population, times.hold / times.think, row.sleep_ratio) * times.hold
@@ -479,8 +410,7 @@ def fit_sleeps(rows: Sequence[LatchCounts], budget: float) -> SleepModel:
 def exhausted_sleeps(row: LatchCounts, budget: float) -> float:
     """Sleeps of an interval that a spin of `budget` seconds explains."""
     times = times_of(row)
-    beyond = wait_beyond(row.population, times.hold / times.think, budget / times.hold) if row.latches == 1 else 0.0
-    return row.misses * beyond
+    return row.misses * wait_beyond(row.population, times.hold / times.think, budget / times.hold)
 
 
 def _power_law(rows: Sequence[LatchCounts], sleeps: Sequence[float]) -> tuple[float, float, float, float]:
@@ -506,12 +436,12 @@ class SleepForecast:
     """Whether there is a value and a lower bound. Otherwise it is at most `high`."""
 
 
-def sleeps_per_get(model: SleepModel, processes: int, settled: Settled, latches: int = 1) -> SleepForecast:
+def sleeps_per_get(model: SleepModel, processes: int, settled: Settled) -> SleepForecast:
     """Sleeps per get of a settled latch."""
     power = truncated(6, model.power, model.power_spread, 0.0, MOST_POWER)
     scatter = np.exp(SCATTER * normal(5) + normal(4) / sqrt(max(model.sleeps, 0.5)))
     drawn = model.per_get * (settled.miss_ratio / model.miss_ratio) ** power * scatter
-    if model.regime is SleepRegime.SPINS and latches == 1:
+    if model.regime is SleepRegime.SPINS:
         chosen = np.arange(SOME)
         drawn = drawn[chosen] + _exhausted(model, processes, settled, chosen) * scatter[chosen]
     low, high = between(drawn)
@@ -526,102 +456,3 @@ def _exhausted(model: SleepModel, processes: int, settled: Settled, chosen: NDAr
     hold, think = settled.hold[chosen], settled.think[chosen]
     found: Array = settled.miss_ratio[chosen] * waits_beyond(processes, hold / think, budget[chosen] / hold)
     return found
-
-
-# Waiters that sleep on a timer: what a finer timer is worth.
-#
-# A waiter whose spin fails sleeps for the timer's grain and tries again; nothing wakes it when the latch is freed. The
-# chain counts
-# the processes awake. A sleeper wakes at rate 1/E and, if the latch is busy, sleeps again with chance 1 − σ (σ is spin
-# gets per
-# miss). Of the processes awake, gets that miss put one to sleep with the same chance. E_new = wait/sleep − g_old +
-# g_new.
-#
-# The holder of a standard exclusive latch has posted its waiters since 9.2. Such a latch sleeps on no timer, so nothing
-# changes.
-
-MOST_BUSY = 0.98
-
-
-@dataclass(frozen=True, slots=True)
-class TimedLatch:
-    """A latch whose waiters sleep on a timer."""
-
-    processes: int
-    hold: float
-    think: float
-    spun_out: float
-    """σ: share of misses that spinning resolves."""
-    sleep: float
-    """E: seconds of one sleep."""
-    granularity: float
-    """g: the timer's grain in seconds at which E was counted."""
-
-    def work(self, granularity: float | None = None) -> float:
-        """Gets per second with this grain of the timer, or the current one."""
-        return self._settled(granularity)[0]
-
-    def miss_ratio(self, granularity: float | None = None) -> float:
-        """Misses per get with this grain."""
-        return self._settled(granularity)[1]
-
-    def _settled(self, granularity: float | None) -> tuple[float, float]:
-        sleep = self.sleep if granularity is None else self.sleep - self.granularity + granularity
-        return timed_latch(self.processes, self.hold, self.think, self.spun_out, sleep)
-
-
-def timed_latch(processes: int, hold: float, think: float, spun_out: float, sleep: float) -> tuple[float, float]:
-    """Gets per second, and misses per get. Further tries of a process that woke belong to the same get. Times in seconds."""
-    held, missed = _awake(processes, hold / think)
-    gets = held / hold
-    falls_asleep = gets * missed * (1 - spun_out)
-    stays_awake = 1 - held * (1 - spun_out)
-    asleep = processes - np.arange(processes + 1)
-    wakes = asleep / sleep * stays_awake
-    weights = np.concatenate(([0.0], np.cumsum(np.log(wakes[:-1]) - np.log(np.maximum(falls_asleep[1:], 1e-300)))))
-    chances = np.exp(weights - weights.max())
-    chances /= chances.sum()
-    rate = float((chances * gets).sum())
-    return rate, float((chances * gets * missed).sum()) / rate
-
-
-def _awake(processes: int, ratio: float) -> tuple[Array, Array]:
-    """Utilisation and miss ratio with 0…N processes awake."""
-    held, missed, queue = np.zeros(processes + 1), np.zeros(processes + 1), 0.0
-    for awake in range(1, processes + 1):
-        residence = 1.0 + queue
-        held[awake] = awake / (1.0 / ratio + residence)
-        missed[awake] = held[awake - 1]
-        queue = held[awake] * residence
-    return held, missed
-
-
-def fit_timed(row: LatchCounts, granularity: float) -> TimedLatch:
-    """The chain behind a row. ValueError if its sleeps do not show how busy the latch is.
-
-    Few processes are awake at once, so misses say little about the hold. Repeated sleeps show it: misses − spin gets are first
-    sleeps. The rest, a share U·(1 − σ), are of processes that woke to a busy latch. The think time follows from the gets.
-    """
-    if not row.sleeps or not row.misses or row.spin_gets is None:
-        raise ValueError("a timer needs sleeps, misses and spin gets of an interval")
-    spun_out = row.spin_gets / row.misses
-    repeated = 1 - (row.misses - row.spin_gets) / row.sleeps
-    if not (repeated > 0 and spun_out < 1):
-        raise ValueError(
-            "no waiter slept twice, so these sleeps do not end on a timer: a posted latch gains nothing from a finer one"
-        )
-    busy = min(repeated / (1 - spun_out), MOST_BUSY)
-    hold = busy / row.gets_per_second
-
-    if row.wait_per_sleep < granularity:
-        raise ValueError(
-            f"these sleeps last {row.wait_per_sleep * 1e3:.3g} ms in the mean, which is less than a grain of "
-            f"{granularity * 1e3:.3g} ms: they do not end on such a timer"
-        )
-
-    def residuals(values: Array) -> Array:
-        rate, _ = timed_latch(row.population, hold, float(values[0]), spun_out, row.wait_per_sleep)
-        return np.array([np.log(rate / row.gets_per_second)])
-
-    think, _ = fit_positive(residuals, (max(1 / row.gets_per_second - hold, hold / 10),))
-    return TimedLatch(row.population, hold, float(think[0]), spun_out, row.wait_per_sleep, granularity)

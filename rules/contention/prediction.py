@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from rules.contention.holds import (
     times_of,
     uniform,
 )
-from rules.contention.queue import Array, HoldDraws, Settled, most_missed, settle, stacked, unstacked
+from rules.contention.queue import Array, HoldDraws, Settled, settle, stacked, unstacked
 from rules.context import SignalContext
 from rules.formatting import percent, predicted_share, predicted_sleeps, rough
 from rules.model import Finding
@@ -45,17 +45,16 @@ LEAST_MISSES = 200
 LEAST_ROWS = 3
 """From this many intervals on, a model has more than low confidence."""
 SATURATED = 0.93
-"""Above this share of the most possible misses, counters no longer show the think time."""
+"""Above this share of gets that miss, counters no longer show the think time."""
 LEAST_HOLD = 1e-6
 """Seconds. A shorter hold is mostly handoff, so predictions for more load get wider."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatchModel:
-    """One latch, or several alike, with its calibration."""
+    """One latch with its calibration."""
 
     processes: int
-    latches: int
     think: float
     """Seconds between gets of one process now, at full processor speed, without sleeps."""
     think_spread: float
@@ -70,13 +69,9 @@ class LatchModel:
     miss_ratio: float
     """Now."""
     gets_per_second: float
-    saturation: float
-    """Now: share of the most possible misses."""
     rows: int
     anchored: bool
     """Whether one interval gave the figures of now. Otherwise the model gives them."""
-    variation: float = 0.0
-    """CV² of the load inside the interval. 0 if sub-intervals are modelled one by one."""
     processors: int | None = None
     sleeps_per_second: float = 0.0
     """Now."""
@@ -84,7 +79,7 @@ class LatchModel:
     @property
     def saturated(self) -> bool:
         """Whether the counters give only bounds."""
-        return self.saturation > SATURATED
+        return self.miss_ratio > SATURATED
 
     @property
     def low_confidence(self) -> bool:
@@ -96,19 +91,18 @@ def calibrate(
     rows: Sequence[LatchCounts],
     now: LatchCounts | None = None,
     budget: float | None = None,
-    variation: float = 0.0,
     processors: int | None = None,
 ) -> LatchModel:
     """A model from intervals of one latch. NotPredictable if they do not support one.
 
     `now` is the interval that a change starts from. Without it all rows count as one load. `budget` is the spin before a sleep in
-    seconds, `variation` CV² of the load within long intervals. `processors` limits the processes.
+    seconds. `processors` limits the processes.
     """
     if not rows:
         raise NotPredictable("no interval of this latch was counted")
     kept = [capped(row, processors) for row in rows]
     _told(kept)
-    usable = [row for row in kept if not 0 < SATURATED < saturation(row)] or kept
+    usable = [row for row in kept if row.miss_ratio <= SATURATED] or kept
     base = capped(now, processors) if now is not None else None
     state = base or _pooled(usable)
     crowded = processors is not None and any(row.processes >= processors for row in (*rows, *([now] if now else ())))
@@ -121,7 +115,6 @@ def calibrate(
     weights = [row.miss_ratio for row in ([base] if base is not None else usable)]
     return LatchModel(
         state.population,
-        state.latches,
         log_mean(thinks, weights),
         _think_spread(thinks),
         hold,
@@ -130,10 +123,8 @@ def calibrate(
         cost,
         state.miss_ratio,
         state.gets_per_second,
-        saturation(state),
         len(rows),
         base is not None or len(rows) == 1,
-        variation,
         processors,
         state.sleeps / state.seconds,
     )
@@ -151,11 +142,6 @@ def full(processes: int, processors: int | None) -> bool:
     return processors is not None and processes >= processors
 
 
-def saturation(row: LatchCounts) -> float:
-    """The miss ratio as a share of the most that N processes and P latches can have."""
-    return row.miss_ratio / most_missed(row.population, row.latches)
-
-
 def _told(rows: Sequence[LatchCounts]) -> None:
     """NotPredictable if the counters say too little."""
     if any(row.population < 2 for row in rows):
@@ -167,8 +153,6 @@ def _told(rows: Sequence[LatchCounts]) -> None:
     misses = sum(row.misses for row in rows)
     if misses < LEAST_MISSES:
         raise NotPredictable(f"{misses:.0f} misses are too few (at least {LEAST_MISSES}): take a longer interval")
-    if len({row.latches for row in rows}) > 1:
-        raise NotPredictable("the intervals count different numbers of latches: model each number by itself")
 
 
 def _think(row: LatchCounts, cost: float) -> float:
@@ -199,7 +183,6 @@ def _pooled(rows: Sequence[LatchCounts]) -> LatchCounts:
         sum(row.misses for row in rows),
         sum(row.sleeps for row in rows),
         wait_seconds=sum(row.wait_seconds for row in rows),
-        latches=rows[0].latches,
         speed=float(np.average([row.speed for row in rows], weights=[row.seconds for row in rows])),
     )
 
@@ -208,13 +191,8 @@ def _pooled(rows: Sequence[LatchCounts]) -> LatchCounts:
 
 FARTHEST = 5.0
 """Beyond this factor of the observed gets or processes there is no prediction."""
-OF_A_REMEDY = (
-    "The prediction beside a remedy may go further, because it takes the hold that was measured on the other children"
-)
 SLACK = 1 + 1e-9
 """Tolerance, so that five eighths over an eighth is not more than five."""
-FARTHEST_SPLIT = 16
-"""Beyond this factor of the latches there is no prediction. The emulator tested splits up to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +205,9 @@ class LoadChange:
     """Hold time as a factor."""
     hold_seconds: float | None = None
     """Hold time itself, if it is known from elsewhere. Then `hold` is left alone."""
-    latches: int | None = None
     processes: int | None = None
     speed: float | None = None
     """h(N) at the new number of processes."""
-    hottest: float | None = None
-    """Share of gets of the most wanted latch after a split; even without it."""
     gets_spread: float = 0.0
     """Standard deviation of ln gets, if the factor is a guess."""
     hold_spread: float = 0.0
@@ -244,40 +219,26 @@ def in_effect(model: LatchModel, change: LoadChange) -> LoadChange:
     _within_reach(model, change)
     return replace(
         change,
-        latches=None if change.latches == model.latches else change.latches,
         processes=None if change.processes == model.processes else change.processes,
         speed=None if change.speed == model.speed else change.speed,
-        hottest=None if change.hottest == 1 / (change.latches or model.latches) else change.hottest,
     )
 
 
 def loads_more(model: LatchModel, change: LoadChange) -> bool:
     """Whether the change increases the load of the latch."""
-    return (
-        change.gets > 1
-        or change.hold > 1
-        or (change.processes or 0) > model.processes
-        or (change.latches or inf) < model.latches
-    )
+    return change.gets > 1 or change.hold > 1 or (change.processes or 0) > model.processes
 
 
 def _within_reach(model: LatchModel, change: LoadChange) -> None:
     """NotPredictable if the change is beyond what a model of counters can predict."""
     if min(change.gets, change.hold) <= 0:
         raise NotPredictable("gets and hold are factors above 0")
-    known = "" if change.hold >= 1 / FARTHEST else f". {OF_A_REMEDY}"
     for what, factor in (("hold", change.hold), (_load_in_words(change), change.gets * change.hold)):
         if not 1 / FARTHEST <= factor * SLACK <= FARTHEST * SLACK**2:
             raise NotPredictable(
                 f"{what} × {factor:g} is beyond ×{FARTHEST:g} of what was observed: "
-                f"change it in steps and measure between{known}"
+                f"change it in steps and measure between"
             )
-    latches = change.latches or model.latches
-    if not model.latches / FARTHEST_SPLIT <= latches <= model.latches * FARTHEST_SPLIT:
-        raise NotPredictable(
-            f"{latches} latches in place of {model.latches} are beyond ×{FARTHEST_SPLIT}, the most that was tested: "
-            "split in steps and measure between"
-        )
     _enough_processors(model, change.processes or model.processes)
 
 
@@ -333,7 +294,6 @@ class Prediction:
     gets_per_second: Estimate
     miss_ratio: Estimate
     utilisation: Estimate
-    """Per latch."""
     misses: Estimate
     """Misses per second, as a factor of now."""
     sleeps_per_second: Estimate | None
@@ -357,7 +317,7 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
     rate, missed = after.gets_per_second, after.miss_ratio
     if model.anchored:
         rate = rate / before.gets_per_second * model.gets_per_second
-        missed = np.minimum(missed / before.miss_ratio * model.miss_ratio, _most(model, change))
+        missed = np.minimum(missed / before.miss_ratio * model.miss_ratio, 1.0)
     misses = _estimate(after.gets_per_second * after.miss_ratio / (before.gets_per_second * before.miss_ratio))
     sleeps = _sleeps(model, change, after, float(rate[0]), misses.high)
     low, high = between(work)
@@ -380,9 +340,9 @@ def predict(model: LatchModel, change: LoadChange) -> Prediction:
 
 
 def _before_and_after(model: LatchModel, change: LoadChange) -> tuple[Settled, Settled]:
-    """The latch now and after the change. Solved together if the change leaves latches and processes alone."""
+    """The latch now and after the change. Solved together if the change leaves processes alone."""
     none = LoadChange()
-    if (change.processes, change.latches, change.hottest) != (None, None, None):
+    if change.processes is not None:
         return after_change(model, none), after_change(model, change)
     before, after = _after_changes(model, (none, change))
     return before, after
@@ -403,18 +363,17 @@ def after_change(model: LatchModel, change: LoadChange) -> Settled:
 
 
 def _after_changes(model: LatchModel, changes: Sequence[LoadChange]) -> list[Settled]:
-    """The latch after each change, solved together. They must agree on processes and latches."""
+    """The latch after each change, solved together. They must agree on processes."""
     hold = stacked([_hold(model, change) for change in changes])
     calm = np.stack([_calm(model, change) for change in changes])
-    processes, latches = changes[0].processes or model.processes, changes[0].latches or model.latches
-    hottest = changes[0].hottest
-    after = settle(processes, calm, hold, latches, hottest)
+    processes = changes[0].processes or model.processes
+    after = settle(processes, calm, hold)
     if not model.sleep_cost or model.sleep is None:
         return unstacked(after)
     lost = _slept(model.sleep, after) * model.sleep_cost
     moving = np.ones((len(changes), 1), dtype=bool)
     for _ in range(FEEDBACK_ROUNDS):  # sleeping costs time, which lowers the load, which lowers the sleeps
-        after = settle(processes, calm + lost, hold, latches, hottest)
+        after = settle(processes, calm + lost, hold)
         apart = np.log(_slept(model.sleep, after) * model.sleep_cost / lost)
         moving &= np.abs(apart).max(axis=-1, keepdims=True) >= CLOSE  # a load that has settled does not change
         if not moving.any():
@@ -440,12 +399,8 @@ def _hold(model: LatchModel, change: LoadChange) -> HoldDraws:
         measured = np.zeros_like(exponent)  # at its own load nothing gets longer
         return HoldDraws(drawn, model.gets_per_second * change.hold_seconds, measured, handoff)
     apart = fit.noise * sqrt(1 + 1 / fit.weight) * fit.tail * normal(0) * (change != LoadChange())
-    drawn = fit.hold * np.exp(apart + change.hold_spread * normal(9)) * change.hold / (speed * (1 + model.variation))
+    drawn = fit.hold * np.exp(apart + change.hold_spread * normal(9)) * change.hold / speed
     return HoldDraws(drawn, fit.utilisation, exponent, handoff)
-
-
-def _most(model: LatchModel, change: LoadChange) -> float:
-    return most_missed(change.processes or model.processes, change.latches or model.latches)
 
 
 def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: float, most_misses: float) -> Estimate | None:
@@ -455,7 +410,7 @@ def _sleeps(model: LatchModel, change: LoadChange, after: Settled, rate: float, 
     """
     if model.sleep is None or full(model.processes, model.processors):
         return None
-    forecast = sleeps_per_get(model.sleep, change.processes or model.processes, after, change.latches or model.latches)
+    forecast = sleeps_per_get(model.sleep, change.processes or model.processes, after)
     most = most_misses * model.gets_per_second * model.miss_ratio * model.sleep.most_per_miss
     value, low, high = (min(ratio * rate, most) for ratio in (forecast.value, forecast.low, forecast.high))
     return Estimate(value, low, high) if forecast.point else Estimate(None, 0.0, high)
@@ -479,23 +434,18 @@ def _unchanged(model: LatchModel) -> Prediction:
 def _bounds(model: LatchModel, change: LoadChange) -> Prediction:
     """A saturated latch hides its think time: bounds of the work, no point."""
     lower, upper = 1.0, 1.0
-    if change.latches is not None and change.latches != model.latches:
-        if change.latches < model.latches:
-            raise NotPredictable("the latch is saturated now: the effect of fewer latches is unknown")
-        upper = change.latches / model.latches
     hold = change.hold if change.hold_seconds is None else change.hold_seconds / model.hold.hold
     if change.gets < 1 or hold < 1:
-        lower, upper = LOWER_WORK, upper * UPPER_WORK / (change.gets * min(hold, 1.0))
+        lower, upper = LOWER_WORK, UPPER_WORK / (change.gets * min(hold, 1.0))
     if upper <= 1.0 or loads_more(model, change):
         raise NotPredictable("the latch is saturated now: its counters say nothing about a greater load")
-    most = _most(model, change)
     rate = model.gets_per_second * change.gets
     return Prediction(
         Estimate(None, lower, upper),
         Estimate(None, lower * rate, upper * rate),
-        Estimate(None, 0.0, most),
         Estimate(None, 0.0, 1.0),
-        Estimate(None, 0.0, upper * change.gets * most / model.miss_ratio),
+        Estimate(None, 0.0, 1.0),
+        Estimate(None, 0.0, upper * change.gets / model.miss_ratio),
         None,
         None,
         (
@@ -517,8 +467,6 @@ def _notes(model: LatchModel, sleeps: Estimate | None) -> list[str]:
     notes = []
     if model.low_confidence:
         notes.append(f"low confidence: it is based on {model.rows} of the 3 intervals that a fit needs")
-    if model.variation:
-        notes.append(f"the load varied within the interval (CV² {model.variation:.2g}): the hold was corrected for it")
     if sleeps is None:
         notes.append(
             "no figure of sleeps: as many sessions are active as there are processors, and those also sleep for a processor"

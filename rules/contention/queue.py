@@ -81,31 +81,9 @@ def exact_mva(processes: int, think: float, demands: Sequence[float]) -> Network
     return NetworkLoad(throughput, throughput * demand, queue, busy)
 
 
-def latch_state(
-    processes: int, ratio: float | Array, latches: int | Array = 1, hottest: float | None = None
-) -> LatchState:
-    """Equilibrium of P latches by exact mean value analysis, for every ratio (and every P) at once.
-
-    `hottest` is the share of gets that the most wanted latch takes (1/P if all are wanted equally). The rest is spread evenly.
-    """
+def latch_state(processes: int, ratio: float | Array, latches: int | Array = 1) -> LatchState:
+    """Equilibrium of P latches, all wanted equally, by exact mean value analysis, for every ratio (and every P) at once."""
     think = 1.0 / np.atleast_1d(np.asarray(ratio, dtype=np.float64))
-    if hottest is None and isinstance(latches, int) and latches == 1:
-        return _one_latch(processes, think)
-    hot = 1.0 / latches if hottest is None else hottest
-    others = np.asarray(latches) - 1.0
-    cold = (1.0 - hot) / np.maximum(others, 1.0) * (others > 0)
-    hot_queue, cold_queue, held, before = (np.zeros_like(think) for _ in range(4))
-    for population in range(1, processes + 1):
-        before = held
-        at_hot, at_cold = hot * (1.0 + hot_queue), cold * (1.0 + cold_queue)
-        held = population / (think + at_hot + others * at_cold)
-        hot_queue, cold_queue = held * at_hot, held * at_cold
-    missed = before * (hot * hot + others * cold * cold)
-    return LatchState(held, missed, hot_queue + others * cold_queue)
-
-
-def _one_latch(processes: int, think: Array) -> LatchState:
-    """`latch_state` of a single latch, the usual case: four operations per process, in place."""
     queue, residence, held, before = np.zeros((4, *think.shape))
     for population in range(1, processes + 1):
         held, before = before, held
@@ -113,30 +91,26 @@ def _one_latch(processes: int, think: Array) -> LatchState:
         np.add(think, residence, out=held)
         np.divide(population, held, out=held)
         np.multiply(held, residence, out=queue)
-    return LatchState(held, before, queue)
+        queue /= latches  # of one of them
+    return LatchState(held, before / latches, queue * latches)
 
 
-def most_missed(processes: int, latches: int = 1) -> float:
-    """Share of gets that miss if no process thinks at all: (N − 1)/(N + P − 2)."""
-    return (processes - 1) / max(processes + latches - 2, 1)
-
-
-def ratio_for(processes: int, miss_ratio: float, latches: int = 1) -> float:
-    """The ratio of hold to think at which this share of gets misses. The share must lie between 0 and `most_missed`."""
+def ratio_for(processes: int, miss_ratio: float) -> float:
+    """The ratio of hold to think at which this share of gets misses. The share must lie between 0 and 1."""
     low, high = log(LEAST_RATIO), log(MOST_RATIO)
     for _ in range(6):  # one row of trial values at a time, each within the step that has the answer
         trial = np.linspace(low, high, 65)
-        missed = latch_state(processes, np.exp(trial), latches).miss_ratio
+        missed = latch_state(processes, np.exp(trial)).miss_ratio
         above = int(np.searchsorted(missed, miss_ratio))
         low, high = float(trial[max(above - 1, 0)]), float(trial[min(max(above, 1), 64)])
     return float(np.exp((low + high) / 2))
 
 
 @lru_cache(256)
-def invert(processes: int, gets_per_second: float, miss_ratio: float, latches: int = 1) -> LatchTimes:
+def invert(processes: int, gets_per_second: float, miss_ratio: float) -> LatchTimes:
     """Hold and think time with which N processes get this often and miss this share. Hold includes the handoff."""
-    ratio = ratio_for(processes, miss_ratio, latches)
-    hold = float(latch_state(processes, ratio, latches).held[0]) / gets_per_second
+    ratio = ratio_for(processes, miss_ratio)
+    hold = float(latch_state(processes, ratio).held[0]) / gets_per_second
     return LatchTimes(hold, hold / ratio)
 
 
@@ -239,31 +213,28 @@ class Settled:
     gets_per_second: Array
     miss_ratio: Array
     utilisation: Array
-    """Per latch; of the most wanted one if they differ."""
     hold: Array
     """Seconds, handoff included."""
     think: Array
 
 
-def settle(processes: int, think: Array, hold: HoldDraws, latches: int = 1, hottest: float | None = None) -> Settled:
+def settle(processes: int, think: Array, hold: HoldDraws) -> Settled:
     """Gets and misses of N processes with this think time between gets. All times in seconds.
 
     Two loads that are solved together take half the time of one after the other, and settle as each does by itself.
     """
-    share = 1 / latches if hottest is None else hottest
     seconds = hold.hold.copy()
     moving = np.ones((*seconds.shape[:-1], 1), dtype=bool)
     for _ in range(EQUILIBRIUM_ROUNDS):
-        state = latch_state(processes, seconds / think, latches, hottest)
-        used = state.held * share
-        wanted = hold.hold * (used / hold.utilisation) ** hold.exponent * (1 + hold.handoff * state.miss_ratio)
+        state = latch_state(processes, seconds / think)
+        wanted = hold.hold * (state.held / hold.utilisation) ** hold.exponent * (1 + hold.handoff * state.miss_ratio)
         apart = np.log(wanted / seconds)
         seconds = seconds * np.where(moving, np.exp(0.7 * apart), 1.0)
         moving &= np.abs(apart).max(axis=-1, keepdims=True) >= SETTLED  # a load that has settled does not change
         if not moving.any():
             break
-    state = latch_state(processes, seconds / think, latches, hottest)
-    return Settled(state.held / seconds, state.miss_ratio, state.held * share, seconds, think)
+    state = latch_state(processes, seconds / think)
+    return Settled(state.held / seconds, state.miss_ratio, state.held, seconds, think)
 
 
 def stacked(holds: Sequence[HoldDraws]) -> HoldDraws:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from collectors.model import Missing, Row, number, text
+from rules.base import remembered
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.hangs.graph import process as process
 from rules.hangs.knowledge import query
@@ -11,7 +12,6 @@ from rules.hangs.model import Blocker, Blockers, ChainSession, WaitChain
 from rules.hangs.tree import chains_of
 from rules.library_cache import target_of
 from rules.library_cache_model import LibraryCacheWait
-from rules.memoize import remembered
 from rules.row_cache_keys import read_key
 from rules.waits import StillWaiting, hanging, unlisted
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from collectors.model import Delta, Missing, Row, number, text
+from rules.base import remembered
 from rules.context import SignalContext
 from rules.hangs.action import decided, without
 from rules.hangs.graph import (
@@ -21,7 +22,6 @@ from rules.hangs.graph import (
 )
 from rules.hangs.knowledge import state
 from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
-from rules.memoize import remembered
 from rules.waits import cache_namer
 
 WAITERS, HOLDERS, SESSIONS, UNDO = "waiting_sessions", "row_cache_blockers", "chain_sessions", "v$transaction"

@@ -6,7 +6,6 @@ Requests are counted in look-ups: gets and fastgets together. Gets alone are the
 from collectors.model import SCRIPT, Missing
 from rules.context import LOOKUPS, MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count
-from rules.provenance import largest
 from rules.signals import Subject, signal
 
 MINIMUM_MODIFICATIONS = 20
@@ -157,7 +156,7 @@ def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue
     if unknown is not None:
         return unknown
     lookups = [value.value for value in each if isinstance(value, Known)]
-    most = largest(lookups)
+    most = max(lookups, default=0.0)
     parts = " and ".join(count(number) for number in lookups)
     return Known(min(lookups) / most, parts) if most else Known(0.0, "no look-ups")
 

@@ -21,7 +21,6 @@ from rules.formatting import count, part_of, percent
 from rules.hangs.blockers import ROW_CACHE_BLOCKERS, blockers_of, process
 from rules.hangs.graph import JOB, process_name
 from rules.hangs.model import Blocker
-from rules.provenance import largest, one_of, read_as
 from rules.signals import EITHER_WAY, Subject, already_enough, certain, signal, too_few_waiters
 from rules.signals.caches import MINIMUM_MODIFICATIONS, all_lookups, cache_sum
 from rules.waits import MINIMUM_WAITERS
@@ -52,10 +51,10 @@ def share_of_cluster_requests(context: SignalContext, subject: Subject) -> Signa
 @signal(unit="value", of="v$instance", called="instance of a cluster")
 def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:
     """1 if the instance is one of a cluster (RAC), 0 if it is single."""
-    parallel = next((row.get("parallel") for row in context.delta.rows("v$instance")), None)
+    parallel = next((text(row.get("parallel")) for row in context.delta.rows("v$instance")), None)
     if parallel is None:
         return context.why_unknown("v$instance", "parallel")
-    return Known(read_as(parallel, float(parallel == "YES")), f"v$instance.parallel = {parallel}")
+    return Known(float(parallel == "YES"), f"v$instance.parallel = {parallel}")
 
 
 def _holders(context: SignalContext) -> Sequence[Blocker] | Unknown:
@@ -340,7 +339,7 @@ def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue
         return context.why_unknown("v$sga_resize_ops", "initial_size")
     rows = [row for row in pool if (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)]
     moments = ", ".join(sorted({str(row.get("start_time")) for row in rows}))
-    return Known(sum(map(one_of, rows)) + 0.0, aged(context.delta, "v$sga_resize_ops", moments))
+    return Known(float(len(rows)), aged(context.delta, "v$sga_resize_ops", moments))
 
 
 @signal(unit="ratio", of="v$sga_resize_ops")
@@ -355,9 +354,9 @@ def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> Signal
     shrinks = [(before, after) for before, after in sizes if before and after is not None and after < before]
     if not shrinks:
         return Known(0.0, aged(context.delta, "v$sga_resize_ops", "no shrink"))
-    most, least = largest(before for before, _ in shrinks), min(after for _, after in shrinks)
-    shrunk = f"from {most / 2**20:,.0f} to {least / 2**20:,.0f} MiB"
-    return Known(1 - least / most, aged(context.delta, "v$sga_resize_ops", shrunk))
+    largest, smallest = max(before for before, _ in shrinks), min(after for _, after in shrinks)
+    shrunk = f"from {largest / 2**20:,.0f} to {smallest / 2**20:,.0f} MiB"
+    return Known(1 - smallest / largest, aged(context.delta, "v$sga_resize_ops", shrunk))
 
 
 @signal(unit="ratio", of="v$rowcache", share_of="look-ups")
@@ -573,15 +572,13 @@ def _values(context: SignalContext, name: str) -> dict[int, str]:
     rows = [
         row for row in context.delta.rows("v$parameter") if row.get("name") == name and row.get("value") is not None
     ]
-    # A text stays as it is: in a traced capture it knows its row.
-    values = ((row.get("con_id"), row.get("value")) for row in rows)
-    return {int(number(con_id) or INHERITED): said if isinstance(said, str) else str(said) for con_id, said in values}
+    return {int(number(row.get("con_id")) or INHERITED): str(row.get("value")) for row in rows}
 
 
 def _as_number(value: str) -> float | None:
     setting = value.upper()
     try:
-        return read_as(value, WORDS[setting] if setting in WORDS else float(setting))
+        return WORDS[setting] if setting in WORDS else float(setting)
     except ValueError:
         return None
 
@@ -700,7 +697,7 @@ def release_update(context: SignalContext, subject: Subject) -> SignalValue:
     """Number of the release update, such as 7 of 19.7. v$instance has it from 18c on."""
     full = next(iter(context.delta.rows("v$instance")), {}).get("version_full")
     numbers = str(full or "").split(".")
-    update = read_as(full, float(numbers[1]), 1) if len(numbers) > 1 and numbers[1].isdigit() else None
+    update = number(int(numbers[1])) if len(numbers) > 1 and numbers[1].isdigit() else None
     return context.why_unknown("v$instance", "version_full") if update is None else Known(update, f"release {full}")
 
 

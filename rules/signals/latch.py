@@ -4,11 +4,10 @@ from collections.abc import Collection, Mapping
 from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Value, number
+from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
 from rules.formatting import count, part_of
-from rules.memoize import remembered
-from rules.provenance import largest, one_of
 from rules.signals import Subject, certain, enough_sleeps, signal
 from rules.signals.caches import all_dictionary_gets
 
@@ -100,7 +99,7 @@ def _unmapped(context: SignalContext) -> Unknown:
 def hottest_child_share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of all row cache latch sleeps that fell on one child: near 1 concentrated, below 0.5 diffuse."""
     total = _total_sleeps(context)
-    hottest = largest(number(row.get("sleeps")) or 0.0 for row in context.children)
+    hottest = max((number(row.get("sleeps")) or 0.0 for row in context.children), default=0.0)
     return share(Known(hottest), total)
 
 
@@ -283,15 +282,16 @@ def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
         row for row in context.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
     ]
     rounded = ROUNDING_US if context.printed else 0.0
-    averages = [(row, average) for row in others if (average := _average_sleep(row, rounded)) is not None]
+    averages = [
+        (str(row.get("name")), average) for row in others if (average := _average_sleep(row, rounded)) is not None
+    ]
     if not averages:
         return context.why_unknown("v$latch", "wait_time")
-    slow = sorted((str(row.get("name")), average, one_of(row)) for row, average in averages if average >= LONG_SLEEP_MS)
+    slow = sorted((name, average) for name, average in averages if average >= LONG_SLEEP_MS)
     untold = 0 if context.printed else len(others) - len(averages)
     if not certain(float(len(slow)), float(len(slow) + untold), subject.needs):
         return context.why_unknown("v$latch", "wait_time of some latches")
-    words = ", ".join(f"{name} {average:,.0f} ms" for name, average, _ in slow)
-    return Known(sum(one for *_, one in slow) + 0.0, words)
+    return Known(float(len(slow)), ", ".join(f"{name} {average:,.0f} ms" for name, average in slow))
 
 
 def _average_sleep(row: Row, rounded: float) -> float | None:

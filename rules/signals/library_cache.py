@@ -17,7 +17,6 @@ from rules.library_cache import (
     foreground,
     target_of,
 )
-from rules.provenance import one_of
 from rules.signals import Subject, certain, share_of_waiters, signal, too_few_waiters
 
 P3_TELLS = (
@@ -40,13 +39,11 @@ def _waiters(context: SignalContext, events: Sequence[str]) -> Sequence[Row] | U
 
 
 def _share(
-    context: SignalContext, subject: Subject, rows: Sequence[Row], alike: Sequence[bool | None], events: Sequence[str]
+    context: SignalContext, subject: Subject, alike: Sequence[bool | None], events: Sequence[str]
 ) -> SignalValue:
-    """The share of rows that are True; None is unknown."""
+    """The share of True; None is unknown."""
     waited_for = " or ".join(events)
-    each = list(zip(map(one_of, rows), alike, strict=True))
-    met, own = sum(one for one, _ in each), sum(one for one, like in each if like)
-    unknown = sum(one for one, like in each if like is None)
+    met, own, unknown = len(alike), alike.count(True), alike.count(None)
     if unknown and not certain(own / met, (own + unknown) / met, subject.needs):
         return context.why_unknown(LIBRARY_CACHE_SESSIONS, "p1raw and p3 of some sessions")
     few = too_few_waiters(met, waited_for, LIBRARY_CACHE_SESSIONS, context.busier)
@@ -60,14 +57,14 @@ def _in_namespaces(
     if isinstance(rows, Unknown):
         return rows
     found = [target_of(row.get("p3")).namespace for row in rows]
-    return _share(context, subject, rows, [None if each is None else each in namespaces for each in found], events)
+    return _share(context, subject, [None if each is None else each in namespaces for each in found], events)
 
 
 @signal(unit="sessions", of=LIBRARY_CACHE_SESSIONS, called="sessions that wait for library cache lock")
 def library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Sessions that wait for `library cache lock` at the poll, 200 at most."""
     rows = _waiters(context, LOCK)
-    return rows if isinstance(rows, Unknown) else Known(sum(map(one_of, rows)) + 0.0)
+    return rows if isinstance(rows, Unknown) else Known(float(len(rows)))
 
 
 @signal(
@@ -127,5 +124,4 @@ def one_handle_share_of_library_cache_waiters(context: SignalContext, subject: S
         return rows
     handles = [text(row.get("p1raw")) for row in rows]
     most = Counter(sorted(handle for handle in handles if handle)).most_common(1)
-    alike = [None if each is None else each == most[0][0] for each in handles]
-    return _share(context, subject, rows, alike, LOCK_OR_PIN)
+    return _share(context, subject, [None if each is None else each == most[0][0] for each in handles], LOCK_OR_PIN)

@@ -11,7 +11,6 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, 
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown, no_share
 from rules.formatting import PER_WAITED, part_of
 from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
-from rules.provenance import largest
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
@@ -270,7 +269,7 @@ def waiting_now(context: SignalContext, subject: Subject) -> SignalValue:
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
-    least = sum(waiter.one for waiter in waiting.sessions) + 0.0
+    least = float(len(waiting.sessions))
     return _told(context, subject, least, least + waiting.perhaps)
 
 
@@ -280,7 +279,7 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
     waiting = _waiting(context, subject)
     if isinstance(waiting, Unknown):
         return waiting
-    least = largest(waiter.seconds for waiter in waiting.sessions)
+    least = max((waiter.seconds for waiter in waiting.sessions), default=0.0)
     return _told(context, subject, least, inf if waiting.perhaps else least)
 
 
@@ -308,10 +307,7 @@ def share_behind_one_session(context: SignalContext, subject: Subject) -> Signal
     if isinstance(waiting, Unknown):
         return waiting
     stuck = hanging(waiting.sessions)
-    blockers = Counter[str]()
-    for waiter in stuck:
-        if waiter.blocker_told and waiter.blocker is not None:
-            blockers[waiter.blocker] += waiter.one
+    blockers = Counter(waiter.blocker for waiter in stuck if waiter.blocker_told and waiter.blocker is not None)
     most, known = max(blockers.values(), default=0), blockers.total()
     perhaps = waiting.perhaps + sum(1 for waiter in stuck if not waiter.blocker_told)
     if perhaps:

@@ -14,7 +14,7 @@ from typing import Literal
 from rules.base import Frozen
 from rules.contention.holds import LatchCounts, NotPredictable
 from rules.contention.prediction import LatchModel, LoadChange, calibrate, predict
-from rules.contention.queue import LatchTimes, invert, mean_wait, most_missed
+from rules.contention.queue import LatchTimes, invert, mean_wait
 from rules.context import ratio
 from rules.studies.table import BadStudy, StudyColumn, SuppliedRow, rows
 
@@ -164,7 +164,7 @@ def scaling_row(row: SuppliedRow, single: SuppliedRow | None) -> ScalingRow:
 
 def _times(processes: int, rate: float | None, misses: float, miss_ratio: float) -> LatchTimes | None:
     """Hold and think time. None if too little was counted, or if more gets miss than one latch can explain."""
-    if rate is None or misses < FEWEST_MISSES or processes < 2 or miss_ratio >= most_missed(processes):
+    if rate is None or misses < FEWEST_MISSES or processes < 2 or miss_ratio >= 1:
         return None
     return invert(processes, rate, miss_ratio)
 

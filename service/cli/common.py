@@ -53,7 +53,7 @@ def settings_of(config: Path, *, watching: bool = True) -> Settings:
         chosen = load.read(config)
     except BadSettings as error:
         fail(str(error))
-    if watching and not chosen.watches_something:
+    if watching and not chosen.databases:
         fail(f"{config}: {NO_DATABASES}")
     return chosen
 

@@ -75,7 +75,7 @@ def notes(chosen: Settings) -> Iterator[str]:
     """What is missing here but may exist where the service runs: extras, secret files, an alias; and what should be changed."""
     yield from warnings(chosen)
     yield from _missing_extras(chosen)
-    named = [("auth.tokens_file", chosen.auth.tokens_file), ("fleet.token_file", chosen.fleet.token_file)]
+    named = [("auth.tokens_file", chosen.auth.tokens_file)]
     named += [(f"webhook {hook.target}: secret_file", hook.secret_file) for hook in chosen.webhooks]
     named += [(f"notification {channel.name}: url_file", channel.url_file) for channel in chosen.notifications]
     for database in chosen.databases:
@@ -154,7 +154,6 @@ def _useless_files(chosen: Settings) -> Iterator[str]:
 def _missing_extras(chosen: Settings) -> Iterator[str]:
     """The extras without which the service would refuse to start."""
     wanted = {
-        ("opentelemetry.sdk", "otel", "exports to OpenTelemetry"): chosen.telemetry.otlp is not None,
         ("apprise", "notify", "notifications"): bool(chosen.notifications),
         ("psycopg", "postgresql", "stores in PostgreSQL"): chosen.store.startswith("postgresql"),
     }

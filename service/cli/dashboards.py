@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from service.cli.messages import fail, say
+from service.successors import successors
 
 _HERE = Path(__file__).parents[1]
 PLACES = (_HERE / "dashboards", _HERE.parent / "dashboards")
@@ -55,6 +56,9 @@ def export(
     except OSError as error:
         fail(f"{folder} cannot be written: {error.strerror}; name a folder that this account can write to")
     say(f"{folder}: {len(targets)} files written; docs/dashboards.md says where they go")
+    for old, new in successors().files.items():
+        if (folder / old).exists():
+            say(f"{folder / old} is of an earlier version; load {folder / new} in its place, then delete {old}")
 
 
 def _is_exported(path: Path, home: Path) -> bool:

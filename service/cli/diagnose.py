@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from rules.cause import Cause, catalogue
-from rules.certificate import certificates
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.remedy import PLATFORMS, Platform, RemedyStep
 from service.cli.common import fit_to_terminal, show, write_whole
@@ -101,16 +100,6 @@ class Format(StrEnum):
     HTML = "html"
 
 
-CertificateOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="also write what each verdict rests on to this file, as JSON: rows, expressions and bounds. "
-        "Several inputs give one list, in their order",
-    ),
-]
-
-
 def diagnose(
     files: Annotated[
         list[str],
@@ -139,14 +128,11 @@ def diagnose(
         str | None, typer.Option(metavar="TIME", help="of logs: only lines from then on, such as 2026-03-01T14:00")
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
-    certificate: CertificateOption = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
     if output is None and format is Format.TEXT:
         fit_to_terminal()
     window = _window(since, until)
-    if certificate is not None and certificate == output:
-        fail(f"{certificate} is named for the report and for the certificate; name two files")
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step, window)
     outcome.diagnosed = under_one_name(outcome.diagnosed)
@@ -163,8 +149,7 @@ def diagnose(
         say(f"latchscope: {error}")
     if text is not None and not _written(text, output, format):
         raise typer.Exit(2)
-    uncertified = certificate is not None and outcome.diagnosed and not _certified(outcome, certificate)
-    if uncertified or outcome.errors:
+    if outcome.errors:
         raise typer.Exit(2)
     diagnoses = [each.diagnosis for each in outcome.diagnosed]
     if fail_on and any(severity.rank >= fail_on.rank for each in diagnoses for severity in _found(each)):
@@ -214,25 +199,13 @@ def _written(text: str, output: Path | None, format: Format) -> bool:
     if output is None:
         (show if format is Format.TEXT else typer.echo)(text)
         return True
-    return _in_file(text, output, format.value)
-
-
-def _in_file(text: str, file: Path, form: str) -> bool:
-    """Write a file and say so. False, with one line, if that is not possible."""
     try:
-        write_whole(file, text + "\n")
+        write_whole(output, text + "\n")
     except OSError as error:
-        say(f"latchscope: {unwritten(file, error)}")
+        say(f"latchscope: {unwritten(output, error)}")
         return False
-    say(f"{file}: written, as {form}")
+    say(f"{output}: written, as {format.value}")
     return True
-
-
-def _certified(outcome: InputResults, file: Path) -> bool:
-    """Write the certificates of all inputs; short names as in the report."""
-    named = short_names(outcome.diagnosed)
-    made = certificates((each.name, each.change, each.diagnosis) for each in named)
-    return _in_file(visible_json(made.model_dump_json(indent=1, exclude_defaults=True)), file, "certificate")
 
 
 @contextmanager

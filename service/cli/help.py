@@ -20,9 +20,9 @@ EXIT_CODES: Sequence[tuple[int, str, Sequence[str]]] = (
     (
         1,
         "done, and the answer is bad: a view cannot be read (`check`), the store is damaged (`store check`), a finding is as "
-        "severe as --fail-on says (`diagnose`), a receiver did not accept its message (`notify test`), a load was not diagnosed "
-        "as expected (`selftest`). Also a command that you stopped with Ctrl-C, and output into a program that reads no more",
-        ("check", "config", "diagnose", "selftest", "store"),
+        "severe as --fail-on says (`diagnose`), a receiver did not accept its message (`notify test`). Also a command that you "
+        "stopped with Ctrl-C, and output into a program that reads no more",
+        ("check", "config", "diagnose", "store"),
     ),
     (2, "not done: an input, an option or the configuration is wrong. One line on standard error says which", ()),
     (
@@ -60,7 +60,7 @@ INPUTS: Sequence[tuple[str, str]] = (
 )
 """What `diagnose` reads. It goes by the content of a file, never by its name."""
 OTHER_INPUTS: Sequence[tuple[str, str]] = (
-    ("compare, whatif", "reports and captures, as above"),
+    ("compare", "reports and captures, as above"),
     ("study", "CSV with a header; `study cpu` what `perf stat` prints"),
     ("config, serve, top", "YAML, see docs/configuration.md"),
     ("store import", "the file that `store export` writes"),

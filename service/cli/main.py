@@ -4,7 +4,7 @@ import gc
 import platform
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -28,7 +28,9 @@ class OneLineGroup(TyperGroup):
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
         except TyperException as error:
-            _tell(error)
+            given = args[0] if args else options.get("args")
+            if not _told_of_what_left(sys.argv[1:] if given is None else given):
+                _tell(error)
             code = 2
         except typer.Abort:
             say("latchscope: stopped; nothing was written")
@@ -37,6 +39,19 @@ class OneLineGroup(TyperGroup):
             sys.stderr.close()
             code = 1
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _told_of_what_left(given: Sequence[str]) -> bool:
+    """Whether the line has a command or an option that left, and so was answered with what does its job."""
+    from service.successors import successors  # reads a file, which only a line that is not understood needs
+
+    named = {word.partition("=")[0] for word in given}
+    for name, instead in successors().commands.items():
+        command = [word for word in name.split() if not word.startswith("-")]
+        if list(given[: len(command)]) == command and named.issuperset(name.split()):
+            say(f"latchscope: {name} has left. {instead}")
+            return True
+    return False
 
 
 def _tell(error: TyperException) -> None:
@@ -127,7 +142,6 @@ class LatchscopeGroup(LazyGroup):
         "script": "service.cli.scripts:script",
         "compare": "service.cli.compare:compare",
         "mark": "service.cli.compare:mark",
-        "whatif": "service.cli.whatif:whatif",
         "top": "service.cli.top:top",
         "mcp": "service.cli.mcp:mcp",
         "holders": "service.cli.check:holders",
@@ -138,7 +152,6 @@ class LatchscopeGroup(LazyGroup):
         "store": "service.cli.store:store_cli",
         "study": "service.cli.study:study_cli",
         "notify": "service.cli.config:notify_cli",
-        "selftest": "service.cli.selftest:selftest",
         "help": "service.cli.help:help_cli",
     }
 

@@ -35,7 +35,9 @@ def _hashes() -> list[str]:
 
 @sql_cli.command("list")
 def list_statements(
-    form: Annotated[ListFormat, typer.Option("--format", help="json and markdown have the texts too")] = ListFormat.TEXT,
+    form: Annotated[
+        ListFormat, typer.Option("--format", help="json and markdown have the texts too")
+    ] = ListFormat.TEXT,
 ) -> None:
     """Every statement: what it reads, why and when, how often, its row limit and its deadline."""
     if form is ListFormat.JSON:

@@ -1,6 +1,7 @@
 """Reads a configuration: its settings, or every mistake with its line and the probable name; and the passwords it names."""
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -28,6 +29,7 @@ from service.config.settings import (
     holds_password,
     seconds,
 )
+from service.successors import successors
 
 # The line of each setting in a YAML file, and what is wrong with a file that is not YAML.
 
@@ -377,7 +379,7 @@ PASSWORD_IN_STORE = (
 
 def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMistake]:
     """What must be put right before these settings can be served."""
-    if not chosen.watches_something:
+    if not chosen.databases and not chosen.left:  # what left may have been all that was shown; the service starts
         yield ConfigMistake(None, "", NO_DATABASES)
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
         what = f"others can reach {chosen.listen}: set auth.tokens_file, or use --insecure"
@@ -386,11 +388,41 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
 
 def warnings(chosen: Settings) -> Iterator[str]:
     """What is served, and ought to be otherwise. In the environment a password of the store is as good as anywhere there."""
+    yield from chosen.left
     audit_file = chosen.auth.audit_file
     if audit_file is not None and (why := unwritable(audit_file)):
         yield f"auth.audit_file {audit_file} cannot be written: {why}; until then only the log has the actions"
     if holds_password(chosen.store) and variable_of("store") is None:
         yield PASSWORD_IN_STORE
+
+
+# Settings that latchscope has no longer. The service starts without them, and says what does their job.
+
+
+def _left(text: YamlText) -> Iterator[str]:
+    """A sentence for each line of the file and each variable of the environment that sets one."""
+    for name, successor in successors().settings.items():
+        place = tuple(name.split("."))
+        places = [f"line {text.lines[place]}"] if place in text.lines else []
+        places += [f"{each} in the environment" for each, value in os.environ.items() if _sets(each, value, place)]
+        for where in places:
+            yield f"{where}: {name} has left latchscope and does nothing. {successor}"
+
+
+def _sets(variable: str, value: str, place: Place) -> bool:
+    """Whether a variable of the environment sets this setting, a part of it, or a group that has it, as JSON."""
+    if not variable.upper().startswith(PREFIX):
+        return False
+    named = tuple(variable[len(PREFIX) :].lower().split("__"))
+    if named[: len(place)] == place:
+        return True
+    try:
+        members = json.loads(value) if named == place[: len(named)] else None
+    except ValueError:
+        return False
+    for part in place[len(named) :]:
+        members = members.get(part) if isinstance(members, dict) else None
+    return members is not None
 
 
 # Where settings come from: latchscope.yaml, overridden by LATCHSCOPE_…__… in the environment, or the demo.
@@ -439,6 +471,7 @@ def checked(path: Path) -> CheckedFile:
     chosen, mistakes = None, list(own_mistakes(text))
     try:
         chosen = Settings(**{str(name): value for name, value in members.items()})
+        chosen._left = tuple(_left(text))
     except SettingsError as error:
         name = re.search(r'field "(\w+)"', str(error))
         variable = f"{PREFIX}{name[1].upper()}" if name else f"a variable {PREFIX}…"

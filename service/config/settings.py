@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rules.model import Severity
+from service.successors import successors
 
 # The form of a dsn. A mistake is reported before any connect, in clearer words than the driver's.
 
@@ -378,24 +379,14 @@ def holds_password(url: str) -> bool:
     return scheme.startswith("postgresql") and _PASSWORD.match(rest) is not None
 
 
-# The settings of latchscope's own telemetry: the form of its log, and OpenTelemetry.
+# The settings of latchscope's own telemetry: the form of its log.
 
 
-class TelemetrySettings(BaseModel):
-    """Off by default. latchscope sends nothing unless `otlp` names a collector."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+class TelemetrySettings(Strict):
+    """What latchscope says of itself."""
 
     log_format: Literal["text", "json"] = "text"
     """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for log collectors."""
-    otlp: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
-    """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/metrics` and
-    `/v1/logs` are added. See [integrations.md](integrations.md#opentelemetry)."""
-    headers_file: Path | None = None
-    """File with headers for that collector, one `name: value` per line, such as `Authorization: Bearer …`. Read at each
-    attempt."""
-    interval: Seconds = Field(60.0, ge=10, le=3600)
-    """Time between two exports of metrics."""
 
 
 DEMO = "demo:"
@@ -476,18 +467,6 @@ class HistorySettings(Strict):
         return self
 
 
-class FleetSettings(Strict):
-    """An engine with the metrics of many cells: Prometheus, VictoriaMetrics, Mimir, Thanos. See docs/scale.md."""
-
-    prometheus: str | None = Field(None, pattern=r"^https?://[!-?A-~]+$")
-    """Address of an engine that speaks PromQL, without `/api/v1/query`. With it `/fleet` and
-    `GET /api/v1/fleet` show every database in the engine."""
-    token_file: Path | None = None
-    """File with a bearer token for that engine."""
-    timeout: Seconds = Field(5.0, gt=0, le=60)
-    """Limit for all queries of one page together."""
-
-
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
@@ -553,6 +532,16 @@ class DatabaseSettings(Strict):
         return interval
 
 
+def _without(members: Any, place: Sequence[str]) -> Any:
+    """A group of settings without the one at this place. The group stays as it is where it has none."""
+    first, *below = place
+    if not isinstance(members, dict) or first not in members:
+        return members
+    if below:
+        return members | {first: _without(members[first], below)}
+    return {name: value for name, value in members.items() if name != first}
+
+
 class Settings(BaseSettings):
     """The whole configuration. See docs/configuration.md."""
 
@@ -580,9 +569,21 @@ class Settings(BaseSettings):
     """Receivers of episodes by chat, pager or mail, one entry each. See [integrations.md](integrations.md#notifications)."""
     telemetry: TelemetrySettings = TelemetrySettings()
     replica: ReplicaSettings = ReplicaSettings()
-    fleet: FleetSettings = FleetSettings()
     databases: list[DatabaseSettings] = []
     """The databases to watch, one entry per instance."""
+    _left: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What was set although latchscope has it no longer, and what does its job now: a sentence each."""
+        return self._left
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_left(cls, members: Any) -> Any:
+        for name in successors().settings:
+            members = _without(members, name.split("."))
+        return members
 
     @field_validator("store")
     @classmethod
@@ -621,11 +622,6 @@ class Settings(BaseSettings):
                 f"interval is {defaults.interval:g} s; a real database is polled no more often than every 10 s"
             )
         return defaults
-
-    @property
-    def watches_something(self) -> bool:
-        """Whether there is anything to show: its own databases, or those of other cells."""
-        return bool(self.databases) or self.fleet.prometheus is not None
 
     @property
     def replica_name(self) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from collectors.model import Snapshot
-from service.state.board import MonitoredDatabase, PeerReport, Published
+from service.state.board import ChangeLog, MonitoredDatabase, PeerReport, Published
 from service.state.episodes import VALID_SECONDS, Confirmed, Episodes, still_counting
 from service.state.replicas import DatabaseStatus, OwnerRequest, status_of
-from service.state.timeline import ChangeLog
 from service.store.engine import STORE_ERRORS
 from service.store.replicas import FleetReader, FleetStatusTable
 from service.watch.pipeline import difference, examined_poll

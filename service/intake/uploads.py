@@ -95,7 +95,7 @@ class Uploads:
             return None
         kept, content = found
         try:
-            return Upload(kept, StoredReportContent.model_validate_json(content), known=True)
+            return Upload(kept, StoredReportContent.model_validate_json(content, extra="ignore"), known=True)
         except ValidationError:
             original = self._reports.original(id) or b""
             return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)

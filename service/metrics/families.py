@@ -1,6 +1,6 @@
 """The metric families of databases and replicas, each with name, type and labels. `make docs` writes docs/metrics.md from them.
 
-Parts of the service that count their own work name those metrics themselves: spool, threads, webhooks, notifications, telemetry.
+Parts of the service that count their own work name those metrics themselves: spool, threads, webhooks, notifications.
 
 Names, types and labels are a contract with dashboards and alerts.
 """

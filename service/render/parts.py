@@ -12,7 +12,6 @@ from rules.base import FOUNDED_ON
 from rules.cause import catalogue
 from rules.confidence import counted_in_words
 from rules.context import SignalContext
-from rules.counter.search import ELSEWHERE, FIRST, nearness
 from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent, within
 from rules.logs import NAMES, weighed
@@ -289,6 +288,10 @@ def chain(diagnosis: Diagnosis) -> Sequence[Step]:
     return [step for step in diagnosis.steps if step.step not in (*HANG, *OF_A_FINDING)]
 
 
+ELSEWHERE = ("release", "mechanism")
+"""What rules out causes of other releases, or of surfaces that this instance lacks. It is no figure."""
+
+
 def ruled_out(diagnosis: Diagnosis) -> Sequence[RuledOut]:
     """The causes that a number speaks against."""
     return [verdict for verdict in diagnosis.ruled_out if verdict.signal not in ELSEWHERE]
@@ -307,9 +310,34 @@ def against(verdict: RuledOut) -> str:
     return f"{verdict.signal} is {value} where it would need {needs}"
 
 
+MOST_NEAREST = 3
+
+
 def nearest(out: Sequence[RuledOut]) -> Sequence[RuledOut]:
-    """The ruled-out causes that were nearest to a finding: those with a counter-fact; in an older diagnosis, by their number."""
-    return sorted(out, key=lambda verdict: (verdict.counter_fact is None, -nearness(verdict)))[:FIRST]
+    """The ruled-out causes that were nearest to a finding."""
+    return sorted(out, key=_met, reverse=True)[:MOST_NEAREST]
+
+
+def _met(verdict: RuledOut) -> float:
+    """How much of its need is met, 0 to 1. 1 if all of it was and another cause explains the waits."""
+    bound = verdict.bound
+    if verdict.value is None or bound is None:
+        return float(verdict.value is not None)
+    part, whole = (verdict.value, bound.value) if bound.operator == ">=" else (bound.value, verdict.value)
+    return min(max(part / whole, 0.0), 1.0) if whole else 0.0
+
+
+CLOSEST, CLOSE = "Closest to its bound", "close to its bound"
+"""Said of a condition of a finding, and of a cause that is ruled out by little."""
+
+
+def closest(finding: Finding) -> str:
+    """The condition closest to its bound: `sleeps on the cache 62.0 %, needs >= 50.0 %`. Empty where there is none."""
+    near = finding.nearest_bound
+    if near is None:
+        return ""
+    held, (value, needs) = finding.sign(near.signal), compared(near)
+    return f"{(held and held.name) or near.signal} {value}, needs {needs}"
 
 
 def not_judged(diagnosis: Diagnosis) -> dict[tuple[str, str], list[str]]:

@@ -1,14 +1,13 @@
-"""Several Diagnoses at a glance: a line for each input, and the inputs of one database in order of time."""
+"""Several Diagnoses at a glance: a line for each input, by database in order of time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
-from collectors.model import Delta, Value
+from collectors.model import Delta, Value, text
 from rules.formatting import percent
-from rules.model import CANNOT_TELL, Diagnosis, DiagnosisBasis, Finding, Severity
-from rules.trends import ReportSeries, series
+from rules.model import CANNOT_TELL, Diagnosis, DiagnosisBasis, Finding, Severity, worst
 from service.intake.inputs import DiagnosedInput
 
 HEADINGS = ("file", "state", "DB time lost", "cause", "cache", "confidence", "period", "database")
@@ -44,12 +43,8 @@ class SummaryGroup:
 
     database: str
     diagnosed: tuple[DiagnosedInput, ...]
-    series: ReportSeries | None
-    """None with fewer than two intervals to compare."""
-    notes: tuple[str, ...] = ()
-    """What prevents the inputs from being one unbroken series."""
-    gaps: tuple[str, ...] = ()
-    """Inputs without an interval, each with the reason."""
+    notes: tuple[str, ...]
+    """What a reader of the table must know about their order or their owner."""
 
 
 def worst_first(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
@@ -66,19 +61,52 @@ def _rank(entry: DiagnosedInput) -> tuple[float, ...]:
 
 
 def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
-    """A line per Diagnosis, the worst first."""
-    names = {id(entry): name for name, entries in _parted(diagnosed) for entry in entries}
-    return [_summary_line(entry, names[id(entry)]) for entry in worst_first(diagnosed)]
+    """A line per Diagnosis: the worst database first, the inputs of each in order of time."""
+    return [_summary_line(entry, group.database) for group in groups(diagnosed) for entry in group.diagnosed]
 
 
 def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
-    """The Diagnoses by database and instance, in order of first appearance. The DB Id decides, not the name."""
+    """The Diagnoses by database and instance, the worst first. The DB Id decides, not the name."""
     parts = _parted(diagnosed)
     shared: dict[str, list[str]] = {}
     for _, entries in parts:
         if (dbid := entries[0].change.dbid) is not None:
             shared.setdefault(dbid, []).append(entries[0].diagnosis.release or "unknown")
-    return [_group(name, sorted(each, key=_moment), _sharing(each, shared)) for name, each in parts]
+    found = [
+        SummaryGroup(
+            name, tuple(sorted(each, key=_moment)), tuple(filter(None, (_sharing(each, shared), _zones(each))))
+        )
+        for name, each in parts
+    ]
+    return sorted(found, key=lambda group: -worst(entry.diagnosis.severity for entry in group.diagnosed).rank)
+
+
+def _moment(entry: DiagnosedInput) -> datetime:
+    """When the input begins; its end if only that is known. Zones are dropped, because a report does not print its own."""
+    basis = entry.diagnosis.basis
+    known = basis and (basis.begin or basis.end)
+    return known.replace(tzinfo=None) if known else datetime.max  # noqa: DTZ901
+
+
+def _zones(entries: Sequence[DiagnosedInput]) -> str:
+    """That the order may be wrong, because some times have a zone and some do not."""
+    begins = [basis.begin for entry in entries if (basis := entry.diagnosis.basis) and basis.begin]
+    if len({begin.tzinfo is None for begin in begins}) < 2:
+        return ""
+    return "reports print the host's local time and captures UTC, so the order of the two may be wrong"
+
+
+def same_interval(one: DiagnosedInput, other: DiagnosedInput) -> bool:
+    """Whether two inputs have one owner and one interval."""
+    basis = one.diagnosis.basis
+    known = basis is not None and basis.begin is not None
+    return known and (_owner(one), basis) == (_owner(other), other.diagnosis.basis)
+
+
+def _owner(entry: DiagnosedInput) -> tuple[Value, ...]:
+    """Database, instance, release and container: inputs that differ in one of them are not of the same thing."""
+    rows = entry.change.rows("sys_context") if isinstance(entry.change, Delta) else ()
+    return (*_identity(entry), entry.diagnosis.release, text(next(iter(rows), {}).get("con_name")))
 
 
 def _sharing(entries: Sequence[DiagnosedInput], shared: Mapping[str, Sequence[str]]) -> str:
@@ -162,18 +190,6 @@ def period(basis: DiagnosisBasis | None) -> str:
     return f"{_clock(basis.begin)} to {end}{_zone(basis.end)}"
 
 
-def _group(database: str, diagnosed: Sequence[DiagnosedInput], sharing: str) -> SummaryGroup:
-    deltas = [(entry.name, entry.change, entry.diagnosis) for entry in diagnosed if isinstance(entry.change, Delta)]
-    found = series(deltas) if len(deltas) > 1 else None
-    gaps = [
-        f"{entry.name} has no interval: {entry.change.why}"
-        for entry in diagnosed
-        if not isinstance(entry.change, Delta)
-    ]
-    notes = [*([sharing] if sharing else []), *(found.notes if found else ())]
-    return SummaryGroup(database, tuple(diagnosed), found, tuple(notes), tuple(gaps) if found else ())
-
-
 def troubles(diagnosis: Diagnosis) -> list[Finding]:
     """The findings that ask for something to be done."""
     return [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
@@ -202,12 +218,6 @@ def _summary_line(diagnosed: DiagnosedInput, database: str) -> SummaryLine:
 def _cache(finding: Finding) -> str:
     perhaps = "perhaps " if finding.identity == "candidate" else ""
     return f"{perhaps}{finding.cache}" if finding.cache else NOTHING
-
-
-def _moment(diagnosed: DiagnosedInput) -> datetime:
-    """When the input ends, for sorting. Zones are dropped, because a report does not print its own."""
-    basis = diagnosed.diagnosis.basis
-    return basis.end.replace(tzinfo=None) if basis and basis.end else datetime.min  # noqa: DTZ901
 
 
 def _clock(at: datetime) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from collectors.model import Delta
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.changes import nearest_to, told
@@ -13,12 +12,13 @@ from rules.explain.library_cache import LIBRARY_CACHE_WAITS
 from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
 from rules.formatting import compared, counted, sentence
 from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Diagnosis, Finding, RuledOut, Severity, Step, Undetermined
+from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
 from rules.remedy import Texts, where
-from rules.trends import same_interval
 from service.escape import visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
+    CLOSE,
+    CLOSEST,
     DO_NOT,
     EFFECT,
     after_the_steps,
@@ -27,6 +27,7 @@ from service.render.parts import (
     chain,
     circumstances,
     cited,
+    closest,
     cost,
     cost_beside,
     elsewhere,
@@ -49,7 +50,7 @@ from service.render.parts import (
     wrapped,
 )
 from service.render.short import TOLD, short_lines, short_text
-from service.render.summary import HEADINGS, SummaryGroup, groups, lines, troubles, worst_first
+from service.render.summary import HEADINGS, groups, lines, same_interval, troubles, worst_first
 from service.render.wait_chain import tree_as_markdown, tree_lines
 
 # A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
@@ -59,7 +60,6 @@ QUIET_WORDS, TROUBLE_WORDS = 170, 745
 MOST_MISSING, MOST_OPEN = 4, 3
 BLOCKER = "blocker"
 AS_PRINTED = "as printed"
-CHANGES = "What would change it"
 CHANGED, MOST_CHANGED = "Changes", 3
 LOG, MOST_LOGGED = "From the log", 8
 LOGS = ("alert log", "trace")
@@ -116,8 +116,8 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
         how = f"{finding.do_now} `latchscope causes show {finding.cause}` shows how."
         yield Part(wrapped(f"Seen: {titled(finding)}, confidence {finding.confidence}. {how}"), needed=True)
     for finding in troubles[:1]:
-        if finding.counter_fact:
-            yield Part(wrapped(f"{CHANGES}: {finding.counter_fact.sentence}."))
+        if bound := closest(finding):
+            yield Part(wrapped(f"{CLOSEST}: {bound}."))
     yield Part(wrapped(f"{CHANGED}: {'; '.join(lately)}.") if troubles and (lately := near_changes(diagnosis)) else [])
     yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
     yield Part(_logged(diagnosis, MOST_LOGGED))
@@ -314,10 +314,7 @@ def _unexplained(entry: DiagnosedInput) -> bool:
 
 def _explaining(entry: DiagnosedInput, diagnosed: Sequence[DiagnosedInput]) -> DiagnosedInput | None:
     """The input of the same interval of the same database that names a cause."""
-    change = entry.change
-    if not isinstance(change, Delta):
-        return None
-    others = (each for each in diagnosed if isinstance(each.change, Delta) and same_interval(each.change, change))
+    others = (each for each in diagnosed if same_interval(entry, each))
     return next((each for each in others if troubles(each.diagnosis)), None)
 
 
@@ -340,7 +337,7 @@ def tally(diagnosed: Sequence[DiagnosedInput]) -> str:
 
 
 def table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    """One line for each input, the worst first. It is never wrapped, so that it can be searched and sorted."""
+    """One line for each input, by database in order of time. It is never wrapped, so that it can be searched and sorted."""
     rows = [HEADINGS, *(line.cells for line in lines(diagnosed))]
     widths = [max(len(cells[column]) for cells in rows) for column in range(len(HEADINGS))]
     for cells in rows:
@@ -359,17 +356,8 @@ def unjudged(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
         yield f"Could not be judged: {', '.join(names)}: {why}{out}"
 
 
-def courses(groups: Sequence[SummaryGroup]) -> Iterator[str]:
-    """Of each database with several intervals where the trouble began and how it moves."""
-    for group in groups:
-        if group.series and len(group.series.points) > 1:
-            yield f"{group.database}: {group.series.sentence}"
-
-
-def left_out(groups: Sequence[SummaryGroup]) -> Iterator[str]:
-    """What keeps the inputs of a database from being one unbroken series."""
-    for group in groups:
-        yield from (f"{group.database}: {note}" for note in group.notes)
+def _notes_of_databases(diagnosed: Sequence[DiagnosedInput]) -> list[str]:
+    return [f"{group.database}: {note}" for group in groups(diagnosed) for note in group.notes]
 
 
 def paragraphs(statements: Iterable[str]) -> list[str]:
@@ -408,12 +396,11 @@ def common_notes(diagnosed: Sequence[DiagnosedInput]) -> tuple[str, ...]:
 
 
 def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iterator[str]:
-    shared, found = common_notes(diagnosed), groups(diagnosed)
+    shared = common_notes(diagnosed)
     yield from wrapped(f"{tally(diagnosed)}.")
     yield ""
     yield from table(diagnosed)
     yield ""
-    yield from paragraphs(courses(found))
     if verbose:
         for entry in worst_first(diagnosed):
             yield from _text(entry, True, shared)
@@ -421,24 +408,23 @@ def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iter
         for shown in causes_shown(diagnosed):
             yield from _text(shown.worst, False, shared, shown.holds_for)
         yield from paragraphs([*explained_elsewhere(diagnosed), *unjudged(diagnosed)])
-    for note in left_out(found):
+    for note in _notes_of_databases(diagnosed):
         yield from wrapped(f"Note: {note}")
     for note in shared:
         yield from wrapped(f"{ON_ALL}: {note}")
 
 
 def _markdown_of_several(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    shared, found = common_notes(diagnosed), groups(diagnosed)
+    shared = common_notes(diagnosed)
     yield f"{tally(diagnosed)}.\n"
     yield row(HEADINGS)
     yield "|---" * len(HEADINGS) + "|"
     yield from (row(line.cells) for line in lines(diagnosed))
     yield ""
-    yield from (f"{inline(course)}\n" for course in courses(found))
     for shown in causes_shown(diagnosed):
         yield from _markdown(shown.worst, shared, shown.holds_for)
     also = (*explained_elsewhere(diagnosed), *unjudged(diagnosed))
-    for statement in (*also, *left_out(found), *(f"On all inputs: {note}" for note in shared)):
+    for statement in (*also, *_notes_of_databases(diagnosed), *(f"On all inputs: {note}" for note in shared)):
         yield f"> {inline(statement)}\n"
 
 
@@ -536,8 +522,8 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
     if logged := _logged(diagnosis):
         yield from (*logged, "")
     for verdict in ruled_out(diagnosis):
-        yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}")
-        yield from _changes(verdict)
+        close = f"; {CLOSE}" if verdict.nearest_bound else ""
+        yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}{close}")
     if others := elsewhere(diagnosis):
         yield from wrapped(f"Not on this instance: {', '.join(others)} (other releases, or nothing of theirs here)")
     for hint in diagnosis.candidates:
@@ -550,7 +536,6 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
         for open_cause in diagnosis.undetermined:
             if open_cause.fix:
                 yield from wrapped(f"Bug of {open_cause.cause}: {open_cause.fix}", "  ")
-            yield from _changes(open_cause, f" for {open_cause.cause}")
     for change in diagnosis.changes or ():
         yield from wrapped(f"{CHANGED}: {told(change, diagnosis.waits_began)}")
     for gap_ in diagnosis.changes_missing:
@@ -575,15 +560,10 @@ def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Find
         yield from wrapped(f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}", "  ")
     for why in finding.unknown:
         yield from wrapped(f"? not known: {why}", "  ")
-    yield from _changes(finding)
+    if bound := closest(finding):
+        yield from wrapped(f"{CLOSEST}: {bound}.", "  ")
     for reference in cited(finding):
         yield from wrapped(f"Reference: {reference}", "  ")
-
-
-def _changes(verdict: Finding | RuledOut | Undetermined, of: str = "") -> Iterator[str]:
-    """What would change a verdict. Nothing where it was not looked for."""
-    if verdict.counter_fact:
-        yield from wrapped(f"{CHANGES}{of}: {verdict.counter_fact.sentence}.", "  ")
 
 
 def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = "") -> Iterator[str]:
@@ -634,8 +614,8 @@ def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequ
         ("Why", finding.explanation),
         *(("Not known", why) for why in finding.unknown),
     ]
-    if finding.counter_fact:
-        entries.append((CHANGES, finding.counter_fact.sentence))
+    if bound := closest(finding):
+        entries.append((CLOSEST, bound))
     entries += (("Reference", reference) for reference in cited(finding))
     yield from (f"- **{name}**: {inline(words)}" for name, words in entries)
     yield "\n| signal | value | needs | because |\n|---|---|---|---|"
@@ -649,7 +629,8 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
         yield "\n### Ruled out\n\n| cause | signal | value | would need |\n|---|---|---|---|"
         for out in ruled_out(diagnosis):
             value, needs = compared(out)
-            yield row((out.cause, out.signal, value, f"{needs}; {out.because}" if out.value is None else needs))
+            beside = out.because if out.value is None else CLOSE if out.nearest_bound else ""
+            yield row((out.cause, out.signal, value, f"{needs}; {beside}" if beside else needs))
         if others := elsewhere(diagnosis):
             yield f"\nNot on this instance: {', '.join(others)}"
     if gap := nothing_judged(diagnosis):
@@ -661,8 +642,3 @@ def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
     for open_cause in diagnosis.undetermined:
         if open_cause.fix:
             yield f"\nBug of {open_cause.cause}: {inline(open_cause.fix)}"
-    verdicts: list[RuledOut | Undetermined] = [*ruled_out(diagnosis), *diagnosis.undetermined]
-    facts = [(verdict.cause, verdict.counter_fact) for verdict in verdicts if verdict.counter_fact]
-    if facts:
-        yield f"\n### {CHANGES}\n"
-        yield from (f"- **{cause}**: {inline(fact.sentence)}" for cause, fact in facts)

@@ -5,7 +5,7 @@ A worker replaces a database's `Published` as a whole, so a reader that fetches 
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -24,7 +24,44 @@ from rules.waits import SURFACE_OF
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Confirmed, Episode, EpisodeChange, Episodes, own_waits, still_counting, waits_left
 from service.state.login_gate import LoginGate
-from service.state.timeline import ChangeLog
+
+# The changes of a database that are known in memory: those of the last day, and those that the store does not have yet. Only the
+# thread that polls the database adds to them; a reader gets one consistent tuple.
+
+KEEP = timedelta(days=1)
+MOST_KEPT = 500
+
+
+class ChangeLog:
+    """What changed on a database."""
+
+    def __init__(self) -> None:
+        self.changes: tuple[Change, ...] = ()
+        """The last day's, oldest first."""
+        self._new: tuple[Change, ...] = ()
+
+    def add(self, found: Iterable[Change]) -> int:
+        """Take in what was read, and count what was new. An event that was read before stays as it is."""
+        new: list[Change] = []
+        for change in found:
+            if not any(change.same(known) for known in (*self.changes, *new)):
+                new.append(change)
+        if new:
+            self._new = (*self._new, *new)
+            self.restore((*self.changes, *new))
+        return len(new)
+
+    def restore(self, changes: Iterable[Change]) -> None:
+        """Replace what is known, as by what the store has."""
+        ordered = sorted(changes, key=lambda change: change.at)
+        since = ordered[-1].at - KEEP if ordered else None
+        self.changes = tuple(change for change in ordered if since and change.at >= since)[-MOST_KEPT:]
+
+    def take_new(self) -> tuple[Change, ...]:
+        """What was added since the last call, for the store."""
+        new, self._new = self._new, ()
+        return new
+
 
 # A database in short, as the fleet shows it: its instance, its state and since when, what is wrong, and what is easing.
 

@@ -19,9 +19,9 @@ from rules.cause import catalogue
 from rules.changes import Change
 from rules.model import Severity
 from rules.remedy import PredictionScore
+from service.state.board import KEEP as KEEP_DAY
+from service.state.board import MOST_KEPT
 from service.state.episodes import KEEP, OF_ONE_POLL, VALID_SECONDS, Confirmed, Episode, EpisodeChange, MarkVerdict
-from service.state.timeline import KEEP as KEEP_DAY
-from service.state.timeline import MOST_KEPT
 from service.store.engine import Probe, unavailable_as_one_line
 from service.store.record import current, former, known_members, read, verdict_kind
 from service.store.rows import insert_new, table_of, upsert

@@ -16,8 +16,7 @@ from rules.model import Diagnosis, Severity
 from rules.waits import HANGING_SECONDS
 from service.config.logs import Audit
 from service.state import episodes
-from service.state.board import MonitoredDatabase, Published
-from service.state.timeline import ChangeLog
+from service.state.board import ChangeLog, MonitoredDatabase, Published
 
 log = logging.getLogger("latchscope.loop")
 

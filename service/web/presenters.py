@@ -17,9 +17,16 @@ from rules.context import LOOKUPS, SignalContext, latch_statistics, ratio
 from rules.engine import cannot_tell
 from rules.model import Diagnosis, DiagnosisBasis, Impact
 from service.history.comparison import GRACE, FleetPast, MarkOutcome, diagnosis_at
-from service.state.board import LAST_HOUR, DatabaseSummary, MonitoredDatabase, easing_of, lasting_trouble, told_with
+from service.state.board import (
+    LAST_HOUR,
+    MOST_KEPT,
+    DatabaseSummary,
+    MonitoredDatabase,
+    easing_of,
+    lasting_trouble,
+    told_with,
+)
 from service.state.episodes import Episode
-from service.state.timeline import MOST_KEPT
 from service.state.window import Window
 from service.store.episodes import EpisodePage, Mark, paged
 from service.store.repository import Repository

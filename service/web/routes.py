@@ -6,7 +6,6 @@ from functools import partial
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
-from service.cells import CellsView
 from service.config.logs import Audit
 from service.config.settings import Settings
 from service.intake.uploads import Uploads
@@ -17,11 +16,10 @@ from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web.access import Access, Admission, read_tokens
 from service.web.api import common
-from service.web.api.databases import actions_api, api, fleet_api
+from service.web.api.databases import actions_api, api
 from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
 from service.web.api.live import monitoring, streams
 from service.web.api.reports import reports_api
-from service.web.api.whatif import whatif_api
 from service.web.http import AnswersHead
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
@@ -33,7 +31,6 @@ from service.web.pages.fleet import fleet_pages
 from service.web.pages.history import history_pages
 from service.web.pages.layout import error_pages, problems_pages, sign_in_pages
 from service.web.pages.reports import reports_pages
-from service.web.pages.whatif import whatif_pages
 from service.web.server import AnswersInTime
 
 
@@ -53,7 +50,6 @@ def build_web(
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
-    cells = CellsView(settings.fleet) if settings.fleet.prometheus else None
     routers = (
         api(board, repository, access),
         streams(board, feed, access),
@@ -63,10 +59,8 @@ def build_web(
         changes_api(board, repository, access),
         marks_api(board, repository, access, audit),
         compare_api(board, repository, access),
-        whatif_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
-        fleet_api(cells, access),
         monitoring(board, registry, ready, access),
         causes_pages(board, repository, access),
         pages(board, access, uploads, repository),
@@ -76,9 +70,8 @@ def build_web(
         operate_pages(board, repository, actions, access, audit),
         export_pages(board, repository, access),
         sign_in_pages(access, audit),
-        whatif_pages(board, repository, access),
         reports_pages(board, uploads, access, audit),
-        fleet_pages(board, repository, cells, access),
+        fleet_pages(board, repository, access),
         find_pages(board, access),
         problems_pages(),
         api_pages(access),

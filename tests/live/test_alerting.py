@@ -332,7 +332,7 @@ def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.Monkey
 
 def write_configuration(folder: Path, ports: Mapping[str, int]) -> None:
     """The shipped files, scaled, with the addresses of this test, one scrape a second, and receivers that call us."""
-    for name in ("recording.yml", "alerts.yml"):
+    for name in ("recording.yml", "fleet.yml", "alerts.yml"):
         (folder / name).write_text(yaml.safe_dump(scaled(shipped(name)), allow_unicode=True), encoding="utf-8")
     prometheus = shipped("prometheus.yml")
     prometheus["global"] = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}

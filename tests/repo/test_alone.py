@@ -1,4 +1,4 @@
-"""A checkout stands on its own: nothing in tests, bench, docs, the exam or examples reads what is beside it."""
+"""A checkout stands on its own: nothing in tests, bench, docs or examples reads what is beside it."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from tests.paths import ROOT
 
-FOLDERS = (".ci", "bench", "dashboards", "docs", "exam", "examples", "tests")
+FOLDERS = (".ci", "bench", "dashboards", "docs", "examples", "tests")
 FILES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile", "mkdocs.yml", "pyproject.toml")
 ONE_DOOR = "tests/conftest.py"
 """The only file with a way out. The anonymised reports may be beside the checkout, and its found_reports looks for them."""

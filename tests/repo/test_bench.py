@@ -12,11 +12,13 @@ from rich.console import Group
 from rich.table import Table
 
 from bench import __main__ as bench
-from bench import _stores, cells
+from bench import _stores, fleet
 from bench._capacity_loop import STEPS
 from bench._truth_tables import HALVES
 from service.watch import pipeline
 from tests.service.stores import Postgres
+from tests.truth.by_sight import HEADS
+from tests.truth.sights import KINDS
 
 FIGURE = re.compile(r"\d|^–$")
 WRONG = re.compile(r"\b(?:nan|inf|None|failed)\b(?!-)")  # causes are named failed-parses and the like
@@ -32,8 +34,8 @@ class Shape:
     figures: tuple[int, ...]
 
 
-ENGINES = sum(2 if all(map(shutil.which, programs)) else 1 for programs in cells.NEEDED.values())
-"""Rows: with and without rules, or that the engine is not installed."""
+PANELS = len(fleet.board()) if all(map(shutil.which, fleet.PROGRAMS)) else 1
+"""Rows: the panels of the board, or that the programs are not installed."""
 OPEN = "open loop|polls/s of|gap p50, p99 s|cores|cpu ms a poll|SQL|/metrics s|queue s|RSS MB|threads|files"
 SHAPES: Mapping[str, tuple[Shape, ...]] = {
     "capacity": (
@@ -41,24 +43,10 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape(OPEN, 1, tuple(range(1, 11))),
         Shape("cpu ms a poll, by step|whole service, 1", None, (1,)),
     ),
-    "cells": (Shape("engine|databases|rules|processor ms|clock ms: median · longest|listed", ENGINES, (1,)),),
-    "certificates": (
-        Shape(
-            "certificates|accepted|verdicts|conditions|with an expression|no such row|stated|unknown",
-            1,
-            tuple(range(8)),
-        ),
-        Shape(
-            "what was changed|changes|refused|share|with the capture|its share|why the others are accepted by both",
-            29,
-            (1, 2, 3, 4, 5),
-        ),
+    "fleet": (
+        Shape("panel|queries|p50 s|p95 s|most s|processor s|series", PANELS, (1, 2, 3, 4, 5, 6)),
+        Shape("what|figure", None, (1,)),
     ),
-    "counter_facts": (
-        Shape("verdict|n|without a figure|flips|half does not|one figure less does not", 4, (1, 2, 3, 4, 5)),
-        Shape("processor time, ms|instances|p50|p90|p99|most", 2, (1, 2, 3, 4, 5)),
-    ),
-    "fleet": (Shape("what|here, ms|server, ms|clock, ms", 7, (1, 2, 3)),),
     "history": (Shape("figure|sqlite|postgresql|goal", 9, (1, 2)),),
     "leases": (Shape("figure|measured|goal", 5, (1,)),),
     "logs": (Shape("what|figure|goal for 1,000 MB", 5, (1,)),),
@@ -82,10 +70,12 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
         Shape("cause|n|right|kin|honest|silent|wrong|why", 1, tuple(range(1, 7))),
         Shape("cause|n|right, even|right, back|cache|why not (even seeds)|untrue (even seeds)", 3, (1, 2, 3, 4)),
         Shape("instances|n|p50|p99|max|largest", 1, (1, 2, 3, 4)),
+        Shape("|".join(HEADS), len(KINDS), tuple(range(1, 11))),
         Shape("case|its role, its cache|its figures support|said|cost|same", 35, (0,)),
         Shape(
             "case|release|right are|verdict|said|cost|variants held|right|honest|wrong|missed", 22, tuple(range(6, 11))
         ),
+        Shape("incident|form|right are|verdict|said|cost", 20, ()),
     ),
 }
 

@@ -16,7 +16,6 @@ COMMANDS = doc_commands()
 UNUSUAL = {
     "/nobody": {404},  # shows the form of a problem
     "/compare": {404, 409},  # no mark yet, no history; tests/service/web has both
-    "/whatif": {409},  # the stage keeps no history; tests/service/web/api/test_whatif.py has one
 }
 
 

@@ -189,7 +189,9 @@ def test_base_ships_no_secret_and_the_docs_make_one_from_files_that_are_written(
 
 
 def test_prometheus_rule_holds_the_rules_of_prometheus(tmp_path: Path) -> None:
-    expected = [group for name in ("recording.yml", "alerts.yml") for group in load(PROMETHEUS / name)["groups"]]
+    expected = [
+        group for name in ("recording.yml", "fleet.yml", "alerts.yml") for group in load(PROMETHEUS / name)["groups"]
+    ]
     assert RESOURCES["PrometheusRule"]["spec"]["groups"] == expected
     subprocess.run([sys.executable, str(HOME / "build.py"), str(tmp_path)], check=True)
     for kept in (HOME / "prometheusrule.yaml", ROOT / "dashboards/helm/latchscope/files/rules.yaml"):

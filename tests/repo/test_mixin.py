@@ -30,7 +30,8 @@ def shipped(name: str) -> Any:
 
 def test_mixin_gives_what_is_shipped() -> None:
     told = evaluated()
-    assert told["rules"] == shipped("recording.yml") and told["alerts"] == shipped("alerts.yml")
+    assert told["rules"]["groups"] == [*shipped("recording.yml")["groups"], *shipped("fleet.yml")["groups"]]
+    assert told["alerts"] == shipped("alerts.yml")
     files = sorted((ROOT / "dashboards" / "grafana" / "dashboards").glob("*.json"))
     assert told["dashboards"] == {path.name: json.loads(path.read_text("utf-8")) for path in files}
 

@@ -22,7 +22,7 @@ from tests.repo.processes import need
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dashboards" / "prometheus"
-RULE_FILES = ("recording.yml", "alerts.yml")
+RULE_FILES = ("recording.yml", "fleet.yml", "alerts.yml")
 TEST_FILES = sorted(path.name for path in FOLDER.glob("*.test.yml"))
 NAME = re.compile(r"(?<![\w:/.-])[a-z_]*:?latchscope_[a-z0-9_]+(?::[a-z0-9_]+)?")
 RECORD = re.compile(
@@ -47,6 +47,7 @@ def rules(name: str) -> list[Rule]:
 
 ALERTS = rules("alerts.yml")
 RECORDS = rules("recording.yml")
+OF_FLEET = rules("fleet.yml")
 ALERT_NAMES = sorted({rule["alert"] for rule in ALERTS})
 
 
@@ -86,8 +87,8 @@ def told(group: Mapping[str, Any], alert: str) -> list[list[str]]:
 
 
 def test_rules_are_accepted_by_promtool() -> None:
-    said = run("promtool", "check", "rules", *RULE_FILES, "cells.yml")
-    assert f"SUCCESS: {len(ALERTS)} rules found" in said and f"SUCCESS: {len(RECORDS)} rules found" in said
+    said = run("promtool", "check", "rules", *RULE_FILES)
+    assert [f"SUCCESS: {len(one)} rules found" in said for one in (RECORDS, OF_FLEET, ALERTS)] == [True] * 3
 
 
 def needed(rules: Sequence[Rule], text: str) -> list[Rule]:
@@ -108,7 +109,7 @@ def needed(rules: Sequence[Rule], text: str) -> list[Rule]:
 
 def write_rules(folder: Path, text: str, to: Mapping[str, str]) -> None:
     """Write the shipped rule files under these names, without the rules that cannot change the result of a test."""
-    wanted = [id_of(one) for one in needed([*ALERTS, *RECORDS], text)]
+    wanted = [id_of(one) for one in needed([*ALERTS, *RECORDS, *OF_FLEET], text)]
     for file, name in to.items():
         groups = [
             {**group, "rules": [rule for rule in group["rules"] if id_of(rule) in wanted]}
@@ -190,9 +191,9 @@ def test_severities_of_one_alert_differ_only_in_expr_and_labels(alert: str) -> N
     assert len(set(severities)) == len(severities)
 
 
-@pytest.mark.parametrize("rule", [*RECORDS, *ALERTS])
+@pytest.mark.parametrize("rule", [*RECORDS, *OF_FLEET, *ALERTS])
 def test_rule_names_only_existing_metrics(rule: Rule) -> None:
-    recorded = {one["record"] for one in RECORDS}
+    recorded = {one["record"] for one in (*RECORDS, *OF_FLEET)}
     named = set(NAME.findall(texts(rule)))
     assert named
     assert named <= set(FAMILIES) | recorded | of_the_process()
@@ -207,6 +208,17 @@ def test_recording_rule_is_named_by_its_level_and_used_or_proven(rule: Rule) -> 
     used = [one for one in [*RECORDS, *ALERTS] if one is not rule and rule["record"] in NAME.findall(texts(one))]
     proven = rule["record"] in (FOLDER / "recording.test.yml").read_text(encoding="utf-8")
     assert used or proven
+
+
+def test_rules_of_the_fleet_are_all_read_by_its_dashboard_and_proven() -> None:
+    (file,) = (ROOT / "dashboards" / "grafana").rglob("latchscope-fleet.json")
+    board, proven = (path.read_text(encoding="utf-8") for path in (file, FOLDER / "fleet.test.yml"))
+    for rule in OF_FLEET:
+        reason = rule.get("labels", {}).get("why", "")
+        assert rule["record"] in board and reason in board
+        assert rule["record"] in proven and reason in proven
+    (ranked,) = {count for rule in OF_FLEET for count in re.findall(r"^topk\((\d+),", rule["expr"])}
+    assert set(re.findall(r"topk by \(why\) \((\d+),", board)) == {ranked}
 
 
 def test_divisions_are_all_guarded_against_zero() -> None:

@@ -84,7 +84,7 @@ def test_each_promise_names_tests_that_exist_or_why_there_is_none() -> None:
     ("old", "new", "said"),
     [
         ("A refused login is not repeated", "No refused login is repeated", "no row: No refused login is repeated"),
-        ("It drops only names", "It drops names", "no sentence: It drops only names"),
+        ("No command writes", "A command writes", "no sentence: No command writes"),
         ("## Supply chain\n", "## Supply chain\nAll is well.\n", "no row: All is well."),
     ],
 )

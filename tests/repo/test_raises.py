@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.paths import ROOT
 
-FOLDERS = ("collectors", "rules", "service", "bench", "exam", "docs", "dashboards", "tests")
+FOLDERS = ("collectors", "rules", "service", "bench", "docs", "dashboards", "tests")
 NAME = r"`?((?:[a-z_]+\.)?[A-Z]\w*[a-z]\w*|[a-z_]+\.[a-z]\w+)`?"
 MORE = rf"\s*(?:[,;]|\b(?:or|and)\b)\s*(?:(?:or|and)\s+)?{NAME}"
 LATER = re.compile(r"[,;]\s*(?:(?:or|and)\s+)?`?([A-Z][a-z]+[A-Z]\w*)`?")

@@ -33,7 +33,7 @@ def loaded(path: Path) -> Any:
 def test_rules_and_routing_in_the_tree_are_what_the_script_makes(tmp_path: Path) -> None:
     build(tmp_path)
     kept = {path.name: (FOLDER / path.name).read_text("utf-8") for path in tmp_path.iterdir()}
-    assert set(kept) == {"recording.yml", "alerts.yml", "alertmanager.yml"}
+    assert set(kept) == {"recording.yml", "fleet.yml", "alerts.yml", "alertmanager.yml"}
     assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == kept, (
         "run `python dashboards/prometheus/build.py`"
     )
@@ -45,7 +45,7 @@ def test_target_labels_stand_in_one_list(tmp_path: Path) -> None:
         text = path.read_text("utf-8")
         assert "zone" in text and not re.search(r"\b(env|region)\b", text), path.name
     promtool = need("promtool", "prometheus")
-    subprocess.run([promtool, "check", "rules", "recording.yml", "alerts.yml"], cwd=tmp_path, check=True)
+    subprocess.run([promtool, "check", "rules", "recording.yml", "fleet.yml", "alerts.yml"], cwd=tmp_path, check=True)
 
 
 def test_public_address_stands_in_one_variable(tmp_path: Path) -> None:

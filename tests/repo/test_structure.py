@@ -93,14 +93,8 @@ def test_helper_used_once_is_seen() -> None:
 
 ROOMS = {
     ("rules.studies", "service.render.study", "service.cli.study", "service.web.pages.study"): (),
-    ("service.history.whatif", "service.cli.whatif", "service.web.api.whatif", "service.web.pages.whatif"): (
-        "service.web.routes",
-    ),
     ("service.top", "service.cli.top"): (),
-    ("service.cells",): ("service.web.routes", "service.web.api.databases", "service.web.pages.fleet"),
-    ("service.telemetry", "service.otlp"): ("service.app",),
-    ("service.assistants", "service.cli.mcp"): (),
-    ("service.selftest", "service.cli.selftest"): (),
+    ("service.cli.mcp",): (),
 }
 """Modules of a side room, with its command and page, and what alone may import them: where its routes or threads start."""
 

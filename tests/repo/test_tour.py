@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 from collectors.demo.scenarios import HEALTHY, UNDO_STORM
 from docs.page_pictures import FILM, IN_THE_STORM, MOST_BYTES, VERIFIED
 from docs.screenshots import DRAWN
-from service.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,16 +27,6 @@ def test_tour_tells_the_times_of_the_scripted_storm() -> None:
     assert 2 * (eased - calm) < period, "the tour says that the storm is over for more than half of the time"
     others = [page.name for page in (ROOT / "docs").glob("*.md") if re.search(r"every 200\s+s\b", page.read_text())]
     assert not others
-
-
-def test_tour_tells_the_figures_that_its_what_if_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    tour = " ".join(document("docs/first-incident.md").split())
-    (asked,) = re.findall(r"``` latchscope (whatif \S+ --gets \S+)", tour)
-    told = " ".join(CliRunner().invoke(cli, asked.split()).stdout.split())
-    (before, after, least, most) = re.findall(r"misses (\S+ %) → (\S+ %) \((\S+ %) to (\S+ %)\) of gets", told)[0]
-    assert f"misses fall from {before} to {after} of gets (at least {least}, at most {most})" in tour
-    assert "no figure of sleeps" in told
 
 
 def test_first_pages_name_another_port_and_what_is_unproven() -> None:

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from docs import build
 from rules.cause import catalogue
+from tests.live.load.statements import LOADS
 from tests.live.questions import QUESTIONS
 from tests.paths import ROOT
 
@@ -56,7 +57,7 @@ def test_page_counts_every_statement_and_each_that_a_real_database_settled() -> 
 def test_ledger_names_statements_and_what_was_sent() -> None:
     for row in yaml.safe_load(LEDGER):
         assert set(row) == {"id", "release", "date", "sent", "showed"}
-        assert row["id"] in {each[0] for each in STATEMENTS} and row["sent"] in ("test-live", "selftest")
+        assert row["id"] in {each[0] for each in STATEMENTS} and row["sent"] in ("test-live", "test-live-load")
         assert len(row["showed"]) > 10
 
 
@@ -82,7 +83,7 @@ def test_doubt_is_said_on_one_page() -> None:
     assert {name: found[0] for name, text in texts.items() if (found := DISCLAIMERS.search(text))} == {}
 
 
-def test_page_counts_what_one_selftest_settles() -> None:
+def test_page_counts_what_one_run_of_the_loads_settles() -> None:
     said = re.search(r"settles the (\d+) lines below for its release,\nand ([^:]+) with them: (\d+) lines", TEXT)
     assert said
     own, others = sum(row[0].startswith("T") for row in STATEMENTS), re.findall(r"[A-Z]\d+", said[2])
@@ -107,7 +108,9 @@ def test_statement_names_a_command_or_says_why_there_is_none(row: list[str]) -> 
 
 @each_statement
 def test_statement_command_leads_to_a_live_test_that_is_there(row: list[str]) -> None:
-    for name, cause in re.findall(r'ONLY="?(\w+)(?: and ([\w-]+)")?', row[4]):
+    loads = re.findall(r"make test-live-load … ONLY=([\w-]+)", row[4])
+    assert set(loads) <= {load.name for load in LOADS}
+    for name, cause in re.findall(r'make test-live \S+ ONLY="?(\w+)(?: and ([\w-]+)")?', row[4]):
         assert name in QUESTIONS or f"def {name}" in LIVE, name
         assert name not in QUESTIONS or name == row[0]
         assert not cause or catalogue()[cause].confirm
@@ -150,4 +153,13 @@ def test_live_target_would_run_the_live_tests() -> None:
     done = make("-n", "test-live", "DSN=db1:1521/free", "ONLY=S4")
     assert done.returncode == 0, done.stderr
     assert 'LATCHSCOPE_TEST_DSN="db1:1521/free"' in done.stdout
-    assert 'pytest -q -s -m oracle tests/live -k "S4"' in done.stdout
+    assert 'pytest -q -s -m oracle tests/live/test_live.py tests/live/test_questions.py -k "S4"' in done.stdout
+
+
+def test_target_of_the_loads_would_run_them_and_hands_on_what_it_was_given() -> None:
+    given = ("ONLY=sequence grants", "DRY_RUN=1", "CLEAN=1", "CONFIG=my.yaml", "MONITOR_DSN=db1:1521/root")
+    done = make("-n", "test-live-load", "DSN=db1:1521/free", *given)
+    assert done.returncode == 0, done.stderr
+    assert 'LATCHSCOPE_TEST_DSN="db1:1521/free" LATCHSCOPE_TEST_MONITOR_DSN="db1:1521/root"' in done.stdout
+    assert '--only sequence grants --config "my.yaml" --dry-run --clean' in done.stdout
+    assert "DISPOSABLE" not in done.stdout, "only you say that"

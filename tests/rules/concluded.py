@@ -15,14 +15,6 @@ from rules.resolve import ranked, weighed
 JUDGED = {name: cause for name, cause in catalogue().items() if not cause.handbook}
 
 
-def without_counter_facts(diagnosis: Diagnosis) -> Diagnosis:
-    """A Diagnosis as it would be if nobody had looked for what would change its verdicts."""
-    none = {"counter_fact": None}
-    findings = tuple(verdict.model_copy(update=none) for verdict in diagnosis.findings)
-    out = tuple(verdict.model_copy(update=none) for verdict in diagnosis.ruled_out)
-    return diagnosis.model_copy(update={"findings": findings, "ruled_out": out})
-
-
 @dataclass(frozen=True)
 class Concluded:
     """The verdicts of a Diagnosis and its severity."""
@@ -34,7 +26,6 @@ class Concluded:
     @classmethod
     def of(cls, diagnosis: Diagnosis) -> "Concluded":
         """The verdicts of a complete Diagnosis, without what it has beside them."""
-        diagnosis = without_counter_facts(diagnosis)
         return cls(diagnosis.severity, diagnosis.findings, diagnosis.ruled_out)
 
 

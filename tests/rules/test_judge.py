@@ -1,6 +1,7 @@
 """From a cause to a Finding: its surface, how its cache is known, and its cost there."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from rules.cause import Cause, catalogue
 from rules.engine import diagnose
 from rules.hangs.model import ChainAction, WaitChain
 from rules.hangs.tree import Forest
-from rules.judge import CauseVerdict
+from rules.judge import CauseVerdict, nearest_bound
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
 from rules.resolve import EXPLAINS, KIN
 from tests.rules.case_files import delta_of_case, verdict_of
@@ -61,6 +62,45 @@ def test_finding_costs_what_the_surface_that_named_its_cache_costs() -> None:
     assert (by_latch.surface, by_latch.severity, by_latch.identity) == ("latch", Severity.NOTICE, "read")
     by_both = found(cause_of(EVERYWHERE, PROOF), session=OWN, system_event=events)
     assert (by_both.surface, by_both.severity) == ("lock", Severity.CRITICAL)
+
+
+def test_finding_has_the_condition_closest_to_its_bound_and_a_cause_ruled_out_by_little_the_one_that_fails() -> None:
+    got = found(cause_of(SLEEPS, PROOF))
+    near = got.nearest_bound
+    assert near is not None and near.unit == "ratio"
+    held = {sign.signal: (sign.value, sign.value / 0.5) for sign in got.evidence}
+    assert (near.value, near.needs) == (held[near.signal][0], ">= 0.5")
+    assert held[near.signal][1] == min(times for _, times in held.values()) and len(held) == 2
+    share = held["share_of_sleeps"][0]
+    for bound, close in ((share * 1.01, True), (share * 2.99, True), (share * 3.01, False)):
+        out = verdict(cause_of({**SLEEPS, "needs": f">= {bound}"}, PROOF))
+        assert isinstance(out, RuledOut) and (out.signal, out.value) == ("share_of_sleeps", share)
+        assert (out.nearest_bound is not None) is close
+        if out.nearest_bound:
+            assert out.nearest_bound.model_dump() == out.model_dump(include={"signal", "value", "unit", "needs"})
+
+
+@pytest.mark.parametrize(
+    ("readings", "farthest", "signal"),
+    [
+        ([("a", 9.0, "ms", ">= 3"), ("b", 2.0, "ms", "<= 5")], inf, "b"),
+        ([("a", 6.0, "ms", ">= 3"), ("b", 2.0, "ms", "<= 5")], inf, "a"),
+        ([("b", 6.0, "ms", ">= 3"), ("a", 6.0, "ms", ">= 3")], inf, "a"),
+        ([("a", 0.0, "ms", "<= 5"), ("b", 900.0, "ms", ">= 1")], inf, "b"),
+        ([("a", 0.0, "ms", "<= 5")], inf, None),
+        ([("a", 5.0, "ms", ">= 0")], inf, None),
+        ([("a", 1.0, "ms", ">= 3")], 3.0, "a"),
+        ([("a", 0.9, "ms", ">= 3")], 3.0, None),
+        ([("a", 9.0, "ms", "<= 3")], 3.0, "a"),
+        ([("a", 1.0, "value", ">= 1"), ("b", 7.0, "release update", "<= 7")], inf, None),
+        ([], inf, None),
+    ],
+)
+def test_closest_is_the_smallest_ratio_to_a_bound(
+    readings: list[tuple[str, float, str, str]], farthest: float, signal: str | None
+) -> None:
+    near = nearest_bound(readings, farthest)
+    assert (near and near.signal) == signal
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Cached answers: per object and arguments, even if the answer is None."""
 
-from rules.memoize import remembered
+from rules.base import remembered
 
 
 class Counting:

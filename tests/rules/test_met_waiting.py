@@ -8,9 +8,8 @@ import pytest
 from collectors.model import ROW_CACHE_LOCK_EVENT, Delta, Row
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.met_waiting import MetWaiting, met_waiting
 from rules.model import Severity
-from rules.samples import Samples
+from rules.samples import MetWaiting, Samples, met_waiting
 from tests.rules.contexts import TOTALS, delta_of
 from tests.rules.rich import RICH
 

@@ -28,7 +28,6 @@ from service.metrics.exposition import render
 from tests.collectors.scripted import poll_at
 from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case
-from tests.rules.concluded import without_counter_facts
 from tests.rules.contexts import SICK, context_of, with_rows
 from tests.rules.contexts import delta_of as delta_of_rows
 from tests.rules.contexts import delta_of as staged_delta
@@ -83,7 +82,7 @@ def agreed(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> Diagnosis |
     examined = examine(delta, usual=usual)
     if not is_quiet(examined):
         return None
-    short, whole = examined.verdict, without_counter_facts(examined.diagnosis)
+    short, whole = examined.verdict, examined.diagnosis
     for name in SAME:
         assert getattr(short, name) == getattr(whole, name), name
     assert verdicts_as_metrics(short) == verdicts_as_metrics(whole)

@@ -1,15 +1,11 @@
-"""Sampled sessions, counted once: what follows from a change of some rows is what counting all of them again would give."""
+"""Sampled sessions, counted once: how long their waits had lasted, and what they have in a column."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row
-from rules.counter.figures import SESSIONS, PrintedFigure, in_order, with_figure
-from rules.met_waiting import met_waiting
 from rules.samples import Samples
-from tests.rules.contexts import INTERVAL, SICK, context_of
 
 
 def met(looks: int = 12, sessions: int = 7) -> list[Row]:
@@ -32,36 +28,10 @@ def met(looks: int = 12, sessions: int = 7) -> list[Row]:
     return [*rows, {"sample": looks + 1}]
 
 
-FIGURE = PrintedFigure("v$session", (("event", ROW_CACHE_LOCK_EVENT), ("p1", 1)), SESSIONS)
-
-
-@pytest.mark.parametrize("wanted", [0, 1, 20, 36, 37, 71, 72, 73, 300])
-def test_other_numbers_of_some_rows_give_what_counting_again_gives(wanted: int) -> None:
-    context = context_of({**SICK, "v$session": met()})
-    own = in_order(context, FIGURE)
-    assert len(own) == 36
-    changed = with_figure(context.delta, FIGURE, wanted)
-    resized, again = context.samples.resized(own, wanted), Samples.of(changed.rows("v$session"))
-    assert (resized.looks, resized.alike, resized.per_sample) == (again.looks, again.alike, again.per_sample)
-    assert resized.met(ROW_CACHE_LOCK_EVENT) == 84 - 36 + wanted
-    first, second = (_told(each) for each in (resized, again))
-    assert first == second
-
-
-def _told(samples: Samples) -> tuple[float, ...]:
-    (waiting,) = met_waiting(samples, INTERVAL, [ROW_CACHE_LOCK_EVENT]).values()
-    return waiting.average, waiting.doubt, waiting.lasting
-
-
-@pytest.mark.parametrize("than", [0.0, 40.0, 70.0, 200.0])
-def test_fewer_sessions_outlast_as_their_seconds_say(than: float) -> None:
-    context = context_of({**SICK, "v$session": met()})
-    for samples in (context.samples, context.samples.resized(in_order(context, FIGURE), 4)):
-        assert samples.outlast(than, ROW_CACHE_LOCK_EVENT, 30.0) is (samples.lasting(ROW_CACHE_LOCK_EVENT, 30.0) > than)
-    with_all = replace(context.samples, among=None)
-    assert with_all.lasting(ROW_CACHE_LOCK_EVENT, 30.0) == pytest.approx(6 * 12.0), (
-        "a wait lasts no longer than its look"
-    )
+def test_wait_lasts_no_longer_than_its_sample_and_a_background_process_is_left_out() -> None:
+    samples = Samples.of(met())
+    assert samples.met(ROW_CACHE_LOCK_EVENT) == 84
+    assert samples.lasting(ROW_CACHE_LOCK_EVENT, 30.0) == pytest.approx(6 * 12.0)
 
 
 def rows_of(*lacking: str) -> Sequence[Row]:

@@ -17,10 +17,9 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.app import create_app
-from service.config.settings import DatabaseSettings, HistorySettings, Settings, SpoolSettings
-from service.state.board import Board, MonitoredDatabase, PollRecord, Published
+from service.config.settings import AuthSettings, DatabaseSettings, HistorySettings, Settings, SpoolSettings
+from service.state.board import Board, ChangeLog, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
-from service.state.timeline import ChangeLog
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.watch.pipeline import run_poll
@@ -171,15 +170,16 @@ class Stage:
             for watched in self.board:
                 self.poll(watched.name, moment)
 
-    def app(self, store: str | None = None) -> "Client":
-        """The real app over this board, and over a store of its polls. Its workers do not start."""
+    def app(self, store: str | None = None, tokens: Path | None = None) -> "Client":
+        """The real app over this board, and over a store of its polls, with these tokens. Its workers do not start."""
         self._monkeypatch.setattr("service.app.Board", lambda watched: self.board)
         url = store or f"sqlite:///{self.folder}/store.db"
         if store is None and isinstance(self.keeper, Kept) and self.keeper.polls:
             self.keeper.write(url)
         # Each app has its own spool: in the current folder an app would find the spool of another.
         spool = SpoolSettings(directory=self.folder / f"{len(self._apps)}-spool")
-        chosen = Settings(store=url, databases=self.databases, history=FOR_EVER, spool=spool)
+        auth = AuthSettings(tokens_file=tokens)
+        chosen = Settings(store=url, databases=self.databases, history=FOR_EVER, spool=spool, auth=auth)
         self._apps.append(create_app(chosen))
         return Client(self._apps[-1])
 

@@ -1,7 +1,7 @@
 """An interval as two snapshots, with only the views and columns that the collectors declare, and with less sight on request."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from collectors.model import ColumnKind, Missing, Reading, Row, Rows, Snapshot
@@ -65,6 +65,20 @@ def snapshots(outcome: Outcome, sight: Sight = FULL) -> tuple[Snapshot, Snapshot
             end[view] = _rows(view, last, sight)
     at = END - timedelta(seconds=round(it.seconds))
     return Snapshot(DATABASE, at, begin), Snapshot(DATABASE, END, end)
+
+
+def less(begin: Snapshot, end: Snapshot, sight: Sight) -> tuple[Snapshot, Snapshot]:
+    """The same interval as a reader with less sight records it."""
+    first, last = (
+        {
+            view: _rows(view, reading.rows, sight, at_begin=at_begin) if isinstance(reading, Rows) else reading
+            for view, reading in snapshot.readings.items()
+        }
+        for snapshot, at_begin in ((begin, True), (end, False))
+    )
+    if sight.unsampled:
+        last["v$session"] = _not_sampled()
+    return replace(begin, readings=first), replace(end, readings=last)
 
 
 def _share(outcome: Outcome) -> float:

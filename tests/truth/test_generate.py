@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from collectors.capture import dump, load
-from tests.truth.generate import case
+from tests.truth.generate import OURS, Draw, case
 from tests.truth.plan import DEGRADED, SEEDS_EACH, seeds, setting_of, settings
 from tests.truth.registry import MECHANISMS
 from tests.truth.truth import STRENGTHS, graded
@@ -88,3 +88,10 @@ def test_healthy_instance_loses_next_to_nothing(seed: int) -> None:
     truth = case(seed).truth
     assert truth.kind == "healthy" and not truth.troubles
     assert graded(truth.share) == "info"
+
+
+def test_another_edition_gives_another_instance_of_the_same_cause_and_ours_stays() -> None:
+    assert case(0).truth == case(0, draw=OURS).truth
+    other = case(0, draw=Draw(57, (1800.0,))).truth
+    assert other.causes == case(0).truth.causes
+    assert other.db_time != case(0).truth.db_time and other.seconds in (1800.0, 3600.0)

@@ -8,6 +8,8 @@ from tests.service.stores import Postgres
 
 MADE = Path(__file__).parent / "0.2.0"
 """What the release before this one wrote."""
+BETWEEN = Path(__file__).parent / "before-0.3.0"
+"""What was on main between that release and 0.3.0, with members of a diagnosis that 0.3.0 lacks."""
 FIRST = Path(__file__).parent / "0.1.0"
 """What 0.1.0 wrote: its captures, exports and settings are read, its stores are refused."""
 

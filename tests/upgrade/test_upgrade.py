@@ -12,6 +12,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,17 +34,19 @@ from service.cli.main import cli
 from service.config import load as configuration
 from service.config.load import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
+from service.intake.uploads import Uploads
 from service.notify.delivery import Webhooks, document
 from service.state.board import MonitoredDatabase, PollRecord
 from service.store.admin import read_history, write_history
-from service.store.record import from_bytes, record_of, snapshot_of
+from service.store.record import from_bytes, record_of, snapshot_of, to_bytes
 from service.store.replicas import FleetStatusTable, SharedLeases
+from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.upkeep import roll_up
 from tests.service.receiver import receiver
 from tests.service.stage import CENTURY, FOR_EVER
-from tests.upgrade.old import FIRST, MADE, OldStore
+from tests.upgrade.old import BETWEEN, FIRST, MADE, OldStore
 
 EXPECTED = json.loads((MADE / "expected.json").read_text(encoding="utf-8"))
 OF_FIRST = json.loads((FIRST / "expected.json").read_text(encoding="utf-8"))
@@ -177,6 +180,35 @@ def test_snapshots_diagnoses_and_open_episodes_can_be_read(store: Repository, na
     agrees(
         sorted([one.metric, one.hour_of_week, one.median, one.low, one.high, one.n] for one in usual), expected["usual"]
     )
+
+
+def test_diagnosis_with_members_that_left_is_read_from_store_spool_export_and_reports(
+    store: Repository, tmp_path: Path
+) -> None:
+    body = (BETWEEN / "diagnosis.json").read_text(encoding="utf-8")
+    kept = json.loads(body)
+    verdicts = [one for name in ("findings", "ruled_out", "undetermined") for one in kept[name]]
+    assert len(verdicts) == 3 and all(verdict.pop("counter_fact") for verdict in verdicts)
+    (last,) = store.latest(NAMES[0], 1)
+    at = END + timedelta(minutes=1)
+    (verdict, *_) = store.diagnoses(NAMES[0], BEGIN)
+    record = record_of(replace(last, taken_at=at), verdict, None)
+    assert record is not None
+    store.write([from_bytes(to_bytes(replace(record, diagnosis=body)))])
+    write_history(store.engine, tmp_path / "export.gz")
+    other = Repository(f"sqlite:///{tmp_path}/other.sqlite")
+    read_history(other, tmp_path / "export.gz")
+    for one in (store, other):
+        (told,) = one.diagnoses(NAMES[0], at)
+        agrees(plain(told), kept)
+        assert [finding.nearest_bound for finding in told.findings] == [None]
+        assert [verdict.nearest_bound for verdict in told.ruled_out] == [None]
+    report = StoredReportSummary("a", at, "a.json", 1, "me", (NAMES[0],), "warning", told.headline)
+    content = {"diagnoses": [{"name": "a.json", "diagnosis": json.loads(body), "source": "views"}]}
+    other.reports.keep(report, json.dumps(content), b"not kept, so that it cannot be read again")
+    found = Uploads(other.reports, 1_000_000).get("a")
+    assert found is not None and found.content.diagnoses[0].diagnosis == told
+    other.close()
 
 
 def test_rest_answers_as_the_old_release_did(old: OldStore) -> None:

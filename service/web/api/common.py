@@ -15,18 +15,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Query, Request
 from fastapi import HTTPException as FastapiHTTPException
 from fastapi import Response as FastapiResponse
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
-from starlette.routing import Match
+from starlette.routing import Match, compile_path
 
 from service.background import NO_THREAD
 from service.intake.archives import label, mib
@@ -36,6 +36,7 @@ from service.state.window import BadWindow, Window, iso, moment, window
 from service.store.engine import DATABASE_ERROR, brief
 from service.store.episodes import EpisodePage
 from service.store.series import BadCursor
+from service.successors import successors
 from service.web.schemas import Problem
 
 # Examples for the REST document. They are made from its own schemas, so they stay current, with realistic words.
@@ -73,7 +74,7 @@ _FORMATS: Mapping[str, Any] = {
     "uri": "https://latchscope.example.com/",
     "binary": "",
 }
-_FITTING = (">= 100", "11.2", "undo-segments", "http://victoria:8428")
+_FITTING = (">= 100", "11.2", "undo-segments")
 """Tried for a schema with a pattern."""
 _DEEPEST = 7
 """Depth of nested groups. Below it, anything that may be empty or null is."""
@@ -168,7 +169,6 @@ TAGS: Mapping[str, str] = {
     "actions": "Actions that change state or load a database. Needs the role `operate` and is written to the audit log.",
     "reports": "AWR and Statspack reports and captures, uploaded and kept.",
     "causes": "The knowledge base: what latchscope can find, and what to do about it.",
-    "fleet": "Databases of many cells, the worst first.",
     "service": "For Prometheus and for programs that restart the service.",
 }
 SERVERS = [{"url": "/", "description": "This service."}]
@@ -346,6 +346,7 @@ TYPES: Mapping[str, ProblemType] = {
         "The role of the token, or the page that asks, may not do this.",
         "Use a token with the role `operate`.",
     ),
+    "gone": ProblemType("Gone", "The address has left latchscope.", "`detail` says what to ask in its place."),
     "method-not-allowed": ProblemType(
         "Method not allowed", "The address takes other methods.", "The header Allow lists them."
     ),
@@ -419,6 +420,19 @@ def error_answer(as_page: "ErrorPage", request: Request, error: HTTPException) -
     return answer
 
 
+def departed(request: Request) -> Response | None:
+    """The answer at an address that left: a page leads to its successor, REST says what to ask. None at any other."""
+    left = successors()
+    for path, successor in {**left.pages, **left.routes}.items():
+        if (found := compile_path(path)[0].match(request.scope["path"])) is None:
+            continue
+        if path in left.routes:
+            return problem(request, 410, "Gone", successor)
+        names = {name: quote(value, safe="") for name, value in found.groupdict().items()}
+        return RedirectResponse(successor.format(**names), 302)
+    return None
+
+
 SAY_AGAIN_SECONDS = 60.0
 
 
@@ -434,7 +448,8 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
-        answer = error_answer(as_page, request, error)
+        gone = departed(request) if error.status_code == 404 else None
+        answer = gone or error_answer(as_page, request, error)
         if error.status_code == 405:
             answer.headers["Allow"] = ", ".join(_allowed(request))
         return answer

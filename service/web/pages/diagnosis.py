@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from collectors.model import DeltaSource
 from rules.cause import catalogue
-from rules.counter.search import ELSEWHERE
 from rules.formatting import compared, function_of, number, sentence
 from rules.model import (
     Candidate,
@@ -25,7 +24,7 @@ from rules.model import (
 )
 from rules.waits import NOTICEABLE_SHARE
 from service.intake.inputs import Bars
-from service.render.parts import LoggedLine, logged_lines, nothing_judged, same_waits
+from service.render.parts import CLOSE, LoggedLine, closest, logged_lines, nothing_judged, ruled_out, same_waits
 from service.render.summary import period
 from service.web.charts import sparklines, svg
 from service.web.pages import words
@@ -46,8 +45,8 @@ class CheckedCause:
     needs: str = ""
     why: str = ""
     way_out: str = ""
-    changes: str = ""
-    """What would change the verdict."""
+    beside: str = ""
+    """How close it was, or what is known of its fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class CheckedView:
 
 def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[str], printed: bool) -> CheckedView:
     also = [finding for finding in diagnosis.findings if finding is not shown and finding.severity is not Severity.INFO]
-    out = [verdict for verdict in diagnosis.ruled_out if verdict.signal not in ELSEWHERE]
+    out = ruled_out(diagnosis)
     return CheckedView(
         also=also,
         candidates=diagnosis.candidates,
@@ -92,20 +91,15 @@ def _named(cause: str) -> str:
 
 
 def _ruled_out(verdict: RuledOut) -> CheckedCause:
-    value, needs = compared(verdict)
+    (value, needs), near = compared(verdict), verdict.nearest_bound
     return CheckedCause(
         verdict.cause,
         _named(verdict.cause),
         signal=verdict.signal,
         value=value,
         needs=in_words(needs),
-        changes=_changes(verdict) if verdict.value is not None else f"{sentence(verdict.because)}.",
+        beside=f"{sentence(verdict.because)}." if verdict.value is None else f"{sentence(CLOSE)}." if near else "",
     )
-
-
-def _changes(verdict: Finding | RuledOut | Undetermined | None) -> str:
-    """What would change a verdict, as a sentence. Empty where it was not looked for."""
-    return f"{verdict.counter_fact.sentence}." if verdict and verdict.counter_fact else ""
 
 
 def _undetermined(verdict: Undetermined) -> CheckedCause:
@@ -114,15 +108,13 @@ def _undetermined(verdict: Undetermined) -> CheckedCause:
         _named(verdict.cause),
         why=verdict.why or verdict.missing,
         way_out=verdict.way_out,
-        changes=" ".join(words for words in (verdict.fix, _changes(verdict)) if words),
+        beside=verdict.fix or "",
     )
 
 
 def in_words(needs: str) -> str:
     """>= 50.0 % → at least 50 %."""
-    for sign, shown in ((">= ", "at least "), ("<= ", "at most ")):
-        needs = f"{shown}{needs.removeprefix(sign)}" if needs.startswith(sign) else needs
-    return needs.replace(".0 %", " %")
+    return needs.replace(">= ", "at least ").replace("<= ", "at most ").replace(".0 %", " %")
 
 
 # Why a database is fine: the funnel from requests to sleeps, and how far its figures are from their bounds.
@@ -295,8 +287,8 @@ class ChainStep:
     usual: str
     kind: str
     """`cause` for the last one, `unsure` if it is likely but not proven. Both are possible."""
-    changes: str = ""
-    """What would change the verdict on the cause, at its link."""
+    closest: str = ""
+    """Which sign of the cause is closest to its bound, at its link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,11 +372,11 @@ def diagnosis_view(
 
 
 def _steps(links: Sequence[ChainLink], state: str, finding: Finding | None = None) -> Sequence[ChainStep]:
-    """The links of a Diagnosis, as many as fit. The last has the short name of the cause, and what would change the verdict."""
+    """The links of a Diagnosis, as many as fit. The last has the short name of the cause, and its sign closest to its bound."""
     shown = [link for link in links if len(links) <= FULL or link.kind != "sign"]
     steps = [_step(link, state) for link in shown]
     return [
-        replace(step, name=words.uncapped(finding.name), changes=_changes(finding))
+        replace(step, name=words.uncapped(finding.name), closest=in_words(closest(finding)))
         if finding and step.link.kind == "cause"
         else step
         for step in steps

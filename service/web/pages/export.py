@@ -12,8 +12,6 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from collectors.model import Delta
-from rules.model import worst
-from rules.trends import ReportSeries
 from service.escape import visible
 from service.intake.incident import incident
 from service.intake.inputs import DiagnosedInput, InputResults, figures, short_names
@@ -25,8 +23,7 @@ from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
-from service.web.charts import svg
-from service.web.charts.svg import WIDE, ChartSpan
+from service.web.charts.svg import WIDE
 from service.web.pages.database import last_hour
 from service.web.pages.diagnosis import DiagnosisView, diagnosis_view
 from service.web.pages.layout import GONE, HERE, missing, no_database, refused, templates
@@ -35,7 +32,6 @@ from service.web.pages.layout import GONE, HERE, missing, no_database, refused, 
 # nothing.
 
 HEADINGS = ("file", "database", "period", "release", "state", "DB time lost", "headline")
-FIRST_BAD = "the first bad interval"
 MOST_NAMED = 3
 """Most databases in the title."""
 
@@ -46,9 +42,7 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
     The worst database and interval come first. `made` is the time of the page, default now.
     """
     diagnosed = short_names(outcome.diagnosed)
-    found = sorted(
-        groups(diagnosed), key=lambda group: -worst(each.diagnosis.severity for each in group.diagnosed).rank
-    )
+    found = groups(diagnosed)
     at, shared = made or datetime.now(UTC), common_notes(diagnosed)
     css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
@@ -61,17 +55,11 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
         version=version("latchscope"),
         headings=HEADINGS,
         lines=lines(diagnosed),
-        first_bad={_turn(group.series): group.database for group in found if group.series},
         in_full={shown.worst.name for group in found for shown in causes_shown(group.diagnosed)},
-        groups=[(group, _series_charts(group), _worst_first(group, shared, at)) for group in found],
+        groups=[(group, _worst_first(group, shared, at)) for group in found],
         shared=shared,
         unread=[str(error) for error in outcome.errors] + outcome.skipped,
     )
-
-
-def _turn(found: ReportSeries) -> str | None:
-    """The interval with which the trouble begins; None where it was there from the first one on."""
-    return found.first_bad if found.points[0].name != found.first_bad else None
 
 
 def _title(found: Sequence[SummaryGroup]) -> str:
@@ -103,38 +91,6 @@ def _whose(diagnosed: DiagnosedInput) -> list[tuple[str, str]]:
     row = next(iter(diagnosed.change.rows("v$instance")), {}) if isinstance(diagnosed.change, Delta) else {}
     owner = {"Host": row.get("host_name"), "Instance": row.get("instance_name"), "DB Id": diagnosed.change.dbid}
     return [(name, str(value)) for name, value in owner.items() if value is not None]
-
-
-def _series_charts(group: SummaryGroup) -> list[Markup]:
-    """The cost of the intervals in order, if there are several."""
-    if group.series is None:
-        return []
-    placed = [
-        (point, point.begin, point.end)
-        for point in group.series.points
-        if point.begin is not None and point.end is not None
-    ]
-    bad = group.series.first_bad
-    shares = [
-        ChartSpan(
-            begin,
-            end,
-            None if point.share_of_db_time is None else point.share_of_db_time * 100,
-            point.name == bad,
-            point.severity,
-        )
-        for point, begin, end in placed
-    ]
-    sleeps = [
-        ChartSpan(begin, end, point.sleeps_per_second, point.name == bad, point.severity)
-        for point, begin, end in placed
-    ]
-    if not placed:
-        return []
-    return [
-        svg.spans(shares, "DB time lost", "%", FIRST_BAD),
-        svg.spans(sleeps, "Row cache sleeps", "per second", FIRST_BAD),
-    ]
 
 
 _NAME = re.compile(r"[^\w.-]+")

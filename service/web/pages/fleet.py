@@ -1,4 +1,4 @@
-"""The fleet: every database in one table, those in trouble first; and the page of all cells."""
+"""The fleet: every database in one table, those in trouble first."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,13 +13,11 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
-from service.cells import CellsView, EngineAway
 from service.state.board import LAST_HOUR, Board, eased_title
 from service.state.window import Window
 from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
 from service.web.access import Access
-from service.web.api.databases import NO_ENGINE
 from service.web.charts import sparklines, timeline
 from service.web.charts.svg import Axis
 from service.web.pages import words
@@ -216,7 +214,7 @@ class FleetView:
         return f"/?{urlencode(kept)}" if kept else "/"
 
 
-def fleet_pages(board: Board, store: Repository, cells: CellsView | None, access: Access) -> APIRouter:
+def fleet_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     router = APIRouter(
         include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
     )
@@ -229,26 +227,7 @@ def fleet_pages(board: Board, store: Repository, cells: CellsView | None, access
         rows = fleet_table(known.all(board.all_refreshed()), now)
         number = request.query_params.get("page", "1")
         view = fleet_view(rows, sort, state, q, int(number) if number.isdecimal() and len(number) < 6 else 1)
-        return page(request, "fleet.html", view=view, many_cells=cells is not None, **_lately(store, now))
-
-    @router.get("/fleet")
-    def all_cells(request: Request) -> Response:
-        if cells is None:
-            return page(
-                request,
-                "missing.html",
-                404,
-                title="No view of many cells",
-                what=f"There is none: {NO_ENGINE}.",
-                back="/",
-                back_words="The databases of this cell",
-            )
-        try:
-            found = cells.ask()
-        except EngineAway as error:
-            return page(request, "cells.html", 503, away=str(error), found=None)
-        sparks = [_day(database.name, database.spark, database.severity, database.up) for database in found.worst]
-        return page(request, "cells.html", away=None, found=found, rows=list(zip(found.worst, sparks, strict=True)))
+        return page(request, "fleet.html", view=view, **_lately(store, now))
 
     return router
 
@@ -351,12 +330,3 @@ def _lately(store: Repository, now: datetime) -> dict[str, Any]:
         return {"happened": None}
     drawn = timeline.events(as_events(events, now, of_many=True), Axis(window))
     return {"happened": events, "timeline": drawn}
-
-
-def _day(name: str, values: Sequence[float | None], severity: str, up: bool) -> Markup:
-    """The last day of a database of any cell."""
-    percents = [None if value is None else 100 * value for value in values]
-    marks = sparklines.SparkMarks(words.state_of(severity, up))
-    return sparklines.spark(
-        percents, f"{name}, share of DB time lost in the last 24 hours: {words.spoken(percents)}", marks
-    )

@@ -68,7 +68,6 @@ SECTIONS = (("Fleet", "/"), ("Reports", "/reports"), ("Causes", "/causes"), ("Ru
 GUIDES = (
     (re.compile(r"/db/[^/]+/history$"), "history.html"),
     (re.compile(r"/db/[^/]+/compare$"), "before-after.html"),
-    (re.compile(r"/db/[^/]+/whatif$"), "before-after.html#what-if"),
     (re.compile(r"/db/"), "reading.html"),
     (re.compile(r"/reports"), "reports.html"),
     (re.compile(r"/causes"), "causes.html"),
@@ -226,7 +225,7 @@ def refused(request: Request, db: str, status: int, why: str) -> Response:
 def _section(path: str) -> str:
     """The part of the head that a page belongs to. Databases belong to the fleet."""
     found = next((link for _, link in SECTIONS[1:] if path == link or path.startswith(f"{link}/")), None)
-    return found or ("/" if path == "/" or path.startswith(("/db/", "/fleet")) else "")
+    return found or ("/" if path == "/" or path.startswith("/db/") else "")
 
 
 # Errors as pages, for browsers. Programs get JSON.

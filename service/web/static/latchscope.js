@@ -112,14 +112,6 @@ for (const form of document.querySelectorAll("form.drop")) {
   form.addEventListener("drop", (event) => { input.files = event.dataTransfer.files; form.requestSubmit(); });
 }
 
-// A slider says its number.
-function addNumbers(within) {
-  for (const slider of within.querySelectorAll("input[type=range]")) {
-    const show = () => { slider.form.querySelector(`output[for="${slider.id}"]`).textContent = slider.value + (slider.dataset.unit || ""); };
-    slider.addEventListener("input", show);
-  }
-}
-
 // Type to narrow the fleet; the form itself works on the server.
 const search = () => document.querySelector("input[type=search]");
 document.addEventListener("input", (event) => {
@@ -130,6 +122,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "/" && search() && !event.target.closest("input, textarea")) { event.preventDefault(); search().focus(); }
 });
 
-function addComfort(within) { addCopyButtons(within); addOwnTime(within); addZoom(within); addNumbers(within); }
+function addComfort(within) { addCopyButtons(within); addOwnTime(within); addZoom(within); }
 globalThis.addComfort = addComfort;
 addComfort(document);

@@ -222,5 +222,5 @@ def test_blocks_do_not_break_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     log = "".join(f"2026-03-01T10:{n:02}:00+01:00\n{TIMEOUT.format(n, n)}" for n in range(60))
     whole = told(log).events
     for size in (64, 100, 1000):
-        monkeypatch.setattr("collectors.logs.text._BLOCK", size)
+        monkeypatch.setattr("collectors.logs.alert._BLOCK", size)
         assert told(log).events == whole

@@ -15,7 +15,7 @@ from tests.repo.known_metrics import of_the_process
 
 ROOT = Path(__file__).resolve().parents[3]
 HOME = ROOT / "dashboards" / "grafana"
-RECORDING = ROOT / "dashboards" / "prometheus" / "recording.yml"
+RECORDING = [ROOT / "dashboards" / "prometheus" / name for name in ("recording.yml", "fleet.yml")]
 Json = dict[str, Any]
 Rule = Callable[[Json], Iterator[str]]
 
@@ -80,9 +80,14 @@ def of_a_database(metric: str) -> bool:
 @cache
 def known_metrics() -> set[str]:
     """Our metrics, those of our process, those of our recording rules, and Prometheus's own metrics about a scrape."""
-    recorded = yaml.load(RECORDING.read_text("utf-8"), Loader=LOADER)["groups"]
     known = of_the_process() | set(FAMILIES) | OF_PROMETHEUS
-    return known | {rule["record"] for group in recorded for rule in group["rules"]}
+    return known | {rule["record"] for rule in recorded()}
+
+
+def recorded() -> list[Json]:
+    """Our recording rules."""
+    files = [yaml.load(path.read_text("utf-8"), Loader=LOADER) for path in RECORDING]
+    return [rule for file in files for group in file["groups"] for rule in group["rules"]]
 
 
 def first(dashboard: Json) -> Json:

@@ -117,7 +117,7 @@ def answers(
     given = [{"series": name, "values": " ".join(values)} for name, values in series.items()]
     test = {"interval": f"{STEP}s", "input_series": given, "promql_expr_test": cases}
     (folder / "absence.test.yml").write_text(
-        json.dumps({"rule_files": [str(RECORDING)], "evaluation_interval": f"{STEP}s", "tests": [test]}), "utf-8"
+        json.dumps({"rule_files": [*map(str, RECORDING)], "evaluation_interval": f"{STEP}s", "tests": [test]}), "utf-8"
     )
     done = subprocess.run(
         ["promtool", "test", "rules", "absence.test.yml"], cwd=folder, capture_output=True, text=True, check=False

@@ -57,7 +57,7 @@ def template_job_instance(dashboard: Json) -> Iterator[str]:
 
 def template_label_promql(dashboard: Json) -> Iterator[str]:
     for name, one in variables(dashboard).items():
-        if not re.fullmatch(r"label_values\([a-z_]+(\{[^{}]+\})?,[a-z]+\)", one["query"]):
+        if not re.fullmatch(r"label_values\([a-z_:]+(\{[^{}]+\})?,[a-z]+\)", one["query"]):
             yield f"variable {name} does not ask label_values(metric,label)"
 
 
@@ -120,6 +120,7 @@ def target_rate_interval(dashboard: Json) -> Iterator[str]:
             "changes(": {"$__range"},
             "last_over_time(": {"15m"},
             "avg_over_time(": {"$__range", "1d"},
+            "sum_over_time(": {"$__range"},
         }
         if match["range"] and match["range"] not in {**wanted, **whole}.get(match["call"] or "", set()):
             yield f"{place}: {match['call']}…[{match['range']}]"

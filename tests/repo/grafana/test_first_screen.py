@@ -6,10 +6,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 
-import yaml
-
-from rules.cause import LOADER
-from tests.repo.grafana.dashboards import DASHBOARDS, RECORDING, Json, visible
+from tests.repo.grafana import dashboards
+from tests.repo.grafana.dashboards import DASHBOARDS, Json, visible
 from tests.repo.grafana.display import BETWEEN, ROW, columns_of, defaults, fields
 
 HEAD, SCREEN = 150, 800
@@ -40,21 +38,29 @@ def above_the_fold(dashboard: Json) -> list[Json]:
     return [panel for panel in visible(dashboard) if bottom(panel) <= SCREEN]
 
 
+RANK = r"fleet:latchscope_worst:topk\{[^}]*\}"
+CHOICE = re.compile(rf"\s+and on \([^()]*\) (?:group by \(rac, db\) \(topk by \(why\) \(\d+, {RANK}\)\)|{RANK})")
+"""What says which databases a query is about, and gives none of its figures."""
+
+
 @cache
 def recorded() -> dict[str, str]:
-    """Recording rule → its queries."""
+    """A recording rule as it is read, a rank with its reason → its queries."""
     found: dict[str, str] = {}
-    for group in yaml.load(RECORDING.read_text("utf-8"), Loader=LOADER)["groups"]:
-        for rule in group["rules"]:
-            found[rule["record"]] = f"{found.get(rule['record'], '')} {rule['expr']}"
+    for rule in dashboards.recorded():
+        name = rf"(?<![\w:]){re.escape(rule['record'])}(?![\w:])"
+        if reason := rule.get("labels", {}).get("why"):
+            name += rf"""\{{[^}}]*\bwhy=~?"[^"]*\b{reason}\b"""
+        found[name] = f"{found.get(name, '')} {rule['expr']}"
     return found
 
 
 def windows(expr: str) -> frozenset[str]:
     """The ranges that a query goes over, through recording rules; the last poll if there is none."""
+    expr = CHOICE.sub("", expr)
     found = set(re.findall(r"\[([^\]]+)\]", expr))
     for name, behind in recorded().items():
-        if re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", expr):
+        if re.search(name, expr):
             found |= windows(behind) - {LAST_POLL}
     return frozenset(found or {LAST_POLL})
 

@@ -56,7 +56,9 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "latchscope.yaml").write_text(yaml.safe_dump(settings), "utf-8")
     scrape = {"job_name": "latchscope", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
     every = {"scrape_interval": "2s", "evaluation_interval": "2s"}
-    configured = {"global": every, "scrape_configs": [scrape], "rule_files": [str(RECORDING)]}
+    for rules in RECORDING:
+        (folder / rules.name).write_text(rules.read_text("utf-8").replace("interval: 30s", "interval: 2s"), "utf-8")
+    configured = {"global": every, "scrape_configs": [scrape], "rule_files": [rules.name for rules in RECORDING]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(configured), "utf-8")
     watcher = [program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
     watcher += [f"--web.listen-address=127.0.0.1:{own}"]

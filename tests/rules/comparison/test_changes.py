@@ -27,7 +27,6 @@ from rules.comparison.changes import (
     level,
     location_changes,
     places,
-    top_cache,
     transactions,
     untold,
     work_changes,
@@ -200,11 +199,6 @@ def test_work_is_per_second_and_unknown_for_totals() -> None:
     told = {one.name: one for one in work_changes(ComparedSides(rich, rich))}
     assert told["executions"].unit == "per second"
     assert told["transactions"].why.startswith("not known before: v$sysstat has no user commits and user rollbacks")
-
-
-def test_top_cache_has_a_name_and_a_share() -> None:
-    assert top_cache(context_of()) == ("dc_rollback_segments", 0.6)
-    assert top_cache(context_of({})) is None
 
 
 def working(**done: int) -> SignalContext:

@@ -15,7 +15,7 @@ from time import process_time
 
 import numpy as np
 
-from rules.contention.holds import FEW, POINT_RATIO, SEEN, LatchCounts, fit_timed, sleeps_per_get, spin_budget
+from rules.contention.holds import FEW, POINT_RATIO, SEEN, LatchCounts, sleeps_per_get, spin_budget
 from rules.contention.prediction import (
     SATURATED,
     Estimate,
@@ -25,7 +25,6 @@ from rules.contention.prediction import (
     after_change,
     calibrate,
     predict,
-    saturation,
 )
 from rules.contention.queue import TableCell, fit_partitions
 from tests.rules.contention import staged
@@ -217,7 +216,7 @@ def _other_gets(series: str, repeat: int, low: float, high: float, rows: int, ev
     known, judged = emulated(series, repeat), emulated(series, 3 - repeat)
     for start in range(0, len(known) - rows + 1, every):
         chosen = known[start : start + rows]
-        if any(saturation(row) > SATURATED for _, row in chosen):
+        if any(row.miss_ratio > SATURATED for _, row in chosen):
             continue
         settings, base = chosen[rows // 2]
         model = calibrate([row for _, row in chosen], base, EMULATED_SPIN)
@@ -265,37 +264,19 @@ def one_row(every: int) -> Iterator[Judged]:
     yield from spread("one row only: misses up", (case.miss_error for case in up), median=0.04)
 
 
-def more_children() -> Iterator[Judged]:
-    cases = [
-        Case(model, change, predict(model, change), base, seen)
-        for series in ("children-3000", "children-6000-det")
-        for repeat in (1, 2)
-        for _, base in emulated(series, repeat)
-        if saturation(base) <= SATURATED
-        for model in [calibrate([base], base, EMULATED_SPIN)]
-        for _, seen in emulated(series, 3 - repeat)
-        if seen.latches > base.latches
-        for change in [LoadChange(latches=seen.latches)]
-    ]
-    yield from spread("one row → more children: work", (case.work_error for case in cases), median=0.04)
-    yield from spread("one row → more children: misses", (case.miss_error for case in cases), median=0.05)
-    held = [within(case.told.miss_ratio, case.seen.miss_ratio) for case in cases]
-    yield share("one row → more children: misses", "covered", held, 0.95)
-
-
 def saturated_rows() -> Iterator[Judged]:
     held = []
-    for series in (*FIXED_N, "children-3000", "children-6000-det"):
+    for series in FIXED_N:
         for repeat in (1, 2):
             for settings, base in emulated(series, repeat):
-                if saturation(base) <= SATURATED:
+                if base.miss_ratio <= SATURATED:
                     continue
                 model = calibrate([base], base, EMULATED_SPIN)
                 for other, seen in emulated(series, 3 - repeat):
                     factor = float(settings["think_ns"]) / float(other["think_ns"])
-                    if not (0.2 <= factor < 1 or seen.latches > base.latches):
+                    if not 0.2 <= factor < 1:
                         continue
-                    told = predict(model, LoadChange(gets=factor, latches=seen.latches))
+                    told = predict(model, LoadChange(gets=factor))
                     assert told.work.value is None and told.hold is None
                     held.append(within(told.work, seen.gets_per_second / base.gets_per_second / factor))
     yield share("saturated rows: bounds of the work", "hold", held, 0.98)
@@ -338,19 +319,6 @@ def _at_speed(row: LatchCounts, speeds: dict[int, float]) -> LatchCounts:
     return replace(row, speed=speeds.get(row.population, 1.0))
 
 
-def finer_timer() -> Iterator[Judged]:
-    errors = []
-    for repeat in (1, 2):
-        runs = [run for run in emulated("timer-3000", repeat) if run[0]["mode"] == "timed"]
-        others = [run for run in emulated("timer-3000", 3 - repeat) if run[0]["mode"] == "timed"]
-        for settings, row in runs:
-            latch = fit_timed(row, float(settings["gran_us"]) / 1e6)
-            for other, seen in others:
-                if other["n"] == settings["n"] and other["gran_us"] != settings["gran_us"]:
-                    errors.append(latch.work(float(other["gran_us"]) / 1e6) / seen.gets_per_second - 1)
-    yield from spread("timer 10 ↔ 1 ↔ 0.1 ms: work", errors, median=0.12, max=0.25)
-
-
 def one_fit_and_prediction() -> Iterator[Judged]:
     """Processor time of a calibration and a prediction, the median of several. No test uses it, because machines differ."""
     rows = [row for _, row in emulated("gets-15", 1)][7:10]
@@ -367,18 +335,15 @@ def simulated_latches(count: int) -> Iterator[Judged]:
     missed, worked = [], []
     for seed in range(count):
         dice = Random(seed)
-        processes, latches, hold = dice.randint(3, 16), dice.choice((1, 1, 1, 2, 4)), dice.uniform(1e-6, 4e-6)
-        think = hold * processes / latches / dice.uniform(0.1, 0.8)
-        rows = [
-            _simulated(processes, hold, think * load, latches, seed * 5 + i) for i, load in enumerate((1.25, 0.8, 1))
-        ]
-        if saturation(rows[-1]) > SATURATED:
+        processes, hold = dice.randint(3, 16), dice.uniform(1e-6, 4e-6)
+        think = hold * processes / dice.uniform(0.1, 0.8)
+        rows = [_simulated(processes, hold, think * load, seed * 5 + i) for i, load in enumerate((1.25, 0.8, 1))]
+        if rows[-1].miss_ratio > SATURATED:
             continue
         change = dice.choice(
             (
                 LoadChange(gets=dice.uniform(0.2, 2)),
                 LoadChange(hold=dice.uniform(0.2, 1.5)),
-                LoadChange(latches=latches * 2),
                 LoadChange(processes=_other_than(processes, round(processes * dice.uniform(0.6, 1.5)))),
             )
         )
@@ -387,7 +352,6 @@ def simulated_latches(count: int) -> Iterator[Judged]:
             change.processes or processes,
             hold * change.hold,
             think / change.gets,
-            change.latches or latches,
             seed * 5 + 4,
         )
         missed.append(within(told.miss_ratio, after.miss_ratio))
@@ -401,10 +365,10 @@ def _other_than(now: int, drawn: int) -> int:
     return drawn if drawn != now else now + 1
 
 
-def _simulated(processes: int, hold: float, think: float, latches: int, seed: int) -> LatchCounts:
-    seconds = 4000 * max(think + hold, processes * hold / latches) / processes
-    seen = simulate(processes, hold, think, latches, seconds, 1.0, seed)
-    return LatchCounts(processes, seconds, seen.gets, seen.misses, latches=latches)
+def _simulated(processes: int, hold: float, think: float, seed: int) -> LatchCounts:
+    seconds = 4000 * max(think + hold, processes * hold) / processes
+    seen = simulate(processes, hold, think, 1, seconds, 1.0, seed)
+    return LatchCounts(processes, seconds, seen.gets, seen.misses)
 
 
 def remedied_instances(held_back: bool, intervals: int = 1) -> Iterator[Judged]:

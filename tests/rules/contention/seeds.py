@@ -57,9 +57,7 @@ def _emulated(row: dict[str, str]) -> LatchCounts:
         float(row["gets"]),
         float(row["misses"]),
         float(row["sleeps"]),
-        float(row["spin_gets"]),
-        float(row["wait_us"]) / 1e6,
-        int(row["p"]),
+        wait_seconds=float(row["wait_us"]) / 1e6,
         works=float(row["works"]),
     )
 
@@ -67,4 +65,7 @@ def _emulated(row: dict[str, str]) -> LatchCounts:
 def emulated_cells(repeat: int) -> list[TableCell]:
     """The emulated table of latches × batch."""
     runs = emulated("batch", repeat)
-    return [TableCell(row.latches, int(settings["batch"]), (row.works or 0.0) / row.seconds) for settings, row in runs]
+    return [
+        TableCell(int(settings["p"]), int(settings["batch"]), (row.works or 0.0) / row.seconds)
+        for settings, row in runs
+    ]

@@ -21,7 +21,6 @@ from rules.contention.prediction import (
     in_effect,
     loads_more,
     predict,
-    saturation,
     score,
 )
 from rules.context import SignalContext
@@ -30,7 +29,7 @@ from tests.collectors.scripted import BEGAN
 from tests.rules.contention import acceptance, staged
 from tests.rules.contention.acceptance import Judged
 
-CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3, spin_gets=2e5)
+CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,6 @@ CALM = LatchCounts(8, 10, gets=1e6, misses=2e5, sleeps=3, spin_gets=2e5)
         acceptance.result_cache_misses(62),
         acceptance.gets_at_fixed_n(),
         acceptance.one_row(3),
-        acceptance.more_children(),
         acceptance.saturated_rows(),
         acceptance.more_processes(),
         acceptance.simulated_latches(12),
@@ -51,9 +49,7 @@ def test_figures_hold_their_bounds(figures: Iterator[Judged]) -> None:
     assert judged and [figure for figure in judged if not figure.holds] == []
 
 
-@pytest.mark.parametrize(
-    "nothing", [LoadChange(), LoadChange(latches=1), LoadChange(processes=8, speed=1.0), LoadChange(hottest=1.0)]
-)
+@pytest.mark.parametrize("nothing", [LoadChange(), LoadChange(processes=8, speed=1.0)])
 @pytest.mark.parametrize("row", [CALM, replace(CALM, misses=9.7e5)], ids=["calm", "saturated"])
 def test_change_of_nothing_gives_back_what_was_counted(row: LatchCounts, nothing: LoadChange) -> None:
     told = predict(calibrate([row], row), nothing)
@@ -63,7 +59,7 @@ def test_change_of_nothing_gives_back_what_was_counted(row: LatchCounts, nothing
     assert told.notes == (UNCHANGED,)
 
 
-@pytest.mark.parametrize("change", [LoadChange(latches=2), LoadChange(latches=16), LoadChange(gets=0.2)])
+@pytest.mark.parametrize("change", [LoadChange(gets=0.5), LoadChange(gets=0.2)])
 @pytest.mark.parametrize("sleeps", [3.0, 3e4, 1.5e5])
 def test_sleeps_never_outnumber_what_misses_allow(change: LoadChange, sleeps: float) -> None:
     row = replace(CALM, sleeps=sleeps)
@@ -126,9 +122,8 @@ def test_processes_beyond_the_processors_are_left_out_of_the_queue() -> None:
 def test_saturated_latch_has_bounds_and_no_value() -> None:
     full = replace(CALM, misses=9.7e5)
     model = calibrate([full], full)
-    split, fewer = predict(model, LoadChange(latches=4)), predict(model, LoadChange(gets=0.5))
-    assert (split.work.value, split.work.low, split.work.high) == (None, 1.0, 4.0)
-    assert (fewer.work.low, fewer.work.high) == (0.93, pytest.approx(1.12 / 0.5))
+    fewer = predict(model, LoadChange(gets=0.5))
+    assert (fewer.work.value, fewer.work.low, fewer.work.high) == (None, 0.93, pytest.approx(1.12 / 0.5))
     with pytest.raises(NotPredictable, match="nothing about a greater load"):
         predict(model, LoadChange(gets=2))
 
@@ -209,7 +204,6 @@ MODEL = calibrate([CALM], CALM)
         (LoadChange(hold=-1), "above 0"),
         (LoadChange(processes=41), "more than ×5 of the 8 observed"),
         (LoadChange(processes=1), "has no collisions"),
-        (LoadChange(latches=17), "17 latches in place of 1 are beyond ×16, the most that was tested"),
     ],
 )
 def test_far_changes_are_refused_with_the_reason(change: LoadChange, why: str) -> None:
@@ -218,20 +212,18 @@ def test_far_changes_are_refused_with_the_reason(change: LoadChange, why: str) -
 
 
 def test_reach_is_that_of_the_load_and_holds_its_ends() -> None:
-    for change in (LoadChange(gets=0.2), LoadChange(gets=5), LoadChange(gets=1 / 8, hold=1.6), LoadChange(latches=16)):
+    for change in (LoadChange(gets=0.2), LoadChange(gets=5), LoadChange(gets=1 / 8, hold=1.6)):
         assert in_effect(MODEL, change) == change
 
 
 def test_what_is_so_already_is_no_change() -> None:
-    assert in_effect(MODEL, LoadChange(latches=1, processes=8, speed=1.0)) == LoadChange()
-    several = calibrate([replace(CALM, latches=4)])
-    assert in_effect(several, LoadChange(latches=4, hottest=0.25)) == LoadChange()
-    assert in_effect(several, LoadChange(latches=8, hottest=0.5)) == LoadChange(latches=8, hottest=0.5)
+    assert in_effect(MODEL, LoadChange(processes=8, speed=1.0)) == LoadChange()
+    assert in_effect(MODEL, LoadChange(gets=0.5, processes=8)) == LoadChange(gets=0.5)
 
 
 def test_which_changes_load_the_latch_more() -> None:
     assert loads_more(MODEL, LoadChange(processes=9)) and loads_more(MODEL, LoadChange(hold=1.1))
-    assert not loads_more(MODEL, LoadChange(gets=0.5, latches=2))
+    assert not loads_more(MODEL, LoadChange(gets=0.5))
 
 
 ROW = LatchCounts(8, 10, gets=1e6, misses=2e5)
@@ -245,7 +237,6 @@ ROW = LatchCounts(8, 10, gets=1e6, misses=2e5)
         ([replace(ROW, processes=1.2)], "no collisions to model"),
         ([replace(ROW, gets=0)], "no gets"),
         ([replace(ROW, misses=2e6)], "more misses than gets"),
-        ([ROW, replace(ROW, latches=2)], "different numbers of latches"),
     ],
 )
 def test_counters_that_cannot_carry_a_model_are_refused(rows: list[LatchCounts], why: str) -> None:
@@ -256,7 +247,6 @@ def test_counters_that_cannot_carry_a_model_are_refused(rows: list[LatchCounts],
 def test_hold_and_think_make_the_counted_gets() -> None:
     model = calibrate([ROW], ROW)
     assert model.processes / model.gets_per_second == pytest.approx(model.think + 1.2 * model.hold.hold, rel=0.02)
-    assert saturation(ROW) == pytest.approx(0.2)
 
 
 def test_processors_cap_the_processes() -> None:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from typer.testing import CliRunner, Result
 
 from service.cli.main import cli
-from tests.paths import INCIDENT, STORM
+from tests.paths import INCIDENT
 
 DEMO = "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
 OPEN = "listen: others can reach 0.0.0.0:0: set auth.tokens_file, or use --insecure"
@@ -63,8 +63,6 @@ MISTAKES = (
     CommonMistake("seconds that are no number", "capture a -o o.json --seconds nan", "nan is not a number"),
     in_file("setting without end", f"defaults: {{interval: .inf}}\n{GOOD}", "is not a duration that can pass"),
     in_file("an alias in itself", "a: &a [*a]", "an alias is part of itself; write it flat"),
-    CommonMistake("port of no address", "mcp --http 127.0.0.1:99999", "has no port from 0 to 65535"),
-    CommonMistake("files in no folder", "mcp --files none", "is not a folder; make it"),
     CommonMistake("file that is not there", "diagnose none.html", "none.html does not exist; give the path"),
     CommonMistake("file of nearly that name", "diagnose awr1.html", "did you mean awr.html?", {"awr.html": ""}),
     CommonMistake("file in no folder", "diagnose no/awr.html", "there is no folder no either"),
@@ -80,13 +78,6 @@ MISTAKES = (
         "file in place of a folder", "dashboards export c.yaml", "is a file; name a folder", {"c.yaml": DEMO}
     ),
     CommonMistake(
-        "no file and no database", "whatif nope.json", "name a capture, or give --config FILE or --store URL"
-    ),
-    CommonMistake("change that is not named", "whatif {storm}", "--gets, --children, --batch, --hold, --processes or"),
-    CommonMistake(
-        "factor that is no number", "whatif {storm} --gets half", "is not a factor above 0, such as 0.5 or 50%"
-    ),
-    CommonMistake(
         "no store", "compare --db a --mark last --config c.yaml", "`latchscope serve` creates it", {"c.yaml": DEMO}
     ),
     CommonMistake("export of something else", "store import c.yaml --config c.yaml", "copy it again", {"c.yaml": DEMO}),
@@ -98,7 +89,6 @@ MISTAKES = (
     CommonMistake(
         "missing token file", "mcp --token-file none --url http://127.0.0.1:1", "name the file that holds your token"
     ),
-    CommonMistake("address without a port", "mcp --http here", "write 127.0.0.1:8765"),
     CommonMistake("init where nobody answers", "init", "--dsn and --password-file or --password-env must be given"),
     CommonMistake(
         "output that cannot be written", "diagnose {incident} -o no/folder/x", "make the folder no/folder first"
@@ -114,17 +104,12 @@ MISTAKES = (
     in_file(
         "setting in the wrong group",
         f"interval: 30s\n{DEMO}",
-        "did you mean defaults.interval or telemetry.interval or databases[].interval?",
+        "did you mean defaults.interval or databases[].interval?",
     ),
     in_file("unknown choice", f"oracle: {{mode: thik}}\n{DEMO}", "did you mean thick?"),
     in_file("bad address", f"listen: everywhere\n{DEMO}", "write 127.0.0.1:8000"),
     in_file("bad duration", f"defaults: {{interval: soon}}\n{DEMO}", "write 500ms, 15s, 2m, 1h or 90d"),
     in_file("polled too often", f"defaults: {{interval: 1s}}\n{DEMO}", "polled no more often than every 10 s"),
-    in_file(
-        "sent too often",
-        f"{DEMO}telemetry: {{interval: 5}}\n",
-        "telemetry.interval: 5 s is out of range; it is at least 10 s",
-    ),
     in_file("setting twice", f"listen: 127.0.0.1:1\n{GOOD}", "is on line 1 already; keep one"),
     in_file("database twice", "databases: [{name: a, dsn: h/s}, {name: a, dsn: h/s}]", "two databases are named a"),
     in_file("database without dsn", "databases: [{name: a}]", "is missing; every entry of `databases` needs it"),
@@ -184,7 +169,7 @@ def tell(mistake: CommonMistake) -> Result:
             (Path(folder) / name).write_text(text.replace("{port}", str(taken.getsockname()[1])), encoding="utf-8")
         os.chdir(folder)
         try:
-            words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)).replace("{storm}", str(STORM)))
+            words = shlex.split(mistake.line.replace("{incident}", str(INCIDENT)))
             with (
                 patch("service.cli.serve.configure_logging"),
                 patch("service.cli.serve.faulthandler.enable"),

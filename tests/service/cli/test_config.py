@@ -33,7 +33,7 @@ webhooks:
 """
 SAID = {
     (1, "lisen"): "no such setting; did you mean listen?",
-    (2, "interval"): "did you mean defaults.interval or telemetry.interval or databases[].interval?",
+    (2, "interval"): "did you mean defaults.interval or databases[].interval?",
     (4, "oracle.mode"): "'thinn' is not a choice; did you mean thin?",
     (5, "oracle.connect_timeout"): "0 s is out of range; it is above 0 s",
     (8, "databases[0].dns"): "no such setting; did you mean dsn?",
@@ -217,16 +217,15 @@ def test_open_address_is_refused_as_serve_would_with_its_line_unless_it_is_meant
 def test_extras_that_are_not_installed_are_told_before_the_service_refuses_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.extras._there", lambda package: False)
+    monkeypatch.setattr("service.extras.find_spec", lambda package: None)
     file = tmp_path / "c.yaml"
     file.write_text(
-        "databases: [{name: a, dsn: 'demo:undo-storm'}]\ntelemetry: {otlp: 'http://127.0.0.1:4318'}\n"
+        "databases: [{name: a, dsn: 'demo:undo-storm'}]\n"
         "notifications: [{name: chat, url_file: chat}]\nstore: 'postgresql+psycopg://u@h/d'\n"
     )
     told = CliRunner().invoke(cli, ["config", "validate", str(file)])
     assert told.exit_code == 0
-    assert [name for name in ("otel", "notify", "postgresql") if f"install the extra `{name}`" in told.stderr] == [
-        "otel",
+    assert [name for name in ("notify", "postgresql") if f"install the extra `{name}`" in told.stderr] == [
         "notify",
         "postgresql",
     ]

@@ -27,7 +27,18 @@ def test_export_writes_dashboards_rules_and_runbooks_and_replaces_nothing(tmp_pa
             assert json.loads((tmp_path / "new" / name).read_text(encoding="utf-8"))["title"]
     again = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new")])
     assert again.exit_code == 2 and "exists already; name another folder, or replace it with --force" in again.stderr
-    assert CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new"), "--force"]).exit_code == 0
+    replaced = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / "new"), "--force"])
+    assert replaced.exit_code == 0 and "earlier version" not in replaced.stderr
+
+
+def test_export_names_the_successor_of_a_file_of_an_earlier_version(tmp_path: Path) -> None:
+    old = tmp_path / "prometheus" / "cells.yml"
+    old.parent.mkdir()
+    old.write_text("groups: []\n", encoding="utf-8")
+    told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path)])
+    new = tmp_path / "prometheus" / "fleet.yml"
+    assert told.exit_code == 0 and new.exists() and old.read_text(encoding="utf-8") == "groups: []\n"
+    assert f"{old} is of an earlier version; load {new} in its place, then delete prometheus/cells.yml" in told.stderr
 
 
 def test_export_puts_your_own_address_everywhere(tmp_path: Path) -> None:

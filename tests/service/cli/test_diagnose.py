@@ -1,15 +1,9 @@
-"""`latchscope causes`: every cause by its id and by its number, and the nearest one for a typing mistake. And certificates."""
+"""`latchscope causes`: every cause by its id and by its number, and the nearest one for a typing mistake."""
 
-import json
-from pathlib import Path
-
-import pytest
 from typer.testing import CliRunner
 
-from exam.check_certificate import main as check
 from rules.cause import catalogue
 from service.cli.main import cli
-from tests.paths import INCIDENT, STORM
 
 
 def test_causes_command_lists_and_shows_every_cause() -> None:
@@ -46,46 +40,3 @@ def test_every_step_is_listed_with_where_it_runs_and_its_platforms() -> None:
     assert rows["shared-pool-shrink", "3"] == "root replaced not possible"
     assert rows["undo-segments", "2"] == "container not possible not possible"
     assert rows["starved-host", "1"] == "instance same same"
-
-
-def test_certificate_is_written_beside_the_report_and_follows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "certificate.json"
-    plain = CliRunner().invoke(cli, ["diagnose", str(STORM)])
-    told = CliRunner().invoke(cli, ["diagnose", str(STORM), "--certificate", str(file)])
-    assert (told.exit_code, told.stdout) == (0, plain.stdout)
-    assert told.stderr == f"{file}: written, as certificate\n"
-    (certificate,) = json.loads(file.read_text(encoding="utf-8"))["certificates"]
-    assert certificate["input"] == STORM.name and certificate["found"][0] == "undo-segments"
-    assert check([str(file)]) == 0
-    assert f"{STORM.name}: {len(certificate['verdicts'])} verdicts follow" in capsys.readouterr().out
-
-
-def test_several_inputs_give_one_list_of_certificates_in_their_order(tmp_path: Path) -> None:
-    file = tmp_path / "certificate.json"
-    inputs = [str(STORM), str(INCIDENT)]
-    told = CliRunner().invoke(cli, ["diagnose", *inputs, "--certificate", str(file), "--fail-on", "info"])
-    assert told.exit_code == 1  # as without a certificate
-    written = json.loads(file.read_text(encoding="utf-8"))
-    assert [each["input"] for each in written["certificates"]] == [STORM.name, INCIDENT.name]
-
-
-def test_certificate_that_cannot_be_written_gives_one_line(tmp_path: Path) -> None:
-    for file, way_out in ((tmp_path / "none" / "c.json", "make the folder"), (tmp_path, "name a file in it")):
-        told = CliRunner().invoke(cli, ["diagnose", str(STORM), "--certificate", str(file)])
-        assert told.exit_code == 2 and told.stderr.startswith(f"latchscope: {file} cannot be written: "), told.stderr
-        assert way_out in told.stderr and told.stderr.count("\n") == 1
-
-
-def test_report_and_certificate_need_two_files(tmp_path: Path) -> None:
-    file = tmp_path / "both.json"
-    told = CliRunner().invoke(cli, ["diagnose", str(STORM), "-o", str(file), "--certificate", str(file)])
-    assert told.exit_code == 2 and told.stderr.endswith("name two files\n") and not file.exists()
-
-
-def test_unreadable_input_writes_no_certificate(tmp_path: Path) -> None:
-    file = tmp_path / "c.json"
-    told = CliRunner().invoke(cli, ["diagnose", str(tmp_path / "none.json"), "--certificate", str(file)])
-    assert told.exit_code == 2 and not file.exists()
-    assert told.stderr == f"latchscope: {tmp_path / 'none.json'} does not exist; give the path of a file or a folder\n"

@@ -209,7 +209,9 @@ def test_against_names_the_cause_that_explains_it_instead() -> None:
     assert against(other) == "Parse storm explains these waits (b)"
     far = RuledOut(cause="c", signal="sleeps", value=1.0, needs=">= 100", bound=bound_of(">= 100"))
     assert against(far) == "sleeps is 1 where it would need >= 100"
-    assert nearest([far, other]) == [other, far]
+    fixed = RuledOut(cause="d", signal="fix_missing", value=None, needs="bug 1 without its fix")
+    near = far.model_copy(update={"value": 60.0})
+    assert nearest([fixed, far, near, other]) == [other, near, far]
 
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -1,4 +1,4 @@
-"""Several Diagnoses in short: the cells of the table, and the inputs that form a series."""
+"""Several Diagnoses in short: the cells of the table, and the inputs of each database in order of time."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from collectors.model import Changes, Delta, NotComparable
 from rules.engine import cannot_tell
 from rules.model import DiagnosisBasis
 from service.intake.inputs import DiagnosedInput, diagnose_all
-from service.render.summary import HEADINGS, groups, lines, period
+from service.render.summary import HEADINGS, groups, lines, period, same_interval
 from tests.paths import REPORTS
 
 DAYS = [str(REPORTS / f"day-{day}.txt") for day in (3, 1, 2)]
@@ -35,21 +35,19 @@ def test_period_is_written_in_words(basis: DiagnosisBasis | None, words: str) ->
     assert period(basis) == words
 
 
-def test_lines_are_the_worst_first_and_groups_in_the_order_of_time(incident: Path) -> None:
+def test_lines_are_those_of_the_worst_database_first_and_in_the_order_of_time(incident: Path) -> None:
     told = diagnose_all([DAYS[0], str(incident), *DAYS[1:]]).diagnosed
-    assert [one.file for one in lines(told)] == [DAYS[0], str(incident), *DAYS[1:]], "the worst first"
+    assert [one.file for one in lines(told)] == [*sorted(DAYS), str(incident)]
     assert all(len(one.cells) == len(HEADINGS) for one in lines(told))
     orders, other = groups(told)
     assert (orders.database, [one.name for one in orders.diagnosed]) == ("ORDERS", sorted(DAYS))
-    assert orders.series is not None and orders.series.first_bad == DAYS[0]
-    assert (other.database, other.series) == ("undo-segments", None)
+    assert (other.database, other.notes) == ("undo-segments", ())
 
 
-def test_incomparable_input_is_listed_but_not_part_of_a_series() -> None:
+def test_input_without_an_interval_is_listed_last() -> None:
     (one,) = diagnose_all(DAYS[:1]).diagnosed
     gap = NotComparable("ORDERS", None, "a restart", "wait")
     (group,) = groups([one, DiagnosedInput("gap", gap, cannot_tell(gap))])
-    assert len(group.diagnosed) == 2 and group.series is None
     assert [(one.state, one.share) for one in lines(group.diagnosed)] == [
         ("Critical", "15.3 %"),
         ("Cannot tell", "unknown"),
@@ -66,35 +64,28 @@ def test_groups_tell_databases_of_one_name_apart_by_their_id() -> None:
     assert {one.change.dbid for one in told} == {"3141592653"}
     other = [with_id(told[0], "7"), *told[1:]]
     assert [(one.database, len(one.diagnosed)) for one in groups(other)] == [
-        ("ORDERS (DB Id 7)", 1),
         ("ORDERS (DB Id 3141592653)", 2),
+        ("ORDERS (DB Id 7)", 1),
     ]
     assert {one.file: one.database for one in lines(other)}[sorted(DAYS)[0]] == "ORDERS (DB Id 7)"
     unknown = [with_id(told[0], None), *told[1:]]
     assert [len(one.diagnosed) for one in groups(unknown)] == [3], "an unknown value fits anything"
 
 
-def test_groups_make_two_series_of_two_instances_of_one_database() -> None:
+def test_groups_tell_two_instances_of_one_database_apart() -> None:
     told = diagnose_all(sorted(DAYS)).diagnosed
     change = told[0].change
     assert isinstance(change, Delta)
     row = {**change.rows("v$instance")[0], "instance_number": 2}
     second = replace(change, readings={**change.readings, "v$instance": Changes("v$instance", (row,))})
-    assert [len(one.diagnosed) for one in groups([replace(told[0], change=second), *told[1:]])] == [1, 2]
-
-
-def test_groups_note_an_interval_that_was_given_twice() -> None:
-    (group,) = groups(
-        [*diagnose_all(DAYS[:1]).diagnosed, *(replace(one, name="copy") for one in diagnose_all(DAYS).diagnosed)]
-    )
-    assert any("left out, as they are of the same interval" in note for note in group.notes)
+    assert [len(one.diagnosed) for one in groups([replace(told[0], change=second), *told[1:]])] == [2, 1]
 
 
 def test_groups_place_a_report_across_a_restart_by_its_id() -> None:
     told = [*diagnose_all(DAYS[:2]).diagnosed]
     gap = NotComparable("ORDERS", None, "a restart", "wait", "3141592653")
     (group,) = groups([*told, DiagnosedInput("gap", gap, cannot_tell(gap))])
-    assert group.gaps == ("gap has no interval: a restart",)
+    assert group.diagnosed[-1].name == "gap"
     stranger = replace(gap, dbid="7")
     assert len(groups([*told, DiagnosedInput("gap", stranger, cannot_tell(stranger))])) == 2
 
@@ -114,7 +105,24 @@ def test_groups_read_reports_of_one_time_and_other_releases_as_different_databas
     assert (
         old.notes[0] == "reports of 2 releases share DB Id 3141592653, so each release is read as a database of its own"
     )
-    assert not any("left out" in note for note in (*old.notes, *new.notes))
+    assert new.notes == ()
     upgraded = of_release(later, "19.0.0.0.0", "upgraded")
-    (one,) = groups([sick, fine, upgraded])
-    assert any("the release changed" in note for note in one.notes), "one release after the other is an upgrade"
+    assert len(groups([sick, fine, upgraded])) == 1, "one release after the other is an upgrade"
+
+
+def test_groups_say_that_times_with_and_without_a_zone_may_be_in_a_wrong_order() -> None:
+    one, other = diagnose_all(DAYS[:2]).diagnosed
+    basis = other.diagnosis.basis
+    assert basis is not None and basis.begin is not None and groups([one, other])[0].notes == ()
+    there = basis.model_copy(update={"begin": basis.begin.replace(tzinfo=UTC)})
+    zoned = replace(other, diagnosis=other.diagnosis.model_copy(update={"basis": there}))
+    assert groups([one, zoned])[0].notes[0].startswith("reports print the host's local time and captures UTC")
+
+
+def test_same_interval_needs_one_owner_and_one_known_time() -> None:
+    one, other = diagnose_all(DAYS[:2]).diagnosed
+    assert same_interval(one, replace(one, name="copy")) and not same_interval(one, other)
+    assert not same_interval(one, with_id(one, "7")) and not same_interval(one, of_release(one, "19.0.0.0.0", "twin"))
+    gap = NotComparable("ORDERS", None, "a restart", "wait")
+    unknown = DiagnosedInput("gap", gap, cannot_tell(gap))
+    assert not same_interval(unknown, unknown)

@@ -254,7 +254,7 @@ def test_ruled_out_is_one_line_with_the_nearest_unless_verbose(incident: Path) -
     (line,) = [one for one in brief.splitlines() if one.startswith("Ruled out")]
     assert line.startswith(f"Ruled out: {len(out)} causes, nearest far longer waits for the library cache, which")
     assert "(downstream-of-library-cache)" in unwrapped(brief), "the id is for `latchscope causes show`"
-    assert "parsing_waits_to_row_cache_waits is 1.485 where it would need >= 2 " in f"{unwrapped(whole)} "
+    assert "parsing_waits_to_row_cache_waits is 1.485 where it would need >= 2; close to its bound" in unwrapped(whole)
     assert whole.count("Ruled out: ") == len(out) and "Not on this instance" in whole
     assert not [one for one in whole.splitlines() if one.startswith("Ruled out") and ("e-0" in one or " ratio" in one)]
 
@@ -268,15 +268,6 @@ def test_notes_shared_by_all_inputs_appear_once_at_the_end() -> None:
     assert as_text(told[:1], verbose=True).count("Note: judged from a printed report") == 1
 
 
-def test_notes_of_a_series_appear_in_text_and_markdown() -> None:
-    told = diagnose_all([DAYS[0], DAYS[2]]).diagnosed
-    note = "ORDERS: nothing is known of 1 h 0 min between day-1.txt and day-3.txt"
-    text = unwrapped(as_text(told))
-    assert f" Note: {note} " in text
-    assert f"> {note}\n" in as_markdown(told)
-    assert "the problem begins between day-1.txt and day-3.txt" in text
-
-
 def test_report_across_a_restart_is_told_in_one_sentence() -> None:
     told = diagnose_all([str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))]).diagnosed
     for text in (as_text(told), as_markdown(told)):
@@ -284,7 +275,7 @@ def test_report_across_a_restart_is_told_in_one_sentence() -> None:
         assert "Nothing could be judged: the instance restarted between the two snapshots" in unwrapped(text)
 
 
-def test_report_across_a_restart_is_told_once_beside_a_series() -> None:
+def test_report_across_a_restart_is_told_once_beside_others() -> None:
     restart = str(Path(DAYS[0]).with_name("awr-11.2.0.4.0-restart.txt"))
     text = unwrapped(as_text(diagnose_all([*DAYS, restart]).diagnosed))
     assert "Could not be judged: awr-11.2.0.4.0-restart.txt: the instance restarted" in text

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from rules.changes import Change
-from service.state.timeline import KEEP, MOST_KEPT, ChangeLog
+from service.state.board import KEEP, MOST_KEPT, ChangeLog
 
 AT = datetime(2026, 3, 1, 14, 2, tzinfo=UTC)
 

@@ -19,7 +19,6 @@ from rules.model import Confidence, Severity
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Episode
 from service.watch.pipeline import difference, run_poll
-from tests.rules.concluded import without_counter_facts
 from tests.service.stage import BEGAN, Stage
 
 STORM = 45.0
@@ -92,7 +91,7 @@ def test_reasons_are_made_when_somebody_asks_and_then_once(stage: Stage, monkeyp
     assert predictions == [], "nobody asked"
     last = polls[-1]
     assert (last.verdict.prediction, last.verdict.steps) == (None, ())
-    assert without_counter_facts(last.diagnosis).findings == last.verdict.findings != ()
+    assert last.diagnosis.findings == last.verdict.findings != ()
     assert last.diagnosis.prediction is not None and last.diagnosis.prediction is last.diagnosis.prediction
     assert len(predictions) == 1
 

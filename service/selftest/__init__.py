@@ -1,1 +1,0 @@
-"""`latchscope selftest`: makes known problems on a disposable database, and checks that latchscope names them."""

@@ -1,1 +1,0 @@
-"""`latchscope top`: a live view in a terminal."""
