@@ -1,7 +1,7 @@
 """Every command that people paste is made here: statements with numbers and foreign names in them.
 
-Whoever may create a job, a user or an object chooses its name, and a line end, a quote or an `&` in it would end the command or
-make SQL*Plus ask. So a name is plain, or stands between double quotes, or the command is withheld with the reason.
+The name of a job, a user or an object is chosen by the one who creates it. A line end or a quote in it would end the command, and
+an `&` makes SQL*Plus ask. So a name is plain, or stands between double quotes, or the command is withheld with the reason.
 """
 
 import re
@@ -56,7 +56,7 @@ def _filled(what: str, form: Callable[[str, int | str], str], value: Given) -> s
 
 def _number(what: str, value: int | str) -> str:
     if not isinstance(value, int):
-        raise WithheldError(f"its {what} is no whole number")
+        raise WithheldError(f"its {what} is not a whole number")
     return f"{value:d}"
 
 
@@ -89,7 +89,7 @@ def _code(what: str, value: int | str) -> str:
 
 def _own(what: str, value: int | str) -> str:
     if not _OWN.fullmatch(str(value)):
-        raise WithheldError(f"its {_said(what)} is none of ours")
+        raise WithheldError(f"its {_said(what)} is not one of latchscope")
     return str(value)
 
 

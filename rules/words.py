@@ -1,4 +1,4 @@
-"""Sentences with slots, which stand in YAML: fills in names, numbers and plurals. Every such sentence is filled here."""
+"""Sentences with slots, as the YAML files have them: fills in names, numbers and plurals. Every such sentence is filled here."""
 
 import re
 from collections.abc import Mapping

@@ -175,7 +175,7 @@ def _held(
 
 
 def _not_at_the_end(row: Row, chains: Sequence[WaitChain]) -> str:
-    """Why nothing is said of a holder that ends no chain."""
+    """Why there is no command for a holder that ends no chain."""
     if _whole(row, "sid") is None:
         return NO_SESSION.format(text(row.get("saddr")) or "it gives")
     named = {(waiter.instance, waiter.sid) for chain in chains for waiter in chain.waiters}

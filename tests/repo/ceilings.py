@@ -154,7 +154,8 @@ class Ceiling:
 
 CEILINGS: Sequence[Ceiling] = (
     Ceiling("product lines", lambda: lines(".py", *FLOORS), 67_228, 45_000),
-    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_053, 10_500),
+    # Raised for commands.py, which makes every command of the product, and for three views of a hang (killed holders, Amazon RDS).
+    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_300, 10_500),
     Ceiling("lines of rules", lambda: lines(".py", "rules"), 19_523, 12_000),
     Ceiling("lines of service", lambda: lines(".py", "service"), 34_652, 22_500),
     Ceiling("product files", product_files, 300, 200),

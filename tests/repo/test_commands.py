@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from collectors.commands import RESERVED, WithheldError, command, command_or_none
-
 ROOT = Path(__file__).parents[2]
 MADE_HERE = "collectors/commands.py"
 CHANGES = re.compile(
@@ -16,9 +14,9 @@ CHANGES = re.compile(
     re.IGNORECASE,
 )
 READS = re.compile(r"\s*(select|with)\s+\S.*\bfrom\b", re.IGNORECASE | re.DOTALL)
-SENT = ("collectors/views/", "collectors/ondemand/", "collectors/groups", "service/store/", "service/selftest/")
+SENT = ("collectors/views/", "collectors/ondemand/", "collectors/groups", "service/store/")
 """What these files make is sent by a session or kept in the store, from parts that are ours; nobody pastes it."""
-NEVER_PASTED = ("service/store/", "service/selftest/")
+NEVER_PASTED = ("service/store/",)
 OURS = {
     "collectors/sqlplus/script.py": "the script is made of the statements above, and of numbers",
 }
@@ -50,8 +48,7 @@ def made(path: str, text: str) -> list[str]:
     return [
         f"{path}:{line}: {words.strip()[:60]}"
         for line, words in composed(ast.parse(text))
-        if (CHANGES.match(words) and not _prose(words) and not kept)
-        or (READS.match(words) and not sent)
+        if (CHANGES.match(words) and not _prose(words) and not kept) or (READS.match(words) and not sent)
     ]
 
 
@@ -80,16 +77,3 @@ def test_nothing_else_makes_a_command() -> None:
 )
 def test_planted_command_is_found(line: str) -> None:
     assert made("rules/planted.py", line)
-
-
-def test_names_are_plain_or_quoted_or_the_command_is_withheld() -> None:
-    assert command("alter user {user:name};", user="APP") == "alter user APP;"
-    assert command("alter user {user:name};", user="App x") == 'alter user "App x";'
-    assert {command("{word:name}", word=word) for word in RESERVED} == {f'"{word}"' for word in RESERVED}
-    assert command("{sids} {names:text}", sids=[1, 2], names=["a", "b"]) == "1, 2 'a', 'b'"
-    for name in ("", 'A"B', "A'B", "A&B", "A\nB", "A\rB", "A\x00B", "Ä", "A\u2028B", "x" * 129):
-        with pytest.raises(WithheldError):
-            command("alter user {user:name};", user=name)
-        assert command_or_none("select {user:text} from dual", user=name) is None
-    for slot, value in (("number", "1"), ("code", "a'b"), ("own", "a b")):
-        assert command_or_none(f"{{it:{slot}}}", it=value) is None
