@@ -261,7 +261,8 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
         monkeypatch.setattr("rules.judge.chains_of", lambda context, chains=chains: Forest(chains, 0))
         assert [step.do for step in found(cause, system_event=events).remedy_steps] == ["Look."], chains
     monkeypatch.setattr("rules.judge.chains_of", lambda context: Forest((other, acting), 0))
-    _, ending = found(cause, system_event=events).remedy_steps
+    _, check, ending = found(cause, system_event=events).remedy_steps
+    assert check.sql == action.check and check.reading == "Go on only if it shows this session." and check.risk is None
     assert ending.sql == action.command and ending.run_in is None
     assert (
         ending.reading
