@@ -50,7 +50,7 @@ ROW_CACHE_BLOCKERS = Collector(
                       from (select /*+ no_merge */
                                    cache#, cache_name, key, lock_mode, saddr, txn, inst_lock_request, inst_lock_type,
                                    inst_lock_id1, inst_lock_id2, max(lock_request) over (partition by address) as asked,
-                                   count(nullif(lock_request, 0)) over (partition by address) as waiters
+                                   count(case when lock_request > 0 then 1 end) over (partition by address) as waiters
                               from v$rowcache_parent
                              where lock_mode > 0
                                 or lock_request > 0) p, v$session s

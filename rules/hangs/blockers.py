@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from collectors.model import Missing, Row, number, text
 from rules.base import remembered
 from rules.context import ROW_CACHE_SURFACES, SignalContext
+from rules.hangs.graph import named, who
 from rules.hangs.graph import process as process
 from rules.hangs.knowledge import query
 from rules.hangs.model import Blocker, Blockers, ChainSession, WaitChain
@@ -67,14 +68,7 @@ def described_session(session: ChainSession) -> str:
 
 def named_session(session: ChainSession) -> str:
     """`312,48211 on instance 1`, as far as it is known."""
-    serial = "" if session.serial is None else f",{session.serial}"
-    return f"{session.sid}{serial}" + ("" if session.instance is None else f" on instance {session.instance}")
-
-
-def session_of(blocker: Blocker) -> str:
-    """`312,48211 on instance 1`, as far as it is known."""
-    serial = "" if blocker.serial is None else f",{blocker.serial}"
-    return f"{blocker.sid}{serial}" + ("" if blocker.instance is None else f" on instance {blocker.instance}")
+    return named(session.sid or 0, session.serial, session.instance)
 
 
 def _at_the_end(chains: Sequence[WaitChain], held: Sequence[Blocker]) -> Iterator[Blocker]:
@@ -95,11 +89,7 @@ def _at_the_end(chains: Sequence[WaitChain], held: Sequence[Blocker]) -> Iterato
             sid=end.sid,
             serial=end.serial,
             background=None if end.kind is None else end.kind == "background",
-            program=end.program,
-            username=end.username,
-            machine=end.machine,
-            module=end.module,
-            sql_id=end.sql_id,
+            **end.model_dump(include={"program", "username", "machine", "module", "sql_id"}),
             waits_for=end.event,
             waits_seconds=end.waited_seconds,
             look_up=None if end.kind else _look_up(end.sid, end.instance),
@@ -163,11 +153,7 @@ def _held(
         sid=sid,
         serial=serial,
         background=background,
-        program=text(row.get("program")),
-        username=text(row.get("username")),
-        machine=text(row.get("machine")),
-        module=text(row.get("module")),
-        sql_id=text(row.get("sql_id")),
+        **who(row),
         waits_for=text(row.get("event")) if is_waiting else None,
         waits_seconds=micro / 1e6 if is_waiting and micro is not None else None,
         **_ending(_chain_of(sid, instance, chains), _not_at_the_end(row, chains)),

@@ -133,6 +133,16 @@ def at(key: SessionKey) -> str:
     return f"{sid}" if instance is None else f"{sid}@{instance}"
 
 
+def named(sid: int, serial: int | None, instance: int | None) -> str:
+    """`312,48211 on instance 1`, as far as it is known."""
+    return f"{sid}{'' if serial is None else f',{serial}'}{'' if instance is None else f' on instance {instance}'}"
+
+
+def who(row: Row) -> dict[str, str | None]:
+    """As whom a session works, from its row."""
+    return {name: text(row.get(name)) for name in ("username", "program", "machine", "module", "sql_id")}
+
+
 def first(rows: Iterable[Row]) -> Row:
     """The first row, empty without any."""
     return next(iter(rows), {})

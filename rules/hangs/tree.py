@@ -17,7 +17,9 @@ from rules.hangs.graph import (
     at,
     first,
     kind_of,
+    named,
     process_name,
+    who,
     whole,
 )
 from rules.hangs.knowledge import state
@@ -158,32 +160,23 @@ def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
 
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
-    members = graph.members(end)
-    listed, waiting, left_out = _drawn(graph, [end])
-    return WaitChain(
-        end=_session(graph, end, _into(graph, end), depth=0, behind=None),
-        waiters=tuple(listed),
-        waiting=waiting,
-        left_out=left_out,
-        cycle=any(graph.facts[key].cycle for key in members if key in graph.facts),
-        disagreements=_disagreements(graph, members),
-        oracle=_verdict(graph, members),
-    )
+    cycle = any(graph.facts[key].cycle for key in graph.members(end) if key in graph.facts)
+    return _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
 
 
 def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
     start = min(members, key=str)
-    listed, waiting, left_out = _drawn(graph, [start])
-    inside = _session(graph, start, _into(graph, start), depth=1, behind=_first_ahead(graph, start))
-    return WaitChain(
-        end=None,
-        waiters=(inside, *(session.model_copy(update={"depth": session.depth + 1}) for session in listed)),
-        waiting=waiting + 1,
-        left_out=left_out,
-        cycle=True,
-        disagreements=_disagreements(graph, members),
-        oracle=_verdict(graph, members),
-    )
+    ahead = graph.ahead.get(start, ())
+    chain = _chain(graph, start, members, end=None, cycle=True)
+    inside = _session(graph, start, depth=1, behind=at(ahead[0].ahead) if ahead else None)
+    below = (session.model_copy(update={"depth": session.depth + 1}) for session in chain.waiters)
+    return chain.model_copy(update={"waiters": (inside, *below), "waiting": chain.waiting + 1})
+
+
+def _chain(graph: ChainGraph, start: SessionKey, members: Iterable[SessionKey], **more: Any) -> WaitChain:
+    listed, waiting, left_out = _drawn(graph, start)
+    about = {"disagreements": _disagreements(graph, members), "oracle": _verdict(graph, members)}
+    return WaitChain(waiters=tuple(listed), waiting=waiting, left_out=left_out, **about, **more)
 
 
 def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
@@ -199,11 +192,11 @@ def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
         )
 
 
-def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSession], int, int]:
+def _drawn(graph: ChainGraph, start: SessionKey) -> tuple[list[ChainSession], int, int]:
     """The sessions behind a session, depth first and nearest first; how many there are; how many are not listed."""
     found: list[ChainSession] = []
-    seen, waiting = set(starts), 0
-    stack: list[tuple[SessionKey, int]] = [(key, 0) for key in starts]
+    seen, waiting = {start}, 0
+    stack: list[tuple[SessionKey, int]] = [(start, 0)]
     while stack:
         key, depth = stack.pop()
         for group, edge in graph.groups_behind.get(key, ()):
@@ -214,7 +207,7 @@ def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSessi
                 continue
             seen.add(node)
             waiting += 1
-            found.append(_session(graph, node, _into(graph, node), depth + 1, at(edge.ahead), certain=edge.direct))
+            found.append(_session(graph, node, depth + 1, at(edge.ahead), certain=edge.direct))
             stack.append((node, depth + 1))
     shown = _ordered(found)[:MOST_LISTED]
     return shown, waiting, waiting - sum(session.alike for session in shown)
@@ -245,15 +238,6 @@ def _name(session: ChainSession) -> str:
     return "" if session.sid is None or session.alike > 1 else at((session.instance, session.sid))
 
 
-def _into(graph: ChainGraph, key: SessionKey) -> list[Edge]:
-    return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in graph.groups_behind.get(key, ()))]
-
-
-def _first_ahead(graph: ChainGraph, key: SessionKey) -> str | None:
-    edges = graph.ahead.get(key, ())
-    return at(edges[0].ahead) if edges else None
-
-
 def _waiters(group: WaiterRows, edge: Edge | None, depth: int, looks: ChainLooks) -> ChainSession:
     """Sessions that wait alike, as the one that has waited longest."""
     row = group.longest
@@ -269,10 +253,7 @@ def _waiters(group: WaiterRows, edge: Edge | None, depth: int, looks: ChainLooks
         waited_seconds=None if micro is None else micro / 1e6,
         cache=group.cache,
         sources=_sources(edge.sources if edge else (), looks),
-        username=text(row.get("username")),
-        program=text(row.get("program")),
-        module=text(row.get("module")),
-        sql_id=text(row.get("sql_id")),
+        **who(row),
         behind=at(edge.ahead) if edge else None,
         depth=depth,
         alike=group.count,
@@ -281,9 +262,10 @@ def _waiters(group: WaiterRows, edge: Edge | None, depth: int, looks: ChainLooks
 
 
 def _session(
-    graph: ChainGraph, key: SessionKey, into: list[Edge], depth: int, behind: str | None, *, certain: bool = True
+    graph: ChainGraph, key: SessionKey, depth: int, behind: str | None, *, certain: bool = True
 ) -> ChainSession:
     facts, looks = graph.facts[key], graph.looks
+    into = [edge for _, edge in (*graph.behind.get(key, ()), *graph.groups_behind.get(key, ()))]
     row = facts.row
     here = key[0] is not None and key[0] == looks.own
     slave = first(each for each in looks.slaves if here and whole(each.get("sid")) == key[1])
@@ -292,8 +274,7 @@ def _session(
         for each in looks.jobs
         if whole(each.get("session_id")) == key[1] and whole(each.get("running_instance")) in (key[0], None)
     )
-    kind, program = kind_of(row, slave=bool(slave)), text(row.get("program"))
-    name = process_name(program)
+    kind, name = kind_of(row, slave=bool(slave)), process_name(text(row.get("program")))
     if kind == "job" and job:
         name = f"{text(job.get('owner'))}.{text(job.get('job_name'))}"
     undo, earlier = (_undo(rows, key[1]) if here else None for rows in (looks.transactions, looks.before))
@@ -319,11 +300,7 @@ def _session(
         sources=_sources((source for edge in into for source in edge.sources), looks),
         undo_blocks=undo,
         undo_fall_per_minute=fall if fall and fall > 0 else None,
-        username=text(row.get("username")),
-        program=program,
-        machine=text(row.get("machine")),
-        module=text(row.get("module")),
-        sql_id=text(row.get("sql_id")),
+        **who(row),
         coordinator=_coordinator(slave),
         fatal=graph.fatal(key),
         behind=behind,
@@ -352,10 +329,7 @@ def _sources(named: Iterable[ChainSource], looks: ChainLooks) -> tuple[ChainSour
 def _coordinator(slave: object) -> str | None:
     row = slave if isinstance(slave, dict) else {}
     sid, serial, instance = (whole(row.get(name)) for name in ("qcsid", "qcserial#", "qcinst_id"))
-    if sid is None:
-        return None
-    where = "" if instance is None else f" on instance {instance}"
-    return f"{sid}{'' if serial is None else f',{serial}'}{where}"
+    return None if sid is None else named(sid, serial, instance)
 
 
 def _disagreements(graph: ChainGraph, members: Iterable[SessionKey]) -> tuple[str, ...]:
@@ -388,10 +362,6 @@ def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | 
         victim = looks.key(row.get("victim_instance"), row.get("victim_session_id"))
         if victim not in inside and row.get("hang_id") not in ids:
             continue
-        serial = whole(row.get("victim_serial#"))
-        named = (
-            None if victim is None else f"{victim[1]}{'' if serial is None else f',{serial}'} on instance {victim[0]}"
-        )
         return HangVerdict(
             hang_id=whole(row.get("hang_id")),
             kind=text(row.get("hang_type")),
@@ -399,7 +369,7 @@ def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | 
             resolves_at=text(row.get("hang_resolve_time")),
             ignored=None if row.get("ignored_hang") is None else row.get("ignored_hang") == "Y",
             status=text(row.get("hang_status")) or text(row.get("resolution_status")),
-            victim=named,
+            victim=None if victim is None else named(victim[1], whole(row.get("victim_serial#")), victim[0]),
             fatal_background=None if row.get("fatal_background") is None else row.get("fatal_background") == "Y",
         )
     return None
