@@ -178,7 +178,11 @@ def test_binds_of_a_statement_match_those_of_its_collector(one: Collector) -> No
 def test_collector_says_what_it_is_and_what_is_lost_without_it(one: Collector) -> None:
     assert one.about and one.without
     assert all(column.about for column in one.columns)
-    own = "" if one.view == "sys_context" else f"sys.{READ_FROM.get(one.view, one.view).replace('$', '_$', 1)}"
+    own = (
+        ""
+        if one.view in ("sys_context", "all_users")
+        else f"sys.{READ_FROM.get(one.view, one.view).replace('$', '_$', 1)}"
+    )
     assert one.granted_on == own
 
 

@@ -94,7 +94,6 @@ def told(*words: str) -> str:
 @pytest.mark.slow
 def test_exit_codes_are_those_of_the_code(product: Product) -> None:
     listed, exits = {code for code, _, _ in EXIT_CODES}, product.exits
-    exits.remove(("top", 128))  # to which the number of the signal that ended it is added
     assert {code for _, code in exits} == listed, "130, 0, 2 and what commands add"
     own = {(module, code) for code, _, modules in EXIT_CODES for module in modules}
     assert {pair for pair in exits if pair[1] not in (0, 2) and pair[0] not in ("main", "__main__")} == own
@@ -105,7 +104,7 @@ def test_exit_codes_are_those_of_the_code(product: Product) -> None:
 @pytest.mark.slow
 def test_environment_lists_every_variable_that_the_code_reads(product: Product) -> None:
     listed = {name for name, _ in READ_HERE}
-    assert product.variables == listed | {"TERM", "database.password_env"}, "you name the variable of a password"
+    assert product.variables == listed | {"database.password_env"}, "you name the variable of a password"
     shown = told("environment")
     for name in (*listed, *(name for name, _ in READ_BY_LIBRARIES), *setting_variables()):
         assert re.search(rf"^  {name}\b", shown, re.M), name
