@@ -5,6 +5,8 @@ that could wait without end runs `within` a deadline.
 import os
 import resource
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta, timezone
@@ -296,3 +298,16 @@ def test_number_format_is_the_published_one_and_reversible() -> None:
     for no_number in (float("nan"), float("-inf"), 1e126):
         with pytest.raises(ValueError, match="NUMBER"):
             encode_number(no_number)
+
+
+def test_standin_can_be_run_by_hand() -> None:
+    command = [sys.executable, "-m", "tests.oracle_standin", "--port", "0", "--user", "me", "--password", "mine"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            line = within(LIMIT, process.stdout.readline)
+            dsn = line.strip().partition("@")[2]
+            connection = within(LIMIT, lambda: oracledb.connect(user="me", password="mine", dsn=dsn))
+            assert ask(connection, "select dummy from dual") == [("X",)]
+        finally:
+            process.terminate()
