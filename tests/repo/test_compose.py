@@ -1,5 +1,5 @@
-"""docker-compose.yml: valid by the specification's schema, every file exists, every port matches. A service generates the
-secrets, each only for its reader, and the checkout ships none.
+"""docker-compose.yml: valid by the specification's schema, every file exists, every port matches; a service generates
+the secrets, each only for its reader, and the checkout ships none.
 """
 
 import hashlib
