@@ -156,19 +156,8 @@ READERS: Mapping[str, Reader] = {
     "spool": Reader(lambda _: spooled().encode(), check_spool, (b"{ls|1|v$latch|open|0|}", b"{ls|2|v$latch|2/5|", b"|}")),
 }  # fmt: skip
 KINDS = (
-    "flip",
-    "head",
-    "tail",
-    "gap",
-    "shuffle",
-    "twice",
-    "noise",
-    "long",
-    "numbers",
-    "ends",
-    "words",
-    "utf16",
-    "random",
+    *("flip", "head", "tail", "gap", "shuffle", "twice", "noise", "long", "numbers"),
+    *("ends", "words", "utf16", "random"),
 )
 
 

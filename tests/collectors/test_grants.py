@@ -60,9 +60,8 @@ def test_grants_script_says_where_it_runs_and_what_stays_hidden(kind: DatabaseKi
     assert TRAITS[kind].beyond in text
     head = text.partition("create profile")[0]
     assert "invalidates the cursors" in head and "in a quiet hour, never during an incident" in head
-    assert ("CDB$ROOT" in text) == (kind in ("cdb", "standby")), (
-        "the script sends nobody to a root that they cannot reach"
-    )
+    assert ("CDB$ROOT" in text) == (kind in ("cdb", "standby")), "it sends nobody to a root that they cannot reach"
+    assert kind != "standby" or ("SYS on the primary" in text and "--for non-cdb" in text)
 
 
 @each
@@ -85,6 +84,8 @@ def test_password_is_asked_for_unseen_quoted_and_forgotten(kind: DatabaseKind) -
     )
     assert re.search(r"\n(.+\n)*".join(f"^{step}$" for step in steps), text, re.MULTILINE)
     assert text.count("&") == 1, "nothing else is substituted"
+    container = grants_script("LATCHSCOPE", kind, asks=False)
+    assert "accept" not in container and 'identified by "&latchscope_password"' in container
 
 
 @each
@@ -95,11 +96,6 @@ def test_user_has_a_profile_under_which_no_password_expires(kind: DatabaseKind) 
     made = f"create profile {name} limit password_life_time unlimited sessions_per_user 5{everywhere};"
     assert made in text
     assert re.search(rf"^create user .+ profile {re.escape(name)}{everywhere};$", text.partition(made)[2], re.MULTILINE)
-
-
-def test_script_for_a_container_asks_nobody() -> None:
-    text = grants_script("LATCHSCOPE", "11.2", asks=False)
-    assert "accept" not in text and 'identified by "&latchscope_password"' in text
 
 
 @each
@@ -115,7 +111,9 @@ def test_grants_and_views_parse_as_oracle_reads_them(kind: DatabaseKind) -> None
 
 @pytest.mark.parametrize("kind", ["cdb", "standby"])
 def test_grants_script_for_a_root_makes_a_common_user(kind: DatabaseKind) -> None:
-    for given in ("LATCHSCOPE", "C##LATCHSCOPE", "c##latchscope"):
+    common = "C##LATCHSCOPE"
+    for given, made in (("LATCHSCOPE", common), (common, common), (common.lower(), common.lower())):
+        assert grantee(given, kind) == made
         text = grants_script(given, kind)
         assert "alter session set container = CDB$ROOT;" in text
         assert re.search(r"create user c##latchscope .*container = all;", text, re.IGNORECASE)
@@ -126,11 +124,7 @@ def test_grants_script_for_a_root_makes_a_common_user(kind: DatabaseKind) -> Non
 def test_grants_script_elsewhere_makes_a_local_user(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind)
     assert "create user LATCHSCOPE identified" in text and "c##" not in text.lower() and "container =" not in text
-
-
-def test_grants_script_for_a_standby_sends_to_the_primary() -> None:
-    text = grants_script("LATCHSCOPE", "standby")
-    assert "SYS on the primary" in text and "--for non-cdb" in text
+    assert grantee("LATCHSCOPE", kind) == "LATCHSCOPE"
 
 
 @pytest.mark.parametrize("kind", ["rds", "rds-cdb"])
@@ -177,12 +171,8 @@ def test_script_grants_read_from_the_release_that_has_it(kind: DatabaseKind, rel
 def test_view_of_sys_is_for_releases_with_the_latch_and_says_so(kind: DatabaseKind) -> None:
     text = grants_script("LATCHSCOPE", kind)
     opens = TRAITS[kind].opens_x_tables
-    for words in (
-        "-- For releases up to 12.1 only.",
-        "from x$kqrst;",
-        "create view sys.latchscope_kqrst as select",
-        "ORA-00955",
-    ):
+    view = "create view sys.latchscope_kqrst as select"
+    for words in ("-- For releases up to 12.1 only.", "from x$kqrst;", view, "ORA-00955"):
         assert (words in text) == opens, words
     assert ("infers the child latch's cache" in text) == (not opens)
     assert "or replace" not in text.lower() and "x_$kqrst" not in text.lower(), "it replaces no view of anybody"
@@ -244,28 +234,21 @@ RDS_PDB = polled("19.0.0.0.0", con_id=3, con_name="ORCL", cdb_name="RDSCDB")
         (ROOT, {**PRIMARY, "database_role": "PHYSICAL STANDBY"}, "standby", "PHYSICAL STANDBY"),
         (OLD, {**PRIMARY, "database_role": "SNAPSHOT STANDBY"}, "standby", "SNAPSHOT STANDBY"),
         (ROOT, {**PRIMARY, "database_role": "LOGICAL STANDBY"}, "cdb", "in CDB$ROOT"),
+        (OLD, {}, "11.2", None),
+        (PDB, PRIMARY, "pdb", None),
+        (polled(None), PRIMARY, "11.2", None),
+        (polled("19.0.0.0.0"), PRIMARY, "11.2", None),
+        (Snapshot("erp1", None, {}), {}, "11.2", None),
     ],
 )
-def test_kind_is_told_by_its_marks(snapshot: Snapshot, asked: Row, kind: str, why: str) -> None:
-    found = detected(snapshot, asked)
-    assert (found.kind, found.certain) == (kind, True) and why in found.why
-    assert str(found) == f"kind {kind}{STANDS_FOR.get(kind, '')}, as {found.why}"
-
-
-@pytest.mark.parametrize(
-    ("snapshot", "asked", "kind"),
-    [
-        (OLD, {}, "11.2"),
-        (PDB, PRIMARY, "pdb"),
-        (polled(None), PRIMARY, "11.2"),
-        (polled("19.0.0.0.0"), PRIMARY, "11.2"),
-        (Snapshot("erp1", None, {}), {}, "11.2"),
-    ],
-)
-def test_kind_that_cannot_be_told_is_assumed_and_said_to_be(snapshot: Snapshot, asked: Row, kind: str) -> None:
-    found = detected(snapshot, asked)
-    assert (found.kind, found.certain) == (kind, False)
-    assert str(found).startswith(f"cannot tell the kind, assumed {kind}{STANDS_FOR.get(kind, '')}: ")
+def test_kind_is_told_by_its_marks_or_assumed_and_said_to_be(
+    snapshot: Snapshot, asked: Row, kind: str, why: str | None
+) -> None:
+    found, named = detected(snapshot, asked), f"{kind}{STANDS_FOR.get(kind, '')}"
+    assert (found.kind, found.certain) == (kind, why is not None) and (why or "") in found.why
+    assert str(found) == (
+        f"kind {named}, as {found.why}" if why else f"cannot tell the kind, assumed {named}: {found.why}"
+    )
 
 
 def test_replica_on_rds_is_granted_as_rds_and_made_on_its_primary() -> None:
@@ -273,11 +256,9 @@ def test_replica_on_rds_is_granted_as_rds_and_made_on_its_primary() -> None:
     assert found.kind == "rds" and found.standby
 
 
-def test_kind_has_traits_and_is_named_by_its_own_name() -> None:
+def test_kinds_all_have_traits() -> None:
     assert set(TRAITS) == set(KINDS) >= set(ALIASES.values())
-    for kind in KINDS:
-        assert kind_named(kind) == kind_named(f" {kind.upper()} ") == kind
-        assert TRAITS[kind].where and TRAITS[kind].run_as
+    assert all(TRAITS[kind].where and TRAITS[kind].run_as for kind in KINDS)
 
 
 @pytest.mark.parametrize(
@@ -286,41 +267,29 @@ def test_kind_has_traits_and_is_named_by_its_own_name() -> None:
         *((word, "11.2") for word in ("11g", "11", "11.2.0.4", "11gR2", "10.2", "non-cdb")),
         *((word, "cdb") for word in ("12c", "12.1", "12.2.0.1", "18c", "19c", "19", "21c", "23ai", "26ai")),
         *(("ADB", "autonomous"), ("adg", "standby"), ("rds_cdb", "rds-cdb")),
+        *((word, kind) for kind in KINDS for word in (kind, f" {kind.upper()} ")),
     ],
 )
-def test_kind_can_be_named_by_a_release_or_an_alias(word: str, kind: str) -> None:
+def test_kind_can_be_named_by_itself_a_release_or_an_alias(word: str, kind: str) -> None:
     assert kind_named(word) == kind
 
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("cbd", "did you mean cdb?"), ("rdscdb", "did you mean rds-cdb?"), ("autonomus", "did you mean autonomous?")],
+    [("cbd", "cdb"), ("rdscdb", "rds-cdb"), ("autonomus", "autonomous"), ("xyzzy", None)],
 )
-def test_unknown_kind_lists_the_kinds_and_the_nearest(word: str, meant: str) -> None:
+def test_unknown_kind_lists_the_kinds_and_the_nearest(word: str, meant: str | None) -> None:
     with pytest.raises(UnknownKind) as error:
         kind_named(word)
-    assert repr(word) in str(error.value) and meant in str(error.value)
+    assert repr(word) in str(error.value) and (f"did you mean {meant}?" if meant else "") in str(error.value)
+    assert ("did you mean" in str(error.value)) == (meant is not None)
     assert all(kind in str(error.value) for kind in KINDS)
 
 
 def test_only_releases_from_12_2_on_are_known_to_have_no_row_cache_latch() -> None:
     later = ("12.2", "12.2.0.1", "18c", "19C", " 21c", "23ai")
-    assert [word for word in (*KINDS, *ALIASES, "11g", "12c", "12.1", *later) if not has_row_cache_latch(word)] == [
-        *later
-    ]
-
-
-def test_unknown_kind_like_no_other_is_not_guessed_at() -> None:
-    with pytest.raises(UnknownKind) as error:
-        kind_named("xyzzy")
-    assert "did you mean" not in str(error.value)
-
-
-def test_user_is_a_common_one_where_the_root_is_watched() -> None:
-    for given in ("LATCHSCOPE", "C##LATCHSCOPE"):
-        assert grantee(given, "cdb") == grantee(given, "standby") == "C##LATCHSCOPE"
-    assert grantee("c##latchscope", "cdb") == "c##latchscope"
-    assert {grantee("LATCHSCOPE", kind) for kind in ("11.2", "pdb", "rds", "rds-cdb", "autonomous")} == {"LATCHSCOPE"}
+    words = (*KINDS, *ALIASES, "11g", "12c", "12.1", *later)
+    assert tuple(word for word in words if not has_row_cache_latch(word)) == later
 
 
 @pytest.mark.parametrize(("kind", "named"), [("cdb", "cdb_objects"), ("pdb", "cdb_objects"), ("11.2", "dba_objects")])
@@ -466,15 +435,12 @@ def test_capabilities_with_every_grant_lack_nothing() -> None:
         assert {one.view for one in of(name).views if one.status == "read"} >= {"v$latch", SAMPLED}
 
 
-def test_x_kqrst_is_opened_through_a_view_of_sys() -> None:
+def test_x_kqrst_is_opened_through_a_view_of_sys_and_not_missed_where_mutexes_guard_the_row_cache() -> None:
     (lacking,) = of("undo-storm", "x$kqrst").lacking
     assert lacking.sql == (
         "create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;\n"
         "grant select on sys.latchscope_kqrst to LATCHSCOPE;"
     )
-
-
-def test_x_kqrst_is_not_missed_where_mutexes_guard_the_row_cache() -> None:
     found = of("users-mutex", "x$kqrst")
     (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
     assert (found.lacking, kqrst.status, kqrst.sql) == ((), "not_asked", None)
@@ -489,10 +455,7 @@ def test_x_kqrst_that_nobody_needs_is_refused_once_per_start() -> None:
             self.asked += "kqrst" in sql
             return super().query(sql, binds)
 
-    for name, asked in {
-        "users-mutex": 1,
-        "undo-storm": 3,
-    }.items():  # 11.2 tries the older name of the view once as well
+    for name, asked in (("users-mutex", 1), ("undo-storm", 3)):  # 11.2 tries the older name of the view once as well
         database = Counting(scenarios()[name], BEGAN, lambda: 30.0, ("x$kqrst",))
         poll(name, database, poll(name, database))
         assert database.asked == asked, name

@@ -66,15 +66,13 @@ def test_snapshot_tells_missing_from_empty() -> None:
 def test_snapshot_knows_its_instance() -> None:
     row: Row = {"version": "11.2.0.4.0", "startup_time": "2026-02-20 04:11:00", "uptime_seconds": 42}
     snapshot = Snapshot("erp1", NOW, {"v$instance": Rows("v$instance", (row,))})
-    assert (snapshot.release, snapshot.startup_time, snapshot.uptime_seconds) == (
-        "11.2.0.4.0",
-        "2026-02-20 04:11:00",
-        42.0,
-    )
+    known = snapshot.instance, snapshot.release, snapshot.startup_time, snapshot.uptime_seconds
+    assert known == (row, "11.2.0.4.0", "2026-02-20 04:11:00", 42.0)
     blind = Snapshot("erp1", NOW, {})
     assert (blind.instance, blind.release, blind.startup_time, blind.uptime_seconds) == ({}, None, None, None)
 
 
+TOTALS = Basis("totals", None, None, None)
 CHANGES = Changes(
     "v$rowcache",
     (
@@ -93,16 +91,14 @@ def test_column_is_found_by_the_number_that_names_a_row() -> None:
         {"gets": 9},
         {"child#": 2, "gets": None},
     )
-    delta = Delta(
-        "erp1", None, Basis("totals", None, None, None), {"v$latch_children": Changes("v$latch_children", rows)}
-    )
+    delta = Delta("erp1", None, TOTALS, {"v$latch_children": Changes("v$latch_children", rows)})
     assert delta.by_number("v$latch_children", "child#", "gets") == {8: 3.0, 1: 2.5}
     assert delta.by_number("v$latch_children", "child#", "sleeps") == {1: 4.0}
     assert delta.by_number("v$latch", "child#", "gets") == {}
 
 
 def test_delta_gives_one_cell_or_none() -> None:
-    delta = Delta("erp1", None, Basis("totals", None, None, None), {"v$rowcache": CHANGES})
+    delta = Delta("erp1", None, TOTALS, {"v$rowcache": CHANGES})
     assert delta.cell("v$rowcache", "type", "PARENT", "gets") == 3
     assert delta.cell("v$rowcache", "type", "PARENT", "usage") is None
     assert delta.cell("v$rowcache", "type", "OTHER", "gets") is None
@@ -173,9 +169,7 @@ def test_uptime_is_unknown_where_a_parameter_moves_the_clock_of_sql(row: Mapping
 )
 def test_uptime_stays_where_nothing_moves_it(row: Mapping[str, Any]) -> None:
     assert with_setting(row).uptime_seconds == poll_at("users-mutex", 30.0).uptime_seconds is not None
-
-
-def test_setting_of_ones_own_container_counts() -> None:
+    # but one of its own container counts
     assert other_time_zone([{**ZONE, "con_id": 3}], [{"con_id": 3}]) == "time_at_dbtimezone = USER_SQL"
 
 
@@ -198,11 +192,7 @@ def test_no_statement_computes_with_sysdate(view: str) -> None:
 )
 def test_lasting_gives_a_long_span_in_hours_too(seconds: float, words: str) -> None:
     assert lasting(seconds) == words
-
-
-def test_hours_rounds_minutes_before_they_become_hours() -> None:
-    assert hours(3599.0) == "1 h 0 min"
-    assert hours(61.0) == "0 h 1 min"
+    assert (hours(3599.0), hours(61.0)) == ("1 h 0 min", "0 h 1 min"), "minutes are rounded before they become hours"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +200,7 @@ def test_hours_rounds_minutes_before_they_become_hours() -> None:
     [
         (Basis("interval", NOW, NOW, 30.04), "an interval of 30.0 s"),
         (Basis("since_startup", NOW, NOW, 777_600.0), "totals since instance start, 777,600 s (216 h 0 min)"),
-        (Basis("totals", None, None, None), "totals since an unknown instance start"),
+        (TOTALS, "totals since an unknown instance start"),
     ],
 )
 def test_basis_says_what_it_is(basis: Basis, words: str) -> None:

@@ -11,26 +11,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from functools import partial
-from threading import Event, Timer
-from time import sleep
+from threading import Timer
 from typing import Any
 
 import oracledb
 import pytest
 
-from tests.oracle_standin.__main__ import backends, services
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, OracleError, OracleType, ResultColumn, Script
 from tests.oracle_standin.databases import Service
-from tests.oracle_standin.deadline import HANGS, StillRunningError, within
-from tests.oracle_standin.faults import Stage
-from tests.oracle_standin.packets import Link
-from tests.oracle_standin.profiles import ORACLE_12_1, ORACLE_19C, PROFILES
-from tests.oracle_standin.requests import bind_names
+from tests.oracle_standin.deadline import HANGS, within
+from tests.oracle_standin.profiles import PROFILES
 from tests.oracle_standin.server import Listener
 from tests.oracle_standin.values import decode_number, encode_number
-from tests.oracle_standin.wire import ProtocolError
 
 pytestmark = pytest.mark.slow  # no line of the product runs here
 oracledb.enable_thin_mode()  # type: ignore[no-untyped-call]
@@ -205,14 +198,6 @@ def test_small_packets_and_long_descriptors_are_understood(listener: Listener) -
     assert not listener.problems
 
 
-def test_requests_that_arrive_in_shreds_are_put_together(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.oracle_standin.packets._AT_ONCE", 3)
-    sql = "select n from t where a = :a"
-    script(listener, sql, lambda binds: Answer([ResultColumn("N")], [(len(str(binds["a"])),)]))
-    assert ask(connect(listener), sql, {"a": "b" * 9000}) == [(9000,)]
-    assert not listener.problems
-
-
 def test_statement_errors_arrive_with_code_and_text(listener: Listener) -> None:
     script(listener, "select nothing", OracleError(942))
     script(listener, "select own", OracleError(20001, "in our words"))
@@ -222,44 +207,6 @@ def test_statement_errors_arrive_with_code_and_text(listener: Listener) -> None:
         ask(connection, "select own")
     assert works(connection)
     assert not listener.problems
-
-
-def test_errors_are_announced_by_a_break_before_23ai(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
-    breaks: list[Link] = []
-    original = Link.resynchronise
-
-    def remember(link: Link) -> None:
-        breaks.append(link)
-        original(link)
-
-    monkeypatch.setattr(Link, "resynchronise", remember)
-    connection = connect(listener)
-    script(listener, "select nothing", OracleError(942))
-    assert refusal(lambda: ask(connection, "select nothing")) == "ORA-00942"
-    assert len(breaks) == (0 if orcl(listener).profile.name == "23ai" else 1)
-
-
-def test_commit_rollback_ping_and_close_are_served(listener: Listener) -> None:
-    script(listener, "update t set a = 1", Answer(affected=7))
-    connection, service = connect(listener), orcl(listener)
-    record = service.sessions[-1]
-    with connection.cursor() as cursor:
-        for end in (connection.commit, connection.rollback):
-            within(LIMIT, lambda: cursor.execute("update t set a = 1"))
-            assert (cursor.rowcount, record.in_transaction) == (7, True)
-            within(LIMIT, end)
-            assert not record.in_transaction
-    before = service.counters.round_trips
-    within(LIMIT, connection.ping)
-    assert service.counters.round_trips == before + 1
-    within(LIMIT, connection.close)
-    assert within(LIMIT, lambda: _becomes_true(lambda: record.ended))
-
-
-def _becomes_true(condition: Callable[[], bool]) -> bool:
-    while not condition():
-        sleep(0.005)
-    return True
 
 
 # Logins
@@ -323,28 +270,6 @@ def test_listener_listens_on_loopback_only(modern: Listener) -> None:
         assert other.connect_ex(("127.0.0.2", modern.port)) != 0
 
 
-def test_listener_stops_although_clients_hang(modern: Listener) -> None:
-    hung, ended, connection = Event(), Event(), connect(modern)
-    orcl(modern).faults.hang(Stage.EXECUTE)
-
-    def hang() -> None:
-        hung.set()
-        with suppress(oracledb.Error):
-            connection.cursor().execute(ONE)
-        ended.set()
-
-    with pytest.raises(StillRunningError):
-        within(0.1, hang)
-    assert hung.is_set() and not ended.is_set()
-    within(LIMIT, modern.stop)
-    assert ended.wait(LIMIT)
-    with pytest.raises(oracledb.OperationalError, match="DPY-6005"):
-        connect(modern)
-    with Listener(modern.services, modern.port) as again:  # the port is free again
-        orcl(again).faults.clear()
-        assert works(connect(again))
-
-
 def test_unknown_statements_are_recorded(listener: Listener) -> None:
     connection = connect(listener)
     assert refusal(lambda: ask(connection, "select 1 from dual")) == "ORA-03001"
@@ -352,34 +277,6 @@ def test_unknown_statements_are_recorded(listener: Listener) -> None:
     assert [(problem.service, "select 1 from dual" in problem.what) for problem in listener.problems] == [
         ("orcl", True)
     ]
-
-
-def test_broken_backends_are_recorded(listener: Listener) -> None:
-    script(listener, "select broken", lambda binds: Answer(affected=len(str(binds["no such bind"]))))
-    script(listener, "select misfit", Answer([ResultColumn("N")], [("no number",)]))
-    script(listener, "select narrow", Answer([ResultColumn("N")], [(1, 2)]))
-    script(listener, "select no columns", Answer(affected=1))
-    connection = connect(listener)
-    for sql in ("select broken", "select misfit", "select narrow", "select no columns"):
-        with pytest.raises(oracledb.DatabaseError, match="ORA-03001"):
-            ask(connection, sql)
-        assert sql in listener.problems[-1].what
-    assert len(listener.problems) == 4
-    assert works(connection)
-
-
-def test_unserved_calls_are_recorded(listener: Listener) -> None:
-    script(listener, "insert into t values (:a)", Answer(affected=1))
-    with connect(listener).cursor() as cursor:
-        many = partial(cursor.executemany, "insert into t values (:a)", [(1,), (2,)])
-        assert refusal(lambda: within(LIMIT, many)) == "DPY-4011"
-    with connect(listener).cursor() as cursor:
-        assert refusal(lambda: within(LIMIT, lambda: cursor.parse(ONE))) == "ORA-03001"
-    connection = connect(listener)
-    assert refusal(lambda: within(LIMIT, lambda: connection.createlob(oracledb.DB_TYPE_CLOB))) == "ORA-03001"
-    assert works(connection)
-    expected = ("several rows", "plain executions", "call 96")
-    assert all(word in problem.what for word, problem in zip(expected, listener.problems, strict=True))
 
 
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", bytes(64), b"\x00\x0a\x00\x00\x06\x00\x00\x00\x00\x00"])
@@ -392,31 +289,6 @@ def test_strangers_are_recorded_and_closed(modern: Listener, said: bytes) -> Non
     assert works(connect(modern))
 
 
-def test_clients_leaving_in_mid_login_are_not_recorded_as_a_problem(modern: Listener) -> None:
-    with socket.create_connection(("127.0.0.1", modern.port), timeout=LIMIT) as stranger:
-        stranger.sendall(b"\x00\x40")
-    assert works(connect(modern))
-    assert not modern.problems
-
-
-def test_link_reader_never_waits_for_what_the_client_does_not_send() -> None:
-    here, there = _tcp_pair()
-    with there:
-        link = Link(here)
-        there.sendall(b"\x00\x0e\x00\x00\x06\x00\x00\x00\x00\x00\x01\x02\x03\x04")
-        request = link.request()
-        assert request.take(4) == b"\x01\x02\x03\x04"
-        with pytest.raises(ProtocolError, match="ends too early"):
-            within(LIMIT, request.u8)
-        link.release()
-
-
-def _tcp_pair() -> tuple[socket.socket, socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        there = socket.create_connection(server.getsockname())
-        return server.accept()[0], there
-
-
 def test_number_format_is_the_published_one_and_reversible() -> None:
     published = {0: "80", 1: "c102", -1: "3e6466", 100: "c202", 123.45: "c202182e", -123.45: "3d644e3866", 0.01: "c002"}
     assert {value: encode_number(value).hex() for value in published} == published
@@ -426,24 +298,6 @@ def test_number_format_is_the_published_one_and_reversible() -> None:
     for no_number in (float("nan"), float("-inf"), 1e126):
         with pytest.raises(ValueError, match="NUMBER"):
             encode_number(no_number)
-
-
-def test_bind_names_skips_literals_and_comments() -> None:
-    sql = """select ':a', "x:b", 'it''s :c' /* :d */ -- :e
-      from v$latch where a = :one and b=: "Two" and c in (:3, :one)"""
-    assert bind_names(sql) == ["one", "Two", "3", "one"]
-
-
-def loaded() -> dict[str, DictBackend | Service]:
-    return {"a": DictBackend({}), "b": Service(DictBackend({}), {USER: Account(PASSWORD)}, ORACLE_12_1)}
-
-
-def test_backends_are_loaded_by_name() -> None:
-    found = services(backends("tests.collectors.test_oracle_standin:loaded"), {"x": Account("y")}, ORACLE_19C)
-    assert {name: service.profile.name for name, service in found.items()} == {"a": "19c", "b": "12.1"}
-    assert found["a"].accounts["X"].password == "y"
-    with pytest.raises(ValueError, match="module:attribute"):
-        backends("tests")
 
 
 def test_standin_can_be_run_by_hand() -> None:

@@ -60,9 +60,6 @@ def test_proof_finds_what_is_planted(text: str) -> None:
 )
 def test_anything_but_a_query_is_refused(text: str) -> None:
     assert faults(text, ("dual",))
-
-
-def test_statement_without_our_mark_is_refused() -> None:
     assert "lacks our mark" in faults("select gets from v$latch", ("v$latch",))
 
 

@@ -29,8 +29,6 @@ from tests.repo.grafana.linter import LINTER
 from tests.repo.processes import need
 
 RULES = {**LINTER, **DISPLAY}
-EXCLUDED: dict[str, str] = {}
-"""Rule and dashboard → why the rule does not apply there. Keep it empty."""
 
 
 def test_dashboards_are_three_with_stable_uids() -> None:
@@ -57,12 +55,7 @@ def test_link_address_can_be_chosen(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(DASHBOARDS))
 @pytest.mark.parametrize("rule", RULES)
 def test_dashboard_obeys_the_linter_rule(rule: str, name: str) -> None:
-    assert f"{rule} {name}" not in EXCLUDED
     assert list(RULES[rule](DASHBOARDS[name])) == []
-
-
-def test_linter_excludes_nothing() -> None:
-    assert EXCLUDED == {}
 
 
 def test_lint_file_excludes_known_rules_and_says_why() -> None:
@@ -76,35 +69,6 @@ def test_lint_file_excludes_known_rules_and_says_why() -> None:
 
 
 OURS = 'rac=~"$rac",db=~"$db"'
-PLANTED: list[tuple[str, Callable[[Json], object]]] = [
-    ("template-datasource-rule", lambda d: variable(d, "datasource").update(name="prometheus")),
-    ("template-datasource-rule", lambda d: d["templating"]["list"].pop(0)),
-    ("template-datasource-rule", lambda d: variable(d, "datasource").update(query="loki")),
-    ("template-job-rule, template-instance-rule", lambda d: d["templating"]["list"].remove(variable(d, "job"))),
-    ("template-job-rule, template-instance-rule", lambda d: variable(d, "db").update(allValue=".*")),
-    ("template-job-rule, template-instance-rule", lambda d: variable(d, "job").update(allValue=".+")),
-    ("template-job-rule, template-instance-rule", lambda d: variable(d, "instance").update(label="Server")),
-    ("template-label-promql-rule", lambda d: variable(d, "db").update(query="latchscope_up")),
-    ("template-on-time-change-reload-rule", lambda d: variable(d, "db").update(refresh=1)),
-    ("template-unused", lambda d: d["templating"]["list"].append({**variable(d, "db"), "name": "spare"})),
-    ("panel-datasource-rule", lambda d: first(d).update(datasource={"type": "prometheus", "uid": "prod"})),
-    ("panel-datasource-rule", lambda d: first(d)["targets"][0].pop("datasource")),
-    ("panel-title-description-rule", lambda d: first(d).update(title="")),
-    ("panel-title-description-rule", lambda d: first(d).pop("description")),
-    ("panel-title-description-rule", lambda d: first(d).update(title=panels(d)[-1]["title"])),
-    ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].pop("unit")),
-    ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].update(unit="seconds")),
-    ("panel-no-targets-rule", lambda d: first(d).update(targets=[])),
-    ("target-rate-interval-rule", lambda d: ask(d, f"rate(latchscope_latch_gets_total{{{OURS}}}[5m])")),
-    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'latchscope_up{rac=~"$rac"}')),
-    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'process_open_fds{job=~"$job"}')),
-    ("target-counter-agg-rule", lambda d: ask(d, f"sum(latchscope_latch_gets_total{{{OURS}}})")),
-    ("target-counter-agg-rule", lambda d: ask(d, f"delta(latchscope_latch_gets_total{{{OURS}}}[$__rate_interval])")),
-    ("target-known-metric", lambda d: ask(d, f"latchscope_latch_gets{{{OURS}}}")),
-    ("target-known-metric", lambda d: ask(d, "sum(latchscope_up)")),
-    ("uneditable-dashboard-rule", lambda d: d.update(editable=True)),
-    ("dashboard-defaults", lambda d: d.update(refresh="")),
-]
 
 
 def kind(dashboard: Json, name: str) -> Json:
@@ -139,145 +103,90 @@ def linked(dashboard: Json, **link: object) -> None:
     dashboard["links"][0].update(link)
 
 
-SHOWN: list[tuple[str, str, Callable[[Json], object], str]] = [
-    (
-        "timeline-colors",
-        "fleet",
-        lambda d: default(kind(d, "state-timeline"), color={"mode": "thresholds"}),
-        "Severity over time: a state timeline with colours of thresholds shows `< 80` and never a mapping",
-    ),
-    (
-        "absent-is-not-zero",
-        "fleet",
-        lambda d: default(kind(d, "stat"), mappings=[]),
-        "Answering: null and NaN have no mapping, so a missing figure has the colour of the lowest threshold",
-    ),
-    (
-        "absent-is-not-zero",
-        "fleet",
-        uncoloured,
-        "Databases: null and NaN have no mapping, so an empty cell of Severity has a severity's colour",
-    ),
-    (
-        "absent-is-not-zero",
-        "health",
-        lambda d: default(kind(d, "table"), noValue="Every database answers"),
-        "Databases that do not answer: without data it says 'Every database answers', which may be wrong: nothing is known then",
-    ),
-    (
-        "invented-zero",
-        "health",
-        lambda d: kind(d, "stat")["targets"][0].update(expr=f"sum(latchscope_up{{{OURS}}}) or vector(0)"),
-        "Answering A: `or vector(…)` gives a figure while nothing is known; write `or 0 * count(…)` of what must be there",
-    ),
-    (
-        "all-is-ours",
-        "health",
-        lambda d: variable(d, "job").update(allValue=".+"),
-        "CPU A: All of job matches process_cpu_seconds_total of every job; leave out its allValue",
-    ),
-    (
-        "all-is-ours",
-        "database",
-        lambda d: (
-            d["annotations"]["list"].append(
-                {"name": "Foreign", "enable": False, "hide": False, "target": {"expr": f"ALERTS{{{OURS}}}"}}
-            )
-            or variable(d, "db").update(allValue=".+")
-        ),
-        "annotation Foreign: All of db matches ALERTS of every job; leave out its allValue",
-    ),
-    (
-        "link-variables",
-        "fleet",
-        lambda d: linked(d, includeVars=True),
-        "the link Database carries db to latchscope / Database, where it has another shape",
-    ),
-    (
-        "link-variables",
-        "database",
-        lambda d: linked(d, type="dashboards", url="", includeVars=True),
-        "the link Fleet carries db to latchscope / Fleet, where it has another shape",
-    ),
-    (
-        "link-variables",
-        "database",
-        lambda d: linked(d, url="/d/latchscope-fleet?${db:queryparam}"),
-        "the link Fleet carries db to latchscope / Fleet, where it has another shape",
-    ),
-    (
-        "annotation-scope",
-        "fleet",
-        lambda d: d["annotations"]["list"][0].pop("filter") and d["annotations"]["list"][0].update(enable=True),
-        "annotation Alerts paints every graph: give it a filter of panels, or switch it off",
-    ),
-    (
-        "annotation-scope",
-        "database",
-        lambda d: d["annotations"]["list"][0]["filter"].update(ids=[999]),
-        "annotation Episodes is for panels that do not exist",
-    ),
-    (
-        "annotation-scope",
-        "fleet",
-        lambda d: d["annotations"]["list"][0].update(hide=True),
-        "annotation Alerts is off, and nobody can switch it on",
-    ),
-    (
-        "figure-decimals",
-        "database",
-        lambda d: panels(d)[1]["fieldConfig"]["defaults"].pop("decimals"),
-        "Time lost: a share without decimals shows digits that mean nothing",
-    ),
-    (
-        "figure-decimals",
-        "fleet",
-        lambda d: panels(d)[6]["fieldConfig"]["overrides"][2]["properties"].pop(1),
-        "Databases Sessions waiting: a number without decimals shows digits that mean nothing",
-    ),
-    (
-        "title-width",
-        "fleet",
-        lambda d: kind(d, "stat").update(title="Not answering"),
-        "Not answering: 13 letters, and at 1280 px beside the menu only 10 fit",
-    ),
-    (
-        "column-width",
-        "fleet",
-        widened,
-        "Databases: its columns need 2110 px, and at 1280 px beside the menu it has 932",
-    ),
-    (
-        "window-said",
-        "database",
-        lambda d: kind(d, "timeseries")["targets"][0].update(
-            expr=f"db_surface:latchscope_impact:ratio_avg5m{{{OURS}}}"
-        ),
-        "DB time lost over time: a mean over five minutes that does not say so, beside figures of the last poll",
-    ),
+PLANTED: list[tuple[str, Callable[[Json], object]]] = [
+    ("template-datasource-rule", lambda d: variable(d, "datasource").update(name="prometheus")),
+    ("template-datasource-rule", lambda d: d["templating"]["list"].pop(0)),
+    ("template-datasource-rule", lambda d: variable(d, "datasource").update(query="loki")),
+    ("template-job-rule, template-instance-rule", lambda d: d["templating"]["list"].remove(variable(d, "job"))),
+    ("template-job-rule, template-instance-rule", lambda d: variable(d, "db").update(allValue=".*")),
+    ("template-job-rule, template-instance-rule", lambda d: variable(d, "job").update(allValue=".+")),
+    ("template-job-rule, template-instance-rule", lambda d: variable(d, "instance").update(label="Server")),
+    ("template-label-promql-rule", lambda d: variable(d, "db").update(query="latchscope_up")),
+    ("template-on-time-change-reload-rule", lambda d: variable(d, "db").update(refresh=1)),
+    ("template-unused", lambda d: d["templating"]["list"].append({**variable(d, "db"), "name": "spare"})),
+    ("panel-datasource-rule", lambda d: first(d).update(datasource={"type": "prometheus", "uid": "prod"})),
+    ("panel-datasource-rule", lambda d: first(d)["targets"][0].pop("datasource")),
+    ("panel-title-description-rule", lambda d: first(d).update(title="")),
+    ("panel-title-description-rule", lambda d: first(d).pop("description")),
+    ("panel-title-description-rule", lambda d: first(d).update(title=panels(d)[-1]["title"])),
+    ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].pop("unit")),
+    ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].update(unit="seconds")),
+    ("panel-no-targets-rule", lambda d: first(d).update(targets=[])),
+    ("target-rate-interval-rule", lambda d: ask(d, f"rate(latchscope_latch_gets_total{{{OURS}}}[5m])")),
+    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'latchscope_up{rac=~"$rac"}')),
+    ("target-job-rule, target-instance-rule", lambda d: ask(d, 'process_open_fds{job=~"$job"}')),
+    ("target-counter-agg-rule", lambda d: ask(d, f"sum(latchscope_latch_gets_total{{{OURS}}})")),
+    ("target-counter-agg-rule", lambda d: ask(d, f"delta(latchscope_latch_gets_total{{{OURS}}}[$__rate_interval])")),
+    ("target-known-metric", lambda d: ask(d, f"latchscope_latch_gets{{{OURS}}}")),
+    ("target-known-metric", lambda d: ask(d, "sum(latchscope_up)")),
+    ("uneditable-dashboard-rule", lambda d: d.update(editable=True)),
+    ("dashboard-defaults", lambda d: d.update(refresh="")),
 ]
-"""Rule, dashboard, what is planted there, and what the rule says about it."""
+
+SHOWN: list[tuple[str, str, Callable[[Json], object], str]] = [
+    ("timeline-colors", "fleet", lambda d: default(kind(d, "state-timeline"), color={"mode": "thresholds"}),
+     "Severity over time: a state timeline with colours of thresholds"),
+    ("absent-is-not-zero", "fleet", lambda d: default(kind(d, "stat"), mappings=[]),
+     "Answering: null and NaN have no mapping, so a missing figure"),
+    ("absent-is-not-zero", "fleet", uncoloured, "Databases: null and NaN have no mapping, so an empty cell"),
+    ("absent-is-not-zero", "health", lambda d: default(kind(d, "table"), noValue="Every database answers"),
+     "Databases that do not answer: without data it says 'Every database answers'"),
+    ("invented-zero", "health",
+     lambda d: kind(d, "stat")["targets"][0].update(expr=f"sum(latchscope_up{{{OURS}}}) or vector(0)"),
+     "Answering A: `or vector(…)` gives a figure while nothing is known"),
+    ("all-is-ours", "health", lambda d: variable(d, "job").update(allValue=".+"),
+     "CPU A: All of job matches process_cpu_seconds_total of every job"),
+    ("all-is-ours", "database",
+     lambda d: (d["annotations"]["list"].append({"name": "Foreign", "target": {"expr": f"ALERTS{{{OURS}}}"}})
+                or variable(d, "db").update(allValue=".+")),
+     "annotation Foreign: All of db matches ALERTS of every job"),
+    ("link-variables", "fleet", lambda d: linked(d, includeVars=True),
+     "the link Database carries db to latchscope / Database"),
+    ("link-variables", "database", lambda d: linked(d, type="dashboards", url="", includeVars=True),
+     "the link Fleet carries db to latchscope / Fleet"),
+    ("link-variables", "database", lambda d: linked(d, url="/d/latchscope-fleet?${db:queryparam}"),
+     "the link Fleet carries db to latchscope / Fleet"),
+    ("annotation-scope", "fleet",
+     lambda d: d["annotations"]["list"][0].pop("filter") and d["annotations"]["list"][0].update(enable=True),
+     "annotation Alerts paints every graph"),
+    ("annotation-scope", "database", lambda d: d["annotations"]["list"][0]["filter"].update(ids=[999]),
+     "annotation Episodes is for panels that do not exist"),
+    ("annotation-scope", "fleet", lambda d: d["annotations"]["list"][0].update(hide=True),
+     "annotation Alerts is off, and nobody can switch it on"),
+    ("figure-decimals", "database", lambda d: panels(d)[1]["fieldConfig"]["defaults"].pop("decimals"),
+     "Time lost: a share without decimals"),
+    ("figure-decimals", "fleet", lambda d: panels(d)[6]["fieldConfig"]["overrides"][2]["properties"].pop(1),
+     "Databases Sessions waiting: a number without decimals"),
+    ("title-width", "fleet", lambda d: kind(d, "stat").update(title="Not answering"), "Not answering: 13 letters"),
+    ("column-width", "fleet", widened, "Databases: its columns need 2110 px, and at 1280 px"),
+    ("window-said", "database",
+     lambda d: kind(d, "timeseries")["targets"][0].update(expr=f"db_surface:latchscope_impact:ratio_avg5m{{{OURS}}}"),
+     "DB time lost over time: a mean over five minutes that does not say so"),
+]  # fmt: skip
+"""Rule, dashboard, what is planted there, and how the rule begins to say it."""
 
 
-@pytest.mark.parametrize(("rule", "spoil"), PLANTED)
-def test_linter_notices_a_planted_violation(rule: str, spoil: Callable[[Json], object]) -> None:
-    dashboard = deepcopy(DASHBOARDS["latchscope-health"])
-    spoil(dashboard)
-    assert list(RULES[rule](dashboard))
-
-
-@pytest.mark.parametrize(("rule", "name", "spoil", "said"), SHOWN)
-def test_display_rule_says_what_a_planted_violation_does(
-    rule: str, name: str, spoil: Callable[[Json], object], said: str
-) -> None:
+@pytest.mark.parametrize(
+    ("rule", "name", "spoil", "said"), [*((rule, "health", spoil, "") for rule, spoil in PLANTED), *SHOWN]
+)
+def test_linter_notices_a_planted_violation(rule: str, name: str, spoil: Callable[[Json], object], said: str) -> None:
     dashboard = deepcopy(DASHBOARDS[f"latchscope-{name}"])
     spoil(dashboard)
-    assert said in list(DISPLAY[rule](dashboard))
+    assert any(one.startswith(said) for one in RULES[rule](dashboard))
 
 
 def test_linter_rules_each_have_a_planted_violation() -> None:
-    assert set(LINTER) == {rule for rule, _ in PLANTED}
-    assert set(DISPLAY) == {rule for rule, *_ in SHOWN}
+    assert set(RULES) == {rule for rule, *_ in (*PLANTED, *SHOWN)}
 
 
 def test_linter_rules_are_each_explained_in_the_docs() -> None:

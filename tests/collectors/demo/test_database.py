@@ -84,16 +84,11 @@ def test_scripted_ddl_has_the_time_of_its_last_run_alone_and_statistics_have_eac
     assert changes_of("dba_objects", 15) == []
     loop = SCENARIO.length
     (table,) = changes_of("dba_objects", loop + 100)
-    assert (table["object_name"], table["happened_at"]) == (
-        "STAGE_ORDERS",
-        f"{BEGAN + timedelta(seconds=loop + 16):%Y-%m-%d %H:%M:%S}",
-    )
-    assert [row["happened_at"] for row in changes_of("dba_optstat_operations", loop + 100)] == [
-        f"{BEGAN + timedelta(seconds=second):%Y-%m-%d %H:%M:%S}" for second in (loop + 5, 5)
-    ]
-    assert len(changes_of("dba_optstat_operations", 100 * loop)) == 4200 // loop, (
-        "no older ones than a reading asks for"
-    )
+    last, *runs = (f"{BEGAN + timedelta(seconds=second):%Y-%m-%d %H:%M:%S}" for second in (loop + 16, loop + 5, 5))
+    assert (table["object_name"], table["happened_at"]) == ("STAGE_ORDERS", last)
+    assert [row["happened_at"] for row in changes_of("dba_optstat_operations", loop + 100)] == runs
+    older = changes_of("dba_optstat_operations", 100 * loop)
+    assert len(older) == 4200 // loop, "no older ones than a reading asks for"
 
 
 def test_scripted_parameter_has_a_new_value_from_its_second_on() -> None:

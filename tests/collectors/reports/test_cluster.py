@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from collectors.errors import InputError
-from collectors.model import Delta, Missing, NotComparable, number
+from collectors.model import Delta, Missing, NotComparable
 from collectors.reports.read import looks_like_report, read
 from rules.engine import diagnose
 from tests.paths import REPORTS
@@ -64,9 +64,7 @@ def test_listed_events_are_read_and_the_others_are_unknown_not_zero(layout: str)
         told = listed.get(str(row["event"]))
         assert row.get("total_waits") == (told.waits if told else None), row
         assert told or row.get("time_waited_micro") is None
-    assert number(
-        next(r for r in sick.rows("v$system_event") if r["event"] == "row cache lock")["time_waited_micro_fg"]
-    )
+    assert sick.cell("v$system_event", "event", "row cache lock", "time_waited_micro_fg")
     assert isinstance(quiet.read("v$system_event"), Missing)
     for view in ("v$latch", "v$mutex_sleep", "v$rowcache"):
         gap = sick.read(view)
@@ -100,9 +98,6 @@ def test_instance_that_restarted_is_not_comparable_and_the_other_is_read() -> No
     started = SICK.on(SICK.release, startup=SICK.begin + timedelta(minutes=20))
     first, second = read(clusters.page((started, QUIET)).encode(), "x")
     assert isinstance(first, NotComparable) and isinstance(second, Delta)
-
-
-def test_list_of_instances_that_cannot_be_read_is_refused_with_the_report_to_make() -> None:
     with pytest.raises(InputError, match=r"^x is a report over all instances .* run awrrpti\.sql"):
         read(b"WORKLOAD REPOSITORY REPORT (RAC)\n", "x")
 

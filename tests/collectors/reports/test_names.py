@@ -19,31 +19,10 @@ from tests.paths import REPORTS
 PAGE, PRINT = "awr-19.0.0.0.0-cluster-users-mutex.html", "awr-12.2.0.1.0-users-mutex.txt"
 OLD_PAGE, OLD_PRINT = "awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt"
 NAMES = (
-    *(
-        "parse time elapsed",
-        "hard parse elapsed time",
-        "DB CPU",
-        "row cache mutex",
-        "row cache lock",
-        "row cache objects",
-    ),
-    *(
-        "latch: row cache objects",
-        "shared pool",
-        "cache buffers chains",
-        "dc_users",
-        "dc_rollback_segments",
-        "dc_objects",
-    ),
-    *(
-        "parse count (total)",
-        "execute count",
-        "BUSY_TIME",
-        "IDLE_TIME",
-        "Row Cache",
-        "kqrpre: find obj",
-        "kqreqd: reget",
-    ),
+    *("parse time elapsed", "hard parse elapsed time", "DB CPU", "row cache mutex", "row cache lock"),
+    *("row cache objects", "latch: row cache objects", "shared pool", "cache buffers chains", "dc_users"),
+    *("dc_rollback_segments", "dc_objects", "parse count (total)", "execute count", "BUSY_TIME"),
+    *("IDLE_TIME", "Row Cache", "kqrpre: find obj", "kqreqd: reget"),
 )
 
 
@@ -230,16 +209,9 @@ def test_plain_keeps_what_is_no_footnote() -> None:
 
 
 EMPTY_SECTIONS = (
-    "Time Model Statistics",
-    "Operating System Statistics",
-    "Foreground Wait Events",
-    "Background Wait Events",
-    "Instance Activity Stats",
-    "Latch Activity",
-    "Latch Sleep Breakdown",
-    "Latch Miss Sources",
-    "Mutex Sleep Summary",
-    "Dictionary Cache Stats",
+    *("Time Model Statistics", "Operating System Statistics", "Foreground Wait Events"),
+    *("Background Wait Events", "Instance Activity Stats", "Latch Activity"),
+    *("Latch Sleep Breakdown", "Latch Miss Sources", "Mutex Sleep Summary", "Dictionary Cache Stats"),
 )
 NO_DATA = "No data exists for this section of the report."
 HEAD = head().replace("-Apr-14", "-4月 -14").replace("106.74", "  0.00")

@@ -50,24 +50,23 @@ def test_refuses_without_a_variable(database: Disposable, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("user", "why"),
+    ("name", "value", "why", "asked"),
     [
-        ("system", "SYSTEM may change too much; make a user"),
-        ('"SYS"', "SYS may change too much; make a user"),
-        (USER.lower(), "would write and monitor; make a user"),
-        ("latchscope_load_me", "begins like what a load makes and drops; give the user another name"),
+        ("WRITER", "system", "SYSTEM may change too much; make a user", False),
+        ("WRITER", '"SYS"', "SYS may change too much; make a user", False),
+        ("WRITER", USER.lower(), "would write and monitor; make a user", False),
+        ("WRITER", "latchscope_load_me", "begins like what a load makes and drops; give the user another name", False),
+        ("WRITER", "proxy", "the session belongs to WRITER, not to proxy; log on without a proxy", True),
+        ("PASSWORD", "wrong", "the monitoring user gets no session: ORA-01017", True),
+        ("DSN", "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(PORT=1521)))", "its address has no host; correct DSN", False),
     ],
 )
-def test_refuses_a_user_that_is_not_its_own(
-    database: Disposable, monkeypatch: pytest.MonkeyPatch, user: str, why: str
+def test_refuses_a_user_that_is_not_its_own_or_logs_on_nowhere(
+    database: Disposable, monkeypatch: pytest.MonkeyPatch, name: str, value: str, why: str, asked: bool
 ) -> None:
-    monkeypatch.setenv("LATCHSCOPE_TEST_WRITER", user)
-    assert why in refused(database) and database.connections == 0
-
-
-def test_refuses_the_monitoring_user_of_the_configuration(database: Disposable, tmp_path: Path) -> None:
-    config = configuration(tmp_path, dsn="127.0.0.1:1/erp", user=WRITER)
-    assert "is a monitoring user of the configuration" in refused(database, "--config", config)
+    monkeypatch.setenv(f"LATCHSCOPE_TEST_{name}", value)
+    database.listener.services["free"].accounts["PROXY"] = Account(PASSWORD)
+    assert why in refused(database) and (database.connections > 0) == asked
 
 
 WATCHED = {
@@ -91,9 +90,11 @@ def test_refuses_a_database_of_the_configuration_under_any_service(
     assert refused(database, *more) == line, "the configuration at its usual place counts"
 
 
-def test_refuses_where_the_monitoring_user_logs_on_at_a_database_of_the_configuration(
+def test_refuses_the_monitoring_user_of_the_configuration_and_where_it_logs_on(
     database: Disposable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    config = configuration(tmp_path, dsn="127.0.0.1:1/erp", user=WRITER)
+    assert "is a monitoring user of the configuration" in refused(database, "--config", config)
     monkeypatch.setenv("LATCHSCOPE_TEST_MONITOR_DSN", "127.0.0.1:1/root")
     config = configuration(tmp_path, dsn="127.0.0.1:1/erp")
     assert "latchscope watches erp at 127.0.0.1:1" in refused(database, "--config", config)
@@ -110,24 +111,6 @@ def test_refuses_a_host_that_is_unknown(database: Disposable, monkeypatch: pytes
 
     monkeypatch.setattr("tests.live.load.safety.socket.getaddrinfo", unknown)
     assert "the host name 127.0.0.1 cannot be resolved; correct DSN" in refused(database)
-
-
-def test_refuses_an_address_without_a_host(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LATCHSCOPE_TEST_DSN", "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(PORT=1521)))")
-    assert "its address has no host; correct DSN" in refused(database)
-
-
-def test_refuses_a_session_of_another_user_than_the_one_it_was_given(
-    database: Disposable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LATCHSCOPE_TEST_WRITER", "proxy")
-    database.listener.services["free"].accounts["PROXY"] = Account(PASSWORD)
-    assert "the session belongs to WRITER, not to proxy; log on without a proxy" in refused(database)
-
-
-def test_refuses_if_the_monitoring_user_gets_no_session(database: Disposable, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LATCHSCOPE_TEST_PASSWORD", "wrong")
-    assert "the monitoring user gets no session: ORA-01017" in refused(database)
 
 
 def test_refuses_an_old_release(database: Disposable) -> None:

@@ -17,17 +17,8 @@ from tests.repo.grafana.dashboards import (
 )
 
 UNITS = {
-    "none",
-    "short",
-    "percentunit",
-    "s",
-    "cps",
-    "ops",
-    "bytes",
-    "dateTimeAsIso",
-    "dateTimeFromNow",
-    "dtdhms",
-    "suffix: h",
+    *("none", "short", "percentunit", "s", "cps", "ops", "bytes"),
+    *("dateTimeAsIso", "dateTimeFromNow", "dtdhms", "suffix: h"),
 }
 """Ids of Grafana's value formats, as many as we use."""
 
