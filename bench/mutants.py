@@ -25,7 +25,7 @@ from bench._contexts import CONFIGURATION
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / ".coverage.contexts"
-CRITICAL = ("service/state/login_gate.py", "service/store/", "rules/wait_chain/", "rules/hangs/")
+CRITICAL = ("service/state/login_gate.py", "service/store/", "rules/hangs/")
 """Where a mistake costs most: the login gate, what the store and its spool write, and chains of a hang."""
 LEFT_OUT = ("/migrations/",)
 SECONDS = 120

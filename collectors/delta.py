@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from collectors.grants import ANYBODY, grant, privilege
+from collectors.grants import ANYBODY, grant, privilege_on
 from collectors.model import (
     SCRIPT,
     Basis,
@@ -137,12 +137,12 @@ def _obstacle(earlier: Snapshot, later: Snapshot) -> NotComparable | None:
         return because(why, OWN_CONNECTION)
     started, before = later.startup_time, earlier.startup_time
     if earlier.taken_at is None or later.taken_at is None:
-        opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
+        opening = privilege_on("sys.v_$instance", later.release)
         return because("a snapshot has no time", f"{opening}, which brings the database's clock")
     if later.taken_at <= earlier.taken_at:
         return because("the later snapshot is not later by the database's clock", "wait for the next poll")
     if before is None or started is None:
-        opening = f"grant {privilege('11.2', later.release)} on sys.v_$instance"
+        opening = privilege_on("sys.v_$instance", later.release)
         return because("no startup_time, so a restart would go unseen", opening)
     if started != before:
         why = f"the instance restarted (started {before}, now {started}); counters began again"
@@ -168,7 +168,7 @@ def _delta(
             continue
         before = earlier.read(view) if earlier is not None else None
         if collector.momentary and isinstance(before, Rows):
-            at_begin[view] = Changes(view, before.rows, before.notes)
+            at_begin[view] = Changes(view, before.rows, before.notes, before.read_at)
         if collector.momentary or collector.sampled:
             before = None
         readings[view] = after if isinstance(after, Missing) else _changes(collector, before, after, oddities)

@@ -10,9 +10,10 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import Literal, get_args
 
+from collectors.commands import command
 from collectors.model import Collector, Row, Snapshot, number, text
 from collectors.registry import collectors
-from collectors.release import OLDEST, at_least, parts
+from collectors.release import OLDEST, at_least, parts, text_for
 
 # The kinds of database that differ in who may grant what: their names, and what each can open.
 
@@ -214,7 +215,9 @@ def _inside_pdb(cdb: str | None, rds: bool | None, asked: Row) -> FoundKind:
 KQRST_COLUMNS = "kqrstcln, kqrstcid, kqrsttyp, kqrstsno"
 """The columns latchscope reads of x$kqrst. The view that SYS owns has no others."""
 
-KQRST_VIEW = f"create view sys.latchscope_kqrst as select {KQRST_COLUMNS} from x$kqrst;"
+KQRST_VIEW = command(
+    "create view sys.latchscope_kqrst as select {columns:own} from x$kqrst;", columns=KQRST_COLUMNS.split(", ")
+)
 NOTHING_IS_REPLACED = (
     "ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours"
 )
@@ -252,6 +255,11 @@ def privilege(kind: DatabaseKind, release: str | None = None) -> Literal["read",
     return "read" if given >= parts(READ_SINCE)[: len(given)] else "select"  # 12c may be 12.1.0.2
 
 
+def privilege_on(view: str, release: str | None) -> str:
+    """The grant without whom it is for, as a sentence names it."""
+    return command("grant {privilege:own} on {view:own}", privilege=privilege("11.2", release), view=view)
+
+
 def grants_either(collector: Collector) -> tuple[str, ...]:
     """The grants that a poll may name for a view: of SELECT, or of READ where the release has it."""
     return tuple(grant(collector, ANYBODY, release=release) for release in (None, CONTAINERS_SINCE, READ_SINCE))
@@ -272,9 +280,11 @@ def grant_lines(objects: Iterable[str], kind: DatabaseKind, user: str, release: 
         granted_on = owned_by_sys(name)
         if kind in RDSADMIN:
             bare = granted_on.removeprefix("sys.").upper()
-            yield f"begin rdsadmin.rdsadmin_util.grant_sys_object('{bare}', '{user.upper()}', 'SELECT'); end;\n/"
+            text = "begin rdsadmin.rdsadmin_util.grant_sys_object('{view:own}', '{user:own}', 'SELECT'); end;\n/"
+            yield command(text, view=bare, user=user.upper())
         else:
-            yield f"grant {privilege(kind, release)} on {granted_on} to {user};"
+            text = "grant {privilege:own} on {view:own} to {user:own};"
+            yield command(text, privilege=privilege(kind, release), view=granted_on, user=user)
 
 
 def owned_by_sys(name: str) -> str:
@@ -401,13 +411,17 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     yield "-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,"
     yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
     yield "-- watch the same instance with this user."
-    yield f"create profile {profile} limit password_life_time unlimited sessions_per_user {MOST_SESSIONS}{everywhere};"
+    text = "create profile {profile:own} limit password_life_time unlimited sessions_per_user {most}"
+    made = command(text, profile=profile, most=MOST_SESSIONS)
+    yield f"{made}{everywhere};"
     yield "set verify off"
-    yield f'create user {user} identified by "&latchscope_password" profile {profile}{everywhere};'
+    text = 'create user {user:own} identified by "&latchscope_password" profile {profile:own}'
+    made = command(text, user=user, profile=profile)
+    yield f"{made}{everywhere};"
     yield "undefine latchscope_password"
-    yield f"grant create session to {user};"
+    yield command("grant create session to {user:own};", user=user)
     if TRAITS[kind].common_user:
-        yield f"alter user {user} set container_data = all container = current;"
+        yield command("alter user {user:own} set container_data = all container = current;", user=user)
 
 
 def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> Iterator[str]:
@@ -435,6 +449,9 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
     yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
     yield from grant_lines(_wanted_in_hangs(kind, release), kind, user, release)
+    if newer := _newer_in_hangs(kind, release):
+        yield "-- The clean-up after a holder that died: from 11.2.0.4 and 12.2 on. Before, ORA-00942 is expected."
+        yield from grant_lines(newer, kind, user, release)
     yield "-- Only for defaults.wait_chains: on, which reads Oracle's own analysis of a hang (ask for your licence first):"
     analysed = [each.granted_on for each in _optional_views() if each.on_request and each.setting]
     lines = grant_lines(analysed, kind, user, release)
@@ -454,8 +471,20 @@ def _optional_views() -> list[Collector]:
 
 def _wanted_in_hangs(kind: DatabaseKind, release: str | None) -> list[str]:
     """The objects that are read only while sessions hang."""
-    wanted = [each for each in _optional_views() if each.on_request and not each.every_seconds and not each.setting]
-    return [_object(each, kind, release) for each in wanted]
+    given = release if release is not None and at_least(release, OLDEST) else OLDEST  # 11g may be any 11.2
+    oldest = given if _is_older(kind, release) else None
+    return [_object(each, kind, release) for each in _hang_views() if text_for(each.statements, oldest)]
+
+
+def _newer_in_hangs(kind: DatabaseKind, release: str | None) -> list[str]:
+    """Those of later releases, where the script does not know on which one it runs."""
+    if release is not None or not _is_older(kind, release):
+        return []
+    return [_object(each, kind, release) for each in _hang_views() if not text_for(each.statements, OLDEST)]
+
+
+def _hang_views() -> list[Collector]:
+    return [each for each in _optional_views() if each.on_request and not each.every_seconds and not each.setting]
 
 
 def _changes(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """An entry of the knowledge base: Cause and its Conditions. One YAML file has one Cause."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from rules.formatting import percent, rough, within
 from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
 from rules.remedy import COMPARISON, CONTAINERS_SINCE, RELEASE, WHERE, Query, RemedyEffect, RemedyStep, paragraph, risks
 from rules.signals import SIGNALS
+from rules.words import say, slots
 
 
 class Condition(Frozen):
@@ -182,19 +182,13 @@ class Cause(Frozen):
 CACHE = "cache"
 HOLDER = "holder"
 """Slots that are not signals: the cache of the finding, and the session that most hanging sessions wait for."""
-_SLOT = re.compile(r"\{(\w+)\}")
-
-
-def slots(*texts: str | None) -> frozenset[str]:
-    """The names of the slots in some texts."""
-    return frozenset(name for text in texts if text for name in _SLOT.findall(text))
 
 
 def filled(measured: str | None, plain: str, values: Mapping[str, str]) -> str:
     """The text with slots if every one is known, else the plain one."""
     if measured is None or not slots(measured) <= set(values):
         return plain
-    return _SLOT.sub(lambda slot: values[slot[1]], measured)
+    return say(measured, values)
 
 
 def in_slot(value: float, unit: str) -> str:

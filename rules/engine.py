@@ -9,7 +9,6 @@ from functools import cached_property
 
 from collectors.model import Delta, NotComparable
 from rules.baseline import UsualRange
-from rules.blockers import blockers_of
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
 from rules.containers import container_shares
@@ -19,6 +18,7 @@ from rules.explain.headline import headline, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.fixes import fix_line
+from rules.hangs.blockers import blockers_of
 from rules.judge import CauseVerdict, OpenCause, elsewhere, judge
 from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
 from rules.logs import with_events

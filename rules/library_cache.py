@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from collectors.commands import command
 from collectors.model import Missing, Row, Value, number, text
 from collectors.release import at_least
 from rules.base import remembered
 from rules.context import SignalContext
-from rules.hang_model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
+from rules.library_cache_model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
 from rules.waits import MINIMUM_WAITERS, blocker_of
 
 LIBRARY_CACHE_SESSIONS = "library_cache_sessions"
@@ -178,21 +179,30 @@ def _lookups(handle: str, namespace: int | None, identifier: int | None) -> Iter
     if namespace in OBJECTS and identifier and identifier < FIXED:
         yield Lookup(
             finds="the object",
-            query=f"select owner, object_name, object_type from dba_objects where object_id = {identifier} and rownum <= 20",
+            query=command(
+                "select owner, object_name, object_type from dba_objects where object_id = {id} and rownum <= 20",
+                id=identifier,
+            ),
             touches="it reads the dictionary by its key, in the container of the sessions; that P3 has the object number is "
             "how public scripts read it",
         )
     name = ", which for an account is a number of a user" if namespace in ACCOUNTS else ""
     yield Lookup(
         finds=f"the name of the handle{name}",
-        query=f"select kglnaown, kglnaobj from x$kglob where kglhdadr = hextoraw('{handle}') and rownum <= 1",
+        query=command(
+            "select kglnaown, kglnaobj from x$kglob where kglhdadr = hextoraw('{handle:code}') and rownum <= 1",
+            handle=handle,
+        ),
         touches="run it as SYS, and once: it may walk through the whole library cache and take its mutexes",
     )
     yield Lookup(
         finds="the sessions that hold it",
-        query="select s.sid, s.serial#, s.username, s.machine, l.type, l.mode_held from v$libcache_locks l, v$session s "
-        f"where l.object_handle = hextoraw('{handle}') and l.mode_held > 1 and s.saddr = l.holding_user_session "
-        "and rownum <= 20",
+        query=command(
+            "select s.sid, s.serial#, s.username, s.machine, l.type, l.mode_held from v$libcache_locks l, v$session s "
+            "where l.object_handle = hextoraw('{handle:code}') and l.mode_held > 1 and s.saddr = l.holding_user_session "
+            "and rownum <= 20",
+            handle=handle,
+        ),
         touches="run it once: it may walk through all locks and pins of the library cache",
     )
 

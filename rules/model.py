@@ -21,7 +21,8 @@ from rules.base import State as State
 from rules.base import worst as worst
 from rules.changes import MOST as MOST_CHANGES
 from rules.changes import Change
-from rules.hang_model import Blockers, LibraryCacheWaiters, WaitingGroup
+from rules.hangs.model import Blockers, WaitingGroup
+from rules.library_cache_model import LibraryCacheWaiters
 from rules.remedy import Advice, Confirmation, PredictedEffect
 
 # The words for a chain in a Diagnosis: how the wait leads to the cause, link by link, each with one number.

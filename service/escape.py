@@ -31,6 +31,12 @@ def visible_json(text: str) -> str:
     return "".join([character if character == "\n" or _seen(character) else _escape(character) for character in text])
 
 
+def fenced(text: str, language: str = "sql", indent: str = "") -> str:
+    """A text as a block of code in Markdown, whose fence is longer than any run of backticks in it."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return "\n".join(f"{indent}{line}" for line in (f"{fence}{language}", *text.split("\n"), fence))
+
+
 def plain_cell(text: str) -> str:
     """A name for a cell of CSV: visible, and not a formula for a spreadsheet."""
     shown = visible(text)

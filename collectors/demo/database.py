@@ -28,7 +28,7 @@ from collectors.demo.load import (
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import CHANGES_MINUTES, ROW_CACHE_LATCH, Binds, Row, Value, number
 from collectors.ondemand import blockers as ondemand_blockers
-from collectors.ondemand import chains, changes, check, holders
+from collectors.ondemand import changes, check, holders
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.poll import Answer
 from collectors.registry import collectors, group_text_of, views_of
@@ -353,7 +353,7 @@ class ScriptedDatabase:
         if sql == ondemand_blockers.ELSEWHERE:
             rows = load.elsewhere(now, binds.get("instance"), binds.get("sid"))
             return Answer(tuple(rows[0]) if rows else ("instance", "sid"), [tuple(row.values()) for row in rows])
-        if sql == chains.COORDINATOR:
+        if sql == ondemand_blockers.COORDINATOR:
             return Answer(("sid",), [])
         columns, (cells,) = table(self.scenario, "sys_context", now.at, self._began, ())
         place = dict(zip(columns, cells, strict=True))

@@ -4,17 +4,17 @@ A read of v$rowcache_parent walks the cache that is in trouble. So each statemen
 of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits. The look reports; it never ends a session.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from collectors.deadline import LOOK_SECONDS
 from collectors.errors import Cancelled, StatementError, ViewRefused
-from collectors.grants import ANYBODY, privilege
-from collectors.model import Binds, Missing, Reading, Row, Rows, Snapshot
-from collectors.ondemand import chains
-from collectors.ondemand.chains import LATER as LATER
-from collectors.ondemand.chains import look_at_chains, read
+from collectors.grants import ANYBODY, privilege_on
+from collectors.model import Binds, Missing, Reading, Row, Rows, Snapshot, number, text
 from collectors.ondemand.changes import RARE
+from collectors.ondemand.check import LATER as LATER
+from collectors.ondemand.check import read
 from collectors.poll import Connection
 from collectors.registry import collectors, view_of
 from collectors.release import text_for
@@ -28,14 +28,34 @@ MOST_ELSEWHERE = 2
 """The most sessions of other instances that one look reads."""
 ELSEWHERE = """\
 select /* latchscope gv$session */
-       inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event,
-       wait_time_micro, last_call_et, blocking_instance, blocking_session, final_blocking_instance, final_blocking_session
+       inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event, seq#,
+       p1, p2, p3, wait_time_micro, last_call_et, blocking_instance, blocking_session, final_blocking_instance,
+       final_blocking_session, blocking_session_status, final_blocking_session_status
   from gv$session
  where inst_id = :instance
    and sid = :sid
    and rownum <= 1"""
 """One session of another instance. v$session of this instance does not show its serial number. The query starts a parallel
 process on each instance, so it runs only for a blocker that the waiting sessions name."""
+SESSIONS = "chain_sessions"
+SLAVES, JOBS, LOCKS, UNDO = "v$px_session", "running_jobs", "v$lock", "v$transaction"
+CLEANUPS = ("v$dead_cleanup", "v$cleanup_process")
+ORACLES = ("v$wait_chains", "v$hang_info", "v$hang_session_info")
+"""Oracle's own analysis of the hang. Read only if `defaults.wait_chains` is on."""
+CHAIN_VIEWS = (SESSIONS, SLAVES, JOBS, LOCKS, UNDO, *CLEANUPS, *ORACLES)
+OFF = "defaults.wait_chains is off"
+TURN_ON = "set defaults.wait_chains: on, if your licence allows it; see docs/oracle.md"
+
+COORDINATOR = """\
+select /* latchscope v$session of a coordinator */
+       to_number(sys_context('userenv', 'instance')) as instance, sid, serial#, type, program, username, machine, module,
+       sql_id, status, state, event, seq#, p1, p2, p3, wait_time_micro, last_call_et, blocking_instance, blocking_session,
+       final_blocking_instance, final_blocking_session, blocking_session_status, final_blocking_session_status
+  from v$session
+ where sid = :sid
+   and rownum <= 1"""
+"""The coordinator of a parallel slave, which waits for nobody, so that no other statement reads it."""
+MOST_COORDINATORS = 2
 STATEMENTS = (
     Statement(
         kind="look",
@@ -46,18 +66,30 @@ STATEMENTS = (
         how_often=f"{MOST_ELSEWHERE} times a look at most; a look comes at most once a minute while sessions hang",
         deadline_seconds=LOOK_SECONDS,
     ),
+    Statement(
+        kind="look",
+        name="v$session of a coordinator",
+        text=COORDINATOR,
+        why="serial number and program of the session that coordinates a parallel slave, which is the one to end",
+        when="a look for blockers, if a parallel slave blocks or waits and its coordinator waits for nobody",
+        how_often=f"{MOST_COORDINATORS} times a look at most; a look comes at most once a minute while sessions hang",
+        deadline_seconds=LOOK_SECONDS,
+    ),
 )
+SLAVE = re.compile(r"\(P[A-Z0-9]{3}\)\s*$")
+JOB = re.compile(r"\(J[A-Z0-9]{3}\)\s*$")
+"""How the program of such a session ends."""
 
 
 def views_of_look(*, wait_chains: bool = False) -> tuple[str, ...]:
     """The views that a look may read. `wait_chains`: Oracle's own analysis too."""
-    return (*VIEWS, *(view for view in chains.VIEWS if wait_chains or view not in chains.ORACLES))
+    return (*VIEWS, *(view for view in CHAIN_VIEWS if wait_chains or view not in ORACLES))
 
 
 @lru_cache(1024)
 def of_look(sql: str) -> bool:
     """Whether a statement is one beside the polls that reads the dictionary or what hangs: it has a deadline of its own."""
-    return sql in (ELSEWHERE, chains.COORDINATOR) or view_of(sql) in (*VIEWS, *chains.VIEWS, *RARE)
+    return sql in (ELSEWHERE, COORDINATOR) or view_of(sql) in (*VIEWS, *CHAIN_VIEWS, *RARE)
 
 
 def look_for_blockers(
@@ -98,13 +130,75 @@ def _elsewhere(
         try:
             answer = connection.query(ELSEWHERE, {"instance": instance, "sid": sid})
         except StatementError as error:
-            opening = f"; grant {privilege('11.2', release)} on sys.gv_$session to {ANYBODY};"
+            opening = f"; {privilege_on('sys.gv_$session', release)} to {ANYBODY};"
             cure = opening if isinstance(error, ViewRefused) else ""
             return rows, (
                 f"session {sid} of instance {instance} is known by its SID alone (gv$session: {error}{cure})",
             )
         rows += answer.as_rows()
     return rows, ()
+
+
+def look_at_chains(
+    connection: Connection,
+    release: str | None,
+    holders: Iterable[Row] = (),
+    *,
+    cold: bool = False,
+    wait_chains: bool = False,
+) -> Mapping[str, Reading]:
+    """Look once, while sessions hang. `holders`: sessions known to hold something. Raises SessionError."""
+    sessions = read(connection, SESSIONS, release, cold=cold)
+    met = [*holders, *(sessions.rows if isinstance(sessions, Rows) else ())]
+    if not met and not wait_chains:
+        return {**_chains_not_looked(), SESSIONS: sessions}
+    more = {view: read(connection, view, release, cold=cold) for view in _needed(met)}
+    if isinstance(sessions, Rows) and isinstance(slaves := more.get(SLAVES), Rows):
+        sessions = Rows(SESSIONS, (*sessions.rows, *_coordinators(connection, met, slaves.rows)))
+    oracles = {view: read(connection, view, release, cold=cold) for view in ORACLES} if wait_chains else {}
+    return {**_chains_not_looked(), SESSIONS: sessions, **more, **oracles}
+
+
+def _needed(met: list[Row]) -> Iterator[str]:
+    """The views without which the sessions met would lack something."""
+    programs = [text(row.get("program")) or "" for row in met]
+    if not met:
+        return
+    yield UNDO
+    if any(map(SLAVE.search, programs)):
+        yield SLAVES
+    if any(map(JOB.search, programs)):
+        yield JOBS
+    if any((text(row.get("event")) or "").startswith("enq: ") for row in met):
+        yield LOCKS
+    if any(row.get("status") == "KILLED" or ("cache#" in row and row.get("sid") is None) for row in met):
+        yield from CLEANUPS
+
+
+def _coordinators(connection: Connection, met: list[Row], slaves: tuple[Row, ...]) -> Iterator[Row]:
+    """The coordinators on this instance of the slaves met. Nothing if the statement fails: the tree then lacks them."""
+    sids = {number(row.get("sid")) for row in met}
+    wanted = {
+        number(slave.get("qcsid"))
+        for slave in slaves
+        if number(slave.get("sid")) in sids and number(slave.get("qcsid")) not in sids
+    }
+    for sid in sorted(sid for sid in wanted if sid is not None)[:MOST_COORDINATORS]:
+        try:
+            answer = connection.query(COORDINATOR, {"sid": int(sid)})
+        except StatementError:
+            return
+        yield from answer.as_rows()
+
+
+def _chains_not_looked() -> Mapping[str, Reading]:
+    """The readings of these views without a look."""
+    return {
+        view: Missing(view, "not_asked", OFF, TURN_ON)
+        if view in ORACLES
+        else Missing(view, "not_asked", f"{collectors()[view].about}: nothing called for it", "wait for a hang")
+        for view in CHAIN_VIEWS
+    }
 
 
 @cache
@@ -116,7 +210,7 @@ def not_looked() -> Mapping[str, Reading]:
     }
     return {
         **{view: Missing(view, "not_asked", why[view], "wait for a hang") for view in VIEWS},
-        **chains.not_looked(),
+        **_chains_not_looked(),
     }
 
 

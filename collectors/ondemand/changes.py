@@ -10,7 +10,7 @@ from functools import cache
 
 from collectors.errors import Cancelled
 from collectors.model import Missing, Reading
-from collectors.ondemand.chains import asked, read
+from collectors.ondemand.check import asked, read
 from collectors.poll import Connection
 from collectors.registry import collectors
 
@@ -80,8 +80,8 @@ def _not_read(why: str) -> Mapping[str, Missing]:
 
 # What is read once an hour beside them: the installed patches, and the names of the containers. Both change a few times a year.
 
-PATCHES, CONTAINERS = "dba_registry_sqlpatch", "v$containers"
-RARE = (PATCHES, CONTAINERS)
+PATCHES, CONTAINERS, USERS = "dba_registry_sqlpatch", "v$containers", "all_users"
+RARE = (PATCHES, CONTAINERS, USERS)
 RARE_SECONDS = 3600.0
 
 

@@ -1,13 +1,46 @@
-"""Bounded queries that somebody asks for: one number of a confirming query, and what `check` reads once."""
+"""What is asked outside a poll: one view on request, one number of a confirming query, and what `check` reads once."""
 
 from dataclasses import dataclass
 
-from collectors.errors import StatementError
-from collectors.grants import FoundKind, detected
-from collectors.model import NamedRow, Row, Snapshot, Value, number, text
+from collectors.errors import Cancelled, StatementError, ViewRefused
+from collectors.grants import ANYBODY, FoundKind, detected, grant
+from collectors.model import Missing, NamedRow, Reading, Row, Rows, Snapshot, Value, number, text
 from collectors.poll import Connection
-from collectors.release import at_least
+from collectors.registry import collectors
+from collectors.release import at_least, text_for
 from collectors.statement import Statement
+
+# A view that is read on request.
+
+COLD = ", cold: it had not run before, so the database may have had to parse it, which needs the dictionary cache"
+LATER = "latchscope looks again after a minute while the hang lasts; by hand, see docs/emergency.md, part 3"
+
+
+def read(connection: Connection, view: str, release: str | None, *, cold: bool = False, later: str = LATER) -> Reading:
+    """The rows of a view that is read on request, or why there are none. Raises SessionError. `later`: when it is read again."""
+    try:
+        return asked(connection, view, release)
+    except Cancelled as error:
+        why = f"{view}: the look hit its deadline and was ended{COLD * cold}: {error}"
+        return Missing(view, "failed", why, later)
+
+
+def asked(connection: Connection, view: str, release: str | None) -> Reading:
+    """The same. Raises Cancelled if it hits its deadline, and SessionError."""
+    statement = text_for(collectors()[view].statements, release)
+    if statement is None:
+        return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
+    try:
+        return Rows(view, connection.query(statement, {}).as_rows())
+    except ViewRefused as error:
+        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
+    except Cancelled:
+        raise
+    except StatementError as error:
+        return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
+
+
+# The number that a query of a cause gives, and the names behind it.
 
 ROW_LIMIT = 1
 MOST_NAMES = 5

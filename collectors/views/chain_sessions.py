@@ -5,7 +5,7 @@ reads the blockers of the waiting sessions, their blockers in turn, and the fina
 """
 
 from collectors.model import Collector, Column, ColumnKind
-from collectors.views.session import BLOCKER_COLUMNS
+from collectors.views.session import BLOCKER_COLUMNS, STATUS_COLUMNS
 
 MOST_ROWS = 50
 
@@ -17,19 +17,21 @@ SESSION_COLUMNS = (
     Column("machine", ColumnKind.TEXT, "", "where its client runs"),
     Column("module", ColumnKind.TEXT, "", "module it named"),
     Column("sql_id", ColumnKind.TEXT, "", "statement in execution"),
-    Column("status", ColumnKind.TEXT, "", "ACTIVE or INACTIVE"),
+    Column("status", ColumnKind.TEXT, "", "ACTIVE, INACTIVE, KILLED, CACHED or SNIPED"),
     Column("state", ColumnKind.TEXT, "", "WAITING where it waits for something itself"),
     Column("event", ColumnKind.TEXT, "", "what it waits for itself"),
+    Column("seq#", ColumnKind.TEXT, "", "number of that wait; it rises with each wait"),
     Column("p1", ColumnKind.TEXT, "", "of an enqueue: its type and the mode asked for, packed into one number"),
     Column("p2", ColumnKind.TEXT, "", "of an enqueue: first identifier"),
     Column("p3", ColumnKind.TEXT, "", "of an enqueue: second identifier"),
     Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited for that"),
     Column("last_call_et", ColumnKind.GAUGE, "s", "time its present call has lasted"),
     *BLOCKER_COLUMNS,
+    *STATUS_COLUMNS,
 )
 """What the tree of a wait chain says of a session."""
 
-_READ = ", ".join(column.name for column in SESSION_COLUMNS)
+READ_OF_SESSION = ", ".join(column.name for column in SESSION_COLUMNS)
 _HERE = "to_number(sys_context('userenv', 'instance'))"
 _WAITING = """state = 'WAITING'
                                and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock')"""
@@ -59,13 +61,14 @@ CHAIN_SESSIONS = Collector(
     columns=(
         Column("instance", ColumnKind.KEY, "", "number of the instance it is a session of"),
         Column("sid", ColumnKind.KEY, "", "session"),
+        Column("saddr", ColumnKind.TEXT, "", "its address, in hex"),
         *SESSION_COLUMNS,
     ),
     statements={
         "11.2": f"""
             select /* latchscope chain_sessions */
-                   {_HERE} as instance, sid,
-                   {_READ}
+                   {_HERE} as instance, sid, rawtohex(saddr) as saddr,
+                   {READ_OF_SESSION}
               from v$session
              where sid in ({NAMED})
                and rownum <= {MOST_ROWS}""",

@@ -2,7 +2,8 @@
 
 from collectors.model import Collector, Column, ColumnKind
 
-MOST_ROWS = 500
+MOST_ROWS = 4000
+"""More than parallel_max_servers can be, so that the slave that blocks is among them."""
 
 PX_SESSION = Collector(
     view="v$px_session",
@@ -19,7 +20,7 @@ PX_SESSION = Collector(
             select /* latchscope v$px_session */
                    sid, serial#, qcinst_id, qcsid, qcserial#
               from v$px_session
-             where sid <> qcsid
+             where qcserial# is not null
                and rownum <= {MOST_ROWS}""",
     },
     without="the coordinator of a parallel slave that blocks, which is the session to end",

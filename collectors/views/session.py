@@ -36,6 +36,12 @@ BLOCKER_COLUMNS = (
 )
 """The blocker. A session number is valid on its own instance only."""
 
+STATUS_COLUMNS = (
+    Column("blocking_session_status", ColumnKind.TEXT, "", "VALID, NO HOLDER, NOT IN WAIT, GLOBAL or UNKNOWN"),
+    Column("final_blocking_session_status", ColumnKind.TEXT, "", "the same of the end of the chain"),
+)
+"""What Oracle knows of the blocker. Only NO HOLDER says that there is none; a null alone proves nothing."""
+
 _BLOCKER = ", ".join(column.name for column in BLOCKER_COLUMNS)
 
 SESSION = Collector(

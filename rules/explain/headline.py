@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
 from rules.baseline import UsualRange, against_usual
-from rules.blockers import blockers_of, holder_of
 from rules.cause import Cause
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, takes
 from rules.contradictions import contradictions
 from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.formatting import number as spelled
-from rules.hang_model import WaitingGroup
+from rules.hangs.blockers import blockers_of, holder_of
+from rules.hangs.model import WaitingGroup
 from rules.judge import OpenCause
 from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
@@ -40,14 +40,6 @@ from rules.waits import (
     untimed,
     within_cache,
 )
-
-# The address of the page for a hang. Every output that reports a hang links to it by this constant.
-
-EMERGENCY_PAGE = "docs/emergency.md"
-"""Relative to the root of the project."""
-EMERGENCY_NOTICE = f"Before anything is killed or restarted, collect what {EMERGENCY_PAGE} lists."
-"""One sentence to print beside a hang."""
-
 
 # The step of the confirming query: its text, its result and container, or what prevents it.
 

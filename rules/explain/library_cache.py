@@ -3,8 +3,8 @@
 from collectors.model import spoken
 from rules.context import SignalContext
 from rules.formatting import count
-from rules.hang_model import Covering, LibraryCacheGroup, LibraryCacheWaiters
 from rules.library_cache import ACCOUNTS, CURSOR, LIBRARY_CACHE_SESSIONS, library_cache_waiters
+from rules.library_cache_model import Covering, LibraryCacheGroup, LibraryCacheWaiters
 from rules.model import Figure, Step
 from rules.waits import HANGING_SECONDS, MINIMUM_WAITERS
 

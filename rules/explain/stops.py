@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from collectors.commands import command, command_or_none
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, number
 from rules.base import Bound, UsualBetween
 from rules.baseline import UsualRange
@@ -60,13 +61,11 @@ def _wait(context: SignalContext, surface: Surface, usual: Mapping[str, UsualRan
         words = f"All sessions together waited {seconds:,.1f} s{of}, {over(context.delta.basis)}."
     own = usual.get("row_cache_wait_share" if by_share else "row_cache_waiting_sessions")
     if surface == "result-cache":
-        sql = f"select gets, misses, sleeps, wait_time / 1e6 seconds\n  from v$latch where name = '{name}'"
+        text = "select gets, misses, sleeps, wait_time / 1e6 seconds\n  from v$latch where name = {name:text}"
         views = ("v$latch", "v$sys_time_model")
         step: Step | None = _result_cache_latch(context)
     else:
-        sql = (
-            f"select event, total_waits, time_waited_micro / 1e6 seconds\n  from v$system_event where event = '{name}'"
-        )
+        text = "select event, total_waits, time_waited_micro / 1e6 seconds\n  from v$system_event where event = {name:text}"
         views, step = ("v$system_event", "v$sys_time_model"), _lock_waits(context) if surface == "lock" else None
     link = ChainLink(
         kind="wait",
@@ -87,7 +86,7 @@ def _wait(context: SignalContext, surface: Surface, usual: Mapping[str, UsualRan
         if seconds is not None or many is not None
         else "how long they wait, in a figure with a known start",
         views=views,
-        sql=None if context.printed else sql,
+        sql=None if context.printed else command(text, name=name),
     )
     return Stop(step, link)
 
@@ -379,12 +378,17 @@ def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink:
     )
 
 
+OF_CACHES = (
+    "select cache#, type, parameter, gets, getmisses, modifications, usage\n"
+    "  from v$rowcache where parameter in ({names:text})\n order by {column:own} desc"
+)
+
+
 def _share_link(context: SignalContext, named: str, own: Sequence[str], column: str, verb: str) -> ChainLink:
     """A cache by its share of the gets or changes in v$rowcache."""
     values = context.by_name(column)
     total, here = sum(values.values()), sum(values.get(cache, 0.0) for cache in own)
     has = bool(total and here)
-    names = ", ".join(f"'{cache}'" for cache in own)
     return ChainLink(
         kind="cache",
         verb=verb,
@@ -399,10 +403,7 @@ def _share_link(context: SignalContext, named: str, own: Sequence[str], column: 
         bars=bars_of(values, total, own),
         measured=_had(context, named, here, total, column) if has else f"Its {column} are unknown.",
         views=("v$rowcache",),
-        sql=None
-        if context.printed
-        else "select cache#, type, parameter, gets, getmisses, modifications, usage\n"
-        f"  from v$rowcache where parameter in ({names})\n order by {column} desc",
+        sql=None if context.printed else command_or_none(OF_CACHES, names=own, column=column),
     )
 
 
@@ -483,7 +484,10 @@ def _named_cache(context: SignalContext, surface: Surface, top: Finding | None) 
         bound=sign.bound if sign else None,
         measured=words,
         views=(view,),
-        sql=f"select p1 cache#, count(*) from v$session\n where state = 'WAITING' and event = '{event}' group by p1",
+        sql=command(
+            "select p1 cache#, count(*) from v$session\n where state = 'WAITING' and event = {event:text} group by p1",
+            event=event,
+        ),
     )
     return Stop(step, link)
 
@@ -587,7 +591,7 @@ def _conflicts(context: SignalContext) -> Stop:
 
 WHOLE_LATCH = "v$latch_misses does not separate children, so these are shares over the whole latch."
 LOCATIONS_SQL = (
-    "select location, sleep_count\n  from v$latch_misses where parent_name = '{}'\n order by sleep_count desc"
+    "select location, sleep_count\n  from v$latch_misses where parent_name = {latch:text}\n order by sleep_count desc"
 )
 
 
@@ -626,7 +630,7 @@ def _holder(context: SignalContext, surface: Surface, top: Finding | None) -> St
         measured=words,
         views=("v$latch_misses",),
         caveat=WHOLE_LATCH if surface == "latch" else None,
-        sql=None if context.printed else LOCATIONS_SQL.format(latch),
+        sql=None if context.printed else command(LOCATIONS_SQL, latch=latch),
     )
     statement = " ".join(filter(None, (words, link.caveat)))
     return Stop(Step(step="miss location", statement=statement, figures=figures), link)

@@ -10,20 +10,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
+from collectors.commands import command
 from collectors.model import RESULT_CACHE_LATCH
 from rules.baseline import UsualRange
-from rules.blockers import ROW_CACHE_BLOCKERS as BLOCKERS_VIEW
-from rules.blockers import blockers_of
 from rules.confidence import counted_in_words
 from rules.containers import container_step
 from rules.context import SURFACE_EVENTS, SignalContext
-from rules.explain.blockers import blocker_steps, entry_of, in_one_sentence
+from rules.explain.hang_steps import blocker_steps
 from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
 from rules.explain.library_cache import library_cache_steps
 from rules.explain.notes import groups
 from rules.explain.report import as_printed
 from rules.explain.stops import Stop, stops, unknown_link
 from rules.formatting import counted, measured, percent, sentence, within
+from rules.hangs.blockers import ROW_CACHE_BLOCKERS as BLOCKERS_VIEW
+from rules.hangs.blockers import blockers_of
+from rules.hangs.words import entry_of, in_one_sentence
 from rules.model import (
     MOST_BARS,
     ChainBar,
@@ -114,8 +116,11 @@ def _hang_link(context: SignalContext, surface: Surface) -> ChainLink | None:
         ),
         views=(WAITING_SESSIONS,),
         caveat="v$system_event counts a wait only when it ends, so these waits are in no counter yet.",
-        sql="select sid, serial#, event, p1, wait_time_micro / 1e6 seconds, final_blocking_session\n"
-        f"  from v$session where state = 'WAITING' and event = '{name}'\n order by wait_time_micro desc",
+        sql=command(
+            "select sid, serial#, event, p1, wait_time_micro / 1e6 seconds, final_blocking_session\n"
+            "  from v$session where state = 'WAITING' and event = {name:text}\n order by wait_time_micro desc",
+            name=name,
+        ),
     )
 
 

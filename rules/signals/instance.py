@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, SCRIPT, Missing, Row, number, other_time_zone, text
-from rules.blockers import ROW_CACHE_BLOCKERS, blockers_of, process
 from rules.context import (
     LOOKUPS,
     ROW_CACHE_SURFACES,
@@ -19,10 +18,11 @@ from rules.context import (
 )
 from rules.contradictions import contradictions
 from rules.formatting import count, part_of, percent
-from rules.hang_model import Blocker
+from rules.hangs.blockers import ROW_CACHE_BLOCKERS, blockers_of, process
+from rules.hangs.graph import JOB, process_name
+from rules.hangs.model import Blocker
 from rules.signals import EITHER_WAY, Subject, already_enough, certain, signal, too_few_waiters
 from rules.signals.caches import MINIMUM_MODIFICATIONS, all_lookups, cache_sum
-from rules.wait_chain.graph import JOB, process_name
 from rules.waits import MINIMUM_WAITERS
 
 # Signals of a cluster: whether it is one, which process carries its locks, which caches its instances lock across each

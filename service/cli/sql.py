@@ -12,6 +12,7 @@ from collectors.statement import HASH_LENGTH, Statement, StatementKind
 from service.bill import statements
 from service.cli.common import show
 from service.cli.messages import fail
+from service.escape import fenced
 from service.render.parts import row
 
 sql_cli = typer.Typer(
@@ -160,7 +161,7 @@ def as_markdown(listed: Sequence[Statement]) -> str:
         parts.append("\n".join((head, "", row(HEADS), "|" + "---|" * len(HEADS), *rows)))
     parts.append("## The texts")
     for one in listed:
-        parts.append(f"**`{one.hash}`** {row((one.name,)).strip('| ')}\n\n```sql\n{one.text}\n```")
+        parts.append(f"**`{one.hash}`** {row((one.name,)).strip('| ')}\n\n{fenced(one.text)}")
     return "\n\n".join(parts)
 
 

@@ -15,8 +15,8 @@ from pydantic import Field
 from collectors.model import Delta, EventKind, LoggedEvent
 from collectors.release import parts
 from rules.base import Frozen
-from rules.blockers import described_session
 from rules.formatting import counted, listed, within
+from rules.hangs.blockers import described_session
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.intake.inputs import DiagnosedInput
 

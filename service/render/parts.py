@@ -17,7 +17,7 @@ from rules.formatting import compared, over, percent, within
 from rules.logs import NAMES, weighed
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
-from service.escape import visible
+from service.escape import fenced, visible
 from service.intake.inputs import DiagnosedInput
 
 # Escapes foreign words for Markdown, so that they cannot become HTML, a link, a picture, a heading or a second cell.
@@ -385,9 +385,9 @@ def steps_as_markdown(steps: Sequence[RemedyStep], release: str | None) -> Itera
     for number, step in enumerate(steps, 1):
         yield f"{number}. {inline(step.do)}"
         if text := step.text(release):
-            yield f"\n   ```sql\n   {' '.join(text.split())}\n   ```\n"
+            yield f"\n{fenced(' '.join(text.split()), indent='   ')}\n"
         if step.setting:
-            yield "\n".join(["\n   ```", *(f"   {line}" for line in step.setting.splitlines()), "   ```\n"])
+            yield f"\n{fenced(step.setting.rstrip(), '', '   ')}\n"
         yield from (f"   - {name}: {inline(words)}" for name, words in asides(step, release))
 
 

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator
 
-from rules.explain.blockers import (
+from rules.hangs.model import Blockers, WaitChain
+from rules.hangs.words import (
     ACTION,
+    CHECK,
+    EMERGENCY_NOTICE,
     LEFT_ALONE,
+    ONLY_IF,
     entry_of,
     entry_words,
     heading,
@@ -16,8 +20,7 @@ from rules.explain.blockers import (
     tree,
     why_no_command,
 )
-from rules.explain.headline import EMERGENCY_NOTICE
-from rules.hang_model import Blockers, WaitChain
+from service.escape import fenced, visible
 from service.render.parts import inline, wrapped
 
 BRANCH = "└─ "
@@ -46,12 +49,20 @@ def _ending(chain: WaitChain) -> Iterator[str]:
         for missing in queries(chain):
             yield from wrapped(f"{to_find(missing)}: {missing.query}", "    ")
         return
+    action = chain.action
     yield from wrapped(f"{ACTION}:", "  ")
-    yield from wrapped(f"First: {chain.action.first}.", "    ")
-    yield from wrapped(chain.action.command, "      ")
-    yield from wrapped(f"Where: {chain.action.where}.", "    ")
-    yield from wrapped(f"Risk: {chain.action.risk}.", "    ")
-    yield from wrapped(f"Why this session: {chain.action.why_safe}.", "    ")
+    yield from wrapped(f"First: {action.first}.", "    ")
+    yield from wrapped(f"{CHECK}:", "    ")
+    yield from wrapped(action.check, "      ")
+    yield from wrapped(f"{ONLY_IF.format(action.still)}:", "    ")
+    yield f"      {visible(action.command)}"  # a command is pasted, so it is never wrapped
+    yield from wrapped(f"Where: {action.where}.", "    ")
+    yield from wrapped(f"Risk: {action.risk}.", "    ")
+    yield from wrapped(f"Why this session: {action.why_safe}.", "    ")
+    for each in action.then:
+        yield from wrapped(f"Then, if {each.when}:", "    ")
+        yield f"      {visible(each.command)}"
+        yield from wrapped(f"Risk: {each.risk}.", "    ")
 
 
 def tree_as_markdown(blockers: Blockers) -> Iterator[str]:
@@ -64,13 +75,16 @@ def tree_as_markdown(blockers: Blockers) -> Iterator[str]:
         if held is not None and (words := entry_words(held)):
             yield f"\n{inline(words)}"
         if chain.action is not None:
-            yield f"\n**{ACTION}**. First {inline(chain.action.first)}. Then, {inline(chain.action.where)}:"
-            yield f"\n```sql\n{chain.action.command}\n```\n"
-            yield f"- **Risk**: {inline(chain.action.risk)}."
-            yield f"- **Why this session**: {inline(chain.action.why_safe)}."
+            action = chain.action
+            yield f"\n**{ACTION}**. First {inline(action.first)}. {CHECK}:\n\n{fenced(action.check)}\n"
+            yield f"{inline(ONLY_IF.format(action.still))}; {inline(action.where)}:\n\n{fenced(action.command)}\n"
+            yield f"- **Risk**: {inline(action.risk)}."
+            yield f"- **Why this session**: {inline(action.why_safe)}."
+            for each in action.then:
+                yield f"\nThen, if {inline(each.when)} (risk: {inline(each.risk)}):\n\n{fenced(each.command)}"
         else:
             yield f"\n**{inline(why_no_command(chain))}**"
             for missing in queries(chain):
-                yield f"\n{inline(to_find(missing))}:\n\n```sql\n{missing.query}\n```"
+                yield f"\n{inline(to_find(missing))}:\n\n{fenced(missing.query or '')}"
     yield from (f"\n{words}" for words in not_shown(blockers))
     yield f"\n{inline(f'{LEFT_ALONE} {EMERGENCY_NOTICE}')}\n"

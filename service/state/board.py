@@ -18,7 +18,7 @@ from rules.changes import Change
 from rules.engine import Examination
 from rules.explain.headline import NO_CAUSE, NONE_JUDGED
 from rules.formatting import within
-from rules.hang_model import WaitingGroup
+from rules.hangs.model import WaitingGroup
 from rules.model import Diagnosis, Finding, Surface
 from rules.waits import SURFACE_OF
 from service.config.settings import DatabaseSettings

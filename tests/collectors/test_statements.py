@@ -15,7 +15,7 @@ from collectors import ondemand
 from collectors.bill import accepted, spans, statements, texts
 from collectors.grants import KINDS, ON_REQUEST, DatabaseKind, grants_script
 from collectors.model import Collector, ColumnKind, Rows
-from collectors.ondemand import blockers, chains, holders
+from collectors.ondemand import blockers, holders
 from collectors.ondemand.blockers import of_look
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.registry import collectors, groups, under_older_name
@@ -102,13 +102,13 @@ def test_releases_of_lists_those_of_a_cause(since: str | None, until: str | None
 @pytest.mark.parametrize("release", RELEASES)
 def test_statements_on_demand_fit_every_release_and_are_bounded(release: str) -> None:
     alone = blockers.ELSEWHERE.replace("inst_id as instance", "sid as instance").replace("inst_id = ", "sid = ")
-    for text in (holders.STATEMENT, chains.COORDINATOR, alone.replace("gv$session", "v$session")):
+    for text in (holders.STATEMENT, blockers.COORDINATOR, alone.replace("gv$session", "v$session")):
         assert mistakes(text, release, polled=False) == []
     assert mistakes(holders.STATEMENT, release) == ["v$latchholder is never polled"]
     assert mistakes(blockers.ELSEWHERE, release) == ["gv$session starts parallel slaves on every instance"]
     assert "/* latchscope v$latchholder */" in holders.STATEMENT and "/* latchscope gv$session */" in blockers.ELSEWHERE
     assert re.search(r"inst_id = :instance\s+and sid = :sid\s+and rownum <= 1$", blockers.ELSEWHERE)
-    assert re.search(r"sid = :sid\s+and rownum <= 1$", chains.COORDINATOR)
+    assert re.search(r"sid = :sid\s+and rownum <= 1$", blockers.COORDINATOR)
 
 
 @pytest.mark.parametrize("collector", collectors().values())

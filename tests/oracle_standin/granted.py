@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from .backend import Answer, OracleError, OracleType, ResultColumn
 
-PUBLIC = frozenset({"dual"})
+PUBLIC = frozenset({"dual", "all_users"})
 LOCK = re.compile(r"\s*lock\s+table\s+(\S+)", re.IGNORECASE)
 PLACE = (ResultColumn("CON_NAME", OracleType.VARCHAR2), ResultColumn("CON_ID"))
 

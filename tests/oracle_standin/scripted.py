@@ -9,7 +9,7 @@ from collectors.demo.load import Scenario
 from collectors.demo.scenarios import scenarios
 from collectors.errors import StatementError, ViewRefused
 from collectors.model import Binds
-from collectors.ondemand import blockers, chains, check, holders
+from collectors.ondemand import blockers, check, holders
 from collectors.poll import Answer as Polled
 from collectors.registry import views_of
 
@@ -51,7 +51,7 @@ class ScriptedBackend:
             return _answer(instead)
         if sql == check.CLOUD:
             raise OracleError(2003)
-        scripted = (holders.STATEMENT, blockers.ELSEWHERE, chains.COORDINATOR, check.SURROUNDINGS)
+        scripted = (holders.STATEMENT, blockers.ELSEWHERE, blockers.COORDINATOR, check.SURROUNDINGS)
         if not views and sql not in scripted and CONFIRMING not in sql:
             raise UnknownStatementError(sql)
         if views & self.refused:

@@ -22,7 +22,6 @@ from rules.cause import (
     in_slot,
     load,
     read,
-    slots,
     text_spans,
     views_before_containers,
     views_since_containers,
@@ -30,6 +29,7 @@ from rules.cause import (
 from rules.model import Confidence
 from rules.remedy import Band, Query, RemedyStep
 from rules.signals import SIGNALS
+from rules.words import slots
 
 GOOD = yaml.safe_load((HOME / "undo-segments.yaml").read_text(encoding="utf-8"))
 

@@ -10,7 +10,8 @@ import pytest
 from collectors.model import ROW_CACHE_LOCK_EVENT, Changes, ConfirmationResult, Delta, Missing, Row
 from rules.cause import Cause, catalogue
 from rules.engine import diagnose
-from rules.hang_model import ChainAction, WaitChain
+from rules.hangs.model import ChainAction, WaitChain
+from rules.hangs.tree import Forest
 from rules.judge import (
     CauseVerdict,
     confirmation_of,
@@ -24,7 +25,6 @@ from rules.judge import (
 from rules.model import Confidence, Diagnosis, Finding, RuledOut, Severity, Undetermined
 from rules.remedy import Confirmation, Query
 from rules.resolve import EXPLAINS, KIN, ranked
-from rules.wait_chain.forest import Forest
 from tests.rules.case_files import delta_of_case, verdict_of
 from tests.rules.contexts import TOTALS, context_of, delta_of, no_grant
 from tests.rules.removals import Removal, removals
@@ -249,6 +249,9 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     action = ChainAction(
+        kind="kill",
+        check="select sid from v$session where sid = 312",
+        still="this session",
         command="alter system kill session '312,77,@1' immediate",
         first="collect a hanganalyze",
         where="on any instance",
@@ -262,7 +265,8 @@ def test_the_step_that_ends_a_session_is_the_command_of_the_only_chain_that_has_
         monkeypatch.setattr("rules.judge.chains_of", lambda context, chains=chains: Forest(chains, 0))
         assert [step.do for step in found(cause, system_event=events).remedy_steps] == ["Look."], chains
     monkeypatch.setattr("rules.judge.chains_of", lambda context: Forest((other, acting), 0))
-    _, ending = found(cause, system_event=events).remedy_steps
+    _, check, ending = found(cause, system_event=events).remedy_steps
+    assert check.sql == action.check and check.reading == "Go on only if it shows this session." and check.risk is None
     assert ending.sql == action.command and ending.run_in is None
     assert (
         ending.reading

@@ -6,8 +6,8 @@ import sqlglot
 from collectors.model import Row, Value
 from rules.engine import diagnose
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.hang_model import LibraryCacheGroup, LibraryCacheWaiters
 from rules.library_cache import UNKNOWN, Target, namespace_name, target_of
+from rules.library_cache_model import LibraryCacheGroup, LibraryCacheWaiters
 from rules.model import Diagnosis, Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
 from tests.rules.contexts import SICK, context_of, delta_of, steps_of

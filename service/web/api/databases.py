@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from collectors.errors import CredentialError, NotApplicable, SessionError, StatementError
 from rules.cause import catalogue
-from rules.hang_model import Blockers
+from rules.hangs.model import Blockers
 from rules.judge import confirms, seen
 from rules.model import Diagnosis
 from service.config.logs import Audit

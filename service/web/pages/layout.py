@@ -21,8 +21,16 @@ from starlette.responses import Response
 
 from collectors.release import text_for
 from rules.context import section_of
-from rules.explain.blockers import (
+from rules.explain.headline import number_of
+from rules.explain.library_cache import MOST_GROUPS, noticeable
+from rules.explain.library_cache import heading as library_cache_heading
+from rules.explain.library_cache import in_words as library_cache_words
+from rules.formatting import count, measured, percent
+from rules.formatting import number as spelled
+from rules.hangs.words import (
     ACTION,
+    CHECK,
+    ONLY_IF,
     entry_of,
     heading,
     not_shown,
@@ -33,12 +41,6 @@ from rules.explain.blockers import (
     tree,
     why_no_command,
 )
-from rules.explain.headline import number_of
-from rules.explain.library_cache import MOST_GROUPS, noticeable
-from rules.explain.library_cache import heading as library_cache_heading
-from rules.explain.library_cache import in_words as library_cache_words
-from rules.formatting import count, measured, percent
-from rules.formatting import number as spelled
 from rules.model import Figure
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
@@ -163,6 +165,8 @@ templates.env.filters |= {
 templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
+    "CHAIN_CHECK": CHECK,
+    "CHAIN_ONLY_IF": ONLY_IF,
     "MOST_LIBRARY_CACHE_GROUPS": MOST_GROUPS,
     "OF_A_FINDING": OF_A_FINDING,
     "PLATFORMS": PLATFORMS,

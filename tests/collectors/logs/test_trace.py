@@ -89,7 +89,7 @@ def test_a_background_process_at_the_end_is_left_alone() -> None:
     assert told.blockers is not None
     (chain,) = told.blockers.chains
     assert chain.end is not None and (chain.end.kind, chain.end.name) == ("background", "SMON")
-    assert chain.no_action is not None and chain.no_action.startswith("never kill SMON")
+    assert chain.why_no_action is not None and chain.why_no_action.startswith("never kill SMON")
 
 
 def test_a_known_id_names_its_cache_and_another_one_stays_a_number() -> None:

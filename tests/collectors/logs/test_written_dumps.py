@@ -80,7 +80,7 @@ def test_trees_end_where_the_hang_does(layout: str) -> None:
         assert sum(chain.waiting for chain in found.chains) == len(made.edges)
         for chain in found.chains:
             assert chain.action is None
-            assert any("a moment that is over" in missing.fact for missing in chain.missing) or chain.no_action
+            assert any("a moment that is over" in missing.fact for missing in chain.missing) or chain.why_no_action
             assert all(session.sources == ("trace",) for session in chain.waiters)
 
 

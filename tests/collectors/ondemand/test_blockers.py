@@ -6,7 +6,7 @@ import pytest
 
 from collectors.errors import Cancelled, SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Missing, Rows, Snapshot
-from collectors.ondemand import chains
+from collectors.ondemand import blockers
 from collectors.ondemand.blockers import (
     ELSEWHERE,
     LIBRARY_CACHE,
@@ -142,13 +142,13 @@ def clustered(snapshot: Snapshot) -> Snapshot:
 def test_every_look_of_a_hang_runs_once() -> None:
     asked = WarmAsked()
     assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {}
-    tree = [view for view in chains.VIEWS if view not in chains.ORACLES]
+    tree = [view for view in blockers.CHAIN_VIEWS if view not in blockers.ORACLES]
     assert asked.views == [VIEW, LIBRARY_CACHE, *tree, SAMPLES]
 
 
 def test_analysis_of_oracle_runs_only_where_it_is_switched_on() -> None:
     listed = [view for view, _, _ in looks(poll_at("healthy-19c", 30.0), wait_chains=True)]
-    assert set(chains.ORACLES) <= set(listed)
+    assert set(blockers.ORACLES) <= set(listed)
 
 
 def test_other_instances_are_asked_for_a_session_that_does_not_exist() -> None:
@@ -158,13 +158,13 @@ def test_other_instances_are_asked_for_a_session_that_does_not_exist() -> None:
 
 def test_look_whose_view_is_refused_is_left_out() -> None:
     snapshot = poll_at("healthy-19c", 30.0, ("waiting_sessions",))
-    left = [VIEW, "v$px_session", "running_jobs", "v$lock", "v$transaction"]
+    left = [VIEW, "v$px_session", "running_jobs", "v$lock", "v$transaction", "v$dead_cleanup", "v$cleanup_process"]
     assert [view for view, _, _ in looks(snapshot)] == left, "each has a grant of its own"
 
 
 def test_refused_look_is_not_cold_and_the_others_run() -> None:
     asked = WarmAsked(ViewRefused("ORA-00942"))
-    assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {} and len(asked.views) == 3 + 5
+    assert warm_up(asked, poll_at("healthy-19c", 30.0)) == {} and len(asked.views) == 3 + 7
 
 
 def test_look_that_hits_its_deadline_is_cold_and_the_others_do_not_run() -> None:

@@ -42,7 +42,8 @@ def test_patches_are_read_by_bounded_statements_with_the_deadline_of_a_look() ->
 def test_release_without_the_view_is_not_asked() -> None:
     connection = Patched()
     read = read_rarely(connection, "11.2.0.4.0")[VIEW]
-    assert isinstance(read, Missing) and read.kind == "not_asked" and connection.sent == []
+    assert isinstance(read, Missing) and read.kind == "not_asked"
+    assert not any("sqlpatch" in sent for sent in connection.sent)
 
 
 @pytest.mark.parametrize(

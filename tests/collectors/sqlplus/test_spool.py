@@ -19,7 +19,7 @@ from collectors.registry import collectors
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from collectors.sqlplus.spool import decoded, load, looks_like_spool, plain, sections
 from rules.engine import diagnose
-from rules.explain.headline import EMERGENCY_NOTICE
+from rules.hangs.words import EMERGENCY_NOTICE
 from tests.collectors.oracle_text import _asciistr
 from tests.collectors.scripted import BEGAN, poll_at
 from tests.collectors.sqlplus.sqlplus_standin import SICK_AT, Killed, SqlPlus, broken_at, spooled
@@ -354,7 +354,7 @@ def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:
     assert (blocker.sid, blocker.object, blocker.kill) == (
         312,
         "ORDERS of user number 93",
-        "alter system kill session '312,48211,@1' immediate",
+        "alter system cancel sql '312, 48211, @1'",
     )
     assert [(one.event, one.sessions, one.final_sid) for one in got.blockers.library_cache] == [
         ("library cache lock", 5, 312)

@@ -47,6 +47,8 @@ grant read on sys.v_$containers to C##LATCHSCOPE;
 -- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
 -- names of jobs. Leave them out, and a diagnosis says what it does not know.
 grant read on sys.cdb_scheduler_running_jobs to C##LATCHSCOPE;
+grant read on sys.v_$cleanup_process to C##LATCHSCOPE;
+grant read on sys.v_$dead_cleanup to C##LATCHSCOPE;
 grant read on sys.v_$lock to C##LATCHSCOPE;
 grant read on sys.v_$px_session to C##LATCHSCOPE;
 grant read on sys.v_$transaction to C##LATCHSCOPE;

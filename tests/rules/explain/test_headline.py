@@ -13,8 +13,6 @@ from rules.cause import Cause, catalogue
 from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.explain.headline import (
-    EMERGENCY_NOTICE,
-    EMERGENCY_PAGE,
     at_once,
     beside,
     confirming_step,
@@ -26,6 +24,7 @@ from rules.explain.headline import (
     record_of,
     waiting_groups,
 )
+from rules.hangs.words import EMERGENCY_NOTICE, EMERGENCY_PAGE
 from rules.model import Diagnosis, Severity
 from rules.remedy import Confirmation
 from tests.paths import ROOT

@@ -13,7 +13,7 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import Changes, Delta, NotComparable
 from rules.changes import Change
 from rules.engine import cannot_tell, diagnose
-from rules.explain.blockers import heading
+from rules.hangs.words import heading
 from rules.model import DiagnosisBasis, Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
 from service.render.short import short_lines

@@ -95,7 +95,7 @@ def test_blockers_are_looked_for_once_a_hang_and_audited(tmp_path: Path) -> None
     (blocker,) = got.blockers.blockers
     assert (blocker.sid, blocker.serial, blocker.object) == (312, 48211, "ORDERS of user number 93")
     assert blocker.held_at_least_seconds is not None and blocker.held_at_least_seconds > 20
-    assert blocker.kill == "alter system kill session '312,48211,@1' immediate"
+    assert blocker.kill == "alter system cancel sql '312, 48211, @1'"
     (line,) = (tmp_path / "audit.log").read_text().splitlines()
     assert {"action": "look for blockers", "database": "ddl-hang", "outcome": "holders found: 1"}.items() <= json.loads(
         line

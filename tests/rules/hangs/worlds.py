@@ -5,10 +5,11 @@ source may name a stranger, show a holder that has released the entry, or show a
 """
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from random import Random
 
 from collectors.model import Row
-from rules.wait_chain.graph import ChainLooks
+from rules.hangs.graph import ChainLooks
 
 OWN = 1
 CACHE, CACHE_ID = "dc_objects", 8
@@ -20,6 +21,7 @@ PROGRAMS = {
     "server": "oracle@db1 (S000)",
 }
 HANGING = 45_000_000
+SEEN = datetime(2026, 2, 20, 3, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class Person:
     """Its event; None while it runs."""
     ids: tuple[int, int] = (0, 0)
     """Identifiers of the enqueue that it waits for."""
+    status: str = "ACTIVE"
+    of: str = ""
+    """What it works for: another database, an upgrade, latchscope. Empty for an application."""
 
 
 @dataclass
@@ -52,6 +57,8 @@ class World:
     coordinator: Person
     platform: str | None
     waiters: int
+    age: float = 0.0
+    """Seconds since the holder was last proven to hold."""
     known: bool = True
     """Whether the views show every fact."""
     looks: ChainLooks = field(init=False)
@@ -68,7 +75,9 @@ class World:
     @property
     def right(self) -> str | None:
         """The only command that is right, None if there is none."""
-        if self.cycle or self.beyond or self.holds != "exclusive":
+        if self.cycle or self.beyond or self.holds != "exclusive" or self.age > OLDEST:
+            return None
+        if self.end.waits in AWAITED or {self.end.status, self.end.of} - {"ACTIVE", "INACTIVE", "SNIPED", ""}:
             return None
         target = {"foreground": self.end, "slave": self.coordinator}.get(self.end.kind)
         if self.end.kind == "job":
@@ -116,7 +125,14 @@ def world(seed: int) -> World:
         path[-1] = replace(path[-1], waits="TM", ids=(77, 0))
     elif random.random() < 0.7:
         path[-1] = replace(path[-1], waits=random.choice(["idle", "io"]))
+    if not (cycle or beyond) and random.random() < 0.25:
+        path[-1] = replace(path[-1], waits=random.choice(AWAITED))
+    elif random.random() < 0.3:
+        path[-1] = replace(path[-1], status=random.choice(["INACTIVE", "SNIPED", "KILLED", "CACHED"]))
+    elif path[-1].kind == "foreground" and random.random() < 0.2:
+        path[-1] = replace(path[-1], of=random.choice(list(WORKING_FOR)))
     made = World(
+        age=random.choice([0.0, 12.0, 59.0, 61.0, 600.0]) if random.random() < 0.3 else 0.0,
         path=path,
         mode="exclusive" if random.random() < 0.75 else "share",
         links=links,
@@ -138,7 +154,19 @@ EVENTS = {
     "library": ("library cache lock", 0),
     "idle": ("SQL*Net message from client", 0),
     "io": ("db file sequential read", 0),
+    "process": ("rdbms ipc reply", 0),
+    "memory": ("SGA: allocation forcing component growth", 0),
+    "outside": ("SQL*Net message from dblink", 0),
+    "unknown": ("an event of tomorrow", 0),
 }
+AWAITED = ("process", "memory", "outside", "unknown")
+"""Waits that a process, another database, or nobody knows who, has to end."""
+WORKING_FOR = {
+    "database": {"program": "oracle@other (TNS V1-V3)"},
+    "upgrade": {"username": "SYS", "module": "datapatch"},
+    "latchscope": {"module": "latchscope", "program": "python3@watch"},
+}
+OLDEST = 60.0
 
 
 def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> ChainLooks:
@@ -174,7 +202,10 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
             "p2": person.ids[0],
             "p3": person.ids[1],
             "wait_time_micro": 5_000_000,
+            "status": person.status,
         }
+        if person.of:
+            row |= WORKING_FOR[person.of]
         if shown(0.8):
             final = None if made.cycle or made.beyond or after is None else made.end
             row["blocking_instance"], row["blocking_session"] = (after.instance, after.sid) if after else (None, None)
@@ -291,6 +322,8 @@ def _looks(made: World, random: Random, sids: list[int], clustered: bool) -> Cha
             )
     return ChainLooks(
         own=OWN if shown(0.97) else None,
+        seen_at=SEEN,
+        age_seconds=made.age,
         clustered=clustered,
         cache_of=lambda row: CACHE if row.get("event") == "row cache lock" else None,
         waiters=waiting,

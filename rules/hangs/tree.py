@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from collectors.model import Delta, Missing, number, text
+from collectors.model import Delta, Missing, Row, number, text
 from rules.base import remembered
 from rules.context import SignalContext
-from rules.hang_model import ChainSession, ChainSource, HangVerdict, WaitChain
-from rules.wait_chain.action import decided
-from rules.wait_chain.graph import (
+from rules.hangs.action import decided, without
+from rules.hangs.graph import (
     ChainGraph,
     ChainLooks,
     Edge,
@@ -18,12 +17,16 @@ from rules.wait_chain.graph import (
     at,
     first,
     kind_of,
+    named,
     process_name,
+    who,
     whole,
 )
+from rules.hangs.knowledge import state
+from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
 from rules.waits import cache_namer
 
-WAITERS, HOLDERS, SESSIONS = "waiting_sessions", "row_cache_blockers", "chain_sessions"
+WAITERS, HOLDERS, SESSIONS, UNDO = "waiting_sessions", "row_cache_blockers", "chain_sessions", "v$transaction"
 BESIDE = {
     "chains": "v$wait_chains",
     "hangs": "v$hang_info",
@@ -31,7 +34,9 @@ BESIDE = {
     "slaves": "v$px_session",
     "locks": "v$lock",
     "jobs": "running_jobs",
-    "transactions": "v$transaction",
+    "transactions": UNDO,
+    "cleanups": "v$dead_cleanup",
+    "cleaners": "v$cleanup_process",
 }
 PARTS = {
     "v$rowcache_parent": "the locks of the processes",
@@ -39,6 +44,8 @@ PARTS = {
     "v$session": "the waiting session",
 }
 """What a trace file has in place of a view."""
+MOST_UNDO = 500
+"""Transactions that a look reads, the largest first. Beyond them a session may have a small one."""
 MOST_TREES = 10
 MOST_LISTED = 20
 """Sessions of a tree, or groups of sessions that wait alike, that are listed."""
@@ -56,6 +63,7 @@ def chains_of(context: SignalContext) -> Forest:
     """The chains of the sessions that hang, the largest first. Without any if none hangs."""
     delta = context.delta
     waiting = delta.rows(WAITERS)
+    views: dict[str, Any] = {name: delta.rows(view) for name, view in BESIDE.items()}
     alone = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)
     looks = ChainLooks(
         own=next((whole(row.get("instance_number")) for row in delta.rows("v$instance")), None),
@@ -67,15 +75,39 @@ def chains_of(context: SignalContext) -> Forest:
         sessions=delta.rows(SESSIONS),
         read=frozenset(view for view in BESIDE.values() if not isinstance(delta.read(view), Missing)),
         past=delta.source == "trace",
-        **{name: delta.rows(view) for name, view in BESIDE.items()},
+        release=delta.release,
+        **_age(delta),
+        **_earlier(delta),
+        **views,
     )
     return wait_chains(looks, platform_of(delta))
+
+
+def _age(delta: Delta) -> dict[str, Any]:
+    """When it was last proven who holds what, and how long before the judgement that was."""
+    reading, end = delta.read(HOLDERS), delta.basis.end
+    if isinstance(reading, Missing):
+        return {}
+    if reading.read_at is None:
+        return {"seen_at": end, "age_seconds": 0.0}
+    age = None if end is None else max(0.0, (end - reading.read_at).total_seconds())
+    return {"seen_at": reading.read_at, "age_seconds": age}
+
+
+def _earlier(delta: Delta) -> dict[str, Any]:
+    """Undo as the look before this one found it."""
+    before, now = delta.at_begin.get(UNDO), delta.read(UNDO)
+    if before is None or isinstance(now, Missing):
+        return {}
+    begin, end = before.read_at or delta.basis.begin, now.read_at or delta.basis.end
+    apart = 0.0 if begin is None or end is None else (end - begin).total_seconds()
+    return {"before": before.rows, "minutes_between": apart / 60} if apart > 0 else {}
 
 
 def platform_of(delta: Delta) -> str | None:
     """rds or autonomous, where people may do less. None elsewhere, or if it is not known."""
     place = next(iter(delta.rows("sys_context")), {})
-    if text(place.get("cdb_name")) == "RDSCDB":
+    if text(place.get("cdb_name")) == "RDSCDB" or delta.rows("all_users"):
         return "rds"
     service = text(place.get("cloud_service"))
     return "autonomous" if service and service.upper() != "PAAS" else None
@@ -92,7 +124,8 @@ def wait_chains(looks: ChainLooks, platform: str | None = None) -> Forest:
     trees += list(_unnamed(graph))
     trees.sort(key=lambda tree: (-tree.waiting, str(tree.end)))
     left_out = max(len(trees) - MOST_TREES, 0)
-    trees = [decided(tree, graph, platform) for tree in trees[:MOST_TREES]]
+    seen = {"seen_at": looks.seen_at, "age_seconds": looks.age_seconds}
+    trees = [decided(tree.model_copy(update=seen), graph, platform) for tree in trees[:MOST_TREES]]
     unlisted = max(looks.met - len(looks.waiters), 0)
     if trees and unlisted:
         trees[0] = trees[0].model_copy(update={"left_out": trees[0].left_out + unlisted})
@@ -104,8 +137,7 @@ def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:
     given = False
     for tree in trees:
         if tree.action is not None and given:
-            why = "one command at a time: end the session of the larger chain first, then look again"
-            yield tree.model_copy(update={"action": None, "no_action": why})
+            yield without(tree, state("larger"))
         else:
             yield tree
         given |= tree.action is not None
@@ -128,32 +160,23 @@ def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
 
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
-    members = graph.members(end)
-    listed, waiting, left_out = _drawn(graph, [end])
-    return WaitChain(
-        end=_session(graph, end, _into(graph, end), depth=0, behind=None),
-        waiters=tuple(listed),
-        waiting=waiting,
-        left_out=left_out,
-        cycle=any(graph.facts[key].cycle for key in members if key in graph.facts),
-        disagreements=_disagreements(graph, members),
-        oracle=_verdict(graph, members),
-    )
+    cycle = any(graph.facts[key].cycle for key in graph.members(end) if key in graph.facts)
+    return _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
 
 
 def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
     start = min(members, key=str)
-    listed, waiting, left_out = _drawn(graph, [start])
-    inside = _session(graph, start, _into(graph, start), depth=1, behind=_first_ahead(graph, start))
-    return WaitChain(
-        end=None,
-        waiters=(inside, *(session.model_copy(update={"depth": session.depth + 1}) for session in listed)),
-        waiting=waiting + 1,
-        left_out=left_out,
-        cycle=True,
-        disagreements=_disagreements(graph, members),
-        oracle=_verdict(graph, members),
-    )
+    ahead = graph.ahead.get(start, ())
+    chain = _chain(graph, start, members, end=None, cycle=True)
+    inside = _session(graph, start, depth=1, behind=at(ahead[0].ahead) if ahead else None)
+    below = (session.model_copy(update={"depth": session.depth + 1}) for session in chain.waiters)
+    return chain.model_copy(update={"waiters": (inside, *below), "waiting": chain.waiting + 1})
+
+
+def _chain(graph: ChainGraph, start: SessionKey, members: Iterable[SessionKey], **more: Any) -> WaitChain:
+    listed, waiting, left_out = _drawn(graph, start)
+    about = {"disagreements": _disagreements(graph, members), "oracle": _verdict(graph, members)}
+    return WaitChain(waiters=tuple(listed), waiting=waiting, left_out=left_out, **about, **more)
 
 
 def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
@@ -169,11 +192,11 @@ def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
         )
 
 
-def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSession], int, int]:
+def _drawn(graph: ChainGraph, start: SessionKey) -> tuple[list[ChainSession], int, int]:
     """The sessions behind a session, depth first and nearest first; how many there are; how many are not listed."""
     found: list[ChainSession] = []
-    seen, waiting = set(starts), 0
-    stack: list[tuple[SessionKey, int]] = [(key, 0) for key in starts]
+    seen, waiting = {start}, 0
+    stack: list[tuple[SessionKey, int]] = [(start, 0)]
     while stack:
         key, depth = stack.pop()
         for group, edge in graph.groups_behind.get(key, ()):
@@ -184,7 +207,7 @@ def _drawn(graph: ChainGraph, starts: list[SessionKey]) -> tuple[list[ChainSessi
                 continue
             seen.add(node)
             waiting += 1
-            found.append(_session(graph, node, _into(graph, node), depth + 1, at(edge.ahead), certain=edge.direct))
+            found.append(_session(graph, node, depth + 1, at(edge.ahead), certain=edge.direct))
             stack.append((node, depth + 1))
     shown = _ordered(found)[:MOST_LISTED]
     return shown, waiting, waiting - sum(session.alike for session in shown)
@@ -215,15 +238,6 @@ def _name(session: ChainSession) -> str:
     return "" if session.sid is None or session.alike > 1 else at((session.instance, session.sid))
 
 
-def _into(graph: ChainGraph, key: SessionKey) -> list[Edge]:
-    return [*(edge for _, edge in graph.behind.get(key, ())), *(edge for _, edge in graph.groups_behind.get(key, ()))]
-
-
-def _first_ahead(graph: ChainGraph, key: SessionKey) -> str | None:
-    edges = graph.ahead.get(key, ())
-    return at(edges[0].ahead) if edges else None
-
-
 def _waiters(group: WaiterRows, edge: Edge | None, depth: int, looks: ChainLooks) -> ChainSession:
     """Sessions that wait alike, as the one that has waited longest."""
     row = group.longest
@@ -239,10 +253,7 @@ def _waiters(group: WaiterRows, edge: Edge | None, depth: int, looks: ChainLooks
         waited_seconds=None if micro is None else micro / 1e6,
         cache=group.cache,
         sources=_sources(edge.sources if edge else (), looks),
-        username=text(row.get("username")),
-        program=text(row.get("program")),
-        module=text(row.get("module")),
-        sql_id=text(row.get("sql_id")),
+        **who(row),
         behind=at(edge.ahead) if edge else None,
         depth=depth,
         alike=group.count,
@@ -251,9 +262,10 @@ def _waiters(group: WaiterRows, edge: Edge | None, depth: int, looks: ChainLooks
 
 
 def _session(
-    graph: ChainGraph, key: SessionKey, into: list[Edge], depth: int, behind: str | None, *, certain: bool = True
+    graph: ChainGraph, key: SessionKey, depth: int, behind: str | None, *, certain: bool = True
 ) -> ChainSession:
     facts, looks = graph.facts[key], graph.looks
+    into = [edge for _, edge in (*graph.behind.get(key, ()), *graph.groups_behind.get(key, ()))]
     row = facts.row
     here = key[0] is not None and key[0] == looks.own
     slave = first(each for each in looks.slaves if here and whole(each.get("sid")) == key[1])
@@ -262,11 +274,17 @@ def _session(
         for each in looks.jobs
         if whole(each.get("session_id")) == key[1] and whole(each.get("running_instance")) in (key[0], None)
     )
-    kind, program = kind_of(row, slave=bool(slave)), text(row.get("program"))
-    name = process_name(program)
+    kind, name = kind_of(row, slave=bool(slave)), process_name(text(row.get("program")))
     if kind == "job" and job:
         name = f"{text(job.get('owner'))}.{text(job.get('job_name'))}"
-    undo = [whole(each.get("used_ublk")) for each in looks.transactions if here and whole(each.get("sid")) == key[1]]
+    undo, earlier = (_undo(rows, key[1]) if here else None for rows in (looks.transactions, looks.before))
+    all_read = UNDO in looks.read and len(looks.transactions) < MOST_UNDO
+    undo = 0 if undo is None and here and all_read else undo
+    fall = (
+        None
+        if undo is None or earlier is None or not looks.minutes_between
+        else (earlier - undo) / looks.minutes_between
+    )
     holding = {edge.mode for edge in into}
     return ChainSession(
         instance=key[0],
@@ -276,21 +294,30 @@ def _session(
         name=name,
         holds="exclusive" if holding == {"exclusive"} else "share" if "share" in holding else "unknown",
         event=facts.event,
+        status=_status(facts.moments, row),
         waited_seconds=facts.seconds,
         cache=looks.cache_of({**row, "event": facts.event}),
         sources=_sources((source for edge in into for source in edge.sources), looks),
-        undo_blocks=undo[0] if undo else 0 if "v$transaction" in looks.read and here else None,
-        username=text(row.get("username")),
-        program=program,
-        machine=text(row.get("machine")),
-        module=text(row.get("module")),
-        sql_id=text(row.get("sql_id")),
+        undo_blocks=undo,
+        undo_fall_per_minute=fall if fall and fall > 0 else None,
+        **who(row),
         coordinator=_coordinator(slave),
         fatal=graph.fatal(key),
         behind=behind,
         depth=depth,
         certain=certain,
     )
+
+
+def _undo(rows: Iterable[Row], sid: int) -> int | None:
+    """The undo blocks of a session's transactions. None without a row."""
+    return next((whole(row.get("used_ublk")) for row in rows if whole(row.get("sid")) == sid), None)
+
+
+def _status(moments: Iterable[Row], row: Row) -> str | None:
+    """Its status; KILLED as soon as one look says so."""
+    told = [text(each.get("status")) for each in (*moments, row)]
+    return "KILLED" if "KILLED" in told else next((each for each in told if each), None)
 
 
 def _sources(named: Iterable[ChainSource], looks: ChainLooks) -> tuple[ChainSource, ...]:
@@ -302,10 +329,7 @@ def _sources(named: Iterable[ChainSource], looks: ChainLooks) -> tuple[ChainSour
 def _coordinator(slave: object) -> str | None:
     row = slave if isinstance(slave, dict) else {}
     sid, serial, instance = (whole(row.get(name)) for name in ("qcsid", "qcserial#", "qcinst_id"))
-    if sid is None:
-        return None
-    where = "" if instance is None else f" on instance {instance}"
-    return f"{sid}{'' if serial is None else f',{serial}'}{where}"
+    return None if sid is None else named(sid, serial, instance)
 
 
 def _disagreements(graph: ChainGraph, members: Iterable[SessionKey]) -> tuple[str, ...]:
@@ -338,10 +362,6 @@ def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | 
         victim = looks.key(row.get("victim_instance"), row.get("victim_session_id"))
         if victim not in inside and row.get("hang_id") not in ids:
             continue
-        serial = whole(row.get("victim_serial#"))
-        named = (
-            None if victim is None else f"{victim[1]}{'' if serial is None else f',{serial}'} on instance {victim[0]}"
-        )
         return HangVerdict(
             hang_id=whole(row.get("hang_id")),
             kind=text(row.get("hang_type")),
@@ -349,7 +369,7 @@ def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | 
             resolves_at=text(row.get("hang_resolve_time")),
             ignored=None if row.get("ignored_hang") is None else row.get("ignored_hang") == "Y",
             status=text(row.get("hang_status")) or text(row.get("resolution_status")),
-            victim=named,
+            victim=None if victim is None else named(victim[1], whole(row.get("victim_serial#")), victim[0]),
             fatal_background=None if row.get("fatal_background") is None else row.get("fatal_background") == "Y",
         )
     return None

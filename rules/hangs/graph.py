@@ -7,33 +7,19 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
-from rules.hang_model import ChainSource, Holding, SessionKind
+from rules.hangs.knowledge import event_of, state
+from rules.hangs.model import ChainSource, Holding, SessionKind
 from rules.waits import unlisted
 
-# What a session is: a foreground session, a parallel slave, a job, or a background process, and why to leave those
-# alone.
+# What a session is: a foreground session, a parallel slave, a job, or a background process.
 
-PROCESS = re.compile(r"\(([A-Z][A-Z0-9]{2,4})\)\s*$")
+PROCESS = re.compile(r"(?:oracle@\S+|ORACLE\.EXE) \(([A-Z][A-Z0-9]{2,4})\)\s*$")
+"""The program of a process that Oracle starts. A client may have any name, but is not called so."""
 SLAVE = re.compile(r"P[A-Z0-9]{3}")
 JOB = re.compile(r"J[A-Z0-9]{3}")
-NOT_TO_KILL = (
-    (
-        re.compile(r"LCK\d|LM[A-Z0-9]{1,2}"),
-        "the instance ends with it; it carries the locks of the cluster as a messenger; the holder is a session behind it, "
-        "mostly on another instance",
-    ),
-    (
-        re.compile(r"SMON"),
-        "the instance ends with it, and the transaction it rolls back starts over after a restart and holds the same locks again",
-    ),
-    (
-        re.compile(r"MMON|MMNL|M\d{3}"),
-        "Oracle restarts it, and the wait with it; if it keeps a lock for minutes, ask Oracle Support",
-    ),
-)
-"""Background processes by name, and why to leave each alone; see docs/emergency.md. Any other may end the instance."""
 
 
 def process(program: str | None) -> str:
@@ -43,13 +29,8 @@ def process(program: str | None) -> str:
 
 def process_name(program: str | None) -> str | None:
     """The name of a process that Oracle starts, from the program of its session. None for a client."""
-    found = PROCESS.search(program or "")
+    found = PROCESS.match(program or "")
     return found[1] if found else None
-
-
-def left_alone(name: str) -> str:
-    """Why a background process of that name is never killed."""
-    return next((why for pattern, why in NOT_TO_KILL if pattern.fullmatch(name)), "the instance may end with it")
 
 
 def kind_of(row: Row, *, slave: bool = False) -> SessionKind | None:
@@ -71,7 +52,7 @@ def kind_of(row: Row, *, slave: bool = False) -> SessionKind | None:
     return None if name else "foreground"
 
 
-# What the looks saw of a hang, in one value: the input of `rules.wait_chain.forest`.
+# What the looks saw of a hang, in one value: the input of `rules.hangs.tree`.
 
 SessionKey = tuple[int | None, int]
 """A session: number of its instance, None if unknown, and SID."""
@@ -104,10 +85,24 @@ class ChainLooks:
     locks: Sequence[Row] = ()
     jobs: Sequence[Row] = ()
     transactions: Sequence[Row] = ()
+    before: Sequence[Row] = ()
+    """v$transaction as an earlier look read it."""
+    minutes_between: float | None = None
+    """The time between those two looks. None if there is one only."""
+    cleanups: Sequence[Row] = ()
+    """v$dead_cleanup."""
+    cleaners: Sequence[Row] = ()
+    """v$cleanup_process."""
     read: frozenset[str] = field(default_factory=frozenset)
     """The views that were read."""
     past: bool = False
     """Whether a trace file shows it all: a moment that is over, of which Oracle itself said that sessions wait too long."""
+
+    release: str | None = None
+    seen_at: datetime | None = None
+    """When v$rowcache_parent was read, or its answer was proven again. None if it was not read, or at an unknown time."""
+    age_seconds: float | None = None
+    """The time since then, when the hang is judged."""
 
     def key(self, instance: Value, sid: Value) -> SessionKey | None:
         """A session by what a row says. Outside a cluster every session is of the polled instance."""
@@ -138,6 +133,16 @@ def at(key: SessionKey) -> str:
     return f"{sid}" if instance is None else f"{sid}@{instance}"
 
 
+def named(sid: int, serial: int | None, instance: int | None) -> str:
+    """`312,48211 on instance 1`, as far as it is known."""
+    return f"{sid}{'' if serial is None else f',{serial}'}{'' if instance is None else f' on instance {instance}'}"
+
+
+def who(row: Row) -> dict[str, str | None]:
+    """As whom a session works, from its row."""
+    return {name: text(row.get(name)) for name in ("username", "program", "machine", "module", "sql_id")}
+
+
 def first(rows: Iterable[Row]) -> Row:
     """The first row, empty without any."""
     return next(iter(rows), {})
@@ -147,21 +152,6 @@ HANGS_AFTER_MICRO = 10_000_000.0
 MODES: dict[int, Holding] = {3: "share", 5: "exclusive"}
 """Modes of a row cache lock."""
 ENQUEUE_EXCLUSIVE = 6
-LOCKS = (
-    "enq: ",
-    "row cache",
-    "library cache",
-    "latch",
-    "cursor: ",
-    "buffer busy",
-    "gc ",
-    "DFS lock",
-    "log file",
-    "read by",
-)
-"""How events begin whose wait another session or process ends."""
-IDLE_OR_IO = ("SQL*Net message from client", "db file", "direct path", "control file", "PL/SQL lock timer", "resmgr:")
-"""How events begin that no session of the database ends, so that nobody need be named as blocker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,33 +170,30 @@ class SessionFacts:
 
     row: Row = field(default_factory=dict)
     """Its row of v$session, from whatever look has one."""
-    told: bool = False
-    """Whether that row says whom it waits for."""
+    moments: list[Row] = field(default_factory=list)
+    """Each row that says what it did when it was read. Rows of one look may be a second apart, and they may differ."""
     serials: set[int] = field(default_factory=set)
     entries: list[Row] = field(default_factory=list)
     """Rows of v$rowcache_parent that it holds while others ask for them."""
-    free: bool = False
-    """Whether v$wait_chains says that it has no blocker."""
     cycle: bool = False
     event: str | None = None
     seconds: float | None = None
 
     @property
-    def waits(self) -> bool | None:
-        """Whether it waits for anything. None if unknown."""
-        state = self.row.get("state")
-        return None if state is None else state == "WAITING"
-
-    @property
     def at_the_end(self) -> bool:
-        """Whether it is known to wait for no other session."""
-        if self.waits is False:
-            return True
-        if self.event is None:
-            return self.free and self.waits is not None
-        if self.event.startswith(LOCKS):
-            return False
-        return self.told or self.free or self.event.startswith(IDLE_OR_IO)
+        """Whether every look proves that it waits for no other session or process."""
+        return bool(self.moments) and all(map(_for_nobody, self.moments))
+
+
+def _for_nobody(row: Row) -> bool:
+    """Whether a session is on a processor or at work of its own, or waits for what nobody holds and no process gives."""
+    if row.get("state") != "WAITING":
+        return True
+    event = text(row.get("event"))
+    known = None if event is None else event_of(event)
+    if known is not None:
+        return known.own is not None
+    return event is not None and row.get("blocking_session_status") == "NO HOLDER"
 
 
 @dataclass(slots=True)
@@ -245,7 +232,7 @@ class ChainGraph:
         nodes = self._named(waiting)
         for row in waiting:
             if (key := looks.here(row)) in nodes and key is not None:
-                self._learn(key, {**row, "state": "WAITING"}, told="blocking_session" in row, fresh=True)
+                self._learn(key, {**row, "state": "WAITING"}, fresh=True)
         for key in sorted(nodes, key=str):
             self._lead(key)
         self.groups = list(self._grouped(row for row in waiting if looks.here(row) not in nodes))
@@ -273,11 +260,11 @@ class ChainGraph:
         looks = self.looks
         for row in looks.sessions:
             if (key := looks.here(row)) is not None:
-                self._learn(key, row, told="blocking_session" in row)
+                self._learn(key, row)
         for row in looks.holders:
             if (key := looks.here(row)) is None:
                 continue
-            self._learn(key, row, told="blocking_session" in row)
+            self._learn(key, row)
             if row.get("cache#") is not None:
                 self.facts[key].entries.append(row)
         for row in looks.chains:
@@ -287,14 +274,15 @@ class ChainGraph:
             if victim is not None and (serial := whole(row.get("victim_serial#"))) is not None:
                 self.facts[victim].serials.add(serial)
 
-    def _learn(self, key: SessionKey, row: Row, *, told: bool, fresh: bool = False) -> None:
+    def _learn(self, key: SessionKey, row: Row, *, fresh: bool = False) -> None:
         """What one row says. `fresh`: it is of this poll, and the other looks may be a minute old."""
         facts = self.facts[key]
         known = {name: cell for name, cell in facts.row.items() if cell is not None}
         facts.row = {**facts.row, **row} if fresh else {**row, **known}
-        facts.told |= told
         if (serial := whole(row.get("serial#"))) is not None:
             facts.serials.add(serial)
+        if row.get("state") is not None:
+            facts.moments.append(row)
         if row.get("state") == "WAITING" and (fresh or facts.event is None):
             facts.event = text(row.get("event"))
             micro = number(row.get("wait_time_micro"))
@@ -311,8 +299,6 @@ class ChainGraph:
             facts.serials.add(serial)
         if facts.event is None and row.get("in_wait") == "TRUE":
             facts.event, facts.seconds = text(row.get("wait_event_text")), number(row.get("in_wait_secs"))
-        if row.get("blocker_is_valid") == "FALSE":
-            facts.free = True
         blocker = looks.key(row.get("blocker_instance"), row.get("blocker_sid"))
         if blocker is not None and blocker != key:
             self._chained[key] = blocker
@@ -518,6 +504,26 @@ class ChainGraph:
             seen |= new
             waiting.extend(new)
         return seen
+
+    def cleanup(self, addresses: set[str]) -> tuple[str, ...]:
+        """What Oracle's clean-up of dead processes and killed sessions says of some addresses."""
+        told = [
+            state(
+                "cleanup",
+                type=text(row.get("type")) or "",
+                state=text(row.get("state")) or "",
+                attempts=whole(row.get("cleanup_attempts")) or 0,
+                blocked=whole(row.get("num_blocked")) or 0,
+            )
+            for row in self.looks.cleanups
+            if text(row.get("saddr")) in addresses
+        ]
+        told += [
+            state("cleaner", name=text(row.get("name")) or "", since=whole(row.get("cleanup_time")) or 0)
+            for row in self.looks.cleaners
+            if told and row.get("state") == "BUSY"
+        ]
+        return tuple(told)
 
     def serial(self, key: SessionKey) -> int | None:
         """Its serial number. None if unknown, or if the looks saw two sessions with that SID."""

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collectors.model import Row
-from rules.explain.blockers import heading, in_one_sentence, tree, why_no_command
-from rules.hang_model import Blockers, WaitChain
-from rules.wait_chain.forest import MOST_LISTED, MOST_TREES, wait_chains
-from rules.wait_chain.graph import ChainLooks
+from rules.hangs.graph import ChainLooks
+from rules.hangs.model import Blockers, WaitChain
+from rules.hangs.tree import MOST_LISTED, MOST_TREES, wait_chains
+from rules.hangs.words import heading, in_one_sentence, tree, why_no_command
 from service.render.wait_chain import tree_as_markdown, tree_lines
 
 MANY = 10_000

@@ -3,7 +3,7 @@
 import pytest
 
 from collectors.model import Binds, Missing, Row, Rows, Value
-from collectors.ondemand.chains import COORDINATOR, JOBS, LOCKS, ORACLES, SESSIONS, SLAVES, UNDO, look_at_chains
+from collectors.ondemand.blockers import COORDINATOR, JOBS, LOCKS, ORACLES, SESSIONS, SLAVES, UNDO, look_at_chains
 from collectors.poll import Answer
 from collectors.registry import view_of
 

@@ -1,6 +1,6 @@
 """The texts of a hang: what REST shows before any look, and that nothing is invented."""
 
-from rules.hang_model import Blocker, Blockers
+from rules.hangs.model import Blocker, Blockers
 
 
 def test_blockers_of_nobody_say_nothing() -> None:

@@ -3,9 +3,10 @@
 import pytest
 
 from rules.engine import diagnose
-from rules.explain.blockers import APART, LEFT_ALONE, blocker_steps
-from rules.explain.headline import EMERGENCY_NOTICE
-from rules.hang_model import Blocker, Blockers, LibraryCacheWait
+from rules.explain.hang_steps import APART, blocker_steps
+from rules.hangs.model import Blocker, Blockers
+from rules.hangs.words import EMERGENCY_NOTICE, LEFT_ALONE
+from rules.library_cache_model import LibraryCacheWait
 from rules.model import Severity
 from rules.waits import StillWaiting
 from tests.rules.contexts import delta_of

@@ -4,32 +4,24 @@ from collections.abc import Iterator, Sequence
 
 from collectors.model import spoken
 from rules.base import Frozen
-from rules.blockers import ROW_CACHE_BLOCKERS, named_session
-from rules.explain.headline import EMERGENCY_NOTICE
-from rules.formatting import count
-from rules.hang_model import (
-    Blocker,
-    Blockers,
-    ChainSession,
-    HangVerdict,
-    LibraryCacheWait,
-    MissingFact,
-    WaitChain,
-)
-from rules.library_cache import ACCOUNT_STATUS, NAMESPACES
-from rules.model import Figure, Step
-from rules.waits import StillWaiting, within_cache
+from rules.formatting import count, sentence
+from rules.hangs.blockers import named_session
+from rules.hangs.knowledge import event_of
+from rules.hangs.model import Blocker, Blockers, ChainSession, HangVerdict, MissingFact, WaitChain
+from rules.waits import within_cache
 
+EMERGENCY_PAGE = "docs/emergency.md"
+"""Relative to the root of the project. Every output that reports a hang links to it by this constant."""
+EMERGENCY_NOTICE = f"Before anything is killed or restarted, collect what {EMERGENCY_PAGE} lists."
+"""One sentence to print beside a hang."""
 NO_COMMAND = "No command to end a session"
 ACTION = "The one action, if the session cannot finish by itself"
 MOST_TREES = 3
 """Trees that are shown. JSON has all."""
-OWN_WAITS = {
-    "resmgr:": "a resource plan keeps it off the processors (throttled-holder)",
-    "SQL*Net message from client": "it is idle, and keeps what it holds until its client goes on",
-    "library cache": "which may be held by one of those who wait for it",
-}
-"""What a wait of the end itself means, by the start of the event's name."""
+CHECK = "Check, asked now"
+ONLY_IF = "Only if the check says the same ({0})"
+USUAL = ("ACTIVE", "INACTIVE", None)
+"""Values of a session's status that say nothing more."""
 
 
 class TreeLine(Frozen):
@@ -72,8 +64,11 @@ def tree(chain: WaitChain, held: Blocker | None = None) -> tuple[TreeLine, ...]:
 
 def _end(end: ChainSession, held: Blocker | None) -> TreeLine:
     words = [_holding(end, held)]
+    if end.status not in USUAL:
+        words.append(f"its status is {end.status}")
     if end.event is not None:
-        meaning = next((said for event, said in OWN_WAITS.items() if end.event.startswith(event)), "")
+        known = event_of(end.event)
+        meaning = "" if known is None else f"so for {known.who}" if known.own is None else known.own
         words.append(f"itself waits for {end.event}{_own_wait(end.waited_seconds)}" + f" ({meaning})" * bool(meaning))
     if end.undo_blocks is not None:
         words.append(f"undo to roll back: {count(end.undo_blocks)} blocks")
@@ -103,7 +98,7 @@ def _about(session: ChainSession) -> str:
         kind = f"{session.kind} {session.name}"
     program = None if session.kind == "background" else session.program
     said = [kind, session.username, program, session.module, f"SQL {session.sql_id}" if session.sql_id else None]
-    return ", ".join(dict.fromkeys(part for part in said if part))
+    return ", ".join(dict.fromkeys(" ".join(part.split()) for part in said if part))
 
 
 def _waiter(session: ChainSession) -> TreeLine:
@@ -115,6 +110,7 @@ def _waiter(session: ChainSession) -> TreeLine:
         waits = f"wait{'s' * (session.alike == 1)} for {session.event}{cache}{longest}{through}"
         return TreeLine(depth=session.depth, who=who, facts=(waits,))
     held = {"exclusive": ("holds exclusively",), "share": ("holds in share mode",)}.get(session.holds, ())
+    held = () if session.kind == "background" else held  # LCK0 shows what a session behind it holds
     waits = f"waits for {session.event}{cache}{_since(session.waited_seconds)}" if session.event else "waits"
     who = f"session {named_session(session)}"
     return TreeLine(depth=session.depth, who=who, about=_about(session), facts=(*held, f"{waits}{through}"))
@@ -132,6 +128,9 @@ def _own_wait(seconds: float | None) -> str:
 def remarks(chain: WaitChain) -> Iterator[str]:
     """What to know beside the tree: where the sources disagree, and what Oracle says of the hang."""
     yield from (f"The sources disagree: {words}." for words in chain.disagreements)
+    if chain.seen_at is not None and chain.end is not None:
+        ago = f", {spoken(chain.age_seconds)} before this was judged" if chain.age_seconds else ""
+        yield f"Seen at {chain.seen_at:%H:%M:%S} UTC{ago}."
     if chain.oracle is not None:
         yield _oracle(chain.oracle)
 
@@ -152,20 +151,25 @@ def _oracle(said: HangVerdict) -> str:
 
 def why_no_command(chain: WaitChain) -> str:
     """Why there is no command: a reason, or the facts that are missing."""
-    if chain.no_action:
-        return f"{NO_COMMAND}: {chain.no_action}."
-    return f"{NO_COMMAND}. Not known: {'; '.join(missing.fact for missing in chain.missing)}."
+    return f"{NO_COMMAND}. {sentence(chain.why_no_action or '')}."
+
+
+def further(chain: WaitChain) -> tuple[str, ...]:
+    """The commands after the mildest, a sentence each."""
+    then = chain.action.then if chain.action else ()
+    return tuple(f"Then, if {each.when}: {each.command}. Risk: {each.risk}." for each in then)
 
 
 def to_find(missing: MissingFact) -> str:
     """Where to run the query that finds a fact."""
     where = "" if missing.instance is None else f" on instance {missing.instance}"
-    return f"To find out, run{where}"
+    return f"To find out {missing.fact}, run{where}"
 
 
 def queries(chain: WaitChain) -> tuple[MissingFact, ...]:
     """The queries that find what is missing, each once."""
-    return tuple({missing.query: missing for missing in chain.missing if missing.query}.values())
+    asked = {missing.query: missing for missing in reversed(chain.missing) if missing.query}
+    return tuple(reversed(asked.values()))
 
 
 def entry_of(chain: WaitChain, found: Blockers) -> Blocker | None:
@@ -185,7 +189,9 @@ def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
     if chain.action is None:
         lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
         return " ".join(filter(None, (said, why_no_command(chain), lookups)))
-    return f"{said} {ACTION}: first {chain.action.first}; then {chain.action.command}; risk: {chain.action.risk}."
+    action = chain.action
+    only = f"{CHECK}: {action.check}. {ONLY_IF.format(action.still)}: {action.command}; risk: {action.risk}."
+    return " ".join((said, f"{ACTION}: first {action.first}.", only, *further(chain)))
 
 
 def not_shown(found: Blockers) -> Iterator[str]:
@@ -200,76 +206,7 @@ def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence
     return sorted(chains, key=lambda chain: (chain.action is None, -chain.waiting))[:most]
 
 
-# The session behind a hang in words: who, what, since when, what not to kill; and who waits in the library cache too.
-
 LEFT_ALONE = "Kill no background process, and no waiting session: that frees nothing, and pools open new ones at once."
-APART = (
-    "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: the "
-    "end of one need not end the other."
-)
-
-
-def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) -> list[Step]:
-    """The step that says who holds it, since when, and what not to kill; and who waits in the library cache meanwhile."""
-    if found is None:
-        return []
-    sentences = [in_one_sentence(chain, found) for chain in shown_first(found.chains)]
-    sentences += [words for blocker in found.blockers[:MOST_TREES] if (words := entry_words(blocker))]
-    if found.unknown:
-        sentences.append(f"Nothing more is known: {found.unknown}.")
-    sentences.append(f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
-    figures = tuple(
-        Figure(
-            name=f"held by session {blocker.sid}, at least",
-            value=blocker.held_at_least_seconds,
-            unit="s",
-            of=ROW_CACHE_BLOCKERS,
-        )
-        for blocker in found.blockers
-        if blocker.held_at_least_seconds is not None
-    )
-    step = Step(step="blocker", statement=" ".join(sentences), figures=figures)
-    beside = _library_cache(found, waiters)
-    return [step, Step(step="library cache", statement=beside)] if beside else [step]
-
-
-def _library_cache(found: Blockers, waiters: Sequence[StillWaiting]) -> str | None:
-    """Who waits in the library cache meanwhile. None if the look found nobody."""
-    if not found.library_cache:
-        return None
-    groups = [_library_cache_group(group) for group in found.library_cache]
-    return " ".join([f"At the look, {'; '.join(groups)}.", *_entangled(found, waiters), APART])
-
-
-def _library_cache_group(group: LibraryCacheWait) -> str:
-    has = "session" if group.sessions == 1 else "sessions"
-    sid, instance = (group.sid, group.instance) if group.final_sid is None else (group.final_sid, group.final_instance)
-    whom = "a session that Oracle does not name" if sid is None else f"session {sid}"
-    whom += "" if sid is None or instance is None else f" on instance {instance}"
-    name = None if group.type is None else NAMESPACES.get(group.type)
-    what = "" if group.type is None else f" ({name})" if name else f" (type {group.type})"
-    what = (
-        f" of an account (type {ACCOUNT_STATUS}: logons after failed passwords)" * (group.type == ACCOUNT_STATUS)
-        or what
-    )
-    since = f" for up to {spoken(group.longest_seconds)}" if group.longest_seconds >= 1 else ""
-    return f"{count(group.sessions)} {has} waited for {group.event}{what}{since}, behind {whom}"
-
-
-def _entangled(found: Blockers, waiters: Sequence[StillWaiting]) -> Iterator[str]:
-    """How the two waits are connected: one holder of both, or a circle."""
-    holders = {blocker.sid: blocker for blocker in found.blockers if blocker.sid is not None}
-    stuck = {waiter.sid for waiter in waiters}
-    both = sorted({sid for group in found.library_cache if (sid := group.final_sid) is not None and sid in holders})
-    for sid in both:
-        yield f"Session {sid} holds the entry of the row cache as well: both waits should end with it."
-    inside = [sid for sid, holder in holders.items() if (holder.waits_for or "").startswith("library cache")]
-    behind = sorted({sid for group in found.library_cache if (sid := group.sid) is not None and sid in stuck})
-    if inside and behind:
-        yield (
-            f"Session {behind[0]}, their blocker, waits for the row cache itself, and session {inside[0]}, which holds the "
-            "entry, waits in the library cache: a circle, of which Oracle ends one with ORA-00060 (row-cache-library-deadlock)."
-        )
 
 
 def entry_words(blocker: Blocker) -> str:
@@ -277,7 +214,7 @@ def entry_words(blocker: Blocker) -> str:
     if blocker.key is None:
         return ""
     if blocker.object is not None:
-        confirmed = f" To confirm it: {blocker.object_query}." if blocker.object_query else ""
+        confirmed = f" To confirm it after the hang: {blocker.object_query}." if blocker.object_query else ""
         return f"The entry is {blocker.object} (key {blocker.key}; {blocker.object_rule}).{confirmed}"
     hint = f"; readable in it: {blocker.key_text}" if blocker.key_text else ""
     why = f" It stays raw: {blocker.object_rule}." if blocker.object_rule else ""

@@ -1,160 +1,20 @@
 """Who holds what sessions hang on, who is at the end of the chain, and whether you may end it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
 from collectors.model import Missing, Row, number, text
 from rules.base import remembered
 from rules.context import ROW_CACHE_SURFACES, SignalContext
-from rules.hang_model import Blocker, Blockers, ChainSession, LibraryCacheWait, WaitChain
+from rules.hangs.graph import named, who
+from rules.hangs.graph import process as process
+from rules.hangs.knowledge import query
+from rules.hangs.model import Blocker, Blockers, ChainSession, WaitChain
+from rules.hangs.tree import chains_of
 from rules.library_cache import target_of
-from rules.wait_chain.forest import chains_of
-from rules.wait_chain.graph import process as process
+from rules.library_cache_model import LibraryCacheWait
+from rules.row_cache_keys import read_key
 from rules.waits import StillWaiting, hanging, unlisted
-
-# Decodes the key of a row cache entry. Oracle documents no layout. Each rule here comes from a public script, is
-# checked
-# against the bytes before use, and says that it reads raw bytes. A key that fits no rule stays raw.
-#
-# The scripts are `ora/rowcache.sql` of hyee/dbcli (12c and later) and `we.sql` of htz.pw (10g and 11g).
-
-ByteOrder = Literal["little", "big"]
-
-NAME = re.compile(rb"[ -~]{1,128}")
-LARGEST = 1 << 24
-"""Numbers of users, objects and files are smaller than this, which shows the byte order of four bytes."""
-PUBLISHED = "raw bytes read as a public script for {0} does, not documented by Oracle"
-
-
-@dataclass(frozen=True, slots=True)
-class KeyReading:
-    """The meaning of a key. `rule`: how it was read, or why it was not. `query`: how to check it."""
-
-    object: str | None
-    rule: str
-    query: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    """A cache whose key starts with a number of four bytes: what it numbers, and the query that names it."""
-
-    what: str
-    query: str
-
-
-_OBJECT = "select owner, object_name, object_type from dba_objects where object_id = {0} and rownum <= 20"
-_COLUMN = (
-    "select owner, table_name, column_name from dba_tab_cols where internal_column_id = {1} and (owner, table_name) in "
-    "(select owner, object_name from dba_objects where object_id = {0}) and rownum <= 20"
-)
-NUMBERED: Mapping[str, _Numbered] = {
-    "dc_sequences": _Numbered("object", _OBJECT),
-    "dc_realtime_tabst": _Numbered("object", _OBJECT),
-    "dc_realtime_colst": _Numbered("object", _OBJECT),
-    "dc_histogram_defs": _Numbered("object", _OBJECT),
-    "dc_tablespaces": _Numbered("tablespace", "select name from v$tablespace where ts# = {0} and rownum <= 20"),
-    "dc_files": _Numbered("file", "select name from v$datafile where file# = {0} and rownum <= 20"),
-    "dc_profiles": _Numbered("profile", "select name from sys.profname$ where profile# = {0} and rownum <= 20"),
-}
-OF_COLUMNS = ("dc_realtime_colst", "dc_histogram_defs")
-"""Caches whose key continues with the number of a column."""
-NO_RULE = {
-    "dc_segments": "what is published of the key of dc_segments does not agree with itself",
-}
-
-
-def read_key(cache: str | None, key: str | None) -> KeyReading | None:
-    """The meaning of an entry's key, None without a key."""
-    if not key:
-        return None
-    try:
-        raw = bytes.fromhex(key)
-    except ValueError:
-        return KeyReading(None, "it is not hex")
-    if cache in NUMBERED:
-        return _numbered(str(cache), NUMBERED[str(cache)], raw)
-    if cache == "dc_objects":
-        return _named_object(raw)
-    if cache == "dc_users":
-        return _named_user(raw)
-    return KeyReading(None, NO_RULE.get(cache or "", f"no rule is published for a key of {cache}"))
-
-
-def _numbered(cache: str, numbered: _Numbered, raw: bytes) -> KeyReading:
-    order = _order_of(raw[:4])
-    if order is None:
-        return _unfit(cache, "the byte order of its first four bytes is not plain")
-    number, rule = int.from_bytes(raw[:4], order), f"{PUBLISHED.format(cache)}: the first four bytes, {order}-endian"
-    column = raw[4] if cache in OF_COLUMNS and order == "little" and len(raw) > 5 and raw[4] and not raw[5] else None
-    if column is None:
-        return KeyReading(f"{numbered.what} number {number}", rule, numbered.query.format(number))
-    return KeyReading(
-        f"column {column} of {numbered.what} number {number}",
-        f"{rule}, and the byte after them",
-        _COLUMN.format(number, column),
-    )
-
-
-def _named_object(raw: bytes) -> KeyReading:
-    for name, order, width in _names(raw, 4):
-        order = order or _order_of(raw[:4])
-        rule = f"{PUBLISHED.format('dc_objects')}: owner in four bytes, length of the name in {width}, the name"
-        quoted = name.replace("'", "''")
-        if order is None:
-            query = f"select owner, object_name, object_type from dba_objects where object_name = '{quoted}' and rownum <= 20"
-            return KeyReading(name, rule, query)
-        owner = int.from_bytes(raw[:4], order)
-        query = (
-            f"select owner, object_name, object_type from dba_objects where object_name = '{quoted}' and owner = "
-            f"(select username from dba_users where user_id = {owner}) and rownum <= 20"
-        )
-        return KeyReading(f"{name} of user number {owner}", rule, query)
-    return _unfit("dc_objects", "it has no name of the length it gives")
-
-
-def _named_user(raw: bytes) -> KeyReading:
-    for name, _, width in _names(raw, 0):
-        rule = f"{PUBLISHED.format('dc_users')}: length of the name in {width} byte{'s' * (width > 1)}, the name"
-        quoted = name.replace("'", "''")
-        query = (
-            f"select username as name, 'user' as kind from dba_users where username = '{quoted}' union all "
-            f"select role, 'role' from dba_roles where role = '{quoted}'"
-        )
-        return KeyReading(f"user or role {name}", rule, query)
-    return _unfit("dc_users", "it has no name of the length it gives")
-
-
-def _names(raw: bytes, start: int) -> Iterator[tuple[str, ByteOrder | None, int]]:
-    """A name after its length of two bytes, or one: printable, and followed by nothing, a zero or a blank."""
-    orders: tuple[ByteOrder, ...] = ("little", "big")
-    lengths: list[tuple[int, ByteOrder | None, int]] = [
-        (int.from_bytes(raw[start : start + 2], order), order, 2) for order in orders
-    ]
-    lengths += [(raw[start], None, 1)] if len(raw) > start else []
-    for length, order, width in lengths:
-        name, after = raw[start + width :][:length], raw[start + width + length :][:1]
-        if length and len(name) == length and NAME.fullmatch(name) and after in (b"", b"\0", b" "):
-            yield name.decode("ascii"), order, width
-
-
-def _order_of(four: bytes) -> ByteOrder | None:
-    """The byte order in which four bytes are a small number. None if both are and differ, or if neither is."""
-    if len(four) < 4:
-        return None
-    little, big = int.from_bytes(four, "little"), int.from_bytes(four, "big")
-    if little == big:
-        return "little"
-    if (little < LARGEST) == (big < LARGEST):
-        return None
-    return "little" if little < LARGEST else "big"
-
-
-def _unfit(cache: str, why: str) -> KeyReading:
-    return KeyReading(None, f"it does not fit the published layout of a key of {cache} ({why})")
-
 
 ROW_CACHE_BLOCKERS = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
@@ -208,14 +68,7 @@ def described_session(session: ChainSession) -> str:
 
 def named_session(session: ChainSession) -> str:
     """`312,48211 on instance 1`, as far as it is known."""
-    serial = "" if session.serial is None else f",{session.serial}"
-    return f"{session.sid}{serial}" + ("" if session.instance is None else f" on instance {session.instance}")
-
-
-def session_of(blocker: Blocker) -> str:
-    """`312,48211 on instance 1`, as far as it is known."""
-    serial = "" if blocker.serial is None else f",{blocker.serial}"
-    return f"{blocker.sid}{serial}" + ("" if blocker.instance is None else f" on instance {blocker.instance}")
+    return named(session.sid or 0, session.serial, session.instance)
 
 
 def _at_the_end(chains: Sequence[WaitChain], held: Sequence[Blocker]) -> Iterator[Blocker]:
@@ -236,11 +89,7 @@ def _at_the_end(chains: Sequence[WaitChain], held: Sequence[Blocker]) -> Iterato
             sid=end.sid,
             serial=end.serial,
             background=None if end.kind is None else end.kind == "background",
-            program=end.program,
-            username=end.username,
-            machine=end.machine,
-            module=end.module,
-            sql_id=end.sql_id,
+            **end.model_dump(include={"program", "username", "machine", "module", "sql_id"}),
             waits_for=end.event,
             waits_seconds=end.waited_seconds,
             look_up=None if end.kind else _look_up(end.sid, end.instance),
@@ -263,7 +112,9 @@ def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
         )
 
 
-MIDDLE = "it waits behind another session itself, or nobody is known to wait for it: look at the end of the chain"
+MIDDLE = "it waits behind another session itself: look at the end of the chain"
+UNFOLLOWED = "no session is known to wait for it any more: look again"
+NO_SESSION = "v$session has no session with the address {0}: look at what the chain says of it"
 NO_HOLDER = (
     "v$rowcache_parent shows no holder on this instance; it may be on another instance, or it has released the entry"
 )
@@ -302,15 +153,19 @@ def _held(
         sid=sid,
         serial=serial,
         background=background,
-        program=text(row.get("program")),
-        username=text(row.get("username")),
-        machine=text(row.get("machine")),
-        module=text(row.get("module")),
-        sql_id=text(row.get("sql_id")),
+        **who(row),
         waits_for=text(row.get("event")) if is_waiting else None,
         waits_seconds=micro / 1e6 if is_waiting and micro is not None else None,
-        **_ending(_chain_of(sid, instance, chains)),
+        **_ending(_chain_of(sid, instance, chains), _not_at_the_end(row, chains)),
     )
+
+
+def _not_at_the_end(row: Row, chains: Sequence[WaitChain]) -> str:
+    """Why there is no command for a holder that ends no chain."""
+    if _whole(row, "sid") is None:
+        return NO_SESSION.format(text(row.get("saddr")) or "it gives")
+    named = {(waiter.instance, waiter.sid) for chain in chains for waiter in chain.waiters}
+    return MIDDLE if (_whole(row, "instance"), _whole(row, "sid")) in named else UNFOLLOWED
 
 
 def _chain_of(sid: int | None, instance: int | None, chains: Sequence[WaitChain]) -> WaitChain | None:
@@ -318,24 +173,23 @@ def _chain_of(sid: int | None, instance: int | None, chains: Sequence[WaitChain]
     return next((each for each in chains if each.end and (each.end.instance, each.end.sid) == (instance, sid)), None)
 
 
-def _ending(chain: WaitChain | None) -> dict[str, str | None]:
+def _ending(chain: WaitChain | None, otherwise: str = MIDDLE) -> dict[str, str | None]:
     """The command that ends the session at the end of a chain and its risk, or why there is none."""
     if chain is None:
-        return {"kill": None, "kill_risk": None, "no_kill": MIDDLE}
+        return {"kill": None, "kill_risk": None, "no_kill": otherwise}
     if chain.action is not None:
         return {
             "kill": chain.action.command,
             "kill_risk": f"{chain.action.risk}; first {chain.action.first}",
             "no_kill": None,
         }
-    lacking = "not known: " + "; ".join(missing.fact for missing in chain.missing) if chain.missing else None
-    return {"kill": None, "kill_risk": None, "no_kill": chain.no_action or lacking}
+    return {"kill": None, "kill_risk": None, "no_kill": chain.why_no_action}
 
 
 def _look_up(sid: int, instance: int | None) -> str:
     """What to run, and where, to identify a session of which only the SID is known."""
     where = "" if instance is None else f"on instance {instance}: "
-    return f"{where}select sid, serial#, type, program, username, event from v$session where sid = {sid}"
+    return f"{where}{query('about', sid=sid)}"
 
 
 def readable(key: str | None) -> str | None:

@@ -1,10 +1,12 @@
 """A hang in a Diagnosis: who waits behind whom, who holds what they wait for, and the one action that is safe, if any."""
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import Field
 
 from rules.base import Frozen
+from rules.library_cache_model import LibraryCacheWait
 
 # A wait chain: its end, who waits behind it, and its action.
 
@@ -25,10 +27,12 @@ class ChainSession(Frozen):
     event: str | None = Field(
         None, description="what it waits for itself; null if it does not wait, or if that is unknown"
     )
+    status: str | None = Field(None, description="ACTIVE, INACTIVE, KILLED, CACHED or SNIPED")
     waited_seconds: float | None = None
     cache: str | None = Field(None, description="the dictionary cache that it waits for")
     sources: tuple[ChainSource, ...] = ()
     undo_blocks: int | None = Field(None, description="undo that its end would roll back; null if unknown")
+    undo_fall_per_minute: float | None = Field(None, description="how fast that shrinks, by two looks")
     username: str | None = None
     program: str | None = None
     machine: str | None = None
@@ -50,14 +54,31 @@ class MissingFact(Frozen):
     instance: int | None = Field(None, description="the instance on which to run the query")
 
 
-class ChainAction(Frozen):
-    """The one command that ends the chain. latchscope never runs it."""
+ActionKind = Literal["cancel", "kill", "disconnect", "stop_job"]
 
+
+class FurtherAction(Frozen):
+    """What comes after the command before it, if that one did not do. The check stands before it again."""
+
+    kind: ActionKind
+    when: str = Field(description="what shows that the one before it did not do")
+    command: str
+    risk: str
+
+
+class ChainAction(Frozen):
+    """The mildest command that ends the chain, and what comes after it. latchscope never runs any of them."""
+
+    kind: ActionKind
     first: str = Field(description="what to do before it")
+    check: str = Field(description="the query to run before each command")
+    still: str = Field(description="what the check has to show: only then the command")
+    when: str | None = Field(None, description="in which case the command is the right one")
     command: str
     where: str = Field(description="where to run it")
     risk: str
     why_safe: str
+    then: tuple[FurtherAction, ...] = ()
 
 
 class HangVerdict(Frozen):
@@ -83,12 +104,16 @@ class WaitChain(Frozen):
     cycle: bool = False
     disagreements: tuple[str, ...] = Field((), description="where the sources name different sessions; all are kept")
     oracle: HangVerdict | None = None
-    action: ChainAction | None = None
-    no_action: str | None = Field(None, description="why there is no command, if no fact is missing")
+    seen_at: datetime | None = Field(
+        None, description="when it was last proven that the end holds what the others wait for; null if it never was"
+    )
+    age_seconds: float | None = Field(None, description="the time since then, when the chain was judged")
+    action: ChainAction | None = Field(None, description="null also if the look is older than 60 seconds")
+    why_no_action: str | None = Field(None, description="why there is no command; null if there is one")
     missing: tuple[MissingFact, ...] = Field((), description="facts without which there is no command")
 
 
-# Beside the chains: the groups that wait, the sessions that hold, and those that wait in the library cache.
+# Beside the chains: the groups that wait, and the sessions that hold.
 
 
 class WaitingGroup(Frozen):
@@ -132,72 +157,6 @@ class Blocker(Frozen):
     kill_risk: str | None = None
     no_kill: str | None = Field(None, description="why no command is given")
     look_up: str | None = Field(None, description="if only its SID is known: what to run, and on which instance")
-
-
-class LibraryCacheWait(Frozen):
-    """Sessions that waited in the library cache at the look for blockers, and the sessions they waited for."""
-
-    event: str
-    sessions: int
-    longest_seconds: float
-    type: int | None = Field(None, description="type of the object; 79 is the status of an account")
-    instance: int | None = Field(None, description="instance of the session that blocks them")
-    sid: int | None = None
-    final_instance: int | None = Field(None, description="instance of the session at the end of the chain")
-    final_sid: int | None = None
-
-
-LibraryCacheMode = Literal["null", "share", "exclusive"]
-
-
-class Covering(Frozen):
-    """A name that more than half of some sessions share, and how many they are."""
-
-    name: str
-    sessions: int
-
-
-class Lookup(Frozen):
-    """A query for the DBA, and what it touches. latchscope never runs it."""
-
-    finds: str
-    query: str
-    touches: str
-
-
-class LibraryCacheGroup(Frozen):
-    """Foreground sessions that wait for the same kind of thing in the library cache at the poll."""
-
-    event: str
-    namespace: int | None = Field(description="number of the namespace in P3; null if P3 is unknown")
-    namespace_name: str | None = Field(description="its name; null if no public list has the number")
-    mode: LibraryCacheMode | None = Field(description="the mode asked for; null if it is unknown, or if they differ")
-    container: str | None = Field(None, description="con_id of the sessions; null if there are no containers")
-    sessions: int
-    handles: int | None = Field(description="different handles that they wait for; null if some are unknown")
-    handle: str | None = Field(description="address of the handle that most of them wait for, in hex")
-    handle_sessions: int | None = Field(description="how many wait for that handle")
-    identifier: int | None = Field(
-        description="identifier of that handle in P3; of a table or another object its object number, as public scripts "
-        "read it"
-    )
-    longest_seconds: float | None = Field(description="the longest of their waits so far")
-    username: Covering | None = Field(description="null before a logon is complete, and if no name covers most of them")
-    machine: Covering | None = None
-    program: Covering | None = None
-    module: Covering | None = None
-    action: Covering | None = None
-    sql_id: Covering | None = None
-    blocker: Covering | None = Field(None, description="the session at the end of their chain, SID@INSTANCE")
-    lookups: tuple[Lookup, ...] = Field((), description="what names that handle, and who holds it")
-
-
-class LibraryCacheWaiters(Frozen):
-    """Who waits for library cache lock or pin at the poll. It is not the row cache, and often looks like it."""
-
-    met: int = Field(description="all such sessions, background processes included")
-    listed: int = Field(description="those that were read: the longest waits")
-    groups: tuple[LibraryCacheGroup, ...] = Field((), description="most sessions first")
 
 
 class Blockers(Frozen):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from collectors.model import Missing, Row, Rows
-from rules.blockers import process, readable
-from rules.hang_model import Blocker, Blockers
+from rules.hangs.blockers import process, readable
+from rules.hangs.model import Blocker, Blockers
 from rules.model import Diagnosis
 from tests.rules.test_waits import SECONDS, judged, snapshot, waiters
 
@@ -28,6 +28,7 @@ HOLDER: Row = {
     "username": "DEPLOY",
     "module": "release 4.2",
     "sql_id": "5ms6rbzdnq16t",
+    "status": "ACTIVE",
     "state": "WAITING",
     "event": "db file sequential read",
     "wait_time_micro": 3_000_000,
@@ -67,11 +68,13 @@ def test_blocker_is_told_with_its_entry_its_age_and_what_it_waits_for() -> None:
     assert walk(got).startswith(
         "38 sessions wait behind session 312,48211 on instance 2. Session 312,48211 on instance 2 (foreground, DEPLOY, "
         "sqlplus@build7, release 4.2, SQL 5ms6rbzdnq16t), holds ORDERS of user number 93 in dc_objects exclusively for at "
-        "least 11 minutes; itself waits for db file sequential read, for 3 seconds. The one action"
+        "least 11 minutes; itself waits for db file sequential read, for 3 seconds. Seen at 09:00:15 UTC. "
+        "The one action"
     )
     assert (
         "The entry is ORDERS of user number 93 (key 5D00000006004F5244455253; raw bytes read as a public script for dc_objects "
-        "does, not documented by Oracle: owner in four bytes, length of the name in 2, the name). To confirm it: select owner"
+        "does, not documented by Oracle: owner in four bytes, length of the name in 2, the name). To confirm it after the hang: "
+        "select owner"
     ) in walk(got)
 
 
@@ -91,7 +94,7 @@ def test_kill_command_of_a_foreground_session_comes_with_its_risk() -> None:
     assert blocker.kill_risk is not None and "rolled back" in blocker.kill_risk
     assert "; first collect a hanganalyze" in blocker.kill_risk
     said = walk(got)
-    assert f"then {blocker.kill}; risk: its transaction is rolled back" in said
+    assert f"(this session, not KILLED, with lock_mode 5): {blocker.kill}; risk: its transaction is rolled back" in said
     assert said.index("first collect a hanganalyze") < said.index(blocker.kill)
 
 
@@ -101,7 +104,7 @@ def test_kill_command_is_never_given_for_a_background_process(program: str | Non
     blocker = only(got)
     assert (blocker.kill, blocker.kill_risk) == (None, None)
     assert blocker.no_kill is not None and blocker.no_kill.startswith(f"never kill {process(program)}: ")
-    assert "alter system" not in walk(got) and "never kill" in walk(got)
+    assert "alter system" not in walk(got) and "Never kill" in walk(got)
 
 
 @pytest.mark.parametrize(
@@ -125,12 +128,13 @@ REMOTE: Row = {**dict.fromkeys(("cache#", "key", "cache_name", "waiters", "lock_
 
 def test_holder_on_another_instance_is_told_with_its_serial_number_and_its_mode_is_asked_for_there() -> None:
     """gv$session shows the session. In which mode it holds the entry, only v$rowcache_parent of its own instance shows."""
-    row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC", "state": "WAITED KNOWN TIME"}
+    row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC", "state": "WAITED KNOWN TIME", "status": "ACTIVE"}
     got = found(row, final_blocking_session=55, final_blocking_instance=3)
     blocker = only(got)
     assert (blocker.sid, blocker.serial, blocker.waiters, blocker.held_at_least_seconds) == (55, 9, 38, None)
     assert blocker.kill is None
-    (missing,) = blockers(got).chains[0].missing
+    missing, cluster = blockers(got).chains[0].missing
+    assert cluster.query is not None and "gv$ges_blocking_enqueue" in cluster.query
     assert "the mode in which it holds" in missing.fact and missing.instance == 3
     assert missing.query is not None and "v$rowcache_parent" in missing.query and "s.sid = 55" in missing.query
 
@@ -141,7 +145,8 @@ def test_session_of_the_same_sid_on_another_instance_is_a_stranger() -> None:
     assert [(one.sid, one.instance, one.kill) for one in blockers(got).blockers] == [(312, 1, None), (312, 3, None)]
     assert all(chain.action is None and chain.disagreements for chain in blockers(got).chains)
     assert blockers(got).blockers[1].look_up == (
-        "on instance 3: select sid, serial#, type, program, username, event from v$session where sid = 312"
+        "on instance 3: select sid, serial#, type, program, username, status, state, event, blocking_instance, blocking_session "
+        "from v$session where sid = 312"
     )
 
 
