@@ -37,7 +37,7 @@ CONCERNED = (
     "tests/collectors/test_views.py",
     "tests/collectors/test_live_setup.py",
     "tests/collectors/test_statements.py",
-    "tests/service/watch/test_connect.py",
+    "tests/service/watch/test_sampling.py",
 )
 
 

@@ -40,18 +40,12 @@ def test_cache_map_of_the_recorded_incident_is_the_whole_published_map(incident:
     assert found.name(18) == "realm cache"
 
 
-def test_name_of_a_child_with_several_parents_joins_their_names() -> None:
+def test_children_have_the_joined_names_of_their_parents_and_an_unlisted_one_is_unknown() -> None:
     shared = with_rows("x$kqrst", *({**row, "child#": 5} for row in SICK["x$kqrst"]))
     assert mapped(shared).name(5) == "dc_rollback_segments+dc_tablespaces+dc_users"
-
-
-def test_guarding_lists_children_and_an_unlisted_child_is_unknown() -> None:
     assert mapped().guarding(["dc_users", "dc_tablespaces"]) == (5, 8)
     assert mapped().guarding(["dc_props"]) == ()
     assert mapped().name(99) == "unknown"
-
-
-def test_cache_map_read_without_v_rowcache_has_numbers_but_no_names() -> None:
     found = mapped(refused=["v$rowcache"])
     assert [one.cache_id for one in found.children[1].caches] == [3]
     assert found.name(1) == "unknown"
@@ -66,10 +60,7 @@ def test_cache_map_is_inferred_where_the_gets_fit_one_group() -> None:
         8: "dc_users",
     }
     assert {guarded.identity for guarded in found.children.values()} == {Identity.INFERRED}
-
-
-def test_cache_map_inferred_for_dc_users_takes_subordinates_by_name() -> None:
-    """11.2: dc_users is cache 10, its subordinates are rows of cache 7, which has no parent."""
+    # 11.2: dc_users is cache 10, its subordinates are rows of cache 7, which has no parent
     caches = mapped(refused=["x$kqrst"]).children[8].caches
     assert [(one.cache_id, one.type) for one in caches] == [(10, "PARENT"), (7, "SUBORDINATE")]
 
@@ -80,20 +71,14 @@ def test_cache_map_is_inferred_within_two_percent(off: float, inferred: list[int
     assert sorted(mapped(with_rows("v$latch_children", *rows), refused=["x$kqrst"]).children) == inferred
 
 
-def test_cache_map_leaves_ties_unknown() -> None:
+def test_cache_map_leaves_ties_and_idle_children_unknown_and_infers_nothing_without_gets() -> None:
     twins = [row if row["parameter"] != "dc_tablespaces" else {**row, "gets": 12_000} for row in SICK["v$rowcache"]]
     assert sorted(mapped(with_rows("v$rowcache", *twins), refused=["x$kqrst"]).children) == [8]
     children = [*SICK["v$latch_children"], {"latch#": 270, "child#": 9, "gets": 36_100, "sleeps": 0}]
     assert sorted(mapped(with_rows("v$latch_children", *children), refused=["x$kqrst"]).children) == [5, 8]
-
-
-def test_cache_map_leaves_idle_children_unknown() -> None:
     few = with_rows("v$latch_children", {"latch#": 270, "child#": 1, "gets": 999, "sleeps": 990})
     rows = [{**row, "gets": 333} if row["parameter"] == "dc_rollback_segments" else row for row in SICK["v$rowcache"]]
     assert mapped({**few, "v$rowcache": rows}, refused=["x$kqrst"]).children == {}
-
-
-def test_cache_map_infers_nothing_without_child_gets() -> None:
     rows = [{key: value for key, value in row.items() if key != "gets"} for row in SICK["v$latch_children"]]
     assert mapped(with_rows("v$latch_children", *rows), refused=["x$kqrst"]).children == {}
 

@@ -39,13 +39,10 @@ def test_parameter_that_differs_lies_between_its_two_readings() -> None:
     assert (second.kind, second.at, second.not_before) == ("parameter", later.taken_at, AT)
 
 
-def test_parameters_that_a_poll_carries_over_are_no_reading() -> None:
+def test_parameters_that_a_poll_carries_over_or_could_not_read_are_no_reading() -> None:
     earlier = poll(AT, settings(AT - timedelta(minutes=1), undo_retention="900"))
     carried = poll(AT + timedelta(seconds=15), settings(AT - timedelta(minutes=1), undo_retention="900"))
     assert between_polls(earlier, carried) == ()
-
-
-def test_parameters_that_one_poll_could_not_read_are_unknown() -> None:
     refused = Missing("v$parameter", "refused", "ORA-00942", "grant")
     assert between_polls(poll(AT, refused), poll(AT + timedelta(minutes=5), settings(undo_retention="9"))) == ()
     assert between_polls(None, poll(AT, settings(undo_retention="9"))) == ()
@@ -148,15 +145,12 @@ def test_change_without_waits_has_no_order() -> None:
     assert order(ddl(-20), None) == "" and told(ddl(-20), None) == "14:02:00 TABLE APP.ORDERS changed by DDL"
 
 
-def test_timeline_begins_an_hour_before_the_waits_and_ends_with_the_newest() -> None:
+def test_timeline_begins_an_hour_before_the_waits_ends_with_the_newest_and_keeps_the_nearest() -> None:
     changes = [ddl(600), ddl(-3601, "OLD"), ddl(-3599, "FIRST"), ddl(1200, "FUTURE")]
     assert [one.text for one in timeline(changes, AT, AT + timedelta(seconds=700))] == [
         "TABLE APP.FIRST changed by DDL",
         "TABLE APP.ORDERS changed by DDL",
     ]
-
-
-def test_timeline_keeps_those_nearest_to_the_begin() -> None:
     many = [ddl(-second, f"T{second}") for second in range(1, 80)]
     kept = timeline(many, AT, AT + timedelta(hours=2))
     assert (
@@ -164,9 +158,6 @@ def test_timeline_keeps_those_nearest_to_the_begin() -> None:
         and kept[0].text == f"TABLE APP.T{MOST} changed by DDL"
         and kept[-1].text == "TABLE APP.T1 changed by DDL"
     )
-
-
-def test_nearest_changes_come_in_order_of_time() -> None:
     assert [one.at for one in nearest_to([ddl(-90), ddl(50), ddl(10)], AT, 2)] == [
         AT + timedelta(seconds=s) for s in (10, 50)
     ]

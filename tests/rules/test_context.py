@@ -64,21 +64,17 @@ def test_hot_child_has_the_most_sleeps_and_the_lowest_number_on_a_tie() -> None:
     assert context_of(with_rows("v$latch_children", *tie)).hot_child == 5
     assert context_of(with_rows("v$latch_children", {"child#": 5, "sleeps": 0})).hot_child is None
     assert context_of(refused=["v$latch_children"]).hot_child is None
-
-
-def test_latch_is_summed_from_its_children_where_v_latch_is_missing() -> None:
     context = context_of(refused=["v$latch"])
     assert (context.latch.sleeps, context.latch.gets, context.latch.misses) == (1_000, 59_600, None)
+    scrambled = with_rows("v$latch_children", *reversed(SICK["v$latch_children"]))
+    assert [row["child#"] for row in context_of(scrambled).children] == [1, 5, 8]
 
 
-def test_impact_is_given_in_db_time_and_in_sessions() -> None:
+def test_impact_and_row_cache_wait_seconds_come_from_events_and_then_from_the_latch() -> None:
     impact = context_of().impact
     assert impact is not None
     assert impact.share_of_db_time == pytest.approx(0.025)
     assert impact.waiting_sessions == pytest.approx(2.5 / 30)
-
-
-def test_row_cache_wait_seconds_fall_back_from_events_to_the_latch() -> None:
     assert context_of(refused=["v$system_event"]).row_cache_wait_seconds == 2.0
     assert context_of(refused=["v$system_event", "v$latch"]).row_cache_wait_seconds is None
 
@@ -94,13 +90,7 @@ def test_gate_is_by_the_share_of_db_time_and_without_it_by_waiting_sessions() ->
     assert [context_of(waited(seconds)).gate for seconds in (19.9, 20.1)] == [Severity.NOTICE, Severity.WARNING]
     blind = [context_of(waited(one * 30), refused=["v$sys_time_model"]).gate for one in (0.0099, 0.049, 0.051, 5.1)]
     assert blind == [Severity.INFO, None, Severity.NOTICE, Severity.CRITICAL]
-
-
-def test_gate_of_an_idle_instance_is_info_whatever_its_share() -> None:
     assert context_of(waited(0.29, db_time=0.3)).gate is Severity.INFO
-
-
-def test_impact_and_gate_of_totals_are_none() -> None:
     context = context_of(basis=TOTALS)
     assert context.impact is None
     assert context.gate is None
@@ -119,36 +109,11 @@ def test_why_unknown_names_the_view_the_counter_or_the_column() -> None:
     assert context_of().why_unknown("v$latch").why == "v$latch has no such row here"
 
 
-def test_sum_of_is_unknown_when_one_row_lacks_the_column() -> None:
+def test_cells_of_missing_views_are_none_and_sums_that_lack_one() -> None:
     context = context_of()
     assert context.sum_of([{"gets": 1}, {"gets": 2}], "gets") == 3
     assert context.sum_of([{"gets": 1}, {}], "gets") is None
     assert context.sum_of([], "gets") is None
-
-
-def test_waited_seconds_are_zero_without_waits_and_unknown_without_view() -> None:
-    assert context_of().waited_seconds(["buffer busy waits"]) == 0.0
-    assert context_of(refused=["v$system_event"]).waited_seconds(["row cache lock"]) is None
-
-
-def test_waited_seconds_count_only_session_waits_where_told_apart() -> None:
-    apart: Row = {"event": "row cache lock", "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}
-    whole: Row = {"event": "row cache mutex", "time_waited_micro": 1_000_000}
-    context = context_of({"v$system_event": [apart, whole, {"event": "latch free"}]})
-    assert context.waited_seconds(["row cache lock"]) == 2.0
-    assert context.waited_seconds(["row cache lock", "row cache mutex"]) == 3.0, (
-        "if the event has no foreground figures, all waits count"
-    )
-    assert context.waited_seconds(["row cache lock", "latch free"]) is None
-
-
-def test_surface_wait_seconds_of_a_report_exclude_background_waits() -> None:
-    row: Row = {"event": "latch: row cache objects", "time_waited_micro": 5_000_000, "time_waited_micro_fg": 0}
-    printed = SignalContext(replace(delta_of(with_rows("v$system_event", row)), source="report"))
-    assert printed.surface_wait_seconds("latch") == 0.0
-
-
-def test_context_cells_of_missing_views_are_none() -> None:
     context = context_of({})
     assert (context.cpus, context.host("BUSY_TIME"), context.seconds_of("DB time"), context.work("execute count")) == (
         None,
@@ -157,9 +122,20 @@ def test_context_cells_of_missing_views_are_none() -> None:
     assert (context_of().cpus, context_of().level("LOAD"), context_of().work("execute count")) == (16, 24, 4_000)
 
 
-def test_children_are_in_the_order_of_their_numbers() -> None:
-    scrambled = with_rows("v$latch_children", *reversed(SICK["v$latch_children"]))
-    assert [row["child#"] for row in context_of(scrambled).children] == [1, 5, 8]
+def test_waited_seconds_are_those_of_sessions_zero_without_waits_and_unknown_without_view() -> None:
+    assert context_of().waited_seconds(["buffer busy waits"]) == 0.0
+    assert context_of(refused=["v$system_event"]).waited_seconds(["row cache lock"]) is None
+    apart: Row = {"event": "row cache lock", "time_waited_micro": 9_000_000, "time_waited_micro_fg": 2_000_000}
+    whole: Row = {"event": "row cache mutex", "time_waited_micro": 1_000_000}
+    context = context_of({"v$system_event": [apart, whole, {"event": "latch free"}]})
+    assert context.waited_seconds(["row cache lock"]) == 2.0
+    assert context.waited_seconds(["row cache lock", "row cache mutex"]) == 3.0, (
+        "if the event has no foreground figures, all waits count"
+    )
+    assert context.waited_seconds(["row cache lock", "latch free"]) is None
+    row: Row = {"event": "latch: row cache objects", "time_waited_micro": 5_000_000, "time_waited_micro_fg": 0}
+    printed = SignalContext(replace(delta_of(with_rows("v$system_event", row)), source="report"))
+    assert printed.surface_wait_seconds("latch") == 0.0
 
 
 @pytest.mark.parametrize("child", [None, "one", 1.5])
@@ -215,19 +191,13 @@ def test_collision_correction_excludes_the_requester_itself() -> None:
     assert got.hold_seconds == pytest.approx(0.04)
 
 
-def test_wait_seconds_are_given_per_get_and_per_sleep() -> None:
+def test_latch_statistics_give_waits_per_get_and_per_sleep_of_totals_ratios_and_no_rate_and_clamp_nothing() -> None:
     got = latch_statistics({"gets": 1_000, "misses": 100, "sleeps": 50, "wait_time": 2_000_000}, 4)
     assert (got.wait_seconds_per_get, got.wait_seconds_per_sleep, got.sleeping_sessions) == (0.002, 0.04, 0.5)
-
-
-def test_latch_statistics_of_totals_give_ratios_and_no_rate() -> None:
     row = {"gets": 1_000, "misses": 100, "sleeps": 50, "spin_gets": 60, "wait_time": 10}
     got = latch_statistics(row, None)
     assert (got.miss_ratio, got.sleep_ratio, got.spin_ratio) == (0.1, 0.5, 0.6)
     assert (got.gets_per_second, got.hold_seconds, got.sleeping_sessions) == (None, None, None)
-
-
-def test_latch_statistics_are_not_clamped() -> None:
     got = latch_statistics({"gets": 10, "misses": 10, "sleeps": 30, "spin_gets": 12}, 1)
     assert got.sleep_ratio == 3
     assert got.spin_ratio == 1.2
@@ -241,15 +211,9 @@ def test_latch_statistics_without_events_are_none(row: dict[str, int]) -> None:
     assert {name: getattr(got, name) for name in derived} == dict.fromkeys(derived)
 
 
-def test_ratio_is_none_for_unknown_parts_or_a_zero_divisor() -> None:
+def test_ratio_and_share_are_known_only_with_both_parts() -> None:
     assert (ratio(1, 4), ratio(None, 4), ratio(1, None), ratio(1, 0), ratio(0, 4)) == (0.25, None, None, None, 0)
-
-
-def test_share_of_known_numbers_says_what_it_comes_from() -> None:
     assert share(Known(1_000), Known(4_000)) == Known(0.25, "1,000 of 4,000")
-
-
-def test_share_with_an_unknown_part_or_whole_is_unknown() -> None:
     assert share(LACKING, Known(1)) is LACKING
     assert share(Known(1), LACKING) is LACKING
 
@@ -288,7 +252,7 @@ def test_root_and_databases_without_containers_have_shares(con_id: int | None) -
     assert not any("inside the PDB" in note for note in got.notes)
 
 
-def test_pdb_has_waiting_sessions_and_no_share() -> None:
+def test_pdb_has_waiting_sessions_and_no_share_and_few_cost_nothing() -> None:
     got = diagnose(delta_of(views(3), release="19.0.0.0.0"))
     assert got.impact is not None
     assert (got.impact.share_of_db_time, got.impact.waiting_sessions) == (None, pytest.approx(2.0))
@@ -297,6 +261,8 @@ def test_pdb_has_waiting_sessions_and_no_share() -> None:
     (note,) = (note for note in got.notes if "inside the PDB SALES" in note)
     assert "those of the whole CDB" in note and "no share of DB time" in note
     assert "% of DB time" not in got.headline
+    got = diagnose(delta_of(views(3, waited=9e5, slept=9e5), release="19.0.0.0.0"))
+    assert got.severity is Severity.INFO, got.headline
 
 
 @pytest.mark.parametrize("name", ["row_cache_share_of_db_time", "result_cache_share_of_db_time"])
@@ -306,12 +272,9 @@ def test_share_that_mixes_two_bases_is_unknown_in_a_pdb(name: str) -> None:
     assert isinstance(SIGNALS[name].read(context_of(views(1), release="19.0.0.0.0"), Subject()), Known)
 
 
-def test_share_of_one_base_stays() -> None:
+def test_share_of_one_base_stays_and_no_contention_of_the_whole_is_predicted_in_a_pdb() -> None:
     context = context_of(views(3), release="19.0.0.0.0")
     assert isinstance(SIGNALS["parse_share_of_db_time"].read(context, Subject()), Known)
-
-
-def test_contention_of_the_whole_is_not_predicted_from_the_sessions_of_a_pdb() -> None:
     with pytest.raises(NotPredictable, match="inside a PDB"):
         active_sessions(context_of(views(3), release="19.0.0.0.0"))
 
@@ -321,11 +284,6 @@ def test_sleeps_of_other_containers_are_not_passed_over() -> None:
     assert any("the problem may be in another container" in note for note in others.notes)
     own = diagnose(delta_of(views(3), release="19.0.0.0.0"))
     assert not any("another container" in note for note in own.notes)
-
-
-def test_few_waiting_sessions_of_a_pdb_cost_nothing_and_are_not_open() -> None:
-    got = diagnose(delta_of(views(3, waited=9e5, slept=9e5), release="19.0.0.0.0"))
-    assert got.severity is Severity.INFO, got.headline
 
 
 def nineteen(waited: int | None = None, sleeps: int = 0, db_time: int | None = 10_000_000) -> Delta:
@@ -403,23 +361,17 @@ def test_figure_of_an_earlier_poll_says_its_age() -> None:
     assert age_of(later, "v$sgastat") == 45.0 and aged(later, "v$sgastat", "") == "read 45.0 s before the end"
     figure = SIGNALS["row_cache_memory"].read(SignalContext(later), Subject())
     assert figure == Known(2.0**20, "1 MiB, read 45.0 s before the end")
-
-
-def test_resizes_read_earlier_are_not_told_as_those_of_now() -> None:
     old = Changes("v$sga_resize_ops", (), read_at=BEGIN)
     later = delta_of({}, readings={"v$sga_resize_ops": old})
     figure = SIGNALS["shared_pool_shrinks"].read(SignalContext(later), Subject())
     assert isinstance(figure, Known) and figure.derivation == "read 30.0 s before the end"
 
 
-def test_way_out_fits_its_source() -> None:
+def test_way_out_and_sections_fit_their_source() -> None:
     assert (busier("views"), busier("report")) == ("wait for a busier interval", "take a report of a busier hour")
     assert (another("views"), another("report")) == ("wait for the next interval", "take a report of another hour")
     assert more_of("views", "v$latch", "misses") == "capture misses of v$latch as well"
     assert more_of("report", "v$latch", "misses") == SCRIPT
-
-
-def test_sections_cover_every_view_that_a_report_prints() -> None:
     assert {"v$instance", *READERS} == set(SECTIONS)
     assert section_of("v$latch_misses, v$rowcache") == "Latch Miss Sources, Dictionary Cache Stats"
     assert section_of("v$session") == "v$session"
@@ -432,13 +384,10 @@ ROWS = (
 )
 
 
-def test_lookups_are_gets_and_fastgets_where_both_are_known() -> None:
+def test_lookups_are_gets_and_fastgets_where_the_release_has_both() -> None:
     assert [row.get(LOOKUPS) for row in with_lookups(ROWS, fast_way=True)] == [14_426, None, None]
     assert [row.get(LOOKUPS) for row in with_lookups(ROWS, fast_way=False)] == [14_426, 7, None]
     assert with_lookups(ROWS, fast_way=True)[1:] == ROWS[1:]
-
-
-def test_fast_way_came_with_the_release_that_has_mutexes() -> None:
     assert [has_fast_way(release, "latch") for release in ("11.2.0.4.0", "12.1.0.2.0", "12.2.0.1.0")] == [
         False,
         False,

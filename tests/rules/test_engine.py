@@ -3,7 +3,8 @@
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,15 +15,21 @@ from hypothesis import strategies as st
 
 from collectors.capture import delta_of as delta_of_capture
 from collectors.capture import load
+from collectors.delta import between
 from collectors.errors import InputError
-from collectors.model import Changes, ConfirmationResult, Delta, NotComparable, Row
-from rules.cause import Cause, catalogue
+from collectors.model import Changes, ColumnKind, ConfirmationResult, Delta, NotComparable, Row, Rows, Snapshot
+from collectors.registry import collectors
+from rules.cause import Cause, catalogue, conditions
+from rules.context import Known, SignalContext
 from rules.engine import cannot_tell, diagnose
 from rules.model import Diagnosis, Finding, RuledOut, Severity, Undetermined
-from tests.collectors.scripted import delta_from
+from rules.signals import SIGNALS, Subject
+from tests.collectors.scripted import delta_from, poll_at
 from tests.paths import INCIDENT
 from tests.rules.case_files import cases_by_name, delta_of_case, diagnosis_of_case
 from tests.rules.contexts import SICK, TOTALS, delta_of, with_rows
+from tests.truth.generate import case
+from tests.truth.plan import seeds
 
 SOME = pytest.mark.parametrize(
     "every", [60, pytest.param(8, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)]
@@ -318,3 +325,153 @@ def test_diagnose_accepts_every_capture_that_can_be_read(place: st.DataObject) -
 
 
 CELLS = st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.just({"absent": True})
+
+
+# Any lawful load: a verdict on every cause, and no alarm below the gate. The length of the interval changes nothing
+
+JUDGED = sorted(name for name, cause in catalogue().items() if not cause.handbook)
+
+
+SEEDS = st.sampled_from(list(seeds()))
+
+
+def generated(seed: int, *, full_sight: bool = False) -> Delta:
+    made = case(seed, full_sight=full_sight)
+    delta = between(made.begin, made.end)
+    assert isinstance(delta, Delta)
+    return delta
+
+
+@given(seed=SEEDS)
+def test_diagnose_gives_each_cause_one_verdict_and_respects_the_gate(seed: int) -> None:
+    delta = generated(seed)
+    got, context = diagnose(delta), SignalContext(delta)
+    verdicts = [verdict.cause for kind in (got.findings, got.ruled_out, got.undetermined) for verdict in kind]
+    assert sorted(verdicts) == JUDGED
+    assert got.headline
+    for finding in got.findings:
+        gate = context.gate_of(catalogue()[finding.cause].surfaces)
+        assert gate is None or finding.severity.rank <= gate.rank, finding.cause
+    costs = context.gate_of(context.surfaces)
+    assert costs is None or got.severity.rank <= costs.rank
+
+
+compared: Counter[bool] = Counter()
+
+
+@pytest.mark.slow
+@given(seed=SEEDS, times=st.sampled_from((2, 10)))
+def test_verdicts_are_the_same_over_a_longer_interval_at_equal_rates(seed: int, times: int) -> None:
+    delta = generated(seed, full_sight=True)
+    longer = scaled(delta, times)
+    alike = known(delta) == known(longer)
+    compared[alike] += 1
+    if alike:  # both above the evidence minimum
+        assert verdicts_of(diagnose(longer)) == verdicts_of(diagnose(delta))
+
+
+@pytest.mark.slow
+def test_random_loads_are_often_enough_above_the_evidence_minimum() -> None:
+    """Guards the comparison above against comparing nothing."""
+    if not compared:
+        test_verdicts_are_the_same_over_a_longer_interval_at_equal_rates()
+    assert compared[True] >= 5, compared
+
+
+def known(delta: Delta) -> Mapping[tuple[str, str, int], bool]:
+    """Which conditions can be judged at all."""
+    return dict(_known(SignalContext(delta)))
+
+
+def _known(context: SignalContext) -> Iterator[tuple[tuple[str, str, int], bool]]:
+    for name, cause in catalogue().items():
+        for place, one in enumerate(conditions(cause)):
+            subject = Subject(cause.caches, one.location or cause.location, one.parameter)
+            reading = SIGNALS[one.signal].read(context, subject)
+            yield (name, one.signal, place), isinstance(reading, Known)
+
+
+def verdicts_of(got: Diagnosis) -> Mapping[str, object]:
+    told: dict[str, object] = {one.cause: (one.severity, one.confidence, one.cache) for one in got.findings}
+    told |= {one.cause: "ruled out" for one in got.ruled_out}
+    told |= {one.cause: "undetermined" for one in got.undetermined}
+    return {**told, "": got.severity}
+
+
+def scaled(delta: Delta, times: int) -> Delta:
+    """The same rates over an interval that is longer by this factor."""
+    assert delta.basis.seconds is not None
+    readings = {
+        view: _scaled(reading, times) if isinstance(reading, Changes) else reading
+        for view, reading in delta.readings.items()
+    }
+    return replace(delta, basis=replace(delta.basis, seconds=delta.basis.seconds * times), readings=readings)
+
+
+def _scaled(changes: Changes, times: int) -> Changes:
+    counters = {one.name for one in collectors()[changes.view].columns if one.kind is ColumnKind.COUNTER}
+    rows = tuple(
+        {
+            name: cell * times if name in counters and isinstance(cell, int | float) else cell
+            for name, cell in row.items()
+        }
+        for row in changes.rows
+    )
+    return replace(changes, rows=rows)
+
+
+# What only resembles a sick row cache: victims have their name, and impossible counters raise no alarm
+
+
+def sick(at: float) -> Snapshot:
+    return poll_at("undo-storm", at)
+
+
+def changed(snapshot: Snapshot, view: str, change: Callable[[Row], Row]) -> Snapshot:
+    rows = tuple(change(row) for row in snapshot.rows(view))
+    return replace(snapshot, readings={**snapshot.readings, view: Rows(view, rows)})
+
+
+def judged_between(earlier: Snapshot, later: Snapshot) -> Diagnosis:
+    delta = between(earlier, later)
+    assert isinstance(delta, Delta)
+    return diagnose(delta)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [(4_294_900_000, 12_000, "wrapped at 32 bits"), (90_000, 12_000, "fell"), (-4_018_470_645, 9_000, "is negative")],
+)
+def test_sleeps_that_wrap_fall_or_are_negative_are_left_out_and_noted(before: int, after: int, what: str) -> None:
+    def with_sleeps(snapshot: Snapshot, sleeps: int) -> Snapshot:
+        return changed(
+            snapshot, "v$latch_children", lambda row: {**row, "sleeps": sleeps} if row["child#"] == 1 else row
+        )
+
+    assert [one.cause for one in judged_between(sick(60), sick(90)).findings] == ["undo-segments"]
+    got = judged_between(with_sleeps(sick(60), before), with_sleeps(sick(90), after))
+    assert any(what in note for note in got.notes)
+    assert all(one.identity in (None, "candidate") and one.confidence != "high" for one in got.findings)
+
+
+def test_impact_ignores_a_corrupt_wait_time_of_the_event() -> None:
+    def corrupt(snapshot: Snapshot, waited: int) -> Snapshot:
+        def change(row: Row) -> Row:
+            both = {"time_waited_micro": waited, "time_waited_micro_fg": waited}
+            return {**row, **both} if row["event"] == "latch: row cache objects" else row
+
+        return changed(snapshot, "v$system_event", change)
+
+    got = judged_between(corrupt(sick(60), -5), corrupt(sick(90), 2**62))
+    assert any("a corrupt counter is not used" in note for note in got.notes)
+    assert got.impact is None or got.impact.share_of_db_time is None or got.impact.share_of_db_time < 1
+
+
+def test_healthy_instance_whose_counters_wrap_has_no_finding() -> None:
+    def wrapped(snapshot: Snapshot, base: int) -> Snapshot:
+        return changed(snapshot, "v$latch", lambda row: {**row, "gets": base, "misses": base, "sleeps": base})
+
+    healthy = (poll_at("healthy-19c", 30), poll_at("healthy-19c", 60))
+    got = judged_between(wrapped(healthy[0], 4_294_967_000), wrapped(healthy[1], 40))
+    assert [one for one in got.findings if one.severity is not Severity.INFO] == []
+    assert got.severity is Severity.INFO

@@ -24,12 +24,14 @@ from rules.formatting import (
 from rules.model import RuledOut
 
 
-def test_count_separates_thousands() -> None:
+def test_whole_numbers_have_no_fraction_and_thousands_apart() -> None:
     assert (count(24_241_645), count(0), part_of(24_241_645, 24_242_220)) == (
         "24,241,645",
         "0",
         "24,241,645 of 24,242,220",
     )
+    assert (exact(5.0), exact(5.5)) == (5, 5.5)
+    assert isinstance(exact(5.0), int)
 
 
 @pytest.mark.parametrize(
@@ -69,15 +71,13 @@ def test_over_names_the_time_covered() -> None:
     assert over(Basis("totals", None, None, None)) == "in totals since an unknown instance start"
 
 
-def test_exact_writes_whole_numbers_without_a_fraction() -> None:
-    assert (exact(5.0), exact(5.5)) == (5, 5.5)
-    assert isinstance(exact(5.0), int)
-
-
-def test_sentence_capitalizes_only_the_first_letter() -> None:
+def test_sentence_and_title_keep_names_and_abbreviations() -> None:
     assert sentence("row cache waits cost of DB time") == "Row cache waits cost of DB time"
     assert sentence("") == ""
     assert sentence("dc_objects is hot") == "dc_objects is hot", "a name stays as Oracle writes it"
+    assert within("Too many undo segments") == "too many undo segments"
+    assert within("A floor set high") == "a floor set high"
+    assert within("DDL during the day") == "DDL during the day"
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,6 @@ def test_what_is_needed_comes_from_the_bound_and_never_from_the_sentence() -> No
 
 def test_percent_with_digits_never_shows_a_nonzero_share_as_zero() -> None:
     assert (percent(0.0, 2), percent(0.00001, 2), percent(0.1532, 2)) == ("0 %", "< 0.01 %", "15.32 %")
-
-
-def test_within_keeps_the_abbreviations_of_a_title() -> None:
-    assert within("Too many undo segments") == "too many undo segments"
-    assert within("A floor set high") == "a floor set high"
-    assert within("DDL during the day") == "DDL during the day"
 
 
 @pytest.mark.parametrize(

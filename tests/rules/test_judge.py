@@ -160,13 +160,10 @@ def test_surface_that_costs_nothing_leaves_the_decision_to_the_others() -> None:
     assert isinstance(by_cost[1], Undetermined)
 
 
-def test_sampled_cache_has_its_rows_and_no_child() -> None:
+def test_sampled_cache_is_the_one_with_most_waiters_and_has_its_rows_and_no_child() -> None:
     got = found(cause_of(LOCKS, PROOF), session=OWN, system_event=waited(0, 60_000_000))
     assert (got.cache, got.child, got.identity) == ("dc_rollback_segments", None, "sampled")
     assert [(one.cache_id, one.type) for one in got.caches] == [(3, "PARENT")]
-
-
-def test_finding_names_the_one_of_several_caches_with_most_waiters() -> None:
     both = cause_of({**LOCKS, "needs": ">= 0.4"}, PROOF, caches=("dc_rollback_segments", "dc_tablespaces", "dc_users"))
     crowd = waiters(ROW_CACHE_LOCK_EVENT, {3: 5, 0: 9, 10: 2})
     assert found(both, session=crowd).cache == "dc_tablespaces"
@@ -286,13 +283,10 @@ def without(removal: Removal, case: str) -> Diagnosis:
     return diagnose(less)
 
 
-def test_cause_whose_cache_the_waiters_name_is_found_without_a_share_of_the_work() -> None:
+def test_cause_is_found_or_open_without_a_share_of_the_work_as_waiters_name_its_cache() -> None:
     got = without(NO_FAST_WAY, "sequence-nocache: the same on 19c")
     (one,) = (one for one in got.findings if one.cause == "sequence-nocache")
     assert "v$rowcache has no fastgets here" in one.unknown
-
-
-def test_cause_whose_cache_nobody_names_is_open_without_a_share_of_the_work() -> None:
     got = without(NO_FAST_WAY, "histogram-hard-parse: the same, and nobody looked who waits")
     verdict, details = verdict_of(got, "object-grants")
     assert verdict == "undetermined"
@@ -302,15 +296,12 @@ def test_cause_whose_cache_nobody_names_is_open_without_a_share_of_the_work() ->
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 
 
-def test_severity_is_the_gate_within_the_cap() -> None:
+def test_severity_is_the_gate_within_the_cap_and_from_shares_alone_at_most_a_warning() -> None:
     context = context_of()
     assert context.gate is Severity.WARNING
     assert severity(context, ("latch", "lock"), Severity.CRITICAL) is Severity.WARNING
     assert severity(context, ("latch", "lock"), Severity.INFO) is Severity.INFO
     assert severity(context, ("lock",), Severity.CRITICAL) is Severity.NOTICE
-
-
-def test_severity_from_shares_alone_is_at_most_a_warning() -> None:
     assert severity(context_of(basis=TOTALS), ("latch",), Severity.CRITICAL) is Severity.WARNING
 
 
@@ -407,14 +398,22 @@ def test_seen_names_the_container_and_how_far_it_sees(
     assert seen(query, "19.0.0.0.0", *place) == told
 
 
-def test_query_without_a_bound_confirms_nothing() -> None:
+def test_query_without_a_bound_confirms_nothing_and_a_cause_without_a_query_has_no_confirmation() -> None:
     free = QUERY.model_copy(update={"needs": None})
     assert confirms(free, "19", ConfirmationResult(5.0), 1) is None
     assert confirms(QUERY, "19", ConfirmationResult(5.0), 1) is True
+    assert confirmation_of(catalogue()["spin-only"], asked_in(*ROOT)) is None
 
 
-def test_nothing_stands_in_the_way_where_nothing_is_known() -> None:
+def test_obstacle_names_the_view_that_polls_may_not_read_and_is_none_where_nothing_is_known_or_a_number_came() -> None:
     assert of(asked_in(*ROOT)).obstacle is None
+    told = of(asked_in(*ROOT, view="v$osstat"), "starved-host")
+    assert told.obstacle == "needs read or select on v$osstat; `latchscope grants --confirm` prints the grant"
+    given = {
+        "sequence-nocache": ConfirmationResult(3.0, *ROOT),
+        "sequence-conflicts": ConfirmationResult(None, refused=("cdb_sequences",)),
+    }
+    assert of(asked_in(*ROOT, given)).obstacle is None
 
 
 def test_obstacle_of_a_refusal_names_the_view_and_the_grant() -> None:
@@ -425,45 +424,22 @@ def test_obstacle_of_a_refusal_names_the_view_and_the_grant() -> None:
     assert confirmed(SEQUENCES, asked_in(*ROOT, given)) is None
 
 
-def test_obstacle_is_shared_by_the_causes_that_read_the_refused_view() -> None:
+def test_obstacle_is_shared_by_the_causes_that_read_the_only_refused_view() -> None:
     given = {"sequence-conflicts": ConfirmationResult(None, refused=("cdb_sequences",))}
     assert of(asked_in(*ROOT, given)).obstacle is not None
     assert of(asked_in(*ROOT, given), "undo-segment-floor").obstacle is None
-
-
-def test_refusal_of_one_of_several_views_closes_none_of_them_to_others() -> None:
     given = {"other": ConfirmationResult(None, refused=("cdb_sequences", "cdb_users"))}
     assert of(asked_in(*ROOT, given)).obstacle is None
 
 
-def test_view_that_the_polls_may_not_read_is_an_obstacle() -> None:
-    told = of(asked_in(*ROOT, view="v$osstat"), "starved-host")
-    assert told.obstacle == "needs read or select on v$osstat; `latchscope grants --confirm` prints the grant"
-
-
-def test_number_that_came_leaves_no_obstacle() -> None:
-    given = {
-        "sequence-nocache": ConfirmationResult(3.0, *ROOT),
-        "sequence-conflicts": ConfirmationResult(None, refused=("cdb_sequences",)),
-    }
-    assert of(asked_in(*ROOT, given)).obstacle is None
-
-
-def test_obstacle_tells_that_a_number_means_nothing_inside_a_pdb() -> None:
+def test_obstacle_tells_the_container_and_the_releases_a_text_is_for() -> None:
     assert of(asked_in(*PDB), "cdb-services").obstacle == (
         "inside the PDB ERP1 its number means nothing; run it in CDB$ROOT"
     )
     assert of(asked_in(*ROOT), "cdb-services").obstacle is None
-
-
-def test_obstacle_tells_the_releases_a_text_is_for() -> None:
     old = replace(asked_in(None, None), release="11.1.0.7.0")
     assert obstacle(SEQUENCES, QUERY, old) == "it is written for 11.2 and newer, and this is 11.1.0.7.0"
     assert of(old, "cdb-services").obstacle == ("cdb-services is unknown on 11.1.0.7.0, and its query may not fit")
-
-
-def test_cause_without_a_query_has_no_confirmation() -> None:
-    assert confirmation_of(catalogue()["spin-only"], asked_in(*ROOT)) is None
 
 
 def test_query_about_now_says_that_it_tells_nothing_of_the_time_of_a_printed_report() -> None:

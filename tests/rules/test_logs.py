@@ -110,12 +110,9 @@ def test_left_out_lines_count() -> None:
     assert len(diagnosis.events) == MOST_LOGGED
 
 
-def test_every_kind_has_a_name_and_a_place() -> None:
+def test_every_kind_has_a_name_and_a_place_and_is_shown_a_little() -> None:
     kinds = LoggedEvent.__annotations__["kind"].__args__
     assert set(kinds) == set(NAMES)
-
-
-def test_each_kind_is_shown_a_little() -> None:
     kinds = ["ddl"] * 50 + ["row_cache_timeout"] * 50
     assert weighed(kinds, 6) == [0, 1, 2, 50, 51, 52]  # type: ignore[arg-type]
     assert weighed(kinds, 8) == [0, 1, 2, 50, 51, 52, 53, 54]  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ from tests.rules.case_files import all_cases, delta_of_case
 from tests.rules.contexts import SICK, context_of, with_rows
 from tests.rules.contexts import delta_of as staged_delta
 from tests.rules.rich import RICH
-from tests.rules.test_fuzz import generated
+from tests.rules.test_engine import generated
 
 NOTHING_READ = Snapshot("erp1", None, {})
 SAME = (

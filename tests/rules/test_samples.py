@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 
+from collectors.delta import between
 from collectors.model import ROW_CACHE_LOCK_EVENT, Delta, Row
+from collectors.views.con_system_event import MOST_ROWS
+from rules.containers import CONTAINERS, container_shares
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.model import Severity
+from rules.model import ContainerShare, Severity
 from rules.samples import MetWaiting, Samples, met_waiting
+from service.intake.inputs import DiagnosedInput
+from service.render.text import as_markdown, as_text
+from tests.collectors.scripted import poll_at
 from tests.rules.contexts import TOTALS, delta_of
 from tests.rules.rich import RICH
 
@@ -34,10 +40,13 @@ def met(looks: int = 12, sessions: int = 7) -> list[Row]:
     return [*rows, {"sample": looks + 1}]
 
 
-def test_wait_lasts_no_longer_than_its_sample_and_a_background_process_is_left_out() -> None:
+def test_samples_tell_how_long_waits_lasted_and_dozens_at_once_are_those_of_one_look() -> None:
     samples = Samples.of(met())
     assert samples.met(ROW_CACHE_LOCK_EVENT) == 84
     assert samples.lasting(ROW_CACHE_LOCK_EVENT, 30.0) == pytest.approx(6 * 12.0)
+    assert Samples.of(met()).most_at_once([ROW_CACHE_LOCK_EVENT]) == 7
+    assert Samples.of(met()).most_at_once(["row cache mutex"]) == 0
+    assert len(Samples.of(met()).looks) == 13
 
 
 def rows_of(*lacking: str) -> Sequence[Row]:
@@ -49,12 +58,6 @@ def test_column_that_was_not_captured_is_empty_and_lacks() -> None:
     assert without.by_cell(ROW_CACHE_LOCK_EVENT, "sql_id") == {None: 84}
     assert without.lack(ROW_CACHE_LOCK_EVENT, "sql_id") and not without.lack(ROW_CACHE_LOCK_EVENT, "p3")
     assert Samples.of(met()).by_cell(ROW_CACHE_LOCK_EVENT, "sql_id") == {"s0": 36, "s1": 24, "s2": 24}
-
-
-def test_dozens_at_once_are_those_of_one_look() -> None:
-    assert Samples.of(met()).most_at_once([ROW_CACHE_LOCK_EVENT]) == 7
-    assert Samples.of(met()).most_at_once(["row cache mutex"]) == 0
-    assert len(Samples.of(met()).looks) == 13
 
 
 def samples(many: int, sessions: int, waited: float, program: str = "JDBC") -> list[Row]:
@@ -122,3 +125,75 @@ def test_few_samples_background_processes_and_totals_prove_no_average() -> None:
     assert met_of(staged(samples(25, 20, 600, program="oracle@db1 (SMON)"))) == {}
     assert met_of(staged(samples(25, 20, 600, program="oracle@db1 (P003)"))) != {}
     assert met_of(staged(samples(25, sessions=20, waited=600), basis=TOTALS)) == {}
+
+
+# Whose the row cache waits are: shares of containers, their names, and when nothing is said
+
+
+def wait(con_id: int, seconds: float | None, event: str = "row cache lock") -> Row:
+    return {
+        "con_id": con_id,
+        "event": event,
+        "total_waits_fg": 10,
+        "time_waited_micro_fg": None if seconds is None else seconds * 1e6,
+    }
+
+
+WAITS = [
+    wait(5, 40.0),
+    wait(5, 42.0, "latch: row cache objects"),
+    wait(3, 18.0),
+    wait(4, 0.0),
+    wait(3, 900.0, "library cache lock"),
+]
+NAMES: Sequence[Row] = [{"con_id": 3, "name": "CRM1"}, {"con_id": 5, "name": "ERP1"}]
+
+
+def views(waits: Sequence[Row], names: Sequence[Row] = NAMES) -> dict[str, Any]:
+    return {**RICH, "v$con_system_event": waits, "v$containers": names}
+
+
+def shares(waits: Sequence[Row], names: Sequence[Row] = NAMES) -> tuple[ContainerShare, ...]:
+    return container_shares(SignalContext(delta_of(views(waits, names), release="19.0.0.0.0")))
+
+
+def test_seconds_and_shares_of_the_row_cache_alone_most_first_by_name_or_number() -> None:
+    assert shares(WAITS) == (
+        ContainerShare(con_id=5, name="ERP1", seconds=82.0, share=0.82),
+        ContainerShare(con_id=3, name="CRM1", seconds=18.0, share=0.18),
+    )
+    assert [one.called for one in shares(WAITS, ())] == ["container 5", "container 3"]
+    assert container_shares(SignalContext(delta_of(RICH, release="19.0.0.0.0", refused=("v$con_system_event",)))) == ()
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [
+        [],
+        [wait(5, 0.0)],
+        [wait(5, 40.0), wait(3, None)],
+        [wait(place, 1.0) for place in range(MOST_ROWS)],
+    ],
+    ids=["nothing read", "nobody waited", "one unknown", "perhaps cut off"],
+)
+def test_no_share_is_told_where_the_whole_is_not_known(waits: Sequence[Row]) -> None:
+    assert shares(waits) == ()
+
+
+def test_text_and_markdown_say_whose_the_waits_are() -> None:
+    delta = delta_of(views(WAITS), release="19.0.0.0.0")
+    got = diagnose(delta)
+    assert got.containers[0].con_id == 5
+    (step,) = (step for step in got.steps if step.step == CONTAINERS)
+    assert step.statement.startswith("82.0 % of the row cache waits are those of container ERP1 (5), 18.0 % those of")
+    inputs = [DiagnosedInput("one", delta, got)]
+    for form in (as_text(inputs, verbose=True), as_markdown(inputs)):
+        assert "of the row cache waits are those of container ERP1 (5)" in " ".join(form.split())
+
+
+def test_scripted_container_database_is_polled_from_its_root_and_has_the_waits_of_its_pdbs() -> None:
+    delta = between(poll_at("parse-storm", 30), poll_at("parse-storm", 60))
+    assert isinstance(delta, Delta)
+    got = diagnose(delta).containers
+    assert [one.con_id for one in got] == [3, 5]
+    assert got[0].share == pytest.approx(0.82, abs=0.001)

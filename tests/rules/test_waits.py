@@ -153,12 +153,9 @@ def test_hang_in_a_single_poll_is_a_trouble_of_now_and_not_of_the_uptime() -> No
     assert "v$system_event counts a wait only when it ends" in got.headline
 
 
-def test_hang_longer_than_the_db_time_of_the_interval_never_costs_more_than_all_of_it() -> None:
+def test_hang_is_told_even_where_counters_are_hidden_and_never_costs_more_than_all_of_db_time() -> None:
     got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=2, look=waiters(38, 671)))
     assert got.impact is not None and got.impact.share_of_db_time == 1.0
-
-
-def test_hang_is_known_even_where_the_wait_counters_are_not() -> None:
     later = snapshot(SECONDS, db_time=650, look=waiters(38, 671))
     hidden = Missing("v$system_event", "refused", "ORA-00942", "grant it")
     later = replace(later, readings={**later.readings, "v$system_event": hidden})
@@ -199,12 +196,9 @@ def test_hang_behind_one_session_names_it_and_the_waits_of_background_processes(
     assert (group.cache, group.sessions, group.hanging, group.longest_seconds) == ("dc_objects", 38, 38, 671.0)
 
 
-def test_hang_longer_than_the_other_waits_of_the_interval_tells_how_many_ended() -> None:
+def test_hang_tells_the_waits_that_ended_meanwhile_and_a_cache_that_v_rowcache_does_not_list_by_its_id() -> None:
     got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=650, waits=7, waited=0.1, look=waiters(38, 671)))
     assert "7 other waits for row cache lock finished meanwhile" in got.headline
-
-
-def test_hang_on_a_cache_that_v_rowcache_does_not_list_is_told_by_its_id() -> None:
     got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=450, look=waiters(30, 60, p1=37)))
     nameless = "cache id 37, not listed in v$rowcache"
     assert f"30 sessions have waited for {nameless}, for up to" in got.headline
@@ -225,20 +219,14 @@ def of_look(look: Sequence[Row]) -> tuple[list[str], str]:
     return [one.cause for one in got.findings], got.headline
 
 
-def test_one_cell_that_was_not_captured_hides_no_crowd_that_hangs() -> None:
+def test_columns_that_were_not_captured_hide_no_crowd_and_leave_open_who_waits_for_whom_or_the_cost() -> None:
     crowd = waiters(38, 671, final_blocking_session=312, final_blocking_instance=1)
     for column in ("event", "wait_time_micro", "type", "final_blocking_session", "blocking_instance"):
         assert of_look(without(crowd, column, 7))[0] == ["row-cache-lock-hang"], column
-
-
-def test_hang_is_open_where_the_look_does_not_tell_who_waits_or_for_whom() -> None:
     apart = [waiters(1, 90, sid=sid, final_blocking_session=sid + 9, final_blocking_instance=1)[0] for sid in (1, 2, 3)]
     assert of_look(apart)[0] == []
     for column in ("final_blocking_session", "type"):
         assert of_look(without(apart, column))[0] == [], column
-
-
-def test_cost_of_a_session_that_does_not_tell_what_it_waits_for_is_unknown() -> None:
     for column in ("event", "wait_time_micro"):
         found, told = of_look(without(waiters(1, 40), column))
         assert (found, told[:11]) == ([], "Cannot tell"), column
@@ -260,10 +248,15 @@ def told(*rows: Row, **changed: Sequence[Row]) -> list[tuple[str, str]]:
     return [(one.event, one.cache) for one in got.alike]
 
 
-def test_crowd_is_none_without_looks_and_empty_when_looks_met_nobody() -> None:
+def test_crowd_is_none_without_looks_empty_when_they_met_nobody_and_a_value() -> None:
     assert crowd() is None
     empty = crowd({"sample": 1, "sid": None}, {"sample": 2, "sid": None})
     assert empty == SampledWaiters(2, {})
+    got = crowd(*ROWS)
+    assert got is not None
+    assert replace(got) == got
+    assert sorted((one.sql_id, times) for one, times in got.alike.items()) == [("a", 1), ("a", 2), ("b", 1)]
+    assert (got.met(), got.met(ROW_CACHE_LOCK_EVENT), got.met(ROW_CACHE_MUTEX_EVENT)) == (4, 4, 0)
 
 
 def test_mutex_and_lock_waiters_name_the_cache_by_its_id() -> None:
@@ -359,32 +352,18 @@ def test_groups_and_crowd_ignore_the_order_of_the_rows() -> None:
     assert turned.crowd.caches().most_common() == context.crowd.caches().most_common()
 
 
-def test_groups_cut_a_long_tail_of_statements() -> None:
+def test_groups_cut_a_long_tail_of_statements_and_are_empty_without_samples() -> None:
     rows = [waiting(1, sid, f"sql{sid}") for sid in range(MOST_GROUPS + 5)]
     assert len(groups(context_of({**SICK, "v$session": rows}))) == MOST_GROUPS
-
-
-def test_groups_are_empty_without_samples() -> None:
     assert groups(context_of()) == ()
     assert groups(context_of({**SICK, "v$session": [{"sample": 1, "sid": None}]})) == ()
 
 
-def test_crowd_is_a_value() -> None:
-    got = crowd(*ROWS)
-    assert got is not None
-    assert replace(got) == got
-    assert sorted((one.sql_id, times) for one, times in got.alike.items()) == [("a", 1), ("a", 2), ("b", 1)]
-    assert (got.met(), got.met(ROW_CACHE_LOCK_EVENT), got.met(ROW_CACHE_MUTEX_EVENT)) == (4, 4, 0)
-
-
-def test_waiters_are_alike_though_their_samples_sessions_and_times_differ() -> None:
+def test_waiters_are_alike_though_their_samples_differ_and_caches_with_equally_many_are_in_order_of_names() -> None:
     same: Row = {"event": ROW_CACHE_LOCK_EVENT, "p1": 3, "sql_id": "a"}
     got = crowd({**same, "sample": 1, "sid": 7, "wait_time_micro": 5}, {**same, "sample": 2, "sid": 8, "p2": 3})
     assert got is not None
     assert list(got.alike.values()) == [2]
-
-
-def test_caches_with_equally_many_waiters_are_in_the_order_of_their_names() -> None:
     events = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
     rows: list[Row] = [
         {"sample": 1, "sid": sid, "event": events[sid % 2], "p1": p1} for sid, p1 in enumerate((3, 0, 10))
@@ -417,15 +396,12 @@ def two() -> dict[str, object]:
     return dict(with_rows("v$latch_children", *rows))
 
 
-def test_each_of_two_hot_caches_has_its_own_part_of_the_cost() -> None:
+def test_each_of_two_hot_caches_has_its_part_of_the_cost_and_the_only_one_all_of_it() -> None:
     context = context_of(two())  # type: ignore[arg-type]
     assert context.hot_caches.part_of_surface("latch", ("dc_rollback_segments",)) == pytest.approx(0.54)
     assert context.hot_caches.part_of_surface("latch", ("dc_users",)) == pytest.approx(0.46)
     assert context.hot_caches.beside(("latch",), ("dc_users",)) == ("dc_rollback_segments",)
     assert context.hot_caches.mixed("latch") and not context_of().hot_caches.mixed("latch")
-
-
-def test_the_only_hot_cache_has_all_of_the_cost() -> None:
     assert context_of().hot_caches.part_of_surface("latch", ("dc_rollback_segments",)) == 1.0
     assert context_of().hot_caches.part_of_surface("latch", ("dc_tablespaces",)) == pytest.approx(0.007)
 
@@ -440,18 +416,16 @@ def test_who_waits_for_a_subordinate_names_its_parent() -> None:
     assert context.hot_caches.waited_as(("dc_objects",)) == ("dc_objects",)
 
 
-def test_each_surface_has_its_own_seconds() -> None:
+def test_each_surface_has_its_own_seconds_told_by_its_event_view_or_its_own_or_not_at_all() -> None:
     lost = context_of().lost
     assert (lost.by_surface["latch"], lost.by_surface["lock"]) == (2.0, 0.5)
     assert lost.on(("latch", "lock")) == 2.5
     assert lost.untold(("latch", "lock")) == ()
-
-
-def test_surface_without_its_event_view_is_told_by_its_own_view_or_not_at_all() -> None:
     lost = context_of(refused=["v$system_event"]).lost
     assert (lost.by_surface["latch"], lost.by_surface["lock"]) == (2.0, None)
     assert lost.untold(("latch", "lock")) == ("lock",)
     assert lost.on(("latch", "lock")) == 2.0
+    assert context_of(refused=["v$system_event"], source="report").lost.untold(("lock",)) == ()
 
 
 def test_row_that_vanished_was_not_captured() -> None:
@@ -459,10 +433,6 @@ def test_row_that_vanished_was_not_captured() -> None:
     events = with_rows("v$system_event", SICK["v$system_event"][0])
     assert SignalContext(delta_of(events)).lost.by_surface["lock"] == 0.0
     assert SignalContext(delta_of(events, oddities=(gone,))).lost.untold(("lock",)) == ("lock",)
-
-
-def test_report_has_nothing_untold_as_it_prints_what_had_activity() -> None:
-    assert context_of(refused=["v$system_event"], source="report").lost.untold(("lock",)) == ()
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_side_that_is_too_small_is_said_to_be_so_and_never_called_noise() -> Non
     assert (like.verdict, like.too_little) == ("within noise", False)
 
 
-def test_cache_changes_list_caches_busiest_first_without_tiny_ones() -> None:
+def test_cache_changes_are_busiest_first_without_tiny_ones_a_parent_joined_with_its_subordinates() -> None:
     tiny: Row = {"cache#": 46, "type": "PARENT", "parameter": "outstanding_alerts", "gets": 9, "modifications": 9}
     pair = ComparedSides(context_of(with_rows("v$rowcache", *SICK["v$rowcache"], tiny)), context_of())
     assert list(dict.fromkeys(one.of for one in cache_changes(pair))) == [
@@ -126,9 +126,6 @@ def test_cache_changes_list_caches_busiest_first_without_tiny_ones() -> None:
         "dc_tablespaces",
         "dc_users",
     ]
-
-
-def test_cache_changes_join_a_parent_and_its_subordinates_by_name() -> None:
     pair = ComparedSides(context_of(), context_of())
     users = next(one for one in cache_changes(pair) if one.of == "dc_users")
     assert users.counted_before == 1_000
@@ -178,13 +175,10 @@ def test_places_of_mutexes_are_grouped_by_function_ignoring_their_numbers() -> N
     assert places(context_of({"v$latch_misses": [broken]}), "latch") is None
 
 
-def test_location_changes_are_unknown_on_a_side_without_the_view() -> None:
+def test_location_changes_need_the_view_and_the_same_mechanism_on_both_sides() -> None:
     told = list(location_changes(ComparedSides(context_of(), context_of(refused=["v$latch_misses"]))))
     assert {one.verdict for one in told} == {"cannot tell"}
     assert {one.counted_after for one in told} == {None}
-
-
-def test_location_changes_between_a_latch_and_a_mutex_side_are_empty() -> None:
     pair = ComparedSides(context_of(), SignalContext(scripted("users-mutex", 30.0)))
     assert list(location_changes(pair)) == []
 

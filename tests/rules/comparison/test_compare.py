@@ -15,7 +15,7 @@ from rules.comparison.compare import compare, verified
 from tests.rules.contexts import BEGIN, INTERVAL, TOTALS, with_rows
 from tests.rules.contexts import delta_of as sick
 from tests.rules.printed import printed, scripted
-from tests.rules.test_fuzz import SEEDS, generated
+from tests.rules.test_engine import SEEDS, generated
 
 STORM, RELIEVED = ("undo-storm", 60.0), ("undo-storm", 158.0, 30.0)
 

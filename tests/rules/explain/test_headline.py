@@ -139,11 +139,8 @@ def test_a_larger_wait_for_something_else_is_named_by_state_and_headline_where_i
     assert dear.state == "Critical" and "is library cache lock" not in dear.headline, "the row cache comes first"
 
 
-def test_headline_cannot_tell_the_cost_of_totals_of_unknown_age() -> None:
+def test_headline_of_a_cost_or_views_that_nobody_can_know_says_so() -> None:
     assert "totals of unknown age do not show what it costs" in headline(basis=TOTALS).lower()
-
-
-def test_headline_without_any_useful_view_says_cannot_tell() -> None:
     blind = delta_of({})
     assert diagnose(blind).headline == (
         "Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and they could not be read"
@@ -266,13 +263,10 @@ def test_hang_step_needs_somebody_who_hangs(context: SignalContext) -> None:
     assert (hang_sentence(context), hang_step(context)) == (None, None)
 
 
-def test_hang_step_has_the_sessions_and_the_longest_wait_as_figures() -> None:
+def test_hang_step_and_groups_have_the_sessions_the_longest_wait_and_brief_waits_apart() -> None:
     step = hang_step(hung(671, 40))
     assert step is not None and step.statement.endswith("Oracle names no session that blocks them.")
     assert [(figure.value, figure.unit) for figure in step.figures] == [(2, "sessions"), (671.0, "s")]
-
-
-def test_waiting_groups_count_brief_waits_apart_from_those_that_hang() -> None:
     (group,) = waiting_groups(hung(671, 0.002))
     assert (group.sessions, group.hanging, group.longest_seconds) == (2, 1, 671.0)
     assert waiting_groups(context_of()) == ()
@@ -317,18 +311,12 @@ def test_causes_named_on_the_page_exist() -> None:
 ASKED = Confirmation(sql="select count(*) from cdb_sequences", reading="Sequences.", needs=">= 1")
 
 
-def test_step_of_a_query_nobody_ran_is_its_text_and_reading() -> None:
+def test_step_of_a_query_is_its_text_and_reading_what_keeps_it_from_running_or_the_record() -> None:
     assert confirming_step(ASKED).statement == "select count(*) from cdb_sequences. Sequences."
-
-
-def test_step_tells_what_keeps_the_query_from_running() -> None:
     closed = ASKED.model_copy(update={"obstacle": "needs select on cdb_sequences; so"})
     assert confirming_step(closed).statement == (
         "select count(*) from cdb_sequences. It cannot run here: needs select on cdb_sequences; so. Sequences."
     )
-
-
-def test_step_tells_the_record_its_place_and_names() -> None:
     rows = ({"con_id": 3.0, "owner": "APP", "name": "S1", "last_number": 4711.0}, {"owner": "APP", "name": "S2"})
     done = ASKED.model_copy(
         update={"result": 37.0, "seen": "in CDB$ROOT, over all containers", "names": rows, "confirms": True}
@@ -347,12 +335,9 @@ def test_record_says_that_a_number_too_small_proves_nothing_where_others_were_no
     assert ("proves nothing, as other containers were not seen" in record_of(done)) is blind
 
 
-def test_record_says_why_names_did_not_come() -> None:
+def test_record_says_why_names_did_not_come_and_leaves_out_what_is_null() -> None:
     done = ASKED.model_copy(update={"result": 2.0, "unnamed": "ORA-01013", "confirms": True})
     assert record_of(done) == "2, without names (ORA-01013)"
-
-
-def test_named_leaves_out_what_is_null() -> None:
     assert named({"final_blocking_session": None, "sessions": 3.0}) == "sessions 3"
 
 

@@ -76,13 +76,10 @@ def test_slow_neighbours_exclude_the_row_cache_and_the_result_cache() -> None:
     assert both == Known(2.0, "messages 100 ms, shared pool 100 ms")
 
 
-def test_shared_pool_shrinks_is_zero_after_growth_or_no_resize() -> None:
+def test_shared_pool_shrinks_and_getmisses_need_a_shrink_and_enough_gets() -> None:
     grew: list[Row] = [{"component": "shared pool", "initial_size": 1, "final_size": 2}]
     assert read("shared_pool_shrinks", sga_resize_ops=grew) == Known(0.0)
     assert read("shared_pool_shrinks", sga_resize_ops=[]) == Known(0.0)
-
-
-def test_overall_getmiss_ratio_needs_enough_gets() -> None:
     rows: list[Row] = [{"parameter": "dc_users", "gets": 9_999, "getmisses": 900}]
     assert "too few events" in why(read("overall_getmiss_ratio", rowcache=rows))
 
@@ -137,12 +134,9 @@ def test_shares_need_enough_modifications_or_cluster_requests() -> None:
     assert "too few events: 4 cluster lock requests" in why(read("cluster_conflict_ratio", rowcache=rows))
 
 
-def test_cluster_conflict_ratio_is_zero_for_a_single_instance() -> None:
+def test_conflicts_of_a_single_instance_and_evenness_without_gets_are_zero() -> None:
     alone = read("cluster_conflict_ratio", instance=[{"instance_number": 1, "parallel": "NO"}])
     assert alone == Known(0.0, "a single instance, no cluster")
-
-
-def test_evenness_of_lookups_is_zero_without_gets() -> None:
     idle = [{**row, "gets": 0} for row in RICH["v$rowcache"]]
     assert read("evenness_of_lookups", Subject(("dc_users", "dc_tablespaces")), rowcache=idle) == Known(
         0.0, "no look-ups"
@@ -216,16 +210,15 @@ def test_waiter_signals_distinguish_empty_looks_from_no_looks(name: str) -> None
     assert why(read(name, session=[])) == "v$session has no such row here"
 
 
-def test_share_of_lock_waiters_ignores_waiters_of_another_event() -> None:
+def test_waiter_shares_count_the_caches_of_the_cause_the_modes_and_the_event() -> None:
     mutexes_only = waiters(ROW_CACHE_MUTEX_EVENT, {3: 30})
     assert why(read("share_of_lock_waiters", session=mutexes_only)).startswith("too few waiters: 0 seen")
-
-
-def test_waiter_shares_count_the_caches_of_the_cause_and_the_modes() -> None:
     crowd = waiters(ROW_CACHE_LOCK_EVENT, {3: 2, 10: 18}, exclusive=4)
     assert read("share_of_lock_waiters", session=crowd) == Known(0.1, "2 of 20 waiters")
     assert read("share_of_lock_waiters", Subject(("dc_users",)), session=crowd) == Known(0.9, "18 of 20 waiters")
     assert read("exclusive_share_of_lock_waiters", session=crowd) == Known(0.2, "4 of 20 waiters")
+    crowd = waiters(ROW_CACHE_MUTEX_EVENT, {3: 5, 99: 5})
+    assert read("share_of_mutex_waiters", session=crowd) == Known(0.5, "5 of 10 waiters")
 
 
 def test_two_caches_in_trouble_are_each_the_whole_of_what_the_other_leaves_over() -> None:
@@ -237,23 +230,17 @@ def test_two_caches_in_trouble_are_each_the_whole_of_what_the_other_leaves_over(
     assert tablespaces == Known(0.05, "1 of 20 waiters")
 
 
-def test_share_of_mutex_waiters_counts_a_nameless_cache_in_the_total_only() -> None:
-    crowd = waiters(ROW_CACHE_MUTEX_EVENT, {3: 5, 99: 5})
-    assert read("share_of_mutex_waiters", session=crowd) == Known(0.5, "5 of 10 waiters")
-
-
-def test_share_of_mutex_sleeps_ignores_the_number_of_a_location() -> None:
+def test_mutex_sleeps_ignore_the_number_of_a_location_and_are_zero_of_a_view_without_rows() -> None:
     rows: list[Row] = [{"location": "[13] kqreqd", "sleeps": 60}, {"location": "[10] kqreqd", "sleeps": 40}]
     assert read("share_of_mutex_sleeps", Subject(location="kqreqd"), mutex_sleep=rows) == Known(1.0, "100 of 100")
     assert read("share_of_mutex_sleeps", Subject(location="kqrpre"), mutex_sleep=rows) == Known(0.0, "0 of 100")
-
-
-def test_mutex_signals_of_a_view_without_rows_count_zero_sleeps() -> None:
     assert "too few events: 0 sleeps" in why(read("share_of_mutex_sleeps", mutex_sleep=[]))
     sleeps = read("row_cache_mutex_sleeps", mutex_sleep=[])
     assert isinstance(sleeps, Known)
     assert sleeps.value == 0
     assert "too few events: 0 sleeps" in why(read("average_mutex_sleep", mutex_sleep=[]))
+    untimed: list[Row] = [{"location": "[19] kqrpre", "sleeps": 500}]
+    assert why(read("average_mutex_sleep", mutex_sleep=untimed)) == "v$mutex_sleep has no wait_time here"
 
 
 @pytest.mark.parametrize(("sleeps", "known"), [(9, False), (10, True)])
@@ -262,21 +249,13 @@ def test_average_mutex_sleep_needs_ten_sleeps(sleeps: int, known: bool) -> None:
     assert isinstance(read("average_mutex_sleep", mutex_sleep=rows), Known) is known
 
 
-def test_average_mutex_sleep_is_unknown_without_a_wait_time() -> None:
-    rows: list[Row] = [{"location": "[19] kqrpre", "sleeps": 500}]
-    assert why(read("average_mutex_sleep", mutex_sleep=rows)) == "v$mutex_sleep has no wait_time here"
-
-
-def test_average_lock_wait_leaves_background_processes_out_where_they_are_told_apart() -> None:
+def test_average_lock_wait_is_of_sessions_where_told_apart_and_needs_ten_waits() -> None:
     row: Row = {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 510, "time_waited_micro": 50_500_000}
     own: Row = {"total_waits_fg": 500, "time_waited_micro_fg": 500_000}
     assert read("average_lock_wait", system_event=[{**row, **own}]) == Known(1.0, "0.50 s in 500 waits", 500.0, 500.0)
     half: Row = {**row, "time_waited_micro_fg": 500_000}
     whole = read("average_lock_wait", system_event=[half])
     assert isinstance(whole, Known) and whole.derivation == "50.50 s in 510 waits"
-
-
-def test_average_lock_wait_is_unknown_with_nine_waits() -> None:
     rows: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 9, "time_waited_micro": 500_000}]
     assert "too few events: 9 waits" in why(read("average_lock_wait", system_event=rows))
     assert read("average_lock_wait", system_event=[{**rows[0], "total_waits": 500}]) == Known(

@@ -15,14 +15,11 @@ def amdahl(workers: int, serial: float) -> float:
     return 1 / (serial + (1 - serial) / workers)
 
 
-def test_serial_share_is_found_again_from_times_that_follow_amdahl() -> None:
+def test_serial_share_follows_amdahl_and_one_worker_has_none() -> None:
     lines = [f"{n},1000,{1000 / amdahl(n, serial)}" for n, serial in ((4, 0.25), (64, 0.1), (2, 0.5))]
     found = parallel_study("\n".join(["workers,before,after", *lines]), "t.csv").rows
     assert [row.serial_share for row in found] == pytest.approx([0.25, 0.1, 0.5])
     assert [row.limit for row in found] == pytest.approx([4, 10, 2])
-
-
-def test_single_worker_has_no_serial_share_and_super_linear_has_no_limit() -> None:
     one, fast = parallel_study("workers,before,after\n1,10,9\n2,10,4\n", "t.csv").rows
     assert one.serial_share is None and one.limit is None
     assert fast.serial_share is not None and fast.serial_share < 0 and fast.limit is None
@@ -42,18 +39,17 @@ def test_row_that_is_two_others_added_is_told_once() -> None:
     assert (found.whole, found.parts) == ("whole", ("create", "destroy"))
 
 
-def test_mean_of_speed_ups_is_geometric() -> None:
+def test_mean_of_speed_ups_is_geometric_and_processors_are_told_from_workers() -> None:
     assert parallel_study("n,before,after\n2,8,4\n2,32,4\n", "t.csv").mean_speed_up == pytest.approx(4.0)
-
-
-def test_table_of_processors_is_told_from_one_of_workers() -> None:
     assert parallel_study("cpus,before,after\n2,8,4\n4,8,4\n", "t.csv").workers_are_cpus
     assert not parallel_study("workers,cpus,before,after\n2,9,8,4\n4,9,8,4\n", "t.csv").workers_are_cpus
 
 
-def test_time_of_zero_is_refused() -> None:
+def test_time_or_granularity_of_zero_is_refused() -> None:
     with pytest.raises(BadStudy, match=r"t\.csv line 3, after: 0 is less than"):
         parallel_study("workers,before,after\n2,8,4\n2,8,0\n", "t.csv")
+    with pytest.raises(BadStudy, match="the granularity must be more than 0"):
+        timer_study(granularity=0.0, need=0.001, before=0.01)
 
 
 def test_every_published_vmtasks_speed_up_follows_from_the_times() -> None:
@@ -67,16 +63,17 @@ def test_every_published_vmtasks_speed_up_follows_from_the_times() -> None:
     ]
 
 
-def test_finer_timer_of_the_published_case_sleeps_a_sixth() -> None:
+def test_finer_timer_sleeps_the_need_and_a_coarse_one_the_tick() -> None:
     study = timer_study(granularity=0.001, need=0.001, before=0.010)
     assert study.before.mean_sleep_seconds == pytest.approx(0.0100005, rel=1e-4)
     assert study.after.mean_sleep_seconds == pytest.approx(0.00158, rel=2e-3)
     assert study.posted_factor == 1.0
-
-
-def test_mean_sleep_is_the_need_under_a_fine_timer_and_the_tick_under_a_coarse_one() -> None:
     assert timed_poll_seconds(1e-9, 0.001) == pytest.approx(0.001, rel=1e-5)
     assert timed_poll_seconds(1.0, 0.001) == pytest.approx(1.0, rel=1e-5)
+    study = timer_study(granularity=0.003, need=0.010, before=0.010)
+    assert study.after.constant_need_seconds == pytest.approx(0.012)
+    assert study.before.constant_need_seconds == pytest.approx(0.010)
+    assert timer_study(0.0001, 0.0003, 0.01).after.constant_need_seconds == pytest.approx(0.0003)
 
 
 @pytest.mark.parametrize(("granularity", "need"), [(1.0, 1.0), (0.3, 1.0), (4.0, 1.0)])
@@ -86,20 +83,8 @@ def test_mean_sleep_is_that_of_a_simulated_poll(granularity: float, need: float)
     assert sum(slept) / len(slept) == pytest.approx(timed_poll_seconds(granularity, need), rel=0.02)
 
 
-def test_constant_need_is_rounded_up_to_the_next_tick() -> None:
-    study = timer_study(granularity=0.003, need=0.010, before=0.010)
-    assert study.after.constant_need_seconds == pytest.approx(0.012)
-    assert study.before.constant_need_seconds == pytest.approx(0.010)
-    assert timer_study(0.0001, 0.0003, 0.01).after.constant_need_seconds == pytest.approx(0.0003)
-
-
 def test_curve_holds_both_granularities_and_never_falls() -> None:
     study = timer_study(granularity=0.0007, need=0.001, before=0.025)
     assert {0.0007, 0.025} <= {point.granularity_seconds for point in study.curve}
     slept = [point.mean_sleep_seconds for point in study.curve]
     assert slept == sorted(slept)
-
-
-def test_nothing_is_no_granularity() -> None:
-    with pytest.raises(BadStudy, match="the granularity must be more than 0"):
-        timer_study(granularity=0.0, need=0.001, before=0.01)

@@ -37,10 +37,13 @@ def study(*rows: str, claims: tuple[str, ...] = ()) -> ScalingStudy:
     return scaling_study("\n".join([HEADER, *rows]), "t.csv", claims=[claim_of(each) for each in claims])
 
 
-def test_few_misses_tell_no_hold_and_no_verdict() -> None:
+def test_few_misses_tell_no_hold_and_sleeps_without_time_are_cheap() -> None:
     (group,) = study("m,1,1,100,100,1000,0,0,0,10", "m,1,2,200,200,2000,199,150,10,10").groups
     assert group.rows[-1].hold_us is None
     assert group.verdict == "cannot tell"
+    (group,) = study("m,1,1,100,,1000,0,0,0,10", "m,1,2,199,,2000,400,40,100,10").groups
+    assert group.verdict == "cheap sleeps"
+    assert made(counted(1), "2,1000,10000,10000,0,0,,10,")[1].hold_us is None
 
 
 @pytest.mark.parametrize(
@@ -51,12 +54,7 @@ def test_verdict_follows_the_misses_that_become_sleeps(sleep_ratio: float, verdi
     assert group.verdict == verdict
 
 
-def test_sleeps_that_take_no_time_to_speak_of_are_cheap() -> None:
-    (group,) = study("m,1,1,100,,1000,0,0,0,10", "m,1,2,199,,2000,400,40,100,10").groups
-    assert group.verdict == "cheap sleeps"
-
-
-def test_latch_and_machine_bend_apart() -> None:
+def test_latch_and_machine_bend_apart_and_without_reference_against_linear() -> None:
     rows = [
         f"m,1,{n},{reference * own},{reference},1000,0,0,0,10"
         for n, reference, own in ((1, 100, 1.0), (2, 170, 1.0), (4, 340, 0.8))
@@ -64,9 +62,6 @@ def test_latch_and_machine_bend_apart() -> None:
     (group,) = study(*rows).groups
     assert (group.machine_bends_at, group.latch_bends_at) == (2, 4)
     assert group.rows[1].against_reference == pytest.approx(1.0)
-
-
-def test_latch_bends_against_linear_where_there_is_no_reference() -> None:
     (group,) = study("m,1,1,100,,1000,0,0,0,10", "m,1,2,170,,1000,0,0,0,10").groups
     assert (group.machine_bends_at, group.latch_bends_at) == (None, 2)
 
@@ -167,30 +162,20 @@ def test_processes_think_hold_spin_or_sleep_and_do_nothing_else() -> None:
         assert thinking + row.utilisation / n + row.spinning == pytest.approx(1.0, rel=1e-4)
 
 
-def test_time_asleep_is_no_time_spent_spinning() -> None:
+def test_time_asleep_is_no_time_spent_spinning_and_much_of_it_hides_the_spin() -> None:
     (_, awake), (_, asleep) = made(counted(1), counted(8)), made(counted(1), counted(8, wait_us=40_000))
     assert asleep.asleep == pytest.approx(0.04 / 80) and awake.asleep == 0
     assert asleep.spinning is not None and awake.spinning is not None
     assert awake.spinning - asleep.spinning == pytest.approx(0.04 / 80)
-
-
-def test_spinning_is_not_told_where_much_of_the_wait_is_slept() -> None:
     assert made(counted(1), counted(8, wait_us=4_000_000))[1].spinning is None
 
 
-def test_seconds_follow_from_work_and_throughput_where_they_are_not_told() -> None:
+def test_seconds_follow_from_work_and_spin_efficiency_from_spin_gets_or_sleeps_as_a_bound() -> None:
     _, row = made("1,100,10,0,0,,,,5000", "2,200,10,0,0,,,,5000")
     assert row.seconds == pytest.approx(50.0)
     assert made("1,100,10,0,0,,,,", "2,200,10,0,0,,,,")[1].seconds is None
-
-
-def test_spin_gets_tell_the_spin_efficiency_and_sleeps_only_its_bound() -> None:
     told = made("1,9,9,0,0,,,,", "2,9,1000,400,100,,290,,", "4,9,1000,400,100,,,,", "8,9,1000,400,900,,,,")
     assert [row.spin_efficiency for row in told] == [None, pytest.approx(0.725), pytest.approx(0.75), 0.0]
-
-
-def test_more_misses_than_one_latch_can_make_tell_no_hold() -> None:
-    assert made(counted(1), "2,1000,10000,10000,0,0,,10,")[1].hold_us is None
 
 
 SPEED = {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 0.8, 6: 0.7, 8: 0.5}
@@ -222,11 +207,8 @@ def test_nothing_is_predicted_without_the_time_or_the_machine(without: str) -> N
     assert check(FULL.replace(without, "unnamed"), SPEED) is None
 
 
-def test_nothing_is_predicted_from_fewer_than_three_rows() -> None:
+def test_nothing_is_predicted_from_fewer_than_three_rows_or_of_a_saturated_latch() -> None:
     assert check(FULL, {1: 1.0, 2: 1.0, 4: 1.0, 8: 1.0}) is None
-
-
-def test_saturated_latch_gives_bounds_only_and_no_check() -> None:
     assert check(FULL, SPEED, hold=2e-3) is None
 
 

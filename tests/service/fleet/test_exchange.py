@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,17 @@ from sqlalchemy.exc import OperationalError
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError
+from collectors.model import Delta
 from rules.cause import catalogue
 from rules.changes import Change
 from service.config.settings import DatabaseSettings, Settings
+from service.fleet import build as module
 from service.fleet.build import resume
 from service.fleet.coordinator import WorkerFactory
 from service.fleet.exchange import RemoteDatabases, StatusExchange
 from service.metrics.exposition import exposition
 from service.state.board import Board, Failure, MonitoredDatabase
+from service.state.episodes import Confirmed
 from service.state.login_gate import LoginStopped
 from service.state.replicas import Lease, SoleLeases
 from service.store.replicas import FleetReader, FleetStatusTable
@@ -33,6 +37,7 @@ from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from service.web import presenters
 from service.web.presenters import database_out
+from tests.service.stage import Stage
 from tests.service.stores import Place, Postgres
 
 NAME = "undo-storm"
@@ -260,3 +265,108 @@ def test_successor_without_a_predecessor_polls_at_once(pair: Pair, tmp_path: Pat
         [(MonitoredDatabase(pair.settings, 15.0), Lease(NAME, lambda _: True))]
     )
     assert worker._due <= time.monotonic()
+
+
+# A restart continues: the first poll has an interval, a trouble goes on, a confirmation still counts
+
+DB = "undo-storm"
+
+
+def restarted(stage: Stage, store: Repository, folder: Path) -> MonitoredDatabase:
+    """The board of a new process over the same store."""
+    stage.board = Board([MonitoredDatabase(DatabaseSettings(name=DB, dsn=f"demo:{DB}"), 2.0)])
+    writer = Writer(store, DiskQueue(folder / "spool", 2**20))
+    writer.catch_up()
+    resume(stage.board, store, writer)
+    return stage[DB]
+
+
+def test_first_poll_after_a_restart_has_an_interval_says_so_and_the_open_episode_continues(
+    store: Repository, stage: Stage, tmp_path: Path
+) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    for moment in (40, 42, 44):
+        stage.poll(DB, moment)
+    (before,) = stage[DB].episodes.open
+    assert store.episodes.open() == (before,)
+    watched = restarted(stage, store, tmp_path)
+    assert watched.episodes.open == (before,)
+    published = stage.poll(DB, 60)
+    assert isinstance(published.delta, Delta) and published.delta.basis.seconds == 16
+    assert any("did not watch between 2026-03-01 12:00:44" in note for note in published.diagnosis.notes)
+    (after,) = watched.episodes.open
+    assert after.begin == before.begin and after.last_seen > before.last_seen
+    assert [change.what for change in published.episode_changes if change.what == "begin"] == []
+    assert len(store.episodes.between(None, stage.began, after.last_seen).items) == 1
+    again = stage.poll(DB, 62)
+    assert again.delta is not None and again.delta.notes == ()
+    polls = store.history.polls(DB, stage.began, published.snapshot.taken_at)  # type: ignore[arg-type]
+    assert [one.seconds for one in polls] == [None, 2, 2]
+
+
+def test_instance_restart_meanwhile_leaves_no_interval(
+    store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    last = stage.poll(DB, 40).snapshot
+    instance = last.readings["v$instance"]
+    (row,) = instance.rows  # type: ignore[union-attr]
+    other = replace(instance, rows=({**row, "startup_time": "2001-01-01 00:00:00"},))
+    watched = restarted(stage, store, tmp_path)
+    watched.resume = lambda: replace(last, readings={**last.readings, "v$instance": other})
+    published = stage.poll(DB, 60)
+    assert published.delta is None
+    (told,) = store.history.polls(DB, last.taken_at.replace(second=41), last.taken_at.replace(minute=5))  # type: ignore[union-attr]
+    assert told.seconds is None and told.why is not None and "the instance restarted" in told.why
+
+
+def test_live_confirmation_still_counts_after_a_restart(
+    store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    published = stage.poll(DB, 40)
+    now = time.time()
+    started = published.snapshot.startup_time
+    names = ({"tablespace_name": "UNDOTBS1", "segments": 14837.0},)
+    told = {"sql": "select 1", "startup_time": started, "at": now - 60, "expires": time.monotonic() + 3540}
+    live = Confirmed(14838.0, "ERP1", 3, names=names, cause="undo-segments", **told)  # type: ignore[arg-type]
+    old = replace(live, cause="hard-parse-storm", at=now - 7200, expires=time.monotonic() - 3600)
+    refused = replace(live, value=None, names=(), refused=("cdb_sequences",), cause="sequence-nocache")
+    stage[DB].confirmed |= {one.cause: one for one in (live, old, refused)}
+    stage.poll(DB, 42)
+    watched = restarted(stage, store, tmp_path)
+    assert set(watched.confirmed) == {"undo-segments", "sequence-nocache"}
+    for cause, before in (("undo-segments", live), ("sequence-nocache", refused)):
+        again = watched.confirmed[cause]
+        assert again.expires == pytest.approx(before.expires, abs=30)
+        assert again.at == pytest.approx(before.at, abs=0.01)
+        assert replace(again, at=before.at, expires=before.expires) == before
+
+
+def test_spooled_polls_come_first_after_a_restart(store: Repository, stage: Stage, tmp_path: Path) -> None:
+    stage.keeper = store  # type: ignore[assignment]
+    stage.poll(DB, 40)
+    never_started = Writer(store, DiskQueue(tmp_path / "spool", 2**20))
+    stage.keeper = never_started  # type: ignore[assignment]
+    stage.poll(DB, 42)
+    stage.poll(DB, 44)
+    never_started.stop()
+    restarted(stage, store, tmp_path)
+    stage.keeper = store  # type: ignore[assignment]
+    assert stage.poll(DB, 60).delta.basis.seconds == 16  # type: ignore[union-attr]
+    polls = store.history.polls(DB, stage.began, stage.began.replace(hour=23))
+    assert [one.seconds for one in polls] == [None, 2, 2, 16]
+
+
+def test_unreadable_store_lets_everything_start_anew(
+    stage: Stage, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("drop table episodes")
+        connection.exec_driver_sql("drop table snapshots")
+    restarted(stage, store, tmp_path)
+    assert stage.poll(DB, 40).delta is None
+    assert "open episodes cannot be read" in caplog.text
+    assert module.log.name == "latchscope.store"
+    store.close()

@@ -62,9 +62,11 @@ def test_no_line_is_longer_than_the_width() -> None:
     assert any(len(line) > WIDTH - 10 for line in told)
 
 
-def test_percent_sign_stays_with_its_number() -> None:
+def test_percent_sign_stays_with_its_number_and_numbers_of_a_table_end_below_each_other() -> None:
     page = StudyPage("T", "x" * (WIDTH - 7) + " 50.33 % and more", (), (), ())
     assert as_text(page).split("\n")[1] == "50.33 % and more"
+    told = table(StudyTable("t", ("name", "value"), (("a", "1"), ("b", "1,000"))))
+    assert told == ["t", "name  value", "a         1", "b     1,000"]
 
 
 def test_chart_puts_every_point_where_it_belongs() -> None:
@@ -79,14 +81,11 @@ def test_chart_puts_every_point_where_it_belongs() -> None:
     assert told[LINES + 2].split() == ["1", "2", "3"] and told[LINES + 3].split("   ")[-1] == "(n)"
 
 
-def test_points_of_two_curves_on_one_place_are_marked_as_shared() -> None:
+def test_chart_marks_points_of_two_curves_on_one_place_as_shared_and_says_if_it_has_none() -> None:
     told = "\n".join(
         lines(StudyLines("t", "n", (StudyCurve("a", ((1, 1), (2, 2))), StudyCurve("b", ((1, 1), (2, 1))))))
     )
     assert told.count("=") == 1
-
-
-def test_chart_of_nothing_says_so() -> None:
     assert lines(StudyLines("t", "n", (StudyCurve("a", ((1, 0),)),), log_y=True)) == [
         "t",
         "(nothing above zero to draw)",
@@ -103,11 +102,6 @@ def test_bars_are_as_long_as_their_values(amounts: tuple[tuple[str, float], ...]
         assert lengths["bb"] == pytest.approx(2 * lengths["a"], abs=1)
 
 
-def test_numbers_of_a_table_end_below_each_other() -> None:
-    told = table(StudyTable("t", ("name", "value"), (("a", "1"), ("b", "1,000"))))
-    assert told == ["t", "name  value", "a         1", "b     1,000"]
-
-
 HEADER = "machine,release,processes,throughput,gets,misses,sleeps,wait_us,seconds,hardware_threads,pct_linear\n"
 CALM = (
     "a,2,1,100,100000,0,0,0,100,8,100\na,2,2,199,199000,9950,1,50,100,8,99.5\na,2,4,390,390000,97500,4,90,100,8,97.5\n"
@@ -120,11 +114,14 @@ def page(*tables: str, claim: str | None = None) -> StudyPage:
     return scaling_page(scaling_study(HEADER + "".join(tables), "t.csv", claims=[claim_of(claim)] if claim else []))
 
 
-def test_answer_is_a_sentence_for_each_release_and_verdict() -> None:
+def test_answer_is_a_sentence_for_each_release_and_verdict_or_one_without_release() -> None:
     assert page(CALM, OTHER, HOT).answer == (
         "2 (a, b): spin absorbs the collisions; misses are not the problem. 1 (c): spin does not absorb the collisions; "
         "misses turn into sleeps, and the latch is the problem."
     )
+    lines = [line.split(",", 2)[2] for line in (HEADER + CALM).splitlines()]
+    told = scaling_page(scaling_study("\n".join(lines), "t.csv"))
+    assert told.answer == "Spin absorbs the collisions; misses are not the problem."
 
 
 def test_mixed_claim_like_for_like_and_wrong_shares_are_told_in_this_order() -> None:
@@ -139,23 +136,14 @@ def test_mixed_claim_like_for_like_and_wrong_shares_are_told_in_this_order() -> 
     assert told[2] == "c, 1, 2 processes: 74 % of linear is published, the throughputs give 75.00 %."
 
 
-def test_bend_and_the_processes_that_fill_the_latch_are_told_with_their_limits() -> None:
+def test_sleeps_are_drawn_without_zeros_and_bends_told_with_their_limits() -> None:
     calm, hot = page(CALM, HOT).findings[-2:]
     assert "no bend up to 4 processes" in calm and "an upper limit, not a forecast" in calm
     assert "the latch bends at 2 processes (below 90 % of straight)" in hot
     assert any("Without a reference column" in limit for limit in page(CALM).limits)
-
-
-def test_sleeps_are_drawn_on_a_logarithmic_axis_without_zeros() -> None:
     chart = page(CALM, HOT).parts[-1]
     assert isinstance(chart, StudyLines) and chart.log_y
     assert all(y > 0 for _, y in chart.points) and len(chart.points) == 3
-
-
-def test_table_without_machine_and_release_has_an_answer_too() -> None:
-    lines = [line.split(",", 2)[2] for line in (HEADER + CALM).splitlines()]
-    told = scaling_page(scaling_study("\n".join(lines), "t.csv"))
-    assert told.answer == "Spin absorbs the collisions; misses are not the problem."
 
 
 def test_numbers_keep_the_digits_that_tell_something_and_take_the_unit_that_reads_best() -> None:
@@ -177,7 +165,7 @@ def test_numbers_keep_the_digits_that_tell_something_and_take_the_unit_that_read
     assert {value: round_up(value) for value in tops} == pytest.approx(tops), "an axis leaves little empty"
 
 
-def test_logarithmic_axes_go_by_powers_and_leave_out_what_is_not_positive() -> None:
+def test_logarithmic_axes_go_by_powers_without_what_is_not_positive_and_a_single_point_is_in_the_middle() -> None:
     chart = StudyLines(
         "t", "x", (StudyCurve("c", ((0, 1), (1, 0), (1, 0.1), (10, 1), (100, 10))),), log_x=True, log_y=True
     )
@@ -185,9 +173,6 @@ def test_logarithmic_axes_go_by_powers_and_leave_out_what_is_not_positive() -> N
     linear = StudyLines("t", "x", (StudyCurve("c", ((1, 0), (3, 50), (5, 100))),))
     for each in (chart, linear):
         assert [each.place(*point) for point in each.points] == [(0, 0), (0.5, 0.5), (1, 1)]
-
-
-def test_single_point_lies_in_the_middle() -> None:
     assert StudyLines("t", "x", (StudyCurve("c", ((7, 5),)),)).place(7, 5) == (0.5, 1.0)
 
 
@@ -200,22 +185,16 @@ PERF = """
 """
 
 
-def test_counters_carry_the_warning_unless_they_are_the_holders() -> None:
+def test_counters_that_are_not_the_holders_carry_a_warning_and_their_factor_a_condition() -> None:
     loose = cpu_page(cpu_study(PERF, "p"))
     assert loose.answer.startswith("0.50 instructions per cycle, 1.50 stalled cycles each")
     assert any(finding.startswith("Warning: these counters may not be the holder's") for finding in loose.findings)
     own = cpu_page(cpu_study(PERF, "p", in_holder=True))
     assert not any("Warning" in finding for finding in own.findings)
-
-
-def test_factor_of_a_hold_is_conditional_unless_the_counters_are_the_holders() -> None:
     other = (PERF.replace("2,000,000,000 cycles", "1,000,000,000 cycles"), "q")
-    loose, own = (cpu_page(cpu_study(PERF, "p", holder, other)).findings[0] for holder in (False, True))
-    assert loose.startswith("Were these the holder's counters, the hold would be 1.00 times")
-    assert own.startswith("The hold is 1.00 times")
-
-
-def test_counters_that_took_turns_and_idle_cycles_that_overlap_are_limits() -> None:
+    anybodys, holders = (cpu_page(cpu_study(PERF, "p", each, other)).findings[0] for each in (False, True))
+    assert anybodys.startswith("Were these the holder's counters, the hold would be 1.00 times")
+    assert holders.startswith("The hold is 1.00 times")
     told = " ".join(cpu_page(cpu_study(PERF, "p")).limits)
     assert "on for 50 % of the time" in told and "add up to more than 100 %" in told
 
@@ -244,27 +223,21 @@ def test_findings_tell_what_follows_what_does_not_and_what_is_told_twice() -> No
     assert [row[5] for row in table.rows] == ["5 yes", "16 NO", "–", "–"]
 
 
-def test_serial_share_is_at_most_what_is_told_where_workers_are_not_counted() -> None:
+def test_serial_share_is_at_most_what_is_told_where_workers_are_not_counted_or_left_out_where_there_is_none() -> None:
     page = parallel_page(parallel_study(TABLE.format(published=6), "t.csv"))
     assert "at most" in page.answer and any("processors, not workers" in limit for limit in page.limits)
     counted = parallel_page(parallel_study(TABLE.format(published=6).replace("cpus", "workers"), "t.csv"))
     assert "at most" not in counted.answer and not any("processors, not" in limit for limit in counted.limits)
-
-
-def test_work_without_a_serial_share_is_not_told_to_have_one() -> None:
     page = parallel_page(parallel_study("workers,before,after\n2,100,50\n4,100,25\n", "t.csv"))
     assert page.answer == "Speed-ups of 2.00 to 4.00, 2.83 on average."
 
 
-def test_answer_tells_both_kinds_of_waiters() -> None:
+def test_answer_tells_both_kinds_of_waiters_and_a_timer_that_is_coarser_or_the_same() -> None:
     page = timer_page(timer_study(granularity=0.001, need=0.001, before=0.01))
     assert "10 ms -> 1.6 ms for a need of 1 ms, 6.32 times shorter" in page.answer
     assert page.answer.endswith("a waiter on a standard exclusive latch: no change.")
     table = next(part for part in page.parts if isinstance(part, StudyTable))
     assert table.rows[-1] == ("is posted", "any", "no change", "no change")
-
-
-def test_coarser_timer_is_told_as_longer_and_the_same_as_no_change() -> None:
     assert "times longer" in timer_page(timer_study(granularity=0.01, need=0.001, before=0.001)).answer
     assert "no notable change" in timer_page(timer_study(granularity=0.0001, need=0.01, before=0.0002)).answer
 
@@ -281,12 +254,9 @@ def partitions() -> StudyPage:
     return partitions_page(partition_study(text, "t.csv", asked=[(2, 4), (2, 16)]))
 
 
-def test_answer_is_a_setting_with_its_interval(partitions: StudyPage) -> None:
+def test_partitions_answer_with_an_interval_asked_settings_refusals_and_measured_limits(partitions: StudyPage) -> None:
     assert partitions.answer.startswith("Take 4 partitions with a batch of ")
     assert "[" in partitions.answer and " to " in partitions.answer and "per second" in partitions.answer
-
-
-def test_asked_settings_come_first_and_a_refusal_says_why(partitions: StudyPage) -> None:
     assert partitions.findings[0].startswith("Asked: 2 partitions with a batch of 4: ")
     assert partitions.findings[1].startswith(
         "Refused: 2 partitions with a batch of 16: a batch of 16 was not measured (1 to 8 were)"
@@ -294,19 +264,13 @@ def test_asked_settings_come_first_and_a_refusal_says_why(partitions: StudyPage)
     assert partitions.findings[2].startswith(
         "Fitted on 4 cells (1x1, 1x8, 4x1, 4x8) the other 2 are predicted with a median error of"
     )
+    assert partitions.limits[0].startswith("No batch outside 1 to 8 is predicted")
+    assert "the study assumes 60 (--processes N)" in partitions.limits[1]
 
 
-def test_charts_have_a_curve_for_each_number_of_partitions(partitions: StudyPage) -> None:
+def test_partitions_have_a_curve_each_and_corners_no_error_as_they_were_fitted(partitions: StudyPage) -> None:
     charts = [part for part in partitions.parts if isinstance(part, StudyLines)]
     assert [[curve.name for curve in chart.curves] for chart in charts] == [["1 partition", "4 partitions"]] * 2
-
-
-def test_corners_show_no_error_as_they_were_fitted(partitions: StudyPage) -> None:
     table = next(part for part in partitions.parts if isinstance(part, StudyTable))
     assert [row[5] == "–" for row in table.rows] == [True, False, True, True, False, True]
     assert [row[7] for row in table.rows] == ["corner", "", "corner", "corner", "", "corner"]
-
-
-def test_limits_tell_the_measured_batches_and_the_processes_that_were_taken(partitions: StudyPage) -> None:
-    assert partitions.limits[0].startswith("No batch outside 1 to 8 is predicted")
-    assert "the study assumes 60 (--processes N)" in partitions.limits[1]
