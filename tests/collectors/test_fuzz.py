@@ -485,7 +485,7 @@ def outcomes(profile: str, seeds: Sequence[int]) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("profiles", "share"),
     [
-        (["19c"], 3),
+        (["19c"], 2),
         pytest.param(list(PROFILES), 15, marks=pytest.mark.slow),
         pytest.param(list(PROFILES), 1000, marks=pytest.mark.soak),
     ],

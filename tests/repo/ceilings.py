@@ -180,7 +180,7 @@ CEILINGS: Sequence[Ceiling] = (
     Ceiling("product lines for each comment", lines_per_comment, 110, None),
     Ceiling("one-line functions with one caller", one_line_helpers, 166, None, HANGS),
     Ceiling("packages of all extras", packages, 60, 60),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 67_700, 52_000),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 67_200, 52_000),
     Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_780, None),
     Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 470, 260),
     Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_580, 6_000, HANGS),

@@ -34,7 +34,6 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 CONCERNED = (
     "tests/collectors/test_registry.py",
-    "tests/collectors/test_views.py",
     "tests/collectors/test_live_setup.py",
     "tests/collectors/test_statements.py",
     "tests/service/watch/test_sampling.py",
