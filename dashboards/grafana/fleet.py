@@ -58,8 +58,8 @@ def lines(metric: str, why: str) -> str:
     return f"max by (rac, db) ({metric}{{{S}}}) and on (rac, db) {ranked(why)}"
 
 
-ANSWERING = f"(sum(fleet:latchscope_up:sum{{{S}}}) or sum(fleet:latchscope_up:last15m{{{S}}}))"
-"""The recorded sum over all databases, or the sum over those that somebody chose."""
+ANSWERING = f"((sum(fleet:latchscope_up:sum{{{S}}}) or sum(fleet:latchscope_up:last15m{{{S}}})) > 0)"
+"""The recorded sum over all databases, or over those that somebody chose. No data if none answers, so that no 0 follows."""
 
 
 def whole(total: str, why: str) -> str:
