@@ -127,8 +127,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left = [one for one in items if _slow(one) and one.nodeid not in KEPT and not _named(one, named)]
         config.hook.pytest_deselected(items=left)
         items[:] = [one for one in items if one not in set(left)]
-    order = {ROOT / name: place for place, name in enumerate(WAITING)}
-    items.sort(key=lambda item: order.get(item.path, len(order)))
+    if hasattr(
+        config, "workerinput"
+    ):  # one process has nothing to begin early, and keeps the order that it was asked for
+        order = {ROOT / name: place for place, name in enumerate(WAITING)}
+        items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
 def _slow(item: pytest.Item) -> bool:
