@@ -1,9 +1,9 @@
 """A hang in a Diagnosis: who waits behind whom, who holds what they wait for, and the one action that is safe, if any."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rules.base import Frozen
 from rules.library_cache_model import LibraryCacheWait
@@ -111,6 +111,18 @@ class WaitChain(Frozen):
     action: ChainAction | None = Field(None, description="null also if the look is older than 60 seconds")
     why_no_action: str | None = Field(None, description="why there is no command; null if there is one")
     missing: tuple[MissingFact, ...] = Field((), description="facts without which there is no command")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _checked_commands_only(cls, members: Any) -> Any:
+        """A chain that was stored before commands had a check is read without its command, which is old by now."""
+        action = members.get("action") if isinstance(members, dict) else None
+        if isinstance(action, dict) and "check" not in action:
+            return {**members, "action": None, "why_no_action": members.get("why_no_action") or UNCHECKED}
+        return members
+
+
+UNCHECKED = "it was found by an earlier version, which did not say how to check it"
 
 
 # Beside the chains: the groups that wait, and the sessions that hold.

@@ -334,7 +334,7 @@ def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(page: "Page
     (tmp_path / "mailed.html").write_text(as_html(diagnose_all(days)), encoding="utf-8")
     page.goto((tmp_path / "mailed.html").as_uri())
     assert page.evaluate("getComputedStyle(document.querySelector('.state.critical')).color") != "rgb(0, 0, 0)"
-    assert page.locator("rect.first").count() == 2
+    assert page.get_by_text("day-5.txt").count() >= 1
     assert page.evaluate(FITS)
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from rules.hangs.model import WaitChain
 from rules.hangs.tree import wait_chains
 from tests.rules.hangs.worlds import world
 
@@ -29,3 +30,15 @@ def test_no_command_is_unsafe_and_the_right_one_is_given_where_all_is_known(part
         tally["given" if given else "none"] += 1
         tally[f"end is {made.end.kind}"] += 1
     assert tally["right, all known"] >= WORLDS / 25 and tally["none"] >= WORLDS / 2, tally
+
+
+def test_stored_command_without_its_check_is_read_as_none() -> None:
+    old = {
+        "first": "look",
+        "command": "alter system kill session '300,5511,@1'",
+        "where": "here",
+        "risk": "r",
+        "why_safe": "w",
+    }
+    chain = WaitChain.model_validate({"end": None, "waiting": 3, "action": old})
+    assert chain.action is None and chain.why_no_action and chain.waiting == 3
