@@ -113,8 +113,13 @@ def leases(place: Place) -> set[object]:
 
 def polled_on(fleet: Replicas) -> None:
     """Every database is polled from now on, at least twice, by its present owner."""
-    before = {name: len(times) for name, times in fleet.polls().items()}
-    becomes(lambda: all(len(fleet.polls()[name]) >= before[name] + 2 for name in NAMES), "every database is polled on")
+
+    def counted() -> list[int]:
+        polls = fleet.polls()
+        return [len(polls.get(name, ())) for name in NAMES]
+
+    before = counted()
+    becomes(lambda: all(now >= then + 2 for now, then in zip(counted(), before, strict=True)), "each is polled on")
 
 
 def disjoint(fleet: Replicas) -> None:
