@@ -124,7 +124,7 @@ def record() -> None:
     configuration, durations = RECORDED / "coveragerc", RECORDED / "durations.xml"
     configuration.write_text(CONFIGURATION, encoding="utf-8")
     environment = {**os.environ, "COVERAGE_CORE": "ctrace", "COVERAGE_PROCESS_START": str(configuration)}
-    tests = ["-p", "bench._contexts", "-q", "-n", "2", "--dist", "loadfile", f"--junitxml={durations}"]
+    tests = ["-p", "bench._contexts", "-q", "-n", "2", "--all", "--dist", "loadfile", f"--junitxml={durations}"]
     run = [sys.executable, "-m", "coverage", "run", f"--rcfile={configuration}", "-m", "pytest", *tests]
     subprocess.run(run, cwd=ROOT, env=environment, check=False)
     subprocess.run(
@@ -166,7 +166,7 @@ def verdict(mutant: Mutant, tests: Sequence[str]) -> tuple[str, str]:
     listed = RECORDED / f"tests-{os.getpid()}"
     listed.write_text("\n".join(tests), encoding="utf-8")
     try:
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
         done = subprocess.run(
             [*command, f"@{listed}"], cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False
         )
@@ -175,6 +175,8 @@ def verdict(mutant: Mutant, tests: Sequence[str]) -> tuple[str, str]:
     finally:
         path.write_bytes(original)
     failed = next((line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), "")
+    if done.returncode not in (0, 1, 2):  # 2 is a file that no longer imports; more is a list that pytest cannot run
+        sys.exit(f"the tests of {mutant} cannot be run: {done.stderr[-400:]}")
     return ("survived", "") if done.returncode == 0 else ("killed", failed[:160])
 
 
