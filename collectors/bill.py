@@ -13,14 +13,15 @@ from functools import cache, lru_cache
 from collectors import ondemand
 from collectors.deadline import LOOK_SECONDS, STATEMENT_SECONDS
 from collectors.model import Collector
-from collectors.ondemand.blockers import of_look
+from collectors.ondemand.blockers import CHAIN_VIEWS, of_look
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.registry import collectors, groups, under_older_name
 from collectors.release import as_sent, parts
 from collectors.statement import Statement, StatementKind, row_limit
 
 POLL = "every poll"
-PER_LOOK = "while sessions hang, at most once a minute"
+PER_LOOK = "when a hang begins, when one of its waits ends, and every 5 minutes while it lasts"
+IN_HANG = "each poll while sessions hang"
 
 
 @cache
@@ -117,7 +118,8 @@ def _schedule(collector: Collector, *, grouped: bool) -> tuple[StatementKind, st
         minutes = f"every {collector.every_seconds / 60:g} min at most"
         return "look", "no session hangs, after a poll or `latchscope check`", minutes
     if collector.on_request:
-        return "look", "sessions hang, or `latchscope check` asks", PER_LOOK
+        often = IN_HANG if collector.view in CHAIN_VIEWS else PER_LOOK
+        return "look", "sessions hang, or `latchscope check` asks", often
     when = "a poll in which its group is set aside, or with oracle.statements: single" if grouped else "a poll"
     if collector.once:
         return "poll", when, "once per start of the instance"

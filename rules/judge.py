@@ -21,7 +21,7 @@ from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot
 from rules.confidence import CacheKind, EvidenceKind, RivalKind, SightKind, SignKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.fixes import FIX_MISSING, ended_by, fix_line
-from rules.formatting import against_bound, sentence, within
+from rules.formatting import against_bound, within
 from rules.hangs.blockers import holder_of
 from rules.hangs.tree import chains_of, platform_of
 from rules.model import (
@@ -613,33 +613,19 @@ def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dic
     return values
 
 
-CHECK_FIRST = "Check, now, that the session still holds what the others wait for."
-
-
 def _remedy(cause: Cause, context: SignalContext) -> tuple[RemedyStep, ...]:
-    """The steps of the remedy on this database: on its platform, in a cluster or not, with the command of the wait chain."""
+    """The steps of the remedy on this database: on its platform, in a cluster or not, what its wait chain allows."""
     delta, steps = context.delta, []
+    commanded = any(chain.action is not None for chain in chains_of(context).chains)
     parallel = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)
     clustered = None if parallel is None else parallel == "YES"
-    asked = (each for step in cause.remedy_steps for each in (_ending(step, context) if step.from_chain else (step,)))
-    for step in asked:
+    for step in cause.remedy_steps:
+        if step.from_chain and not commanded:
+            continue
         if step.sql is not None and step.text(delta.release) is None:
             continue  # every text of the statement is for a newer release
         steps.append(step.on(clustered).at(platform_of(delta)))
     return tuple(steps)
-
-
-def _ending(step: RemedyStep, context: SignalContext) -> tuple[RemedyStep, ...]:
-    """The check, and the step with the command of the wait chain. Nothing unless exactly one chain gives a command."""
-    actions = [chain.action for chain in chains_of(context).chains if chain.action is not None]
-    if len(actions) != 1:
-        return ()
-    (action,) = actions
-    asked = {"do": CHECK_FIRST, "sql": action.check, "run_in": None, "risk": None}
-    check = step.model_copy(update={**asked, "reading": f"Go on only if it shows {action.still}."})
-    reading = f"{sentence(action.first)}. Run it {action.where}: {action.why_safe}."
-    risk = f"{sentence(action.risk)}. {step.risk or ''}".strip()
-    return check, step.model_copy(update={"sql": action.command, "run_in": None, "reading": reading, "risk": risk})
 
 
 # Its confirming query: the text for this release, the result and its container, and what prevents it.

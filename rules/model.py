@@ -6,7 +6,7 @@ These are the JSON objects of the REST interface and of `latchscope diagnose --f
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ from rules.base import State as State
 from rules.base import worst as worst
 from rules.changes import MOST as MOST_CHANGES
 from rules.changes import Change
-from rules.hangs.model import Blockers, WaitingGroup
+from rules.hangs.model import LEFT, Blockers, WaitingGroup
 from rules.library_cache_model import LibraryCacheWaiters
 from rules.remedy import Advice, Confirmation, PredictedEffect
 
@@ -495,6 +495,16 @@ class Diagnosis(Frozen):
     def standing(self) -> str:
         """How an input stands, in one word for every form: as a database does, or Cannot tell where nothing was judged."""
         return CANNOT_TELL if self.state == "No data" else self.state
+
+    def later(self, seconds: float) -> Self:
+        """The same this many seconds later: without a command that ends a session if the look for it is too old by then."""
+        return self if self.blockers is None else self.model_copy(update={"blockers": self.blockers.later(seconds)})
+
+    def without_commands(self) -> Self:
+        """The same as it leaves the page: with the check in place of each command that ends a session."""
+        if self.blockers is None or not self.blockers.commands:
+            return self
+        return self.model_copy(update={"blockers": self.blockers.without_commands(LEFT)})
 
 
 def verdict_of(diagnosis: Diagnosis) -> list[list[str | int | None]]:

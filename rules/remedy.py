@@ -309,7 +309,7 @@ class RemedyStep(Frozen):
     )
     from_chain: bool = Field(
         False,
-        description="its statement is the command of the wait chain; a finding without such a command leaves it out",
+        description="its command is the action of the wait chain; a finding without such an action leaves it out",
     )
     in_cluster: str | None = Field(
         None,

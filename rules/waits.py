@@ -428,23 +428,35 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
 
 def _ended(before: Sequence[Row], after: Sequence[Row], span: float | None) -> Iterator[tuple[str, float]]:
     """The waits of an earlier look that a later one no longer has."""
-    later = {_wait(row): number(row.get("wait_time_micro")) or 0.0 for row in after}
     unlisted = _met(before) - len(before)
     if unlisted > 0 and _met(after) <= len(after):
         # The longest are listed, so no other session had waited longer than the last of them.
         shortest = min(before, key=lambda row: number(row.get("wait_time_micro")) or 0.0)
         yield str(shortest.get("event")), unlisted * (number(shortest.get("wait_time_micro")) or 0.0) / 1e6
-    for row in before:
+    for row in ended(before, after, (span or 0.0) / 2):
         waited = number(row.get("wait_time_micro"))
-        if waited is None or _background(row):
-            continue
-        grown = (later.get(_wait(row), 0.0) - waited) / 1e6
-        if grown < (span or 0.0) / 2:  # the same wait has grown by the interval; a new one is younger than that
+        if waited is not None and not _background(row):
             yield str(row.get("event")), waited / 1e6
+
+
+def ended(before: Iterable[Row], after: Iterable[Row], grown: float) -> Iterator[Row]:
+    """The waits of an earlier look that a later one no longer has. One that goes on has grown by this many seconds or more."""
+    later = {_wait(row): row for row in after}
+    for row in before:
+        now, waited = later.get(_wait(row), {}), number(row.get("wait_time_micro"))
+        another = None not in (row.get("seq#"), now.get("seq#")) and now.get("seq#") != row.get("seq#")
+        if another or (number(now.get("wait_time_micro")) or 0.0) < (waited or 0.0) + grown * 1e6:
+            yield row
 
 
 def _wait(row: Row) -> tuple[object, ...]:
     return tuple(row.get(name) for name in ("sid", "serial#", "event", "p1"))
+
+
+def stuck(rows: Iterable[Row]) -> list[Row]:
+    """The rows of sessions that hang on the row cache, background processes left out."""
+    waits = ((row, number(row.get("wait_time_micro"))) for row in rows if row.get("event") != "latch free")
+    return [row for row, wait in waits if wait is not None and wait >= HANGING_SECONDS * 1e6 and not _background(row)]
 
 
 def _background(row: Row) -> bool:

@@ -31,6 +31,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from rules.hangs.model import OLDEST_SECONDS
+from rules.hangs.words import CHECK, NO_COMMAND_NOW, ONLY_IF
 from service.client import ServiceRefused
 from service.config.settings import Settings
 from service.escape import visible
@@ -101,13 +103,22 @@ class View(NamedTuple):
     diagnosis: Json
     latches: Json
     caches: Json
+    asked: tuple[float, float] = (0.0, 0.0)
+    """time.monotonic() and time.time() when it was asked for."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since, by the clock that has run longer."""
+        return max(time.monotonic() - self.asked[0], time.time() - self.asked[1])
 
 
 def ask(source: Source, database: str | None, answers: SimpleQueue[tuple[str | None, object]]) -> None:
     """Put the fleet, one database, or the error into the queue."""
     try:
-        at = f"/databases/{quote(database or '', safe='')}"
-        answer = View(*(source(f"{at}/{part}".rstrip("/")) for part in SEEN)) if database else source("/databases")
+        at, asked = f"/databases/{quote(database or '', safe='')}", (time.monotonic(), time.time())
+        answer = (
+            View(*(source(f"{at}/{part}".rstrip("/")) for part in SEEN), asked) if database else source("/databases")
+        )
         answers.put((database, answer))
     except Exception as error:  # noqa: BLE001  the thread of the screen raises what it does not expect
         answers.put((database, error))
@@ -148,7 +159,19 @@ def chain(view: View) -> Text:
     """The steps from the waits to the cause, as on the page."""
     steps = view.diagnosis.get("steps", ())
     told = [Text("  ").join((plain(step["step"].capitalize(), "bold"), plain(step["statement"]))) for step in steps]
+    told += [plain(line, "" if fresh else "dim") for line, fresh in commands(view)]
     return Text("\n").join(told or [Text("No chain to show: no interval yet, or nothing costs anything.")])
+
+
+def commands(view: View | None) -> Iterator[tuple[str, bool]]:
+    """The command of a wait chain below its check, and whether the look for it is young enough. Else the check alone."""
+    blockers = (view.diagnosis.get("blockers") if view else None) or {}
+    for each in blockers.get("chains", ()):
+        if view is None or (action := each.get("action")) is None:
+            continue
+        fresh = (each.get("age_seconds") or 0.0) + view.age <= OLDEST_SECONDS
+        yield f"{CHECK}: {action['check']}", fresh
+        yield (f"{ONLY_IF.format(action['still'])}: {action['command']}", True) if fresh else (NO_COMMAND_NOW, False)
 
 
 def sql_of(view: View | None) -> str | None:
@@ -542,8 +565,9 @@ def watch(source: Source, where: str, interval: float) -> None:
     console, answers = get_console(), SimpleQueue[tuple[str | None, object]]()
     state = State(where, interval, (console.width, console.height))
     with keyboard(), Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False) as live:
-        changed = True
+        changed, told = True, list(commands(None))
         while not state.ended:
+            changed |= told != (told := list(commands(state.view)))  # a command that has grown too old goes by itself
             if changed:
                 live.update(screen(state), refresh=True)
             now = time.monotonic()

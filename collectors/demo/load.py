@@ -620,6 +620,9 @@ def waiting_sessions(now: ScenarioState) -> list[Row]:
         {
             **row,
             "serial#": 1000 + int(str(row["sid"])),
+            "seq#": round(
+                10 * (now.at - (number(row["wait_time_micro"]) or 0.0) / 1e6)
+            ),  # the same for as long as it waits
             "type": "USER",
             "met": len(rows),
         }

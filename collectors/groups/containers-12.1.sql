@@ -1,15 +1,15 @@
-select /* latchscope containers */ of_view, t1, t2, t3, t4, t5, t6, t7, t8, t9, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12
+select /* latchscope containers */ of_view, t1, t2, t3, t4, t5, t6, t7, t8, t9, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12, n13
   from (
       select 'waiting_sessions' as of_view, event as t1, p1raw as t2, sql_id as t3, module as t4, program as t5,
              username as t6, type as t7, to_char(null) as t8, to_char(null) as t9, con_id as n1, sid as n2, serial# as n3,
-             p1 as n4, p2 as n5, p3 as n6, blocking_instance as n7, blocking_session as n8, final_blocking_instance as n9,
-             final_blocking_session as n10, wait_time_micro as n11, met as n12
+             seq# as n4, p1 as n5, p2 as n6, p3 as n7, blocking_instance as n8, blocking_session as n9,
+             final_blocking_instance as n10, final_blocking_session as n11, wait_time_micro as n12, met as n13
         from (
               select /* latchscope waiting_sessions */
-                     con_id, sid, serial#, event, p1, p1raw, p2, p3, sql_id, module, program, username, type,
+                     con_id, sid, serial#, seq#, event, p1, p1raw, p2, p3, sql_id, module, program, username, type,
                      blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
                      wait_time_micro, met
-                from (select con_id, sid, serial#, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username, type,
+                from (select con_id, sid, serial#, seq#, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username, type,
                      blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
                      wait_time_micro, count(*) over () as met
                         from v$session
@@ -21,7 +21,7 @@ select /* latchscope containers */ of_view, t1, t2, t3, t4, t5, t6, t7, t8, t9, 
       union all
       select 'library_cache_sessions', event, p1raw, sql_id, module, action, program, machine, username, type, con_id, sid,
              serial#, p3, blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
-             wait_time_micro, met, null, null
+             wait_time_micro, met, null, null, null
         from (
               select /* latchscope library_cache_sessions */
                      con_id, sid, serial#, event, p1raw, p3, sql_id, module, action, program, machine, username, type,
@@ -38,7 +38,7 @@ select /* latchscope containers */ of_view, t1, t2, t3, t4, t5, t6, t7, t8, t9, 
                where rownum <= 200)
       union all
       select 'v$con_system_event', event, null, null, null, null, null, null, null, null, con_id, total_waits_fg,
-             time_waited_micro_fg, null, null, null, null, null, null, null, null, null
+             time_waited_micro_fg, null, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$con_system_event */ con_id, event, total_waits_fg, time_waited_micro_fg
                 from v$con_system_event

@@ -24,6 +24,7 @@ VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
 VIEWS = (VIEW, LIBRARY_CACHE)
 
+LOOKS = "a look comes when a hang begins, when one of its waits ends, and every 5 minutes"
 MOST_ELSEWHERE = 2
 """The most sessions of other instances that one look reads."""
 ELSEWHERE = """\
@@ -63,7 +64,7 @@ STATEMENTS = (
         text=ELSEWHERE,
         why="serial number and program of a blocker on another instance, which v$session does not show",
         when="a look for blockers, if the waiting sessions name such a blocker",
-        how_often=f"{MOST_ELSEWHERE} times a look at most; a look comes at most once a minute while sessions hang",
+        how_often=f"{MOST_ELSEWHERE} times a look at most; {LOOKS}",
         deadline_seconds=LOOK_SECONDS,
     ),
     Statement(
@@ -72,7 +73,7 @@ STATEMENTS = (
         text=COORDINATOR,
         why="serial number and program of the session that coordinates a parallel slave, which is the one to end",
         when="a look for blockers, if a parallel slave blocks or waits and its coordinator waits for nobody",
-        how_often=f"{MOST_COORDINATORS} times a look at most; a look comes at most once a minute while sessions hang",
+        how_often=f"{MOST_COORDINATORS} times a look at most; {LOOKS}",
         deadline_seconds=LOOK_SECONDS,
     ),
 )

@@ -10,7 +10,7 @@ from collectors.views.session import BLOCKER_COLUMNS, WAIT_COLUMNS
 MOST_ROWS = 200
 """Rows of one look, the longest waits first. `met` is the number of all such sessions."""
 
-_COMMON = """sid, serial#, event, p1, p1raw, p2, p3, sql_id, module, program, username, type,
+_COMMON = """sid, serial#, seq#, event, p1, p1raw, p2, p3, sql_id, module, program, username, type,
                    blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
                    wait_time_micro, met"""
 _READ = _COMMON.replace(" p1raw,", " rawtohex(p1raw) as p1raw,").replace(" met", " count(*) over () as met")
@@ -35,6 +35,7 @@ WAITING_SESSIONS = Collector(
     columns=(
         Column("sid", ColumnKind.KEY, "", "session"),
         Column("serial#", ColumnKind.KEY, "", "its serial number: a sid is used again"),
+        Column("seq#", ColumnKind.TEXT, "", "number of that wait; it rises with each wait"),
         *WAIT_COLUMNS,
         Column("type", ColumnKind.TEXT, "", "USER or BACKGROUND"),
         Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),

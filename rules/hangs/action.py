@@ -17,8 +17,6 @@ from rules.hangs.knowledge import event_of, knowledge, left_alone, query, state
 from rules.hangs.model import ActionKind, ChainAction, ChainSession, FurtherAction, MissingFact, WaitChain
 from rules.words import Value, say
 
-OLDEST_SECONDS = 60.0
-"""The longest time since it was proven that the end holds, for which there is a command."""
 CANCEL_SINCE = {None: "18", "rds": "19"}
 """The first release with CANCEL SQL, by platform. Autonomous Database allows ALTER SYSTEM SET and KILL SESSION only."""
 LITTLE_UNDO, MUCH_UNDO = 1_000, 100_000
@@ -67,7 +65,7 @@ def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitCh
         missing.append(_still(end))
     if missing:
         return without(chain, None, *missing)
-    if chain.age_seconds is None or chain.age_seconds > OLDEST_SECONDS:
+    if not chain.fresh:
         age = "" if chain.age_seconds is None else spoken(chain.age_seconds)
         return without(chain, state("old", age=age) if age else state("never"), _still_holds(chain, end))
     try:
@@ -79,7 +77,7 @@ def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitCh
 def without(chain: WaitChain, why: str | None, *missing: MissingFact) -> WaitChain:
     """The chain without an action: why, or the facts that are missing."""
     told = why or f"not known: {'; '.join(each.fact for each in missing)}"
-    return chain.model_copy(update={"action": None, "why_no_action": told, "missing": missing})
+    return chain.without(told, *missing)
 
 
 def _fact(fact: str, named: str, end: ChainSession, **more: str) -> MissingFact:

@@ -121,7 +121,18 @@ class WaitChain(Frozen):
             return {**members, "action": None, "why_no_action": members.get("why_no_action") or UNCHECKED}
         return members
 
+    @property
+    def fresh(self) -> bool:
+        """Whether the look is young enough for a command."""
+        return self.age_seconds is not None and self.age_seconds <= OLDEST_SECONDS
 
+    def without(self, why: str, *missing: MissingFact) -> "WaitChain":
+        """The chain without its command: why, and the facts that are missing."""
+        return self.model_copy(update={"action": None, "why_no_action": why, "missing": missing})
+
+
+OLDEST_SECONDS = 60.0
+"""The longest time since it was proven that the end holds, for which there is a command."""
 UNCHECKED = "it was found by an earlier version, which did not say how to check it"
 
 
@@ -182,4 +193,41 @@ class Blockers(Frozen):
     unknown: str | None = None
     library_cache: tuple[LibraryCacheWait, ...] = Field(
         (), description="who waits for library cache lock or pin meanwhile, which are not the row cache"
+    )
+
+    @property
+    def commands(self) -> bool:
+        """Whether a chain has a command."""
+        return any(chain.action for chain in self.chains)
+
+    def without_commands(self, why: str) -> "Blockers":
+        """The same with the check in place of each command."""
+        chains = tuple(chain.without(why, _checked(chain)) if chain.action else chain for chain in self.chains)
+        ended = {"kill": None, "kill_risk": None, "no_kill": why}
+        held = tuple(each.model_copy(update=ended) if each.kill else each for each in self.blockers)
+        return self.model_copy(update={"chains": chains, "blockers": held})
+
+    def later(self, seconds: float) -> "Blockers":
+        """The same this many seconds later: each look is older, and no command stands beside one that is too old."""
+        aged = tuple(
+            chain
+            if chain.age_seconds is None
+            else chain.model_copy(update={"age_seconds": chain.age_seconds + seconds})
+            for chain in self.chains
+        )
+        found = self.model_copy(update={"chains": aged})
+        if all(chain.fresh for chain in aged if chain.action):
+            return found
+        return found.without_commands(OLD)
+
+
+OLD = "when it was last seen that it holds is more than a minute ago: look again"
+LEFT = "a command that ends a session stands on the page of the database only, for a minute after each look"
+
+
+def _checked(chain: WaitChain) -> MissingFact:
+    """What the command would have been checked by."""
+    check = chain.action.check if chain.action else None
+    return MissingFact(
+        fact="whether it still holds that", query=check, instance=chain.end.instance if chain.end else None
     )

@@ -18,6 +18,7 @@ NO_COMMAND = "No command to end a session"
 ACTION = "The one action, if the session cannot finish by itself"
 MOST_TREES = 3
 """Trees that are shown. JSON has all."""
+NO_COMMAND_NOW = "No command: the last look is more than a minute old, or this page has no script to see that"
 CHECK = "Check, asked now"
 ONLY_IF = "Only if the check says the same ({0})"
 USUAL = ("ACTIVE", "INACTIVE", None)
@@ -154,12 +155,6 @@ def why_no_command(chain: WaitChain) -> str:
     return f"{NO_COMMAND}. {sentence(chain.why_no_action or '')}."
 
 
-def further(chain: WaitChain) -> tuple[str, ...]:
-    """The commands after the mildest, a sentence each."""
-    then = chain.action.then if chain.action else ()
-    return tuple(f"Then, if {each.when}: {each.command}. Risk: {each.risk}." for each in then)
-
-
 def to_find(missing: MissingFact) -> str:
     """Where to run the query that finds a fact."""
     where = "" if missing.instance is None else f" on instance {missing.instance}"
@@ -189,9 +184,7 @@ def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
     if chain.action is None:
         lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
         return " ".join(filter(None, (said, why_no_command(chain), lookups)))
-    action = chain.action
-    only = f"{CHECK}: {action.check}. {ONLY_IF.format(action.still)}: {action.command}; risk: {action.risk}."
-    return " ".join((said, f"{ACTION}: first {action.first}.", only, *further(chain)))
+    return f"{said} {ACTION}: it stands beside this, with the check that comes before it."
 
 
 def not_shown(found: Blockers) -> Iterator[str]:

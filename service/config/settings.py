@@ -426,8 +426,9 @@ class Defaults(Strict):
     """When a confirming query runs: `on_request` only through REST, `once_per_episode` also once when a trouble
     begins. It gives one number, and no names of what it counted. Its deadline is that of every statement."""
     look_for_blocker: Switch = "on"
-    """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent in a hang,
-    at most once a minute, with an entry in the audit log. latchscope never kills a session."""
+    """Whether latchscope looks for the session that holds what others hang on: one statement at v$rowcache_parent when a
+    hang begins, when one of its waits ends and every five minutes, with an entry in the audit log. latchscope never kills a
+    session."""
     look_for_changes: Switch = "on"
     """Whether latchscope reads what changed lately: DDL, statistics, jobs, windows, opened containers, patches. Up to seven
     statements once an hour and when a problem begins, never while sessions hang, with an entry in the audit log. The store keeps

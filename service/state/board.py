@@ -296,6 +296,11 @@ class Published:
     """Duration of the whole poll, our own work included."""
 
     @property
+    def age(self) -> float:
+        """Seconds since, by the clock that has run longer: one of them stands still while a machine sleeps, or is set back."""
+        return max(0.0, time.monotonic() - self.published_at, time.time() - self.clock)
+
+    @property
     def verdict(self) -> Diagnosis:
         """What is wrong and what it costs, without reasons: for every poll."""
         return self.examined.verdict

@@ -267,7 +267,7 @@ def record_of(
         database=snapshot.database,
         at=snapshot.taken_at,
         body=plain(snapshot),
-        diagnosis=stored.model_dump_json() if complete else "",
+        diagnosis=stored.without_commands().model_dump_json() if complete else "",
         severity=verdict.severity.value,
         headline=verdict.headline,
         seconds=delta.basis.seconds if delta else None,

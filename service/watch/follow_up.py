@@ -2,18 +2,29 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from collectors.errors import SessionError, SessionKept, StatementError
-from collectors.model import Missing, Reading, Rows, Snapshot, number
-from collectors.ondemand.blockers import AGAIN_SECONDS, LATER, VIEW, look_for_blockers, not_looked, warm_up
+from collectors.model import Missing, Reading, Row, Rows, Snapshot, number
+from collectors.ondemand.blockers import (
+    AGAIN_SECONDS,
+    LATER,
+    SESSIONS,
+    VIEW,
+    look_at_chains,
+    look_for_blockers,
+    not_looked,
+    warm_up,
+)
 from collectors.ondemand.changes import RARE_SECONDS, kept, not_read, read_changes, read_rarely
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Connection
 from rules.cause import catalogue
 from rules.changes import from_readings
-from rules.model import Diagnosis, Severity
-from rules.waits import HANGING_SECONDS
+from rules.model import Severity
+from rules.waits import HANGING_SECONDS, ended, stuck
+from rules.waits import WAITING_SESSIONS as WAITING
 from service.config.logs import Audit
 from service.state import episodes
 from service.state.board import ChangeLog, MonitoredDatabase, Published
@@ -44,18 +55,22 @@ class FollowUp:
 
     def after(self, published: Published, connection: Connection) -> None:
         """Ask what this poll calls for. Raises SessionError if the session is lost."""
+        self._go_on(connection, published)
         self._confirm_what_began(published, connection)
-        self._look_for_blockers(published, connection)
         self._hourly.after(published.snapshot, connection)
         self._look_for_changes(published, connection)
         costly = published.delta is not None and published.verdict.severity is not Severity.INFO
         self._burst = Burst(published.snapshot.release) if self._asked or costly else None
         self._asked = False
 
+    def blockers(self, polled: Snapshot, connection: Connection) -> Mapping[str, Reading] | None:
+        """Who holds what sessions of this poll hang on. None without a look."""
+        return self._look.of(polled, connection)
+
     @property
-    def blockers(self) -> Mapping[str, Reading] | None:
-        """Who holds what sessions hang on. None without a look."""
-        return self._look.found
+    def hangs(self) -> bool:
+        """Whether sessions hung at the last poll."""
+        return self._look.hangs
 
     @property
     def rarely(self) -> Mapping[str, Reading] | None:
@@ -108,11 +123,12 @@ class FollowUp:
                 if isinstance(error, SessionError):
                     raise
 
-    def _look_for_blockers(self, published: Published, connection: Connection) -> None:
-        """The next diagnosis shows them."""
+    def _go_on(self, connection: Connection, published: Published) -> None:
+        """After a look. Raises SessionError if the session was lost in it."""
+        lost, self._look.lost = self._look.lost, None
         try:
-            instance = number(published.snapshot.instance.get("instance_number"))
-            self._look.after(published.verdict, connection, instance=instance)
+            if lost is not None:
+                raise lost
             self._look.warm(published.snapshot, connection)
         except SessionError as error:
             log.warning("%s: who holds what sessions hang on was not found: %s", self._watched.name, error)
@@ -129,11 +145,16 @@ class FollowUp:
                 raise
 
 
-# When to look for blockers: once per hang, at most once a minute. Every look is in the audit log.
+# When to look for blockers: at the poll that shows a hang, and again as soon as one of its waiters waits no longer, or after five
+# minutes. Meanwhile each poll that finds the same waiters in the same wait proves that what they wait for is still held. A look
+# is part of the poll, so no verdict stands on one that the poll contradicts. Every look is in the audit log.
 #
 # The looks run once when a session begins, and again after an hour, so that a hang does not meet them unparsed.
 
 PAUSE_SECONDS = 60.0
+LOOK_AGAIN_SECONDS = 300.0
+HANG_INTERVAL = 30.0
+"""The longest time between two polls while sessions hang."""
 CALLER = "latchscope"
 ACTION = "look for blockers"
 
@@ -147,17 +168,15 @@ class BlockerLook:
         self._enabled = enabled
         self._wait_chains = wait_chains
         self._found: Mapping[str, Reading] | None = None
-        self._looked_at: float | None = None
+        self._waiters: Sequence[Row] = ()
+        """Those that hung when it was last proven who holds what they wait for, and those behind the same sessions."""
+        self._looked_at = 0.0
         self._cold: Mapping[str, Missing] = {}
         self._warmed: Connection | None = None
         self._warmed_at = 0.0
-
-    @property
-    def found(self) -> Mapping[str, Reading] | None:
-        """The result of this hang's look, else the looks that are cold. None without either."""
-        if self._found is None and self._cold:
-            return {**not_looked(), **self._cold}
-        return self._found
+        self.hangs = False
+        self.lost: SessionError | None = None
+        """What the last look lost its session by."""
 
     def warm(self, snapshot: Snapshot, connection: Connection, now: float | None = None) -> None:
         """Run the looks once on this session, and again after an hour, if no session hangs. Raises SessionError.
@@ -173,37 +192,92 @@ class BlockerLook:
         for view, reading in self._cold.items():
             log.warning("%s: %s: %s", snapshot.database, view, reading.why)
 
-    def after(
-        self, diagnosis: Diagnosis, connection: Connection, now: float | None = None, *, instance: float | None = None
-    ) -> None:
-        """Look, if sessions hang and there was no look yet. Raises SessionError.
+    def of(self, polled: Snapshot, connection: Connection, now: float | None = None) -> Mapping[str, Reading] | None:
+        """Who holds what the sessions of this poll hang on, each reading with the time it is true of. None if nobody hangs.
 
-        A look that found nothing is repeated after a minute, while the hang lasts. `now`: time.monotonic(); `instance`:
-        number of the polled instance, without which no other instance is read.
+        Raises nothing: a session that is lost is `lost`, and the poll goes on. `now`: time.monotonic().
         """
-        if not any(group.hanging and group.event != "latch free" for group in diagnosis.waiting):
-            self._found = None
-            return
         now = time.monotonic() if now is None else now
-        early = self._looked_at is not None and now - self._looked_at < PAUSE_SECONDS
-        held = None if self._found is None else self._found[VIEW]
-        if not self._enabled or early or _known(held, diagnosis):
+        waiting = polled.read(WAITING)
+        rows = waiting.rows if isinstance(waiting, Rows) else ()
+        hanging = stuck(rows)
+        self.hangs = bool(hanging)
+        if not hanging:
+            self._found = None
+        elif self._enabled:
+            try:
+                self._look(polled, rows, connection, now)
+            except SessionError as error:
+                lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
+                self._found, self.lost = {VIEW: lost}, error
+                self._audit.record(CALLER, ACTION, polled.database, lost.why)
+        self._waiters = _beside(hanging, rows)
+        return {**not_looked(), **self._cold} if self._found is None and self._cold else self._found
+
+    def _look(self, polled: Snapshot, rows: Sequence[Row], connection: Connection, now: float) -> None:
+        """Prove again what is known, or look anew. Raises SessionError."""
+        known = self._found is not None and not self._due(rows, polled, now)
+        if known and (again := self._sessions_again(polled, connection)) is not None:
+            self._found = again
             return
         self._looked_at = now
-        try:
-            self._found = look_for_blockers(
-                connection,
-                diagnosis.release,
-                _elsewhere(diagnosis, instance),
-                cold=connection is not self._warmed,
-                wait_chains=self._wait_chains,
-            )
-        except SessionError as error:
-            lost = Missing(VIEW, "failed", f"{VIEW}: the session was lost in the look: {error}", LATER)
-            self._found = {VIEW: lost}
-            self._audit.record(CALLER, ACTION, diagnosis.database, lost.why)
-            raise
-        self._audit.record(CALLER, ACTION, diagnosis.database, _outcome(self._found[VIEW]))
+        looked = look_for_blockers(
+            connection,
+            polled.release,
+            _elsewhere(stuck(rows), polled),
+            cold=connection is not self._warmed,
+            wait_chains=self._wait_chains,
+        )
+        self._found = _as_of(looked, polled)
+        self._audit.record(CALLER, ACTION, polled.database, _outcome(self._found[VIEW]))
+
+    def _due(self, rows: Sequence[Row], polled: Snapshot, now: float) -> bool:
+        """Whether a new look is due. Not where the view may not be read: the sessions are all that can be known."""
+        held, since = (self._found or {})[VIEW], now - self._looked_at
+        if isinstance(held, Missing):
+            return held.kind == "failed" and since >= PAUSE_SECONDS
+        before, at = held.read_at, polled.taken_at
+        apart = 0.0 if before is None or at is None else (at - before).total_seconds()
+        if apart <= 0 or since >= LOOK_AGAIN_SECONDS or any(ended(self._waiters, rows, 0.9 * apart)):
+            return True
+        return not any(number(row.get("serial#")) for row in held.rows) and since >= PAUSE_SECONDS
+
+    def _sessions_again(self, polled: Snapshot, connection: Connection) -> Mapping[str, Reading] | None:
+        """The same with the sessions as they are now. None if a holder is not among them, whose state would be an old one."""
+        before = self._found or {}
+        held = before[VIEW]
+        holders = held.rows if isinstance(held, Rows) else ()
+        more = look_at_chains(connection, polled.release, holders, wait_chains=self._wait_chains)
+        sessions = more[SESSIONS]
+        now = {_session(row): row for row in sessions.rows} if isinstance(sessions, Rows) else {}
+        here = [row for row in holders if row.get("cache#") is not None and row.get("sid") is not None]
+        if any(_session(row) not in now for row in here):
+            return None
+        fresh = tuple({**row, **now.get(_session(row), {})} for row in holders)
+        held = replace(held, rows=fresh) if isinstance(held, Rows) else held
+        return _as_of({**before, **more, VIEW: held}, polled)
+
+
+def _session(row: Row) -> tuple[object, ...]:
+    return tuple(row.get(name) for name in ("instance", "sid", "serial#"))
+
+
+def _as_of(readings: Mapping[str, Reading], polled: Snapshot) -> Mapping[str, Reading]:
+    """The readings, true of the poll whose waiters they were compared with."""
+    return {
+        view: replace(reading, read_at=polled.taken_at) if isinstance(reading, Rows) else reading
+        for view, reading in readings.items()
+    }
+
+
+BLOCKER = ("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session")
+
+
+def _beside(hanging: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
+    """Sessions that hang, and those that wait for the same session since less."""
+    behind = {tuple(row.get(name) for name in BLOCKER) for row in hanging} - {(None,) * len(BLOCKER)}
+    more = [row for row in rows if tuple(row.get(name) for name in BLOCKER) in behind]
+    return [*hanging, *(row for row in more if row not in hanging)]
 
 
 class HourlyLook:
@@ -274,10 +348,10 @@ class ChangesLook:
 
 def _may_hang(snapshot: Snapshot) -> bool:
     """Whether a session hangs on the row cache at this poll, or nobody knows."""
-    waiting = snapshot.read("waiting_sessions")
+    waiting = snapshot.read(WAITING)
     if isinstance(waiting, Missing):
         return True
-    waits = (number(row.get("wait_time_micro")) for row in waiting.rows if row.get("event") != "latch free")
+    waits = [number(row.get("wait_time_micro")) for row in waiting.rows if row.get("event") != "latch free"]
     return any(wait is None or wait >= HANGING_SECONDS * 1e6 for wait in waits)
 
 
@@ -286,23 +360,12 @@ def _outcome(held: Reading) -> str:
     return "; ".join((found, *held.notes)) if isinstance(held, Rows) else found
 
 
-def _elsewhere(diagnosis: Diagnosis, instance: float | None) -> list[tuple[int, int]]:
-    """Instance and SID of the blockers on other instances with an unknown serial number."""
-    named = diagnosis.blockers.blockers if diagnosis.blockers else ()
+def _elsewhere(rows: Iterable[Row], polled: Snapshot) -> list[tuple[int, int]]:
+    """Instance and SID of the sessions of other instances that the waiting ones name as the end of their chain."""
+    own = number(polled.instance.get("instance_number"))
+    named = dict.fromkeys(
+        (number(row.get("final_blocking_instance")), number(row.get("final_blocking_session"))) for row in rows
+    )
     return [
-        (blocker.instance, blocker.sid)
-        for blocker in named
-        if instance is not None
-        and blocker.serial is None
-        and blocker.sid is not None
-        and blocker.instance not in (None, int(instance))
+        (int(at), int(sid)) for at, sid in named if own is not None and at not in (None, own) and at and sid is not None
     ]
-
-
-def _known(held: Reading | None, diagnosis: Diagnosis) -> bool:
-    """Whether another look would bring nothing: the known holder still holds, or the view may not be read."""
-    if isinstance(held, Missing):
-        return held.kind in ("refused", "not_asked")
-    chains = diagnosis.blockers.chains if diagnosis.blockers else ()
-    ends = [chain.end for chain in chains[:1] if not chain.disagreements]
-    return held is not None and any(end is not None and end.serial is not None for end in ends)

@@ -39,7 +39,7 @@ def run_poll(
     keeper: PollKeeper,
     clock: Callable[[], float] = time.monotonic,
     seen: Reading | None = None,
-    blockers: Mapping[str, Reading] | None = None,
+    look: Callable[[Snapshot, Connection], Mapping[str, Reading] | None] = lambda *_: None,
     rarely: Mapping[str, Reading] | None = None,
     changed: Mapping[str, Reading] | None = None,
     holds: Callable[[], bool] = lambda: True,
@@ -48,13 +48,14 @@ def run_poll(
 ) -> Published:
     """One poll of one database, from Oracle's rows to every output. Raises SessionError if the session is lost.
 
-    `seen` are the waiting sessions sampled since the last poll, `blockers` who holds what they hang on, `rarely` what is
+    `seen` are the waiting sessions sampled since the last poll, `look` reads who holds what they hang on, `rarely` is what is
     read once an hour, `changed` what is known of the last reading of changes. Raises LeasesLost if the database is no longer
     ours (`holds`) at the diagnosis. Then nothing is shown or kept. A poll that nobody scrapes needs no metrics (`rendered`).
     """
     began = clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
-    snapshot = with_samples(poll(watched.name, connection, previous, clock, grouping), seen, blockers, rarely, changed)
+    polled = poll(watched.name, connection, previous, clock, grouping)
+    snapshot = with_samples(polled, seen, look(polled, connection), rarely, changed)
     seconds = clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
     judged = examined_poll(snapshot, change, watched.usual)

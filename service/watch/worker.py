@@ -17,7 +17,7 @@ from service.state.board import Failure, MonitoredDatabase
 from service.state.login_gate import LoginStopped
 from service.state.replicas import LeasesLost
 from service.watch.connect import ConnectionOpener, open_session
-from service.watch.follow_up import FollowUp
+from service.watch.follow_up import HANG_INTERVAL, FollowUp
 from service.watch.pipeline import PollKeeper, run_poll
 from service.watch.scheduler import EARLY_SECONDS, PollScheduler
 
@@ -241,7 +241,7 @@ class Worker:
                 self._connection,
                 self._keeper,
                 seen=self._follow_up.samples,
-                blockers=self._follow_up.blockers,
+                look=self._follow_up.blockers,
                 rarely=self._follow_up.rarely,
                 changed=self._follow_up.changed,
                 holds=self._holds,
@@ -263,7 +263,8 @@ class Worker:
         costs = published.snapshot.costs.values()
         self._round_trips.append(nearest(costs))
         self._recent = [*self._recent[-1:], felt(costs, min(self._round_trips))]
-        self.watched.pace = interval_after(self._recent, self.watched.interval, self._budget)
+        interval = min(self.watched.interval, HANG_INTERVAL) if self._follow_up.hangs else self.watched.interval
+        self.watched.pace = interval_after(self._recent, interval, self._budget)
         return self.watched.pace
 
     @property

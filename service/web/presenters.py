@@ -197,7 +197,7 @@ def _rank(row: DatabaseOut) -> tuple[int, float, str]:
 def diagnosis_of(watched: MonitoredDatabase) -> Diagnosis:
     """The current diagnosis. Without one, a diagnosis that says why everything is undetermined."""
     if watched.current is not None:
-        return watched.current.diagnosis
+        return watched.current.diagnosis.later(watched.current.age)
     release = watched.published.snapshot.release if watched.published else None
     if watched.failure is not None:
         why = f"the database does not answer: {watched.failure.why}"

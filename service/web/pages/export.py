@@ -112,7 +112,7 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
         if form not in ("html", "md") or watched.current is None or watched.current.delta is None:
             return refused(request, db, 404, f"there is no diagnosis of {db} to export yet; wait for the next poll")
         told = presenters.with_timeline(presenters.diagnosis_of(watched), watched, watched.episodes.open)
-        diagnosed = DiagnosedInput(watched.name, watched.current.delta, told)
+        diagnosed = DiagnosedInput(watched.name, watched.current.delta, told.without_commands())
         if form == "md":
             return kept_file(as_markdown([diagnosed]), "text/markdown", watched.name, form)
         return kept_file(as_html(InputResults([diagnosed], [], [], 1)), "text/html", watched.name, form)

@@ -30,6 +30,7 @@ from rules.formatting import number as spelled
 from rules.hangs.words import (
     ACTION,
     CHECK,
+    NO_COMMAND_NOW,
     ONLY_IF,
     entry_of,
     heading,
@@ -166,6 +167,7 @@ templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
     "CHAIN_CHECK": CHECK,
+    "CHAIN_OLD": NO_COMMAND_NOW,
     "CHAIN_ONLY_IF": ONLY_IF,
     "MOST_LIBRARY_CACHE_GROUPS": MOST_GROUPS,
     "OF_A_FINDING": OF_A_FINDING,
@@ -195,6 +197,7 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     answer.headers["Content-Security-Policy"] = FRAME
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = "same-origin"
+    answer.headers["Cache-Control"] = "no-store"  # a page that comes back from a cache would look as if it were of now
     return answer
 
 

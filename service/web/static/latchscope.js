@@ -122,6 +122,37 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "/" && search() && !event.target.closest("input, textarea")) { event.preventDefault(); search().focus(); }
 });
 
-function addComfort(within) { addCopyButtons(within); addOwnTime(within); addZoom(within); }
+// A command that ends a session is there while the look for it is young: by the age that came with it, and by the clock that has run
+// longer since it was asked for. One of the two stands still while the machine sleeps, or is set back.
+const OLDEST_SECONDS = 60;
+const commands = new Map();
+const clocks = () => [performance.now(), Date.now()];
+const isOld = (age, asked) => !(age + Math.max(...clocks().map((now, which) => now - asked[which])) / 1000 <= OLDEST_SECONDS);
+function takeOldCommands() {
+  for (const [box, [age, asked, told]] of commands) {
+    if (box.isConnected && !isOld(age, asked)) continue;
+    commands.delete(box);
+    box.replaceChildren(told);
+    addCopyButtons(box);
+  }
+}
+function addCommands(within, asked) {
+  for (const box of within.querySelectorAll("[data-command]")) {
+    const age = parseFloat(box.dataset.command), told = box.firstElementChild;
+    if (isOld(age, asked)) continue;
+    commands.set(box, [age, asked, told]);
+    box.replaceChildren(box.querySelector("template").content.cloneNode(true));
+  }
+  if (commands.size) requestAnimationFrame(beforePaint);
+}
+function beforePaint() { takeOldCommands(); if (commands.size) requestAnimationFrame(beforePaint); }
+// What was taken away is not copied, whoever holds its button or its text.
+function beforeUse(event) {
+  takeOldCommands();
+  if (event.target instanceof Node && !event.target.isConnected) { event.preventDefault(); event.stopImmediatePropagation(); }
+}
+for (const name of ["visibilitychange", "pageshow", "focus", "copy", "click"]) addEventListener(name, beforeUse, true);
+
+function addComfort(within, asked) { addCommands(within, asked); addCopyButtons(within); addOwnTime(within); addZoom(within); }
 globalThis.addComfort = addComfort;
-addComfort(document);
+addComfort(document, [0, performance.timeOrigin]);

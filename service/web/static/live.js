@@ -20,7 +20,7 @@ function replace(old, fresh) {
   const copy = document.importNode(fresh, true);
   rememberOpen(copy);
   old.replaceWith(copy);
-  globalThis.addComfort?.(copy);
+  globalThis.addComfort?.(copy, asked);
   if (focused >= 0) [...copy.querySelectorAll(reachable)][focused]?.focus({ preventScroll: true });
   return copy;
 }
@@ -66,11 +66,12 @@ function say(words) {
   lost.textContent = words;
 }
 
-let asking = false, last = new Date();
+let asking = false, last = new Date(), asked;
 async function refresh() {
   if (document.hidden || asking) return;
   asking = true;
   try {
+    asked = [performance.now(), Date.now()];
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (!page.getElementById("content") || answer.status >= 500) throw new Error("the answer is no page");

@@ -93,9 +93,7 @@ def test_kill_command_of_a_foreground_session_comes_with_its_risk() -> None:
     assert blocker.kill == "alter system kill session '312,48211,@2' immediate"
     assert blocker.kill_risk is not None and "rolled back" in blocker.kill_risk
     assert "; first collect a hanganalyze" in blocker.kill_risk
-    said = walk(got)
-    assert f"(this session, not KILLED, with lock_mode 5): {blocker.kill}; risk: its transaction is rolled back" in said
-    assert said.index("first collect a hanganalyze") < said.index(blocker.kill)
+    assert blocker.kill not in walk(got) and "with the check that comes before it" in walk(got)
 
 
 @pytest.mark.parametrize("program", ["oracle@db1 (LCK0)", "oracle@db1 (SMON)", "oracle@db1 (MMON)", None])

@@ -155,14 +155,15 @@ def test_looks_of_a_hang_run_after_the_first_poll_and_again_after_an_hour() -> N
 
 
 def test_looks_are_not_warmed_while_sessions_hang_or_nobody_knows() -> None:
-    site = Site(BlockerLook(Audit()))
-    site.poll(1)
-    assert site.looks == 0, "the first poll of an instance that hangs"
+    look = BlockerLook(Audit())
+    site = Site(look)
+    site.poll(3)
+    assert (site.looks, look._warmed) == (1, None), "the look of the hang, and no other"
     assert site.worker.watched.published is not None
     snapshot = site.worker.watched.published.snapshot
     refused = Missing("waiting_sessions", "refused", "ORA-00942", "grant")
-    BlockerLook(Audit()).warm(replace(snapshot, readings={**snapshot.readings, "waiting_sessions": refused}), site)
-    assert site.looks == 0
+    look.warm(replace(snapshot, readings={**snapshot.readings, "waiting_sessions": refused}), site)
+    assert (site.looks, look._warmed) == (1, None)
 
 
 def test_look_that_is_cold_is_told_in_the_diagnosis() -> None:
@@ -199,23 +200,15 @@ def test_blockers_are_left_alone_where_the_setting_says_off() -> None:
     assert Defaults().look_for_blocker == "on"
 
 
-def test_blockers_that_were_not_found_are_looked_for_again_after_a_minute(stage: Stage) -> None:
-    stage.watch(DatabaseSettings(name="ddl-hang", dsn="demo:ddl-hang"))
-    stage.poll_all(98, 100)
-    hang = stage["ddl-hang"].published.diagnosis  # type: ignore[union-attr]
-    nobody = ScriptedDatabase(scenarios()["healthy-19c"], BEGAN, lambda: 1.0)
-    look, asked = BlockerLook(Audit()), list[float]()
+def test_blockers_that_were_not_found_are_looked_for_again_after_a_minute() -> None:
+    nobody, asked = Site(BlockerLook(Audit()), scenario=scenarios()["healthy-19c"]), list[float]()
+    look = BlockerLook(Audit())
     for now in (0.0, 15.0, 59.0, 61.0, 90.0, 122.0):
-        before = look.found
-        look.after(hang, nobody, now)
-        asked += [now] if look.found is not before else []
+        before = nobody.looks
+        look.of(snapshot_at(80 + now / 10), nobody, now)
+        asked += [now] if nobody.looks > before else []
     assert asked == [0.0, 61.0, 122.0]
-    look.after(replace_waiting(hang), nobody, 123.0)
-    assert look.found is None
-
-
-def replace_waiting(hang: Diagnosis) -> Diagnosis:
-    return hang.model_copy(update={"waiting": ()})
+    assert look.of(snapshot_at(5), nobody, 123.0) is None
 
 
 @pytest.mark.parametrize("error", [StatementError("ORA-01013"), SessionError("ORA-03113")])
