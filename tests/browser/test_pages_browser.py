@@ -7,7 +7,8 @@ them: `expect` asks again when it held a part that was replaced, a value read by
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,11 @@ from tests.browser.conftest import WIDE, NewPage, expect
 from tests.oracle_standin.deadline import HANGS
 from tests.paths import REPORTS
 from tests.service.running import Running
+from tests.service.stage import Stage
+from tests.service.watch.test_hang_over_time import LongHang
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, ViewportSize
+    from playwright.sync_api import Locator, Page, ViewportSize
 
 pytestmark = pytest.mark.slow
 
@@ -408,3 +411,78 @@ def test_every_page_is_accessible_and_fits(storm: Running, new_page: NewPage, co
                 found.append(f"{path}, {name}: has text of {smallest:.1f} px")
     complaints[:] = [one for one in complaints if "404" not in one]
     assert found == []
+
+
+# The command of a wait chain: a page that was of now a minute ago has none.
+
+COMMAND = "alter system cancel sql"
+
+
+@pytest.fixture
+def hang_page(storm: Running, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """The page of a database that hangs, as its poll left it."""
+    stage = Stage(monkeypatch, tmp_path)
+    hang = LongHang(stage)
+    hang.go(150.0)
+    with ThreadPoolExecutor(1) as pool:  # this thread has the event loop of the browser
+        yield pool.submit(lambda: stage.app().get("/db/ddl-hang").text).result()
+    stage.close()
+
+
+def opened(page: "Page", storm: Running, text: str) -> "Locator":
+    """The page at its own address, with its clock in our hands; what it asks again for is not answered."""
+    page.clock.install()
+    page.route("**/db/ddl-hang", lambda route: route.fulfill(status=503, body=""))
+    page.route("**/db/ddl-hang", lambda route: route.fulfill(body=text, content_type="text/html"), times=1)
+    page.route("**/stream*", lambda route: route.fulfill(status=204, body=""))
+    page.goto(f"{storm.url}/db/ddl-hang")
+    command = page.locator("#holder").get_by_text(COMMAND)
+    command.wait_for()
+    return command
+
+
+@pytest.mark.parametrize(
+    "passes", ["the service stopped", "the tab was frozen", "the machine slept", "the clock was set back"]
+)
+def test_command_leaves_the_page_by_itself(
+    passes: str, storm: Running, hang_page: str, page: "Page", complaints: list[str]
+) -> None:
+    command = opened(page, storm, hang_page)
+    match passes:
+        case "the service stopped":
+            page.clock.run_for(50_000)
+            expect(command).to_be_visible()
+            page.clock.run_for(11_000)
+        case "the tab was frozen":
+            page.clock.fast_forward(600_000)
+        case "the machine slept":
+            page.evaluate("() => { const at = performance.now(); performance.now = () => at; }")
+            page.clock.fast_forward(61_000)
+        case _:
+            page.evaluate("() => { const wall = Date.now; Date.now = () => wall() - 3600000; }")
+            page.clock.run_for(61_000)
+    expect(command).to_have_count(0)
+    expect(page.locator("#holder").get_by_text("more than a minute old")).to_be_visible()
+    expect(page.locator("#holder").get_by_text("v$rowcache_parent").first).to_be_visible()
+    complaints.clear()  # the answers that were refused
+
+
+def test_command_is_not_copied_when_it_is_too_old_and_is_not_there_without_script(
+    storm: Running, hang_page: str, page: "Page", new_page: NewPage, complaints: list[str]
+) -> None:
+    opened(page, storm, hang_page)
+    page.evaluate(
+        "() => { globalThis.copied = []; navigator.clipboard.writeText = async (text) => copied.push(text); }"
+    )
+    copy = page.locator("#holder [data-what='command that ends the chain'] button")
+    copy.click()
+    assert len(page.evaluate("copied")) == 1
+    held = copy.element_handle()
+    page.evaluate("([button]) => { const now = Date.now(); Date.now = () => now + 61000; button.click(); }", [held])
+    assert len(page.evaluate("copied")) == 1, "a button that is held is gone with its command"
+    plain = new_page(viewport=WIDE, java_script_enabled=False)
+    plain.route("**/db/ddl-hang", lambda route: route.fulfill(body=hang_page, content_type="text/html"))
+    plain.goto(f"{storm.url}/db/ddl-hang")
+    expect(plain.locator("#holder").get_by_text("No command").first).to_be_visible()
+    assert COMMAND not in plain.locator("body").inner_text()
+    complaints.clear()

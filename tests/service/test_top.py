@@ -224,6 +224,27 @@ def test_database_that_fails_tells_why_in_place_of_an_old_verdict() -> None:
     assert top.severity({"state": "Elsewhere"}).plain == "elsewhere"
 
 
+def test_command_of_a_wait_chain_goes_by_itself(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    action = {
+        "check": "select 1 from v$rowcache_parent",
+        "still": "lock_mode 5",
+        "command": "alter system cancel sql '1, 2'",
+    }
+    chains = [{"action": action, "age_seconds": 20.0}, {"action": None}]
+    open_ = view(answers, "undo-storm")
+    open_ = open_._replace(diagnosis={**open_.diagnosis, "blockers": {"chains": chains}}, asked=(1000.0, 5000.0))
+    clocks = {"monotonic": 1000.0, "time": 5000.0}
+    monkeypatch.setattr(top.time, "monotonic", lambda: clocks["monotonic"])
+    monkeypatch.setattr(top.time, "time", lambda: clocks["time"])
+    seen = []
+    for at in ({}, {"monotonic": 1040.0}, {"monotonic": 1041.0}, {"monotonic": 1000.0, "time": 5041.0}):
+        clocks |= at
+        said = top.chain(open_).plain
+        assert "v$rowcache_parent" in said and said == top.chain(open_).plain
+        seen.append("cancel sql" in said)
+    assert seen == [True, True, False, False]
+
+
 def test_databases_are_polled_from_here_and_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with top.polled(load.demo(["healthy-19c"], 0, "sqlite://", 0.2)) as source:

@@ -127,18 +127,26 @@ def test_session_that_was_killed_meanwhile_has_no_command_with_the_next_poll(han
     assert chain_of(hang).action is None and "no second kill" in (chain_of(hang).why_no_action or "")
 
 
-def test_without_an_answer_for_a_minute_there_is_no_command_anywhere(hang: LongHang) -> None:
+def test_without_a_look_for_a_minute_there_is_a_query_and_no_command_anywhere(hang: LongHang) -> None:
     client = hang.stage.app()
     hang.go(150.0)
-    hang.silent, hang.watched.pace = True, 60.0  # at a shorter one its figures count as no data before the minute is over
-    commands = []
-    for _ in range(5):
-        hang.go(hang.at + 15.0)
+    hang.watched.pace = 60.0  # at a shorter one its figures count as no data before the minute is over
+    commands = list[tuple[bool, bool]]()
+    for hang.stage.at in (165.0, 180.0, 195.0, 210.0, 225.0):
         commands.append(told(client)[1:])
     assert commands == [(True, True)] * 4 + [(False, False)]
     chain = client.get("/api/v1/databases/ddl-hang/blockers").json()["chains"][0]
     assert "more than a minute ago" in chain["why_no_action"] and "v$rowcache_parent" in chain["missing"][0]["query"]
     assert chain["age_seconds"] == pytest.approx(75.0)
+
+
+def test_database_that_does_not_answer_has_no_command(hang: LongHang) -> None:
+    client = hang.stage.app()
+    hang.go(150.0)
+    hang.silent = True
+    hang.go(165.0)
+    assert client.get("/api/v1/databases/ddl-hang/blockers").json()["chains"] == []
+    assert "cancel sql" not in client.get("/db/ddl-hang").text
 
 
 def test_nothing_that_leaves_the_page_holds_the_command(hang: LongHang) -> None:
