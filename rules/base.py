@@ -56,8 +56,9 @@ def _comparison(needs: str) -> Bound:
     return Bound(operator=">=" if sign == ">=" else "<=", value=float(value))
 
 
-State = Literal["Critical", "Warning", "Notice", "Elsewhere", "Fine", "No data"]
-"""The state of a database, as people read it. Elsewhere: the row cache costs little, and another wait has most of DB time."""
+State = Literal["Critical", "Warning", "Notice", "Elsewhere", "Quiet", "Fine", "No data"]
+"""The state of a database, as people read it. Elsewhere: the row cache costs little, and another wait has most of DB time.
+Quiet: it costs nothing as far as counters show, which do not have a hang, and nobody looked at the sessions."""
 CANNOT_TELL = "Cannot tell"
 """The state of an input of which nothing could be judged."""
 _WORDS: Mapping[str, State] = {"info": "Fine", "notice": "Notice", "warning": "Warning", "critical": "Critical"}

@@ -14,7 +14,7 @@ from rules.cause import Cause, catalogue
 from rules.containers import container_shares
 from rules.contention.prediction import prediction_of
 from rules.context import SignalContext, gaps_of
-from rules.explain.headline import headline, waiting_groups
+from rules.explain.headline import headline, nobody_looked, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.fixes import fix_line
@@ -269,7 +269,9 @@ def state_of(context: SignalContext, severity: Severity, other: OtherWait | None
     )  # a trace may show a hang alone
     if nothing or (harmless and totals_without_waits(context)):
         return "No data"
-    return "Elsewhere" if harmless and other is not None and other.has_most else severity.state
+    if harmless and other is not None and other.has_most:
+        return "Elsewhere"
+    return "Quiet" if harmless and nobody_looked(context) else severity.state
 
 
 def _waits_unmeasured(context: SignalContext) -> bool:

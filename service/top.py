@@ -116,10 +116,11 @@ def ask(source: Source, database: str | None, answers: SimpleQueue[tuple[str | N
     """Put the fleet, one database, or the error into the queue."""
     try:
         at, asked = f"/databases/{quote(database or '', safe='')}", (time.monotonic(), time.time())
-        answer = (
-            View(*(source(f"{at}/{part}".rstrip("/")) for part in SEEN), asked) if database else source("/databases")
-        )
-        answers.put((database, answer))
+        if database is None:
+            answers.put((database, source("/databases")))
+        else:
+            state, diagnosis, latches, caches = (source(f"{at}/{part}".rstrip("/")) for part in SEEN)
+            answers.put((database, View(state, diagnosis, latches, caches, asked)))
     except Exception as error:  # noqa: BLE001  the thread of the screen raises what it does not expect
         answers.put((database, error))
 
@@ -132,6 +133,7 @@ STATES = {
     "Notice": ("NOTICE", "cyan"),
     "No data": ("NO DATA", "bold magenta"),
     "Elsewhere": ("elsewhere", "cyan"),
+    "Quiet": ("quiet", "dim"),
     "Fine": ("fine", "green"),
 }
 """The worst first. An unknown state is worse than a good one."""

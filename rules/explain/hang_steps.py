@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from collectors.model import spoken
 from rules.formatting import count
-from rules.hangs.blockers import ROW_CACHE_BLOCKERS
-from rules.hangs.model import Blockers
+from rules.hangs.blockers import NOT_A_HANG, ROW_CACHE_BLOCKERS
+from rules.hangs.graph import named
+from rules.hangs.model import Blocker, Blockers
 from rules.hangs.words import EMERGENCY_NOTICE, LEFT_ALONE, MOST_TREES, entry_words, in_one_sentence, shown_first
 from rules.library_cache import ACCOUNT_STATUS, NAMESPACES
 from rules.library_cache_model import LibraryCacheWait
@@ -23,6 +24,13 @@ def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) 
     if found is None:
         return []
     sentences = [in_one_sentence(chain, found) for chain in shown_first(found.chains)]
+    if not found.chains:
+        sentences += [
+            f"{count(blocker.waiters or 0)} sessions wait behind session {named(blocker.sid, blocker.serial, blocker.instance)}"
+            f"{_of_session(blocker)}: {blocker.no_kill}."
+            for blocker in found.blockers[:1]
+            if blocker.sid is not None and blocker.no_kill == NOT_A_HANG
+        ]
     sentences += [words for blocker in found.blockers[:MOST_TREES] if (words := entry_words(blocker))]
     if found.unknown:
         sentences.append(f"Nothing more is known: {found.unknown}.")
@@ -40,6 +48,11 @@ def blocker_steps(found: Blockers | None, waiters: Sequence[StillWaiting] = ()) 
     step = Step(step="blocker", statement=" ".join(sentences), figures=figures)
     beside = _library_cache(found, waiters)
     return [step, Step(step="library cache", statement=beside)] if beside else [step]
+
+
+def _of_session(blocker: Blocker) -> str:
+    about = [f"user {blocker.username}", blocker.program, f"module {blocker.module}" if blocker.module else None]
+    return f" ({', '.join(filter(None, about))})"
 
 
 def _library_cache(found: Blockers, waiters: Sequence[StillWaiting]) -> str | None:

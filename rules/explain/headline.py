@@ -95,7 +95,7 @@ def hang_sentence(context: SignalContext, surfaces: Sequence[Surface] = EVERY) -
         return None
     event, cache = named
     alike = [waiter for waiter in stuck if (waiter.event, waiter.cache) == named]
-    most = f"up to {spoken(alike[0].seconds)}"
+    most = f"up to {spoken(alike[0].seconds)}{' or longer' * alike[0].sliced}"
     longest = f"for {most}"
     where = event if cache == "unknown" else "the result cache" if cache == RESULT_CACHE else cache
     counter = _counter(context, event)
@@ -123,6 +123,8 @@ def _counter(context: SignalContext, event: str) -> str:
     waits = sum(wait or 0.0 for wait in ended)
     if not waits:
         return "no wait has finished, so v$system_event shows nothing"
+    if any(waiter.sliced for waiter in context.look.sessions if waiter.event == event) if context.look else False:
+        return f"a timer ended {count(waits)} of these waits meanwhile, and each session waits again"
     return f"{count(waits)} other {'wait' if waits == 1 else 'waits'} for {event} finished meanwhile"
 
 
@@ -314,9 +316,21 @@ def _headline(
         return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
     if cost_is_open(context) or totals_without_waits(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
-    nothing = f"nothing to do about the row cache; {_cost(context, usual)}{_not_looked(context)}"
+    quiet = within(QUIET) if nobody_looked(context) else "nothing to do about the row cache"
+    nothing = f"{quiet}; {_cost(context, usual)}{_not_looked(context)}"
     elsewhere = _others_in_words(context, findings)
     return sentence("; ".join(filter(None, (larger, elsewhere, nothing))))
+
+
+QUIET = "Quiet, as far as counters show; nobody looked at the sessions"
+
+
+def nobody_looked(context: SignalContext) -> bool:
+    """Whether sessions may hang on the row cache and nobody can see it: no counter has a wait that has not ended."""
+    reading = context.delta.read(WAITING_SESSIONS)
+    refused = isinstance(reading, Missing) and reading.kind in ("refused", "failed")
+    live = context.delta.source == "views" and context.delta.basis.kind == "interval"
+    return live and (refused or unseen_waiters(context) is not None)
 
 
 def _not_looked(context: SignalContext) -> str:

@@ -59,6 +59,8 @@ def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitCh
         return without(chain, forbidden, *_to_watch(end, graph))
     if (awaits := _awaited(end, graph)) is not None:
         return without(chain, *awaits)
+    if any((waiter.event, waiter.cache) in graph.looks.moving for waiter in chain.waiters if waiter.depth == 1):
+        return without(chain, state("moves"))
     missing = list(_missing(chain, end, graph))
     if graph.looks.past:
         # Its serial number would keep the command from another session, and not from the same one at other work.

@@ -1,7 +1,9 @@
 """Who holds what sessions hang on, who is at the end of the chain, and whether you may end it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from collectors.model import Missing, Row, number, text
 from rules.base import remembered
@@ -14,13 +16,60 @@ from rules.hangs.tree import chains_of
 from rules.library_cache import target_of
 from rules.library_cache_model import LibraryCacheWait
 from rules.row_cache_keys import read_key
-from rules.waits import StillWaiting, hanging, unlisted
+from rules.waits import StillWaiting, blocker_of, hanging, unlisted
 
 ROW_CACHE_BLOCKERS = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
 MODES = {3: "share", 5: "exclusive"}
 READABLE = re.compile(rb"[ -~]{4,}")
 """This many printable characters in a row within a key are probably a name."""
+
+
+LEAST_SECONDS, LEAST_SHARE = 12.0, 0.5
+FAILED_LOGON = "Failed Logon Delay"
+"""The wait of a session whose own logon is delayed. Its absence says nothing."""
+
+
+class LoneHolder(NamedTuple):
+    """A user's session that most waiting sessions name throughout an interval, although their waits may end."""
+
+    row: Row
+    share: float
+    """Its part of those that wait at the poll."""
+    waiters: int
+
+    @property
+    def described(self) -> str:
+        """`session 300,5511 on instance 1 (module batch)`."""
+        sid, serial, instance = (_whole(self.row, name) for name in ("sid", "serial#", "instance"))
+        about = text(self.row.get("module")) or text(self.row.get("program")) or text(self.row.get("username"))
+        return f"session {named(sid or 0, serial, instance)} ({about})"
+
+
+@remembered
+def lone_holder(context: SignalContext) -> LoneHolder | None:
+    """The user's session that half of those who wait name, at the poll and before it. None without one that is known to be that.
+
+    Before it: at the poll before, 12 seconds or more ago, or in the samples since. A queue that moves names another each time.
+    """
+    basis, began = context.delta.basis, context.delta.at_begin.get("waiting_sessions")
+    waiting = context.look.of(ROW_CACHE_SURFACES) if context.look else ()
+    now = Counter(waiter.blocker for waiter in waiting if waiter.blocker)
+    if basis.kind != "interval" or (basis.seconds or 0.0) < LEAST_SECONDS or len(waiting) < 2 or not now:
+        return None
+    ((name, count),) = now.most_common(1)
+    before = Counter(blocker_of(row) for row in began.rows) if began is not None else Counter[str | None]()
+    sampled = Counter[str]()
+    for waiter, times in context.crowd.alike.items() if context.crowd else ():
+        sampled[waiter.blocker] += times if waiter.event != "latch free" else 0
+    shares = [met[name] / total for met in (before, sampled) if (total := met.total())]
+    if count / len(waiting) < LEAST_SHARE or max(shares, default=0.0) < LEAST_SHARE:
+        return None
+    for row in (*context.delta.rows(ROW_CACHE_BLOCKERS), *context.delta.rows("chain_sessions")):
+        users = row.get("type") == "USER" and row.get("username") is not None and row.get("event") != FAILED_LOGON
+        if users and name in (f"{row.get('sid')}@{row.get('instance')}", str(row.get("sid"))):
+            return LoneHolder(row, count / len(waiting), count)
+    return None
 
 
 @remembered
@@ -31,6 +80,9 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     rows = () if isinstance(reading, Missing) else tuple(row for row in reading.rows if row.get("cache#") is not None)
     waiting = context.look.of(ROW_CACHE_SURFACES) if context.look else ()
     past = context.delta.source == "trace"
+    if not stuck and (lone := lone_holder(context)) is not None:
+        alone = _held(lone.row, (), waiting, ()).model_copy(update={"waiters": lone.waiters, "no_kill": NOT_A_HANG})
+        return Blockers(blockers=(alone,))
     if not stuck and not past and (not rows or context.look is not None):
         return None
     chains, left_out = chains_of(context)
@@ -55,7 +107,7 @@ def holder_of(context: SignalContext) -> str | None:
     found = blockers_of(context)
     chain = next(iter(found.chains), None) if found else None
     if chain is None or chain.end is None or chain.end.sid is None:
-        return None
+        return lone.described if (lone := lone_holder(context)) is not None else None
     return described_session(chain.end)
 
 
@@ -112,6 +164,7 @@ def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
         )
 
 
+NOT_A_HANG = "the waits behind it end, so nobody hangs: see what it does, and let it finish"
 MIDDLE = "it waits behind another session itself: look at the end of the chain"
 UNFOLLOWED = "no session is known to wait for it any more: look again"
 NO_SESSION = "v$session has no session with the address {0}: look at what the chain says of it"

@@ -24,9 +24,9 @@ from rules.hangs.graph import (
 )
 from rules.hangs.knowledge import state
 from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
-from rules.waits import cache_namer
+from rules.waits import cache_namer, moving, waiting_in
 
-WAITERS, HOLDERS, SESSIONS, UNDO = "waiting_sessions", "row_cache_blockers", "chain_sessions", "v$transaction"
+HOLDERS, SESSIONS, UNDO = "row_cache_blockers", "chain_sessions", "v$transaction"
 BESIDE = {
     "chains": "v$wait_chains",
     "hangs": "v$hang_info",
@@ -62,13 +62,13 @@ class Forest(NamedTuple):
 def chains_of(context: SignalContext) -> Forest:
     """The chains of the sessions that hang, the largest first. Without any if none hangs."""
     delta = context.delta
-    waiting = delta.rows(WAITERS)
+    waiting, cache_of = waiting_in(delta), cache_namer(delta, context.map, context.child_by_address)
     views: dict[str, Any] = {name: delta.rows(view) for name, view in BESIDE.items()}
     alone = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)
     looks = ChainLooks(
         own=next((whole(row.get("instance_number")) for row in delta.rows("v$instance")), None),
         clustered=None if alone is None else alone == "YES",
-        cache_of=cache_namer(delta, context.map, context.child_by_address),
+        cache_of=cache_of,
         waiters=waiting,
         met=max((whole(row.get("met")) or 0 for row in waiting), default=0),
         holders=delta.rows(HOLDERS),
@@ -76,6 +76,7 @@ def chains_of(context: SignalContext) -> Forest:
         read=frozenset(view for view in BESIDE.values() if not isinstance(delta.read(view), Missing)),
         past=delta.source == "trace",
         release=delta.release,
+        moving=frozenset(moving(delta, waiting, cache_of)),
         **_age(delta),
         **_earlier(delta),
         **views,

@@ -10,11 +10,21 @@ from math import inf
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, Row, number
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown, no_share
 from rules.formatting import PER_WAITED, part_of
+from rules.hangs.blockers import lone_holder
 from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
-from rules.waits import HANGING_SECONDS, MINIMUM_WAITERS, WAITING_SESSIONS, StillWaiting, hanging, waits_of
+from rules.waits import (
+    HANGING_SECONDS,
+    LEAST_SLICE,
+    MINIMUM_WAITERS,
+    WAITING_SESSIONS,
+    StillWaiting,
+    hanging,
+    timed_out,
+    waits_of,
+)
 
 # Signals of what sessions did while they waited: the time of an activity includes the waits in it.
 #
@@ -285,17 +295,59 @@ def longest_wait_seconds(context: SignalContext, subject: Subject) -> SignalValu
 
 @signal(unit="s", of="v$system_event", surface="lock", called="average wait for the lock that ended meanwhile")
 def average_finished_lock_wait(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average of the waits for row cache lock that ended in the interval, 0 if none ended. In a hang no long wait ends."""
-    rows = (row for row in context.delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT)
-    waits, micro = waits_of(next(rows, {}))
+    """Average of the waits for row cache lock that ended in the interval, 0 if none ended. In a hang no long wait ends.
+
+    A wait that a timer ended is none that ended: the session waits again for the same entry.
+    """
+    row = _lock_event(context)
+    waits, micro = waits_of(row)
     if waits is None or micro is None:
-        why = context.why_unknown("v$system_event", "total_waits")
-        # An event that nobody has waited for has no row: that alone leaves nothing open.
-        refused = isinstance(context.delta.read("v$system_event"), Missing)
-        return why if refused else replace(why, absent=False, blocks=False)
+        return _why_no_lock_event(context)
     if context.delta.basis.kind != "interval":
         return Unknown("v$system_event", "there is no interval in which waits could end", "take a second snapshot")
-    return Known(micro / waits / 1e6 if waits else 0.0, f"{waits:.0f} waits ended")
+    sliced = (timed_out(row) or (0.0,))[0] * waits
+    ended = waits - sliced
+    left = micro / 1e6 - sliced * LEAST_SLICE
+    by_timer = f", {sliced:.0f} more by a timer" if sliced else ""
+    return Known(max(0.0, left) / ended if ended >= 1 else 0.0, f"{ended:.0f} waits ended{by_timer}")
+
+
+@signal(
+    unit="ratio", of="v$system_event", surface="lock", called="waits for the lock that a timer ended", share_of="waits"
+)
+def timed_out_lock_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waits for row cache lock that a timer ended after 3 seconds: nobody got the entry. 0 for other lengths."""
+    row = _lock_event(context)
+    if (found := timed_out(row)) is None:
+        return _why_no_lock_event(context)
+    share, waits, _ = found
+    return Known(share, f"{share * waits:,.0f} of {waits:,.0f} waits", share * waits, waits)
+
+
+def _lock_event(context: SignalContext) -> Row:
+    return next((row for row in context.delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT), {})
+
+
+def _why_no_lock_event(context: SignalContext) -> Unknown:
+    why = context.why_unknown("v$system_event", "total_waits")
+    # An event that nobody has waited for has no row: that alone leaves nothing open.
+    refused = isinstance(context.delta.read("v$system_event"), Missing)
+    return why if refused else replace(why, absent=False, blocks=False)
+
+
+@signal(
+    unit="ratio",
+    of=WAITING_SESSIONS,
+    surface="lock",
+    called="sessions behind one user's session",
+    share_of="sessions that wait",
+)
+def share_behind_one_user(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the waiting sessions behind one and the same session that is known to be a user's, throughout the interval."""
+    found = lone_holder(context)
+    if found is None:
+        return Known(0.0, "of no session is it known that it is a user's, and that most wait for it throughout")
+    return Known(found.share, f"{found.described}, throughout {context.delta.basis}")
 
 
 @signal(

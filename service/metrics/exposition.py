@@ -15,7 +15,7 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, 
 from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue, hedged
-from rules.explain.headline import speaks_against
+from rules.explain.headline import QUIET, speaks_against
 from rules.model import Confidence, Diagnosis, Finding, Severity
 from service.config.settings import DatabaseSettings
 from service.escape import visible
@@ -100,7 +100,8 @@ def _of_the_poll(diagnosis: Diagnosis) -> Labels:
     if diagnosis.basis is None:
         return _words("", board.NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.", do_not=board.NOT_YET)
     if diagnosis.severity is Severity.INFO:
-        return _words("", board.NOTHING_TO_DO, None, diagnosis.severity, board.GOES_ON, do_not=board.NOT_TO_TUNE)
+        title = QUIET if diagnosis.state == "Quiet" else board.NOTHING_TO_DO
+        return _words("", title, None, diagnosis.severity, board.GOES_ON, do_not=board.NOT_TO_TUNE)
     return _words("", board.UNEXPLAINED, None, diagnosis.severity, board.LOOK, do_not=board.NOT_BLINDLY)
 
 

@@ -12,7 +12,7 @@ from service.intake.inputs import DiagnosedInput
 
 HEADINGS = ("file", "state", "DB time lost", "cause", "cache", "confidence", "period", "database")
 NOTHING = "–"
-_ORDER = ("Critical", "Warning", "Notice", CANNOT_TELL, "Elsewhere", "Fine")
+_ORDER = ("Critical", "Warning", "Notice", CANNOT_TELL, "Elsewhere", "Quiet", "Fine")
 """The worst first; what could not be judged before what is fine, because it asks for another report."""
 
 

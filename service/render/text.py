@@ -247,7 +247,7 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
 # Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the
 # others.
 
-STATES = ("Critical", "Warning", "Notice", "Elsewhere", "Fine")
+STATES = ("Critical", "Warning", "Notice", "Elsewhere", "Quiet", "Fine")
 
 
 @dataclass(frozen=True, slots=True)

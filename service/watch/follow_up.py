@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -18,12 +19,13 @@ from collectors.ondemand.blockers import (
     warm_up,
 )
 from collectors.ondemand.changes import RARE_SECONDS, kept, not_read, read_changes, read_rarely
+from collectors.ondemand.check import read
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Connection
 from rules.cause import catalogue
 from rules.changes import from_readings
 from rules.model import Severity
-from rules.waits import HANGING_SECONDS, ended, stuck
+from rules.waits import HANGING_SECONDS, blocker_of, ended, stuck, waiting_at
 from rules.waits import WAITING_SESSIONS as WAITING
 from service.config.logs import Audit
 from service.state import episodes
@@ -65,7 +67,8 @@ class FollowUp:
 
     def blockers(self, polled: Snapshot, connection: Connection) -> Mapping[str, Reading] | None:
         """Who holds what sessions of this poll hang on. None without a look."""
-        return self._look.of(polled, connection)
+        before = self._watched.published
+        return self._look.of(polled, connection, before=before.snapshot if before else None)
 
     @property
     def hangs(self) -> bool:
@@ -153,6 +156,8 @@ class FollowUp:
 
 PAUSE_SECONDS = 60.0
 LOOK_AGAIN_SECONDS = 300.0
+LEAST_WAITERS = 3
+"""Fewer that name one session are no reason to look at it."""
 HANG_INTERVAL = 30.0
 """The longest time between two polls while sessions hang."""
 CALLER = "latchscope"
@@ -192,14 +197,16 @@ class BlockerLook:
         for view, reading in self._cold.items():
             log.warning("%s: %s: %s", snapshot.database, view, reading.why)
 
-    def of(self, polled: Snapshot, connection: Connection, now: float | None = None) -> Mapping[str, Reading] | None:
+    def of(
+        self, polled: Snapshot, connection: Connection, now: float | None = None, before: Snapshot | None = None
+    ) -> Mapping[str, Reading] | None:
         """Who holds what the sessions of this poll hang on, each reading with the time it is true of. None if nobody hangs.
 
-        Raises nothing: a session that is lost is `lost`, and the poll goes on. `now`: time.monotonic().
+        Where nobody hangs and half of those who wait name one session, that session alone. Raises nothing: a session that is lost
+        is `lost`, and the poll goes on. `now`: time.monotonic(); `before`: the poll before, by which waits in slices are known.
         """
         now = time.monotonic() if now is None else now
-        waiting = polled.read(WAITING)
-        rows = waiting.rows if isinstance(waiting, Rows) else ()
+        rows = waiting_at(before, polled)
         hanging = stuck(rows)
         self.hangs = bool(hanging)
         if not hanging:
@@ -212,7 +219,21 @@ class BlockerLook:
                 self._found, self.lost = {VIEW: lost}, error
                 self._audit.record(CALLER, ACTION, polled.database, lost.why)
         self._waiters = _beside(hanging, rows)
+        if self._enabled and not hanging and (named := self._named(polled, rows, connection)):
+            return named
         return {**not_looked(), **self._cold} if self._found is None and self._cold else self._found
+
+    def _named(self, polled: Snapshot, rows: Sequence[Row], connection: Connection) -> Mapping[str, Reading] | None:
+        """The session that half of those who wait name. None without one."""
+        named = Counter(blocker_of(row) for row in rows if row.get("event") != "latch free")
+        most = max((times for session, times in named.items() if session), default=0)
+        if named.total() < LEAST_WAITERS or most < named.total() / 2:
+            return None
+        try:
+            return {**not_looked(), SESSIONS: read(connection, SESSIONS, polled.release)}
+        except SessionError as error:
+            self.lost = error
+            return None
 
     def _look(self, polled: Snapshot, rows: Sequence[Row], connection: Connection, now: float) -> None:
         """Prove again what is known, or look anew. Raises SessionError."""

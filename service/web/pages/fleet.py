@@ -13,6 +13,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
+from rules.explain.headline import QUIET
 from service.state.board import LAST_HOUR, Board, eased_title
 from service.state.window import Window
 from service.store.engine import STORE_ERRORS
@@ -140,6 +141,8 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
         return eased_title(out.easing), f"{last_seen}; change nothing else yet" if out.easing.waits else last_seen
     if state == "elsewhere":
         return (cause.name if cause else f"Most of DB time is {out.other_wait}"), ""
+    if state == "quiet":
+        return QUIET, ""
     if state == "fine":
         return (cause.name if cause else "Nothing to do"), ""
     unsure = out.confidence == "low"

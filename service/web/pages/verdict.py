@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from rules.base import FOUNDED_ON, Easing
 from rules.confidence import counted_in_words
-from rules.explain.headline import speaks_against
+from rules.explain.headline import QUIET, speaks_against
 from rules.explain.walk import TIME_SPENT
 from rules.formatting import sentence
 from rules.miss_locations import merely_fits
@@ -86,6 +86,7 @@ RESTARTED = "The instance has restarted"
 COUNTERS_ANEW = "Its counters started again, so there is no rate before the second poll."
 NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
 NO_SESSION = "Waits for the dictionary caches cost next to nothing."
+NOT_LOOKED = "No counter has a wait that has not ended. Open v$session to latchscope, or ask who waits right now."
 HARDLY_ANY = "Hardly any session waits for a dictionary cache."
 NOTHING_TO_TUNE = f"{NOT_TO_TUNE} Nothing is to be won there."
 OF_A_FILE = "If the database is slow, look for the time elsewhere in the report."
@@ -204,7 +205,7 @@ def _fine(
 ) -> VerdictCard:
     larger = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None
     named = f": {larger.event} has {words.share(larger.share_of_db_time)} of DB time" if larger else ""
-    state = "elsewhere" if larger else "fine"
+    state = words.state_word(diagnosis.state) if diagnosis.state in ("Elsewhere", "Quiet") else "fine"
     if easing is not None:
         title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
         lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
@@ -218,6 +219,8 @@ def _fine(
         )
         together = words.share(larger.together_share_of_db_time)
         lede = f"Waits for something else that are read have {together} of DB time, and the row cache costs little."
+    elif state == "quiet":
+        title, lede, do_not = QUIET, NOT_LOOKED, HARDLY_TO_TUNE
     elif (cost := diagnosis.impact) is not None and (cost.waiting_sessions or cost.share_of_db_time):
         title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:

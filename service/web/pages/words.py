@@ -16,11 +16,12 @@ STATES = {
     "warning": "Warning",
     "notice": "Notice",
     "elsewhere": "Elsewhere",
+    "quiet": "Quiet",
     "fine": "Fine",
     "none": "No data",
 }
-"""Every state of a database, the worst first, with its word. The severity `info` reads as fine, or as elsewhere."""
-CALM = ("fine", "elsewhere")
+"""Every state of a database, the worst first, with its word. The severity `info` reads as fine, quiet, or elsewhere."""
+CALM = ("fine", "quiet", "elsewhere")
 """The states in which the row cache costs little."""
 NOT_KNOWN = "–"
 MINUTE, HOUR, DAY = 60, 3600, 86400
