@@ -62,7 +62,8 @@ def lone_holder(context: SignalContext) -> LoneHolder | None:
     sampled = Counter[str]()
     for waiter, times in context.crowd.alike.items() if context.crowd else ():
         sampled[waiter.blocker] += times if waiter.event != "latch free" else 0
-    shares = [met[name] / total for met in (before, sampled) if (total := met.total())]
+    names = {name, name.partition("@")[0]}  # a source may leave the instance out
+    shares = [sum(met[each] for each in names) / total for met in (before, sampled) if (total := met.total())]
     if count / len(waiting) < LEAST_SHARE or max(shares, default=0.0) < LEAST_SHARE:
         return None
     for row in (*context.delta.rows(ROW_CACHE_BLOCKERS), *context.delta.rows("chain_sessions")):

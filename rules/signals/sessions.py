@@ -319,6 +319,8 @@ def timed_out_lock_waits(context: SignalContext, subject: Subject) -> SignalValu
     """Share of the waits for row cache lock that a timer ended after 3 seconds: nobody got the entry. 0 for other lengths."""
     row = _lock_event(context)
     if (found := timed_out(row)) is None:
+        if waits_of(row)[0] is not None:
+            return Known(0.0, "timeouts were not counted, so none is known")
         return _why_no_lock_event(context)
     share, waits, _ = found
     return Known(share, f"{share * waits:,.0f} of {waits:,.0f} waits", share * waits, waits)
@@ -345,6 +347,8 @@ def _why_no_lock_event(context: SignalContext) -> Unknown:
 def share_behind_one_user(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiting sessions behind one and the same session that is known to be a user's, throughout the interval."""
     found = lone_holder(context)
+    if context.look is None:
+        return context.why_unknown(WAITING_SESSIONS)
     if found is None:
         return Known(0.0, "of no session is it known that it is a user's, and that most wait for it throughout")
     return Known(found.share, f"{found.described}, throughout {context.delta.basis}")

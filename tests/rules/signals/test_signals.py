@@ -77,6 +77,8 @@ KNOWN = {
     "load_per_cpu": 1.5,
     "average_lock_wait": 50.0,
     "average_finished_lock_wait": 0.05,
+    "timed_out_lock_waits": 0.0,
+    "share_behind_one_user": 0.0,
     "average_mutex_sleep": 3.0,
     "average_result_cache_sleep": 15.0,
     "cluster_conflict_ratio": 0.1,
