@@ -53,8 +53,8 @@ from rules.model import (
     worst,
 )
 from rules.signals import SIGNALS
+from rules.waiting import WAITING_SESSIONS as WAITING_SESSIONS
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
-from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
 # The entry: every cause against its rivals.
 

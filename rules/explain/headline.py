@@ -26,13 +26,12 @@ from rules.resolve import (
     troubles,
     unseen_waiters,
 )
+from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS
 from rules.waits import (
-    HANGING_SECONDS,
     IDLE_SESSIONS,
     MINIMUM_WAITERS,
     NOTICEABLE_SHARE,
     RESULT_CACHE,
-    WAITING_SESSIONS,
     StillWaiting,
     hanging,
     most_waited_for,

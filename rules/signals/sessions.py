@@ -15,16 +15,8 @@ from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
-from rules.waits import (
-    HANGING_SECONDS,
-    LEAST_SLICE,
-    MINIMUM_WAITERS,
-    WAITING_SESSIONS,
-    StillWaiting,
-    hanging,
-    timed_out,
-    waits_of,
-)
+from rules.waiting import HANGING_SECONDS, LEAST_SLICE, WAITING_SESSIONS, timed_out, waits_of
+from rules.waits import MINIMUM_WAITERS, StillWaiting, hanging
 
 # Signals of what sessions did while they waited: the time of an activity includes the waits in it.
 #
