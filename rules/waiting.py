@@ -30,6 +30,7 @@ def sessions_met(rows: Iterable[Row]) -> int:
 # again for the same entry (note 34609.1 has the timer). Then no wait lasts, and nobody gets the entry.
 
 LEAST_SLICE, MOST_SLICE = 2.8, 3.1
+CLUSTER_SLICE = 60.0
 ALL_TIMED_OUT = 0.9
 SLICES_BEFORE = "12.2"
 
@@ -69,9 +70,10 @@ def in_full(
         if None in numbers or newer:
             return each * 1e6
         more = (numbers[1] or 0.0) - (numbers[0] or 0.0)
-        waiting = (number(first.get("wait_time_micro")) or 0.0) + span * 1e6
-        present = number(row.get("wait_time_micro")) or 0.0
-        return max(0.0, waiting - present) if 1 <= more <= span / LEAST_SLICE + 1 else 0.0
+        then, present = (number(one.get("wait_time_micro")) or 0.0 for one in (first, row))
+        over = then + span * 1e6 - present  # the slices that ended since the earlier look, with what they had lasted by then
+        fits = span / MOST_SLICE - 1 <= more <= span / LEAST_SLICE + 1 and max(then, present) <= MOST_SLICE * 1e6
+        return over if more >= 1 and (fits or (more == 1 and abs(over / 1e6 - CLUSTER_SLICE) <= 2)) else 0.0
 
     slices = [earlier(row) for row in rows]
     if not any(slices):
