@@ -1,7 +1,6 @@
 """Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/reports.md."""
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, NoReturn, TypeGuard
 from collectors.delta import between, since_startup
 from collectors.errors import InputError
 from collectors.model import (
+    LARGEST,
     Collector,
     ColumnKind,
     ConfirmationResult,
@@ -23,13 +23,13 @@ from collectors.model import (
     Snapshot,
     Value,
     cells,
+    dated,
 )
 from collectors.registry import collectors
 
 FORMAT = "latchscope-capture"
 VERSION = 1
 LIMIT_BYTES = 64 * 1024 * 1024
-LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def _time(value: object, where: str) -> datetime | None:
         utc = moment.astimezone(UTC) if moment and moment.tzinfo else None
     except (ValueError, OverflowError):
         utc = None
-    if utc is None:
+    if utc is None or not dated(utc):
         raise InputError(f"{where} is {value!r}; it must be a UTC time such as 2010-06-15T08:00:00Z, or null")
     return utc
 

@@ -9,11 +9,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
+from math import isnan
 from typing import Protocol
 
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.grants import ANYBODY, grant
-from collectors.model import Binds, Collector, Cost, Missing, Reading, Row, Rows, Snapshot, Value, text
+from collectors.model import (
+    Binds,
+    Collector,
+    ColumnKind,
+    Cost,
+    Missing,
+    Reading,
+    Row,
+    Rows,
+    Snapshot,
+    Value,
+    cells,
+    encodable,
+    text,
+)
 from collectors.registry import Group, GroupText, collectors, groups, under_older_name
 from collectors.release import parts, text_for
 
@@ -236,7 +252,7 @@ class _Poll:
         if of_view is None:
             self.grouping.set_aside(group, "the answer has other columns, or rows of other views, than were asked for")
             return
-        self.readings.update((view, Rows(view, rows)) for view, rows in of_view.items())
+        self.readings.update((view, sound(collectors()[view], rows)) for view, rows in of_view.items())
 
 
 @cache
@@ -349,7 +365,50 @@ def read_view(
         odd = next((name for name in answer.columns if name not in declared), "the same name twice")
         why = f"{collector.view}: the answer has the column {odd[:60]!r}, which the statement does not ask for"
         return Missing(collector.view, "failed", why, "see whether it goes on; other views go on"), None
-    return Rows(collector.view, answer.as_rows()), answer
+    return sound(collector, answer.as_rows()), answer
+
+
+def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
+    """The rows of an answer. A cell that its column cannot have is unknown, and a note says so; without its key no row is known.
+
+    Here ends what a damaged or hostile database can answer: all that follows reads numbers, names and times that exist.
+    """
+    notes = []
+    for column in () if _all_held(collector, rows) else collector.columns:
+        odd = [row[column.name] for row in rows if not column.holds(row.get(column.name))]
+        if not odd:
+            continue
+        why = f"{column.name} of {collector.view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
+        if column.kind is ColumnKind.KEY:
+            return Missing(collector.view, "failed", why, "see whether it goes on; other views go on")
+        notes.append(f"{why}; it counts as unknown")
+        rows = tuple([row if column.holds(row.get(column.name)) else {**row, column.name: None} for row in rows])
+    return Rows(collector.view, rows, tuple(notes))
+
+
+def _all_held(collector: Collector, rows: tuple[Row, ...]) -> bool:
+    """Whether every column can have its cells. The thousand cells of a poll are looked at together, some views at once."""
+    if not rows:
+        return True
+    numeric, named, most = _looked_at(collector.view, tuple(rows[0]))
+    counted, called = (
+        [*filter(None, chain.from_iterable(cells(rows, columns)))] if columns else [] for columns in (numeric, named)
+    )
+    if set(map(type, called)) - {str}:
+        counted += [cell for cell in called if type(cell) is not str]
+        called = [cell for cell in called if type(cell) is str]
+    kinds = set(map(type, counted))
+    if not kinds <= {int, float} or (float in kinds and any(map(isnan, counted))):
+        return False
+    return (not counted or (-most <= min(counted) and max(counted) <= most)) and encodable("".join(called))
+
+
+@cache
+def _looked_at(view: str, read: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], float]:
+    """The columns of numbers, all others, and what no number of them exceeds."""
+    columns = [column for column in collectors()[view].columns if column.name in read]
+    of = tuple([tuple([column.name for column in columns if column.numeric is kind]) for kind in (True, False)])
+    return of[0], of[1], min([column.most for column in columns], default=0.0)
 
 
 def _set_aside(collector: Collector, error: str | Exception) -> Missing:
