@@ -1,12 +1,15 @@
 """Builds the store of a service: repository, writer with its disk queue, maintenance."""
 
+import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from service.background import PeriodicJob, SupervisedThread
 from service.config.settings import Settings
@@ -16,7 +19,62 @@ from service.store.spool import DiskQueue, held_spool
 from service.store.upkeep import roll_up
 from service.store.writer import Writer
 
-# The store's background work: roll-ups, retention, tomorrow's partitions.
+# The store's background work: roll-ups, retention, tomorrow's partitions. What is over is deleted by our clock, and a host has a
+# wrong one for a minute after it starts without a battery, or for good. So deleting asks twice.
+
+log = logging.getLogger("latchscope.store")
+
+FAR = timedelta(days=1)
+WITNESSES = 2
+
+
+class ClockCheck:
+    """Whether our clock may say what is over: not while it is more than a day beyond the newest poll that was stored before this
+    start and the time since by the monotonic clock, until the clocks of two databases agree with it.
+    """
+
+    def __init__(self, store: Repository, real: Sequence[str], monotonic: Callable[[], float] = time.monotonic) -> None:
+        """`real`: databases with a clock of their own. A scripted one has ours."""
+        self._store, self._real, self._monotonic = store, real, monotonic
+        try:
+            newest = max(store.newest_polls().values(), default=None)
+        except SQLAlchemyError:
+            newest = datetime.min.replace(tzinfo=UTC)
+        self._sure = newest, monotonic()
+        """A moment that our clock had passed for sure, and the monotonic clock then."""
+        self._waits = False
+
+    def right(self, now: datetime) -> bool:
+        """Whether it may. The log says both clocks, once. Raises what the store does."""
+        (sure, ticks), passed = self._sure, self._monotonic()
+        if sure is None and not self._real:
+            sure, ticks = self._sure = now, passed  # nothing was stored, and nobody else has a clock
+        if sure is not None and now <= sure + timedelta(seconds=passed - ticks) + FAR:
+            return self._goes_on(now, "is as the store and the time since the start have it")
+        polls = self._store.newest_polls()
+        agree = [name for name in self._real if name in polls and abs(polls[name] - now) <= FAR]
+        if agree and len(agree) >= min(WITNESSES, len(self._real)):
+            self._sure = now, passed
+            return self._goes_on(now, f"agrees with {' and '.join(agree[:WITNESSES])}")
+        if polls and not self._waits:
+            self._waits = True
+            log.warning(
+                "nothing is deleted from the store: our clock says %s, and the newest stored poll is of %s by the clock of its "
+                "database. It goes on when %s; `latchscope store prune` deletes at once",
+                f"{now:%Y-%m-%d %H:%M} UTC",
+                f"{max(polls.values()):%Y-%m-%d %H:%M} UTC",
+                "the clocks of two databases agree with ours"
+                if len(self._real) > 1
+                else "a database's clock agrees with ours",
+            )
+        return False
+
+    def _goes_on(self, now: datetime, why: str) -> bool:
+        if self._waits:
+            self._waits = False
+            log.info("the store deletes again what is over: our clock, %s UTC, %s", f"{now:%Y-%m-%d %H:%M}", why)
+        return True
+
 
 EVERY_SECONDS = 20.0
 PRUNE_SECONDS = 600.0
@@ -27,21 +85,23 @@ REST = 2.0
 class Maintenance:
     """Keeps a store in order; `do` is a round of the job that calls it."""
 
-    def __init__(self, store: Repository, stopping: Event | None = None) -> None:
-        """`stopping`: set when a long round should end early."""
+    def __init__(self, store: Repository, stopping: Event | None = None, clock: ClockCheck | None = None) -> None:
+        """`stopping`: set when a long round should end early; `clock`: else that of a store without databases."""
         self._store = store
         self._stopping = stopping or Event()
+        self._clock = clock or ClockCheck(store, ())
         self._pruned = float("-inf")
 
     def do(self, now: datetime) -> None:
         """One round: roll up what is due, then delete what is over; never the other way round. Raises what the store does."""
         store = self._store
         store.partitions.ahead(now)
-        raw_since = now - timedelta(seconds=store.kept_for.polls)
+        right = self._clock.right(now)
+        raw_since = now - timedelta(seconds=store.kept_for.polls) if right else None
         while roll_up(store.engine, store.partitions, store.names, now, raw_since, rest=self._rest):
             if self._stopping.is_set():
                 return
-        if time.monotonic() - self._pruned >= PRUNE_SECONDS:
+        if right and time.monotonic() - self._pruned >= PRUNE_SECONDS:
             store.prune(now)
             self._pruned = time.monotonic()
 
@@ -92,7 +152,8 @@ def build_store(settings: Settings) -> Store:
     """Open the store of these settings. Raises StoreError."""
     repository = Repository(settings.store, settings.history)
     stopping = Event()
-    maintenance = Maintenance(repository, stopping)
+    clock = ClockCheck(repository, [database.name for database in settings.databases if database.scripted is None])
+    maintenance = Maintenance(repository, stopping, clock)
     job = PeriodicJob("roll-ups and retention", EVERY_SECONDS, maintenance.do, stopping)
     try:
         spool, release = _spool(settings)

@@ -63,7 +63,7 @@ from service.store.rows import (
     upsert,
 )
 from service.store.series import History, IntervalDeltas
-from service.store.tables import StoredDiagnosis, StoredFigures, StoredPoll, StoredSnapshot, millis
+from service.store.tables import StoredDatabase, StoredDiagnosis, StoredFigures, StoredPoll, StoredSnapshot, millis
 from service.store.upkeep import FIVE_MINUTES, mark_unrolled
 
 __all__ = ["Repository", "StoreError"]
@@ -204,7 +204,15 @@ class Repository:
     def prune(self, now: datetime) -> dict[str, int]:
         """Delete expired rows, in slices or whole partitions. Returns the number of rows or partitions, by table."""
         self.episode_log.prune(datetime.now(UTC))  # entries have the time of our own clock
+        self.reports.prune(now)
         return upkeep.prune(self.engine, self.partitions, self.kept_for, now)
+
+    def newest_polls(self) -> Mapping[str, datetime]:
+        """When the newest stored poll of each database was, by its own clock."""
+        newest = select(func.max(StoredPoll.at)).where(StoredPoll.database_id == StoredDatabase.id).scalar_subquery()
+        with self.engine.connect() as connection:
+            found = connection.execute(select(StoredDatabase.name, newest)).all()
+        return {name: at for name, at in found if at is not None}
 
     def reachable(self) -> bool:
         """Whether the store answers, is the one that was opened, and its tables exist. If not, `lasting` may say why."""
