@@ -1,6 +1,7 @@
 """Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/reports.md."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from collectors.model import (
     Value,
     cells,
     dated,
+    encodable,
 )
 from collectors.registry import collectors
 
@@ -145,7 +147,10 @@ def _parse(text: str | bytes, name: str) -> object:
     if not decoded.strip():
         raise InputError(f"{name} is empty; a capture is a JSON file (write one with `latchscope capture`)")
     try:
-        return json.loads(decoded, parse_constant=_no_constant)
+        document = json.loads(decoded, parse_constant=_no_constant)
+        if re.search(r"\\u[dD]", decoded) and not encodable(json.dumps(document, ensure_ascii=False)):
+            raise ValueError("it has half of a surrogate pair, which is no character")
+        return document
     except json.JSONDecodeError as error:
         cut = error.pos >= len(decoded.rstrip()) or "Unterminated" in error.msg
         hint = "it ends too early, so copy it again" if cut else "a capture is a JSON file"

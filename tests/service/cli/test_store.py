@@ -133,7 +133,7 @@ def test_check_reports_a_damaged_file(tmp_path: Path, stage: Stage) -> None:
 
 def test_prune_reports_what_it_deleted(filled: Repository, place: Place, tmp_path: Path) -> None:
     asked = latchscope(tmp_path, place.url, "prune")
-    assert asked.exit_code == 2 and "the newest poll is of 2026-03-01 12:00; if the clock is right" in asked.stderr
+    assert asked.exit_code == 2 and "the newest poll is of 2026-03-01 13:05; if the clock is right" in asked.stderr
     done = latchscope(tmp_path, place.url, "prune", "--yes")
     assert done.exit_code == 0
     assert done.stderr.startswith("deleted: ") and "of snapshots" in done.stderr and "of figures" in done.stderr
