@@ -529,9 +529,14 @@ def password_of(database: DatabaseSettings) -> str:
     raise SetupError(f"{database.name}: no password; set password_file, password_env or password_command")
 
 
+def account(user: str) -> str:
+    """A user as Oracle reads it: in capitals unless it is quoted, and of `proxy[client]` the one that logs in."""
+    return user[1:].partition('"')[0] if user.startswith('"') else user.partition("[")[0].strip().upper()
+
+
 def fingerprint(user: str, password: str) -> str:
-    """A mark that distinguishes credentials without keeping one."""
-    return hashlib.sha256(f"{user}\0{password}".encode()).hexdigest()
+    """A mark that distinguishes credentials without keeping one. However a user is spelt, an account has one key."""
+    return hashlib.sha256(f"{account(user)}\0{password}".encode()).hexdigest()
 
 
 def read_secret(path: Path, what: str) -> str:
