@@ -62,7 +62,7 @@ MOST_GUESSES = 10
 GUESS_SECONDS = 6.0
 """Then one more per so many seconds."""
 TOGETHER = 10
-"""All addresses together may send so many times as much: a program on this machine may name any address as the one it asks for."""
+"""All addresses together may send so many times as much: a program on this machine may say that it asks for any of them."""
 MOST_ADDRESSES = 1024
 MOST_KNOWN = 4096
 SAY_AGAIN_SECONDS = 60.0

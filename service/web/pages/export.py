@@ -154,5 +154,5 @@ def _alone(svg: str, of: str) -> tuple[str, str]:
 def kept_file(text: str, kind: str, database: str, ending: str) -> Response:
     """A file to keep, named after database and time."""
     name = f"latchscope-{in_header(database)}-{datetime.now(UTC):%Y%m%dT%H%MZ}.{ending}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)
