@@ -398,9 +398,9 @@ def _all_held(collector: Collector, rows: tuple[Row, ...]) -> bool:
         counted += [cell for cell in called if type(cell) is not str]
         called = [cell for cell in called if type(cell) is str]
     kinds = set(map(type, counted))
-    if not kinds <= {int, float} or (float in kinds and any(map(isnan, counted))):
+    if not kinds <= {int, float} or (counted and not (-most <= min(counted) and max(counted) <= most)):
         return False
-    return (not counted or (-most <= min(counted) and max(counted) <= most)) and encodable("".join(called))
+    return not (float in kinds and any(map(isnan, counted))) and encodable("".join(called))
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Engine, func, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from collectors.model import Snapshot
@@ -252,7 +252,12 @@ def _opened(url: str) -> Engine:
         if file is not None and (why := outdated_file(file)):
             raise OutdatedStore(why)
         engine = make_engine(url)
-        upgrade(engine)
+        try:
+            upgrade(engine)
+        except DatabaseError:
+            opened = file_of(engine)
+            if opened is None or opened.damage is None:
+                raise  # a damaged one takes no poll, and they wait in the spool
         if file is not None:
             close_to_others(file)
         return engine
@@ -269,7 +274,7 @@ def _opened(url: str) -> Engine:
         refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
     except (SQLAlchemyError, ModuleNotFoundError) as error:
         unread = passfile_trouble(url) if "password" in str(error) else None
-        why = unread or f"{brief(error)}; set `store` in latchscope.yaml"
+        why = unread or f"{brief(error)}; correct the setting `store`"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
     if engine is not None:
         engine.dispose()
