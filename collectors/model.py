@@ -168,7 +168,6 @@ class ColumnKind(StrEnum):
     TEXT = "text"  # describes the row
 
 
-LARGEST_COUNT = 2.0**64
 _PER_SECOND = {"us": 1e6, "cs": 100.0, "s": 1.0}
 LONGEST_UPTIME = 50 * 365 * 86400.0
 """Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
@@ -184,26 +183,26 @@ class Column:
     about: str
     signed: bool = False  # may be below zero; the difference of two such totals is sound all the same
 
-    @property
-    def numeric(self) -> bool:
-        """Whether it has numbers only."""
-        return self.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or self.name.endswith("#")
-
-    @property
-    def most(self) -> float:
-        """No number in it is larger: Oracle counts with 64 bits, and no single time is longer than an instance lives."""
-        alone = self.kind is ColumnKind.GAUGE and self.unit in _PER_SECOND
-        return LONGEST_UPTIME * _PER_SECOND[self.unit] if alone else LARGEST_COUNT
-
     def holds(self, cell: object) -> bool:
-        """Whether it can have this cell."""
-        if cell is None:
-            return True
-        if self.unit == "date":
-            return isinstance(cell, datetime) and dated(cell)
+        """Whether it can have this cell. Oracle counts with 64 bits, and no single time is longer than an instance lives."""
+        if cell is None or self.unit == "date":
+            return cell is None or (isinstance(cell, datetime) and dated(cell))
+        numeric = self.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)
         if isinstance(cell, str):
-            return not self.numeric and encodable(cell)
-        return isinstance(cell, int | float) and not isinstance(cell, bool) and -self.most <= cell <= self.most
+            return not numeric and not self.name.endswith("#") and encodable(cell)
+        alone = self.kind is ColumnKind.GAUGE and self.unit in _PER_SECOND
+        most = LONGEST_UPTIME * _PER_SECOND[self.unit] if alone else 2.0**64
+        return isinstance(cell, int | float) and not isinstance(cell, bool) and -most <= cell <= most
+
+    def odd(self, cells: Sequence[object]) -> list[object]:
+        """Those of the cells that it cannot have. Most polls have none, so all are looked at together first."""
+        known: list[Any] = [cell for cell in cells if cell is not None]
+        kinds = {*map(type, known)}
+        if kinds == {str} and self.holds("".join(known)):
+            return []
+        if known and kinds <= {int, float} and self.holds(min(known)) and self.holds(max(known)):
+            known = [] if (total := sum(known)) == total else known  # else one is not a number
+        return [cell for cell in known if not self.holds(cell)]
 
 
 def dated(moment: datetime) -> bool:

@@ -260,40 +260,30 @@ class OracleConnection:
             return
         finally:
             self._calls.abandon()
-            HELD.drop(self)
             _REMAINS.add()
 
 
 class HeldAnswers:
-    """Bytes of the last answer to each statement of each session: what polls and their snapshots hold together.
-
-    A database of the usual size is never counted. Of those beyond it, however many are sick at once, each has an equal share.
-    """
+    """Bytes of the last answer to each statement of each session, as snapshots hold them. A database of the usual size is not
+    counted. All larger ones have MOST_TOGETHER in equal shares, however many are sick at once."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._of: WeakKeyDictionary[object, dict[str, int]] = WeakKeyDictionary()
 
     def take(self, session: object, sql: str, size: int) -> None:
-        """So much has come by now. Raises TooLarge."""
+        """So much of this answer has come by now. Raises TooLarge."""
         with self._lock:
             answers = self._of.setdefault(session, {})
             answers[sql] = size
-            mine = sum(answers.values())
-            if mine <= USUAL_BYTES:
+            if (mine := sum(answers.values())) <= USUAL_BYTES:
                 return
             large = [held for each in self._of.values() if (held := sum(each.values())) > USUAL_BYTES]
             if sum(large) > MOST_TOGETHER and mine > MOST_TOGETHER / len(large):
                 del answers[sql]
                 raise TooLarge(
-                    f"its answers hold {mine / 2**20:.0f} MiB, and all such databases together more than "
-                    f"{MOST_TOGETHER / 2**20:g} MiB; latchscope stopped reading this one"
+                    f"{len(large)} databases give more than {MOST_TOGETHER / 2**20:g} MiB together; this is too much of it"
                 )
-
-    def drop(self, session: object) -> None:
-        """The session is over."""
-        with self._lock:
-            self._of.pop(session, None)
 
 
 HELD = HeldAnswers()

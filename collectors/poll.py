@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
-from math import isnan
 from typing import Protocol
 
 from collectors.errors import SessionError, StatementError, ViewRefused
@@ -26,8 +24,6 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
-    cells,
-    encodable,
     text,
 )
 from collectors.registry import Group, GroupText, collectors, groups, under_older_name
@@ -374,41 +370,15 @@ def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
     Here ends what a damaged or hostile database can answer: all that follows reads numbers, names and times that exist.
     """
     notes = []
-    for column in () if _all_held(collector, rows) else collector.columns:
-        odd = [row[column.name] for row in rows if not column.holds(row.get(column.name))]
-        if not odd:
-            continue
-        why = f"{column.name} of {collector.view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
-        if column.kind is ColumnKind.KEY:
-            return Missing(collector.view, "failed", why, "see whether it goes on; other views go on")
-        notes.append(f"{why}; it counts as unknown")
-        rows = tuple([row if column.holds(row.get(column.name)) else {**row, column.name: None} for row in rows])
+    for column in collector.columns:
+        name = column.name
+        if odd := column.odd([row.get(name) for row in rows]):
+            why = f"{name} of {collector.view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
+            if column.kind is ColumnKind.KEY:
+                return Missing(collector.view, "failed", why, "see whether it goes on; other views go on")
+            notes.append(f"{why}; it counts as unknown")
+            rows = tuple([row if column.holds(row.get(name)) else {**row, name: None} for row in rows])
     return Rows(collector.view, rows, tuple(notes))
-
-
-def _all_held(collector: Collector, rows: tuple[Row, ...]) -> bool:
-    """Whether every column can have its cells. The thousand cells of a poll are looked at together, some views at once."""
-    if not rows:
-        return True
-    numeric, named, most = _looked_at(collector.view, tuple(rows[0]))
-    counted, called = (
-        [*filter(None, chain.from_iterable(cells(rows, columns)))] if columns else [] for columns in (numeric, named)
-    )
-    if set(map(type, called)) - {str}:
-        counted += [cell for cell in called if type(cell) is not str]
-        called = [cell for cell in called if type(cell) is str]
-    kinds = set(map(type, counted))
-    if not kinds <= {int, float} or (counted and not (-most <= min(counted) and max(counted) <= most)):
-        return False
-    return not (float in kinds and any(map(isnan, counted))) and encodable("".join(called))
-
-
-@cache
-def _looked_at(view: str, read: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], float]:
-    """The columns of numbers, all others, and what no number of them exceeds."""
-    columns = [column for column in collectors()[view].columns if column.name in read]
-    of = tuple([tuple([column.name for column in columns if column.numeric is kind]) for kind in (True, False)])
-    return of[0], of[1], min([column.most for column in columns], default=0.0)
 
 
 def _set_aside(collector: Collector, error: str | Exception) -> Missing:

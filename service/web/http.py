@@ -73,11 +73,10 @@ FILES = ("/static/", "/docs/", "/swagger/")
 
 class SafeHeaders:
     """Headers that an answer has unless it brings its own: what a page may load, that nobody frames it or guesses its type, and
-    where tokens are needed, that no browser keeps what it showed."""
+    that no browser keeps it: back from a cache it would look as if it were of now, even after the sign-out."""
 
-    def __init__(self, app: ASGIApp, *, by_token: bool) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._by_token = by_token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
@@ -86,7 +85,7 @@ class SafeHeaders:
                 headers.setdefault("Content-Security-Policy", FRAME)
                 headers.setdefault("X-Content-Type-Options", "nosniff")
                 headers.setdefault("Referrer-Policy", "same-origin")
-                if self._by_token and not scope["path"].startswith(FILES):
+                if not scope["path"].startswith(FILES):
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 

@@ -92,4 +92,4 @@ def _admitting(app: FastAPI, access: Access, repository: Repository, as_page: co
     app.add_middleware(AnswersInTime, reachable=repository.reachable, refused=away)
     app.add_middleware(Admission, access=access, routes=app.router.routes, refused=refused)
     app.add_middleware(AnswersHead)
-    app.add_middleware(SafeHeaders, by_token=access.by_token)
+    app.add_middleware(SafeHeaders)

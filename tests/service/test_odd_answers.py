@@ -80,13 +80,19 @@ class FourDatabases:
     def with_change(self, change: Change, scenario: str, paths: Sequence[str]) -> None:
         """Poll it before the change and twice with it, keep all of it, and ask these addresses."""
         watched, database, kept = self._stage["sick"], self._sick[scenario], Kept([])
+        release = database.scenario.release
         watched.forget()
         for database.change in (None, change, change):
             self._stage.at = next(self._moments)
-            release = scenarios()[scenario].release
-            looks = {view: asked(database, view, release) for view in views_of_look(wait_chains=True)}
-            seen, grouping = asked(database, SAMPLED, release), Grouping("sick")
-            run_poll(watched, database, kept, lambda: self._stage.at, seen=seen, blockers=looks, grouping=grouping)
+            run_poll(
+                watched,
+                database,
+                kept,
+                lambda: self._stage.at,
+                seen=asked(database, SAMPLED, release),
+                look=lambda *_: {view: asked(database, view, release) for view in views_of_look(wait_chains=True)},
+                grouping=Grouping("sick"),
+            )
         kept.write_to(self._store)
         for path in paths:
             text = self.answer(path)
