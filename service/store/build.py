@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +25,12 @@ from service.store.writer import Writer
 log = logging.getLogger("latchscope.store")
 
 FAR = timedelta(days=1)
+EVERY_SECONDS = 20.0
+PRUNE_SECONDS = 600.0
+REST = 2.0
+"""Seconds of rest per second of processor time of a bucket. All buckets of a fleet close at one moment, and polls go on."""
 WITNESSES = 2
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ClockCheck:
@@ -36,50 +41,36 @@ class ClockCheck:
     def __init__(self, store: Repository, real: Sequence[str], monotonic: Callable[[], float] = time.monotonic) -> None:
         """`real`: databases with a clock of their own. A scripted one has ours."""
         self._store, self._real, self._monotonic = store, real, monotonic
-        try:
-            newest = max(store.newest_polls().values(), default=None)
-        except SQLAlchemyError:
-            newest = datetime.min.replace(tzinfo=UTC)
-        self._sure = newest, monotonic()
-        """A moment that our clock had passed for sure, and the monotonic clock then."""
         self._waits = False
+        try:
+            newest = max(store.newest_polls().values(), default=NEVER if real else datetime.now(UTC))
+        except SQLAlchemyError:
+            newest = NEVER
+        self._sure = newest - timedelta(seconds=monotonic())
+        """Together with the monotonic clock, a time that our clock has passed for sure."""
 
     def right(self, now: datetime) -> bool:
         """Whether it may. The log says both clocks, once. Raises what the store does."""
-        (sure, ticks), passed = self._sure, self._monotonic()
-        if sure is None and not self._real:
-            sure, ticks = self._sure = now, passed  # nothing was stored, and nobody else has a clock
-        if sure is not None and now <= sure + timedelta(seconds=passed - ticks) + FAR:
-            return self._goes_on(now, "is as the store and the time since the start have it")
-        polls = self._store.newest_polls()
-        agree = [name for name in self._real if name in polls and abs(polls[name] - now) <= FAR]
-        if agree and len(agree) >= min(WITNESSES, len(self._real)):
-            self._sure = now, passed
-            return self._goes_on(now, f"agrees with {' and '.join(agree[:WITNESSES])}")
-        if polls and not self._waits:
-            self._waits = True
+        passed = timedelta(seconds=self._monotonic())
+        polls: Mapping[str, datetime] = {}
+        right = now <= self._sure + passed + FAR
+        if not right:
+            polls = self._store.newest_polls()
+            agree = sum(abs(at - now) <= FAR for name, at in polls.items() if name in self._real)
+            if right := agree >= min(WITNESSES, len(self._real)) > 0:
+                self._sure = now - passed
+        if not right and polls and not self._waits:
             log.warning(
-                "nothing is deleted from the store: our clock says %s, and the newest stored poll is of %s by the clock of its "
-                "database. It goes on when %s; `latchscope store prune` deletes at once",
-                f"{now:%Y-%m-%d %H:%M} UTC",
-                f"{max(polls.values()):%Y-%m-%d %H:%M} UTC",
-                "the clocks of two databases agree with ours"
-                if len(self._real) > 1
-                else "a database's clock agrees with ours",
+                "nothing is deleted from the store: our clock says %s UTC, and the newest stored poll is of %s UTC by its "
+                "database's clock; it goes on when the clocks of %d databases agree with ours, and `latchscope store prune` does it at once",
+                f"{now:%Y-%m-%d %H:%M}",
+                f"{max(polls.values()):%Y-%m-%d %H:%M}",
+                min(WITNESSES, len(self._real)),
             )
-        return False
-
-    def _goes_on(self, now: datetime, why: str) -> bool:
-        if self._waits:
-            self._waits = False
-            log.info("the store deletes again what is over: our clock, %s UTC, %s", f"{now:%Y-%m-%d %H:%M}", why)
-        return True
-
-
-EVERY_SECONDS = 20.0
-PRUNE_SECONDS = 600.0
-REST = 2.0
-"""Seconds of rest per second of processor time of a bucket. All buckets of a fleet close at one moment, and polls go on."""
+        elif right and self._waits:
+            log.info("the store deletes again what is over: our clock, %s UTC, is right", f"{now:%Y-%m-%d %H:%M}")
+        self._waits = not right and (self._waits or bool(polls))
+        return right
 
 
 class Maintenance:
