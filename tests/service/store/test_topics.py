@@ -275,7 +275,7 @@ def test_nothing_is_deleted_by_a_clock_that_nobody_else_has(
     said = [record.getMessage() for record in caplog.records]
     assert (
         len(said) == 2
-        and "our clock says 2029-03-05 13:00 UTC, and the newest stored poll is of 2026-03-01 13:00 UTC" in said[0]
+        and "our clock says 2029-03-05 13:00 UTC, and the newest poll is of 2026-03-01 13:00 UTC" in said[0]
     )
     watch.poll(BEGAN + AHEAD + timedelta(hours=25), "erp3")
     assert watch.upkeep(BEGAN + AHEAD + timedelta(hours=25)) == 11, "one that agrees may be as wrong"
