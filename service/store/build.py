@@ -61,8 +61,8 @@ class ClockCheck:
                 self._sure = now - passed
         if not right and polls and not self._waits:
             log.warning(
-                "nothing is deleted from the store: our clock says %s UTC, and the newest poll is of %s UTC by its database's clock; it "
-                "goes on when the clocks of %d databases agree with ours, and at once by `latchscope store prune`",
+                "nothing is deleted from the store: our clock says %s UTC, and the newest poll is of %s UTC by its database's "
+                "clock; it goes on when the clocks of %d databases agree with ours, and at once by `latchscope store prune`",
                 f"{now:%Y-%m-%d %H:%M}",
                 f"{max(polls.values()):%Y-%m-%d %H:%M}",
                 min(WITNESSES, len(self._real)),
