@@ -1,7 +1,7 @@
 """Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/reports.md."""
 
 import json
-import sys
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeGuard
 from collectors.delta import between, since_startup
 from collectors.errors import InputError
 from collectors.model import (
+    LARGEST,
     Collector,
     ColumnKind,
     ConfirmationResult,
@@ -23,13 +24,14 @@ from collectors.model import (
     Snapshot,
     Value,
     cells,
+    dated,
+    encodable,
 )
 from collectors.registry import collectors
 
 FORMAT = "latchscope-capture"
 VERSION = 1
 LIMIT_BYTES = 64 * 1024 * 1024
-LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,10 @@ def _parse(text: str | bytes, name: str) -> object:
     if not decoded.strip():
         raise InputError(f"{name} is empty; a capture is a JSON file (write one with `latchscope capture`)")
     try:
-        return json.loads(decoded, parse_constant=_no_constant)
+        document = json.loads(decoded, parse_constant=_no_constant)
+        if re.search(r"\\u[dD]", decoded) and not encodable(json.dumps(document, ensure_ascii=False)):
+            raise ValueError("it has half of a surrogate pair, which is no character")
+        return document
     except json.JSONDecodeError as error:
         cut = error.pos >= len(decoded.rstrip()) or "Unterminated" in error.msg
         hint = "it ends too early, so copy it again" if cut else "a capture is a JSON file"
@@ -253,7 +258,7 @@ def _time(value: object, where: str) -> datetime | None:
         utc = moment.astimezone(UTC) if moment and moment.tzinfo else None
     except (ValueError, OverflowError):
         utc = None
-    if utc is None:
+    if utc is None or not dated(utc):
         raise InputError(f"{where} is {value!r}; it must be a UTC time such as 2010-06-15T08:00:00Z, or null")
     return utc
 

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -61,8 +62,19 @@ class OneLine(logging.Formatter):
         return visible(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  as above
-        """The stack trace below it."""
-        return visible(super().formatException(ei), keep="\n")
+        """The stack trace below it. Only its own line ends are left, so that the text of an exception forges no record."""
+        trace = super().formatException(ei)
+        for text in filter(lambda text: "\n" in text, _texts(ei[1])):
+            trace = trace.replace(text, visible(text))
+        return visible(trace, keep="\n")
+
+
+def _texts(error: BaseException | None) -> Iterator[str]:
+    """What an exception and those behind it say."""
+    if error is not None:
+        yield str(error)
+        for behind in (error.__cause__ or error.__context__, *getattr(error, "exceptions", ())):
+            yield from _texts(behind)
 
 
 class JsonLine(OneLine):

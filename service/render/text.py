@@ -14,7 +14,7 @@ from rules.formatting import compared, counted, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
 from rules.remedy import Texts, where
-from service.escape import visible
+from service.escape import inline, row, visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
     CLOSE,
@@ -33,12 +33,10 @@ from service.render.parts import (
     elsewhere,
     hang_steps,
     how_sure,
-    inline,
     logged_lines,
     nearest,
     not_judged,
     nothing_judged,
-    row,
     ruled_out,
     spelt,
     step_lines,

@@ -25,7 +25,7 @@ from service.state.episodes import KEEP, OF_ONE_POLL, VALID_SECONDS, Confirmed, 
 from service.store.engine import Probe, unavailable_as_one_line
 from service.store.record import current, former, known_members, read, verdict_kind
 from service.store.rows import insert_new, table_of, upsert
-from service.store.series import BadCursor, History, SeriesSelector, moments
+from service.store.series import History, SeriesSelector, after, moments
 from service.store.tables import (
     StoredBaseline,
     StoredChange,
@@ -449,13 +449,7 @@ def paged(found: Sequence[T], limit: int, key: Any) -> EpisodePage[T]:
 def split(cursor: str, parts: int) -> tuple[Any, ...]:
     """A cursor's time and the rest of it. Raises BadCursor."""
     members = cursor.split("~", parts - 1)
-    try:
-        at = datetime.fromisoformat(members[0])
-    except ValueError:
-        at = None
-    if at is None or at.tzinfo is None or len(members) != parts:
-        raise BadCursor(f"{cursor!r} is not a cursor; use the one from the last answer")
-    return (at, *members[1:])
+    return (after(cursor, members[0] if len(members) == parts else ""), *members[1:])
 
 
 def _members(row: Any, kind: type) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import DeclarativeBase
 
+from collectors.errors import InputError
 from collectors.model import Snapshot
 from service.store.record import IngestRecord, SampleItem, unpack
 from service.store.tables import PARTITION_DAYS, StoredDatabase, StoredFrame, StoredItem, millis, moment
@@ -350,7 +351,7 @@ Day = tuple[str, str]
 
 
 class LostFrame(ValueError):
-    """A snapshot whose frame is missing, or is not the one it was packed with."""
+    """A snapshot whose frame is missing, or is not the one it was packed with, or that holds what no view gives."""
 
 
 def day_of(database: str, at: datetime) -> Day:
@@ -427,9 +428,12 @@ def self_contained(body: bytes, frame: bytes | None) -> bytes:
 
 
 def stored_snapshot(connection: Connection, database: str, at: datetime, body: bytes) -> Snapshot:
-    """A row of `snapshots` as it was. Raises LostFrame, and what `unpack` does."""
+    """A row of `snapshots` as it was. Raises LostFrame, ValueError or zlib.error."""
     frame = frame_of(connection, day_of(database, at)) if body[:1] == WITH_FRAME else None
-    return unpack(self_contained(body, frame), database)
+    try:
+        return unpack(self_contained(body, frame), database)
+    except InputError as error:  # an older release kept whatever a database answered
+        raise LostFrame(str(error)) from None
 
 
 def checksum(frame: bytes | None) -> bytes | None:

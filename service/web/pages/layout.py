@@ -57,10 +57,6 @@ from service.web.pages.words import capped
 from service.web.sessions import SESSION_SECONDS
 
 HERE = Path(__file__).parents[1]
-FRAME = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
-)
 
 LEVEL = 4
 """Level of gzip. A higher one takes twice the time for a tenth less."""
@@ -193,12 +189,7 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     }
     text = templates.env.get_template(template).render(shown | values | {"request": request})
     body, headers = squeezed(text.encode(), request, LEVEL)
-    answer = HTMLResponse(body, status, headers)
-    answer.headers["Content-Security-Policy"] = FRAME
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    answer.headers["Referrer-Policy"] = "same-origin"
-    answer.headers["Cache-Control"] = "no-store"  # a page that comes back from a cache would look as if it were of now
-    return answer
+    return HTMLResponse(body, status, headers)
 
 
 def address_at(db: str, moment: datetime) -> str:

@@ -274,6 +274,8 @@ def test_reports_past_their_age_or_number_are_deleted(tmp_path: Path, monkeypatc
 
     keep("old", now - stored_reports.KEEP - timedelta(days=3))
     keep("a", now - timedelta(days=2))
+    assert [one.id for one in reports.newest(9)] == ["a", "old"], "the clock of one upload deletes nothing"
+    store.prune(now)
     assert [one.id for one in reports.newest(9)] == ["a"]
     keep("b", now - timedelta(days=1))
     keep("c", now)
