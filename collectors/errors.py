@@ -6,6 +6,8 @@
 import re
 from socket import gaierror
 
+from collectors.model import cut
+
 
 class CollectError(Exception):
     """Anything that prevented a read of a database. The text says what, where and the way out."""
@@ -143,16 +145,16 @@ _WRITE = "write host:port/service as dsn"
 _PLAIN = (
     (r"DPY-4027", f"the dsn is an alias, and no folder with a tnsnames.ora is set; {_WRITE}, or set config_dir"),
     (r"DPY-4026", f"the folder of config_dir has no tnsnames.ora that can be read; {_WRITE}, or set another folder"),
-    (r"DPY-4000.*?\"([^\"]*)\" in (\S+)", rf"\2 has no alias \1; {_WRITE}, or an alias that it has"),
+    (r"DPY-4000[^\"]{0,200}\"([^\"]{0,200})\" in (\S+)", rf"\2 has no alias \1; {_WRITE}, or an alias that it has"),
     (r"DPY-(?:4017|4018|4022|2049)", f"the descriptor in the dsn is not whole; copy it from tnsnames.ora, or {_WRITE}"),
     (
-        r"DPY-6005.*Connection refused",
+        r"\A(?=.*DPY-6005).*Connection refused",
         "nothing listens at host and port of the dsn (connection refused); put the dsn right, or start the listener",
     ),
 )
 """What the driver says about a dsn, in its own codes → what to do about it."""
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
-_HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
+_NOISE = re.compile(r"Help: \S+|See https?://\S+ for help| \(CONNECTION_ID=[^()]*\)")
 
 
 class Cancelled(StatementError):
@@ -163,7 +165,7 @@ def classified(error: Exception) -> SessionError | StatementError:
     """A driver's error as the class with its cure. The text keeps Oracle's own codes."""
     if isinstance(error, gaierror):
         return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
-    chained = " ".join(str(link) for link in _chain(error))
+    chained = " ".join(cut(str(link)) for link in _chain(error))
     codes = set(_CODE.findall(chained))
     message = _in_plain_words(chained) or brief(error)
     if codes & CREDENTIAL:
@@ -189,9 +191,7 @@ def classified(error: Exception) -> SessionError | StatementError:
 
 def brief(error: Exception) -> str:
     """An error as one line, without the driver's help links and connection ids."""
-    text = _HELP.sub("", str(error)) or type(error).__name__
-    text = re.sub(r" \(CONNECTION_ID=[^)]*\)", "", text)
-    return " ".join(text.split())
+    return " ".join(_NOISE.sub("", cut(str(error))).split()) or type(error).__name__
 
 
 def _in_plain_words(message: str) -> str | None:

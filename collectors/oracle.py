@@ -34,7 +34,7 @@ from collectors.errors import (
     brief,
     classified,
 )
-from collectors.model import Binds, Value
+from collectors.model import LONGEST_TEXT, Binds, Value, cut
 from collectors.ondemand.blockers import of_look
 from collectors.poll import Answer
 from collectors.registry import collectors
@@ -300,9 +300,12 @@ def _bounded(cursor: oracledb.Cursor, most: int) -> list[tuple[Value, ...]]:
     rows: list[tuple[Value, ...]] = []
     size = 0
     while batch := cursor.fetchmany():
-        rows += batch
         # Most cells are NULL, because a group has the columns of all its views. NULL and 0 take no memory of their own.
-        size += sum(map(getsizeof, filter(None, chain.from_iterable(batch))))
+        sizes = [*map(getsizeof, filter(None, chain.from_iterable(batch)))]
+        size += sum(sizes)
+        if max(sizes, default=0) > LONGEST_TEXT:
+            batch = [tuple([cut(cell) if isinstance(cell, str) else cell for cell in row]) for row in batch]
+        rows += batch
         if len(rows) > most or size > MOST_BYTES:
             over = f"{most:,} rows" if len(rows) > most else f"{MOST_BYTES / 2**20:g} MiB"
             raise TooLarge(

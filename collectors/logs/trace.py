@@ -7,6 +7,7 @@ The layouts are those of public pages and files; tests/collectors/logs/published
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +16,7 @@ from typing import IO
 
 from collectors.delta import reported
 from collectors.errors import InputError
-from collectors.logs.alert import lines, moment_in
+from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in
 from collectors.logs.hanganalyze import HangAnalysis
 from collectors.logs.sessions import MODES, Dump, SessionKey, TracedSession, decimal
 from collectors.logs.systemstate import ENTRY, ProcessDumps
@@ -78,7 +79,7 @@ def within(at: datetime | None, since: datetime | None, until: datetime | None) 
 
 
 _SESSION_ID = re.compile(r"\*\*\* SESSION ID:\((\d+)\.(\d+)\)")
-_NAMED = re.compile(r"\*\*\* [A-Z ]+:\([^)]*\)+ ?(?=\d{4}-)")
+_NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\)+ ?(?=\d{4}-)")
 _RELEASE = re.compile(r"(?:Oracle.*\bRelease|Version):? +(\d+\.\d+[\d.]*)")
 _HEADER = re.compile(
     r"(Instance name|Instance number|Node name|Database name|Database id|Unix process pid|Windows thread id):\s*(\S+)"
@@ -140,10 +141,12 @@ class TraceReader:
         self.dumps = 0
         self._best: Dump | None = None
         self.cut_off = False
+        self._long = 0
 
     def line(self, number: int, line: str) -> None:
         """One line of the file."""
         self._line = number
+        self._long += line.endswith(CUT)
         stripped = line.strip()
         handler = _BEGINNINGS.get(stripped[:4])
         if handler is not None and (self._inside or handler in _ALWAYS):
@@ -450,6 +453,8 @@ class TraceReader:
             )
         if self.cut_off:
             yield "the file ends inside a system state: sessions after the end are not known (max_dump_file_size may cut it)"
+        if self._long:
+            yield f"{self._long:,} lines are longer than {LONGEST_LINE:,} bytes; the rest of each is not read"
         if self._more_events:
             yield f"{self._more_events:,} events more are left out"
 
@@ -485,8 +490,8 @@ def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
     for session in waiting:
         ends.setdefault(session.final, []).append(session)
     end, most = max(ends.items(), key=lambda item: len(item[1]))
-    events = [session.event for session in most if session.event]
-    common = max(sorted(set(events)), key=events.count, default=None)
+    events = Counter(session.event for session in most if session.event)
+    common = max(sorted(events), key=events.__getitem__, default=None)
     facts: dict[str, Value] = {"sessions": len(waiting)}
     text = f"{dump.kind}: {len(waiting):,} session{'s' * (len(waiting) != 1)} wait{'s' * (len(waiting) == 1)}"
     if end is None:
