@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeGuard
 
 from collectors.delta import between, since_startup
-from collectors.errors import InputError
+from collectors.errors import InputError, cut
 from collectors.model import (
     Collector,
     ColumnKind,
@@ -23,7 +23,6 @@ from collectors.model import (
     Snapshot,
     Value,
     cells,
-    cut,
 )
 from collectors.registry import collectors
 

@@ -6,8 +6,6 @@
 import re
 from socket import gaierror
 
-from collectors.model import cut
-
 
 class CollectError(Exception):
     """Anything that prevented a read of a database. The text says what, where and the way out."""
@@ -155,6 +153,16 @@ _PLAIN = (
 """What the driver says about a dsn, in its own codes → what to do about it."""
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
 _NOISE = re.compile(r"Help: \S+|See https?://\S+ for help| \(CONNECTION_ID=[^()]*\)")
+
+
+LONGEST_TEXT = 4_000
+"""Characters of a name, a message or an error that anything reads: as many as a column of Oracle holds."""
+
+
+def cut(words: str, most: int = LONGEST_TEXT) -> str:
+    """A text, or as much of it as leaves room to say how much is left out."""
+    kept = most - 32
+    return words if len(words) <= most else f"{words[:kept]}… ({len(words) - kept:,} more characters)"
 
 
 class Cancelled(StatementError):

@@ -501,16 +501,6 @@ def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[obj
     return lambda row: tuple([row[name] for name in names])  # itemgetter would give the bare cell
 
 
-LONGEST_TEXT = 4_000
-"""Characters of a name, a message or an error that anything reads: as many as a column of Oracle holds."""
-
-
-def cut(words: str, most: int = LONGEST_TEXT) -> str:
-    """A text, or as much of it as leaves room to say how much is left out."""
-    kept = most - 32
-    return words if len(words) <= most else f"{words[:kept]}… ({len(words) - kept:,} more characters)"
-
-
 def text(value: Value) -> str | None:
     """The cell as text. None if it is NULL or absent."""
     return None if value is None else str(value)

@@ -22,6 +22,7 @@ from collectors.deadline import (
     left_behind,
 )
 from collectors.errors import (
+    LONGEST_TEXT,
     Cancelled,
     CollectError,
     CredentialError,
@@ -33,8 +34,9 @@ from collectors.errors import (
     UnlistedStatement,
     brief,
     classified,
+    cut,
 )
-from collectors.model import LONGEST_TEXT, Binds, Value, cut
+from collectors.model import Binds, Value
 from collectors.ondemand.blockers import of_look
 from collectors.poll import Answer
 from collectors.registry import collectors

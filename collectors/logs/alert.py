@@ -316,7 +316,9 @@ def _moment_above(block: bytes, start: int, floor: int, xml: bool) -> bytes | No
 # Of which instance it is.
 
 _DIAG = re.compile(r"[/\\]diag[/\\]rdbms[/\\]([^/\\\s]+)[/\\]([^/\\\s]+)[/\\]", re.IGNORECASE)
-_TRACE_OF = re.compile(r"(?P<instance>[A-Za-z][\w$#+-]{0,99}?)_[a-z][a-z0-9]{2,4}_\d{1,20}(?:_\w{1,99})?\.trc$", re.IGNORECASE)
+_TRACE_OF = re.compile(
+    r"(?P<instance>[A-Za-z][\w$#+-]{0,99}?)_[a-z][a-z0-9]{2,4}_\d{1,20}(?:_\w{1,99})?\.trc$", re.IGNORECASE
+)
 _RELEASE = re.compile(r"Oracle Database .{0,60}?Release (\d[\d.]+\d)|RDBMS Version: ?(\d[\d.]+\d)")
 _VERSION = re.compile(r"Version (\d+\.\d+(?:\.\d+)+)")
 _SETTING = re.compile(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from collectors.model import cut
+from collectors.errors import cut
 from collectors.reports.tables import Document, Table, add, squeeze
 
 MOST_COLUMNS = 300

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from collectors.model import cut
+from collectors.errors import cut
 from collectors.reports.tables import Document, Table, add, squeeze
 
 _MARKS = ("DB/Inst:", " for DB:")

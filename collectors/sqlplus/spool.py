@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from collectors.capture import Capture, CapturedConfirmation
-from collectors.errors import InputError
+from collectors.errors import InputError, cut
 from collectors.grants import ANYBODY, grant
-from collectors.model import Collector, Column, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, cut, text, unread
+from collectors.model import Collector, Column, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text, unread
 from collectors.ondemand.sampling import not_sampled
 from collectors.registry import collectors
 from collectors.sqlplus.script import FORMAT, INSTANCE, SAMPLED

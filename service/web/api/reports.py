@@ -152,10 +152,10 @@ def report_out(upload: Upload) -> ReportOut:
 
 
 def stored(ask: Callable[[], T]) -> T:
-    """The store's answer; 503 if it does not answer."""
+    """The store's answer; 503 if it does not answer, or if a kept file cannot be read again in time."""
     try:
         return ask()
-    except StoreError as error:
+    except (InputError, StoreError) as error:
         raise HTTPException(503, str(error)) from None
 
 

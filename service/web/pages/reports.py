@@ -81,10 +81,10 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
 
     @router.get("/reports/{id}/export.html", dependencies=[Depends(access.reader)])
     def export(request: Request, id: str) -> Response:
-        found = stored(lambda: uploads.original(id))
-        if found is None:
+        kept, found = stored(lambda: uploads.get(id)), stored(lambda: uploads.again([id], as_html))
+        if kept is None or found is None:
             return _gone(request, id)
-        return kept_file(as_html(found), "text/html", found.diagnosed[0].diagnosis.database, "html")
+        return kept_file(found, "text/html", kept.kept.databases[0], "html")
 
     @router.post("/reports/{id}/delete")
     def delete_report(request: Request, id: str, caller: Annotated[Caller, Depends(access.operator)]) -> Response:
