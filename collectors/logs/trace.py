@@ -32,10 +32,10 @@ HELD = {0: "not held", 3: "share", 5: "exclusive"}
 _HEADS = re.compile(
     r"^(?:Trace file \S+\.trc|Dump file \S+\.tr[cm]|Unix process pid: *\d+|Windows thread id: *\d+"
     r"|\*\*\* \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\*\*\* SESSION ID:\(\d|HANG ANALYSIS:|SYSTEM STATE\b|PROCESS STATE\b"
-    r"|PROCESS \d+: *(?:[A-Z]\w{2,4})?\s*$|DEADLOCK DETECTED \( ?ORA-00060|Deadlock graph:|Global Wait-For-Graph\(WFG\)"
-    r"|>{1,3} *WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! *<|\s*row cache enqueue: session: "
-    r"|\s*row cache parent object: address=|\s*(?:=> )?Oracle session identified by:|(?:Chain|Cycle) \d+ : *<\w+/"
-    r"|\s*\(session\) sid: \d+ |\s*SOC?: (?:0x)?[0-9a-fA-F]{6,16}, type: |Resolvable Hangs in the System)",
+    r"|PROCESS \d+:(?: *[A-Z]\w{2,4})?[ \t]*$|DEADLOCK DETECTED \( ?ORA-00060|Deadlock graph:|Global Wait-For-Graph\(WFG\)"
+    r"|>{1,3} *WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! *<|[ \t]*row cache enqueue: session: "
+    r"|[ \t]*row cache parent object: address=|[ \t]*(?:=> )?Oracle session identified by:|(?:Chain|Cycle) \d+ : *<\w+/"
+    r"|[ \t]*\(session\) sid: \d+ |[ \t]*SOC?: (?:0x)?[0-9a-fA-F]{6,16}, type: |Resolvable Hangs in the System)",
     re.MULTILINE,
 )
 """How a line of a trace file begins that no alert log and no report has."""

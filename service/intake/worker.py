@@ -83,7 +83,7 @@ class _Ended(Exception):
 def serve(descriptor: int, memory: int) -> None:
     """Read whatever comes, until nothing more can come. Polls and pages have the processor first, and the memory."""
     line: Connection[Any, Any] = Connection(descriptor)
-    os.nice(10)
+    os.nice(5)
     linux = Path("/proc/self")
     if linux.is_dir():
         (linux / "oom_score_adj").write_text("1000")
