@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeGuard
 
 from collectors.delta import between, since_startup
-from collectors.errors import InputError
+from collectors.errors import InputError, cut
 from collectors.model import (
     LARGEST,
     Collector,
@@ -152,8 +152,8 @@ def _parse(text: str | bytes, name: str) -> object:
             raise ValueError("it has half of a surrogate pair, which is no character")
         return document
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(decoded.rstrip()) or "Unterminated" in error.msg
-        hint = "it ends too early, so copy it again" if cut else "a capture is a JSON file"
+        early = error.pos >= len(decoded.rstrip()) or "Unterminated" in error.msg
+        hint = "it ends too early, so copy it again" if early else "a capture is a JSON file"
         raise InputError(
             f"{name} is not valid JSON at line {error.lineno} column {error.colno} ({error.msg}); {hint}"
         ) from None
@@ -221,7 +221,7 @@ def _cell(kind: ColumnKind, cell: object, where: str) -> Value:
     if cell is None or _is_number(cell):
         return cell
     if kind in (ColumnKind.KEY, ColumnKind.TEXT) and isinstance(cell, str) and not where.endswith("#"):
-        return cell
+        return cut(cell)
     numeric = kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or where.endswith("#")
     wanted = "a number or null" if numeric else "text, a number or null"
     raise InputError(f"{where} is {json.dumps(cell)[:40]}; it must be {wanted}")

@@ -24,6 +24,7 @@ from collectors.deadline import (
     left_behind,
 )
 from collectors.errors import (
+    LONGEST_TEXT,
     Cancelled,
     CollectError,
     CredentialError,
@@ -35,6 +36,7 @@ from collectors.errors import (
     UnlistedStatement,
     brief,
     classified,
+    cut,
 )
 from collectors.model import Binds, Value
 from collectors.ondemand.blockers import of_look
@@ -330,10 +332,13 @@ def _bounded(cursor: oracledb.Cursor, most: int, take: Callable[[int], None]) ->
     rows: list[tuple[Value, ...]] = []
     size = 0
     while batch := cursor.fetchmany():
-        rows += batch
         # Most cells are NULL, because a group has the columns of all its views. NULL and 0 take no memory of their own.
-        size += sum(map(getsizeof, filter(None, chain.from_iterable(batch)))) + sum(map(getsizeof, batch))
+        sizes = [*map(getsizeof, filter(None, chain.from_iterable(batch)))]
+        size += sum(sizes) + sum(map(getsizeof, batch))
         take(size)
+        if max(sizes, default=0) > LONGEST_TEXT:
+            batch = [tuple([cut(cell) if isinstance(cell, str) else cell for cell in row]) for row in batch]
+        rows += batch
         if len(rows) > most or size > MOST_BYTES:
             take(0)
             over = f"{most:,} rows" if len(rows) > most else f"{MOST_BYTES / 2**20:g} MiB"

@@ -71,7 +71,9 @@ def in_full(
             return each * 1e6
         more = (numbers[1] or 0.0) - (numbers[0] or 0.0)
         then, present = (number(one.get("wait_time_micro")) or 0.0 for one in (first, row))
-        over = then + span * 1e6 - present  # the slices that ended since the earlier look, with what they had lasted by then
+        over = (
+            then + span * 1e6 - present
+        )  # the slices that ended since the earlier look, with what they had lasted by then
         fits = span / MOST_SLICE - 1 <= more <= span / LEAST_SLICE + 1 and max(then, present) <= MOST_SLICE * 1e6
         return over if more >= 1 and (fits or (more == 1 and abs(over / 1e6 - CLUSTER_SLICE) <= 2)) else 0.0
 

@@ -22,6 +22,10 @@ from collectors.reports.header import Header, month_of, release_in
 
 LONGEST_LINE = 64 * 1024
 """Bytes of a line that are kept; the rest of a longer one is dropped. No line that is looked for is as long."""
+LONGEST_EVENT = 4096
+"""Bytes of a line with a mark that are read."""
+CUT = "… (cut)"
+"""The end of a line that is longer."""
 _BLOCK = 1024 * 1024
 
 
@@ -49,14 +53,14 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         if end:
             yield kept + block[:end]
             kept = b""
-        kept = (kept + block[end:])[:LONGEST_LINE]
+        kept = (kept + block[end:])[: LONGEST_LINE + 1]
     if kept:
         yield kept
 
 
 def decoded(line: bytes) -> str:
-    """A line as text, at most `LONGEST_LINE` bytes of it."""
-    line = line[:LONGEST_LINE].removesuffix(b"\r")
+    """A line as text, at most `LONGEST_LINE` bytes of it, and CUT where it is longer."""
+    line = line.removesuffix(b"\r") if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + CUT.encode()
     try:
         return line.decode()
     except UnicodeDecodeError:
@@ -312,7 +316,9 @@ def _moment_above(block: bytes, start: int, floor: int, xml: bool) -> bytes | No
 # Of which instance it is.
 
 _DIAG = re.compile(r"[/\\]diag[/\\]rdbms[/\\]([^/\\\s]+)[/\\]([^/\\\s]+)[/\\]", re.IGNORECASE)
-_TRACE_OF = re.compile(r"(?P<instance>[A-Za-z][\w$#+-]*?)_[a-z][a-z0-9]{2,4}_\d+(?:_\w+)?\.trc$", re.IGNORECASE)
+_TRACE_OF = re.compile(
+    r"(?P<instance>[A-Za-z][\w$#+-]{0,99}?)_[a-z][a-z0-9]{2,4}_\d{1,20}(?:_\w{1,99})?\.trc$", re.IGNORECASE
+)
 _RELEASE = re.compile(r"Oracle Database .{0,60}?Release (\d[\d.]+\d)|RDBMS Version: ?(\d[\d.]+\d)")
 _VERSION = re.compile(r"Version (\d+\.\d+(?:\.\d+)+)")
 _SETTING = re.compile(
@@ -392,12 +398,13 @@ class _Reading:
     def __init__(self, since: datetime | None, until: datetime | None) -> None:
         self.since, self.until = since, until
         self.events, self.clock, self.identity = _Events(), _Clock(), _Identity()
-        self.lines = 0
+        self.lines = self.long = 0
         self.xml = False
         self._stamp = b""
         self._pending: _Draft | None = None
         self._errors_in: tuple[int, str] | None = None
         self._starting = 0  # lines of a start that are still to be read
+        self._behind = (0, 0)  # where in the block the next of them is, and its number
         self._statement = 0  # up to this line the text of a statement may come
 
     def block(self, block: bytes) -> None:
@@ -407,8 +414,8 @@ class _Reading:
             block = b"\n" + block  # so that a mark of the begin of a line is found in the first one
         floor = counted = 0
         first_line = self.lines + 1 - (not self.lines)
-        if self._starting:
-            self._start(block)
+        self._behind = (0, first_line)
+        self._start(block)
         for start, mark in sorted(_marked(block).items()):
             first_line += block.count(b"\n", counted, start)
             counted = start
@@ -417,8 +424,10 @@ class _Reading:
             end = block.find(b"\n", start)
             self._line(block[start : end if end >= 0 else None], mark, first_line)
             if mark == b"Starting ORACLE instance":
-                self._starting = _START_LINES
-                self._start(block[end + 1 :] if end >= 0 else b"")
+                behind = (end + 1 if end >= 0 else len(block), first_line + 1)
+                self._behind = max(self._behind, behind)
+                self._starting = _START_LINES - (self._behind[1] - behind[1])
+                self._start(block)
         self.lines = first_line - 1 + block.count(b"\n", counted)
         self._see(block, len(block), floor, self.lines + 1)
 
@@ -440,12 +449,17 @@ class _Reading:
                 return
 
     def _start(self, block: bytes) -> None:
-        for line in block[: 256 * _START_LINES].split(b"\n")[: self._starting]:
+        """The lines behind a start that are still to be read. None is read twice, whatever starts on each line."""
+        at, number = self._behind
+        for line in block[at : at + 256 * self._starting].split(b"\n")[: self._starting]:
             self._starting -= 1
+            at, number = at + len(line) + 1, number + 1
             self.identity.start(decoded(line).strip() if not self.xml else _unescaped(decoded(line)))
+        self._behind = at, number
 
     def _line(self, raw: bytes, mark: bytes, number: int) -> None:
-        line = decoded(raw[:4096]).strip()
+        self.long += len(raw) > LONGEST_EVENT
+        line = decoded(raw[:LONGEST_EVENT]).strip()
         if self.xml:
             line = _unescaped(line)
         facts: dict[str, Value] = {}
@@ -538,6 +552,8 @@ class _Reading:
         if jumps:
             more = f", and {self.clock.back - _JUMPS:,} times more" if self.clock.back > _JUMPS else ""
             yield f"the clock of the log goes back {'; '.join(jumps)}{more}; events stay in the order of the file"
+        if self.long:
+            yield f"{self.long:,} lines with an event are longer than {LONGEST_EVENT:,} bytes; the rest of each is not read"
         if self.clock.unread:
             yield f"{self.clock.unread:,} times could not be read; the lines below them are undated"
 

@@ -8,7 +8,7 @@ MOST_NODES = 20_000
 MOST_DEEP = 200
 """Sessions of one chain in angle brackets."""
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?) ?(day|hour|hr|min|sec)")
+_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?) ?(day|hour|hr|min|sec)")
 _SECONDS = {"day": 86400.0, "hour": 3600.0, "hr": 3600.0, "min": 60.0, "sec": 1.0}
 _IDENTITY = re.compile(r"(instance|os id|process id|session id|session serial #|module name): *(.*)")
 _PROCESS = re.compile(r"(\d+)(?:, *([^,]+))?")

@@ -10,6 +10,8 @@ from collectors.model import ROW_CACHE_LOCK_EVENT, Missing, Reading, Row, Rows
 MOST_SESSIONS = 20_000
 """Sessions of one dump that are kept. No instance has more; a damaged file may seem to."""
 MOST_LOCKS = 100_000
+MOST_BLOCKERS = 100
+"""Sessions that one waits for. From the second one on, its chain has no single end."""
 ROW_CACHE_EVENTS = ("latch: row cache objects", "row cache mutex", ROW_CACHE_LOCK_EVENT)
 LIBRARY_CACHE_EVENTS = ("library cache lock", "library cache pin")
 MODES: Mapping[str, int] = {"N": 0, "S": 3, "X": 5}
@@ -96,7 +98,7 @@ class TracedSession:
 
     def wait_for(self, blocker: SessionKey) -> None:
         """It waits for that session directly."""
-        if blocker != self.key and blocker not in self.blockers and len(self.blockers) < MOST_SESSIONS:
+        if len(self.blockers) < MOST_BLOCKERS and blocker != self.key and blocker not in self.blockers:
             self.blockers.append(blocker)
 
 
@@ -176,26 +178,31 @@ class Dump:
         for waiter, holders in self._behind_entries():
             if len(holders) == 1:
                 self.sessions[waiter].wait_for(holders[0])
+        endless: set[SessionKey] = set()
         for session in self.sessions.values():
-            if session.final is None and session.blockers:
-                session.final = self._end_of(session)
+            if session.final is None:
+                self._end(session, endless)
         self.blocking_addresses.clear()
         self.blocking_processes.clear()
 
-    def _end_of(self, session: TracedSession) -> SessionKey | None:
-        """The session at the end of a chain. None for a circle, and if the chain forks: then the end is not one session."""
-        seen: set[SessionKey] = set()
+    def _end(self, session: TracedSession, endless: set[SessionKey]) -> None:
+        """The session at the end of a chain, for each session of it, so that no part of a long chain is walked twice.
+
+        None for a circle, and if the chain forks: then the end is not one session. Those are `endless`.
+        """
+        seen: dict[SessionKey, TracedSession] = {}
         current: TracedSession | None = session
         key = session.key
-        while current is not None and current.blockers:
-            if key in seen or len(current.blockers) > 1:
-                return None
-            seen.add(key)
-            if current.final is not None:
-                return current.final
+        while current is not None and current.blockers and current.final is None:
+            if key in seen or key in endless or len(current.blockers) > 1:
+                endless.update(seen)
+                return
+            seen[key] = current
             key = current.blockers[0]
             current = self.sessions.get(key)
-        return key
+        end = current.final if current is not None and current.blockers and current.final else key
+        for each in seen.values():
+            each.final = end
 
     def _place(self, own: int) -> None:
         """Sessions without an instance are of the one that wrote the dump."""
@@ -245,6 +252,8 @@ class Dump:
         """Each session that asks for an entry, with those that hold it."""
         for held, asked in self._by_entry().values():
             holders = list(dict.fromkeys(key for key, _ in held))
+            if len(holders) > 2:  # with the session that asks: nobody waits for one alone
+                continue
             for waiter, _ in asked:
                 yield waiter, [holder for holder in holders if holder != waiter]
 

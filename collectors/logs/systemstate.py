@@ -125,7 +125,7 @@ class ProcessDumps:
             self._session.username = found[1]
 
     def _image_line(self, line: str) -> None:
-        if found := _IMAGE.search(line):
+        if found := _IMAGE.match(line):
             self._ospid, self._image = found[1], found[2].strip()[:64]
 
     def _program(self, line: str) -> None:

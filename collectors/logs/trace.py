@@ -7,6 +7,7 @@ The layouts are those of public pages and files; tests/collectors/logs/published
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +16,7 @@ from typing import IO
 
 from collectors.delta import reported
 from collectors.errors import InputError
-from collectors.logs.alert import lines, moment_in
+from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in
 from collectors.logs.hanganalyze import HangAnalysis
 from collectors.logs.sessions import MODES, Dump, SessionKey, TracedSession, decimal
 from collectors.logs.systemstate import ENTRY, ProcessDumps
@@ -31,10 +32,10 @@ HELD = {0: "not held", 3: "share", 5: "exclusive"}
 _HEADS = re.compile(
     r"^(?:Trace file \S+\.trc|Dump file \S+\.tr[cm]|Unix process pid: *\d+|Windows thread id: *\d+"
     r"|\*\*\* \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\*\*\* SESSION ID:\(\d|HANG ANALYSIS:|SYSTEM STATE\b|PROCESS STATE\b"
-    r"|PROCESS \d+: *(?:[A-Z]\w{2,4})?\s*$|DEADLOCK DETECTED \( ?ORA-00060|Deadlock graph:|Global Wait-For-Graph\(WFG\)"
-    r"|>{1,3} *WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! *<|\s*row cache enqueue: session: "
-    r"|\s*row cache parent object: address=|\s*(?:=> )?Oracle session identified by:|(?:Chain|Cycle) \d+ : *<\w+/"
-    r"|\s*\(session\) sid: \d+ |\s*SOC?: (?:0x)?[0-9a-fA-F]{6,16}, type: |Resolvable Hangs in the System)",
+    r"|PROCESS \d+:(?: *[A-Z]\w{2,4})?[ \t]*$|DEADLOCK DETECTED \( ?ORA-00060|Deadlock graph:|Global Wait-For-Graph\(WFG\)"
+    r"|>{1,3} *WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! *<|[ \t]*row cache enqueue: session: "
+    r"|[ \t]*row cache parent object: address=|[ \t]*(?:=> )?Oracle session identified by:|(?:Chain|Cycle) \d+ : *<\w+/"
+    r"|[ \t]*\(session\) sid: \d+ |[ \t]*SOC?: (?:0x)?[0-9a-fA-F]{6,16}, type: |Resolvable Hangs in the System)",
     re.MULTILINE,
 )
 """How a line of a trace file begins that no alert log and no report has."""
@@ -78,7 +79,7 @@ def within(at: datetime | None, since: datetime | None, until: datetime | None) 
 
 
 _SESSION_ID = re.compile(r"\*\*\* SESSION ID:\((\d+)\.(\d+)\)")
-_NAMED = re.compile(r"\*\*\* [A-Z ]+:\([^)]*\)+ ?(?=\d{4}-)")
+_NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\)+ ?(?=\d{4}-)")
 _RELEASE = re.compile(r"(?:Oracle.*\bRelease|Version):? +(\d+\.\d+[\d.]*)")
 _HEADER = re.compile(
     r"(Instance name|Instance number|Node name|Database name|Database id|Unix process pid|Windows thread id):\s*(\S+)"
@@ -140,10 +141,12 @@ class TraceReader:
         self.dumps = 0
         self._best: Dump | None = None
         self.cut_off = False
+        self._long = 0
 
     def line(self, number: int, line: str) -> None:
         """One line of the file."""
         self._line = number
+        self._long += line.endswith(CUT)
         stripped = line.strip()
         handler = _BEGINNINGS.get(stripped[:4])
         if handler is not None and (self._inside or handler in _ALWAYS):
@@ -450,6 +453,8 @@ class TraceReader:
             )
         if self.cut_off:
             yield "the file ends inside a system state: sessions after the end are not known (max_dump_file_size may cut it)"
+        if self._long:
+            yield f"{self._long:,} lines are longer than {LONGEST_LINE:,} bytes; the rest of each is not read"
         if self._more_events:
             yield f"{self._more_events:,} events more are left out"
 
@@ -485,8 +490,8 @@ def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
     for session in waiting:
         ends.setdefault(session.final, []).append(session)
     end, most = max(ends.items(), key=lambda item: len(item[1]))
-    events = [session.event for session in most if session.event]
-    common = max(sorted(set(events)), key=events.count, default=None)
+    events = Counter(session.event for session in most if session.event)
+    common = max(sorted(events), key=events.__getitem__, default=None)
     facts: dict[str, Value] = {"sessions": len(waiting)}
     text = f"{dump.kind}: {len(waiting):,} session{'s' * (len(waiting) != 1)} wait{'s' * (len(waiting) == 1)}"
     if end is None:

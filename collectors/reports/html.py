@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from collectors.errors import cut
 from collectors.reports.tables import Document, Table, add, squeeze
 
 MOST_COLUMNS = 300
@@ -165,7 +166,7 @@ class _Walk:
 
 def _clean(pieces: list[str]) -> str:
     words = pieces[0] if len(pieces) == 1 else "".join(pieces)
-    return " ".join(words.split())  # which takes a hard blank for a blank, too
+    return cut(" ".join(words.split()))  # which takes a hard blank for a blank, too
 
 
 def _span(attributes: Mapping[str, str]) -> int:

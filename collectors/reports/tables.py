@@ -73,7 +73,7 @@ def squeeze(heading: str) -> str:
     return _SIGNS.sub("", heading.lower())
 
 
-_FOOTNOTES = re.compile(r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$")
+_FOOTNOTES = re.compile(r"(?:\s{0,9}(?:\[\d{1,9}\]|[*†‡¹²³])){1,9}$")
 _LAST_OF_FOOTNOTES = tuple("]*†‡¹²³")
 """Marks that lead to a footnote, as 23ai prints them behind names: "parse time elapsed [1]"."""
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from collectors.errors import cut
 from collectors.reports.tables import Document, Table, add, squeeze
 
 _MARKS = ("DB/Inst:", " for DB:")
@@ -37,7 +38,7 @@ def parse(text: str, titles: Iterable[str] = ()) -> Document:
     walk = _Walk(frozenset(titles))
     for line in _lines(text):
         for part in line.split("\f"):
-            walk.line(part[:LONGEST_LINE].expandtabs().rstrip())
+            walk.line(cut(part, LONGEST_LINE).expandtabs().rstrip())
     return walk.document()
 
 
