@@ -38,7 +38,7 @@ SLICES_BEFORE = "12.2"
 def timed_out(row: Row) -> tuple[float, float, float] | None:
     """Share of an event's waits that a timer ended, waits, and seconds waited in them. 0 where an average wait is no slice.
 
-    None where it is not known. Without any wait the share is 0.
+    None if it is unknown. Without any wait the share is 0.
     """
     waits, micro = waits_of(row)
     timeouts = number(row.get("total_timeouts"))
@@ -135,7 +135,7 @@ def moving(
 ) -> Iterator[tuple[str | None, str | None]]:
     """Event and cache of the waits that go on ending although sessions hang on the same: a queue that moves.
 
-    Told by the sessions that waited at the begin; where nobody did, by the waits that ended, a timer's left out.
+    Shown by the sessions that waited at the begin; where nobody did, by the waits that ended, without those of a timer.
     """
     began, span = delta.at_begin.get(WAITING_SESSIONS), delta.basis.seconds or 0.0
     counted = next((row for row in delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT), {})
