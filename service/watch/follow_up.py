@@ -237,7 +237,7 @@ class BlockerLook:
             return None
 
     def _look(self, polled: Snapshot, rows: Sequence[Row], connection: Connection, now: float) -> None:
-        """Prove again what is known, or look anew. Raises SessionError."""
+        """Prove again what is known, or look again. Raises SessionError."""
         known = self._found is not None and not self._due(rows, polled, now)
         if known and (again := self._sessions_again(polled, connection)) is not None:
             self._found = again
