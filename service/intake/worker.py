@@ -53,13 +53,18 @@ class Worker:
                 made = _Ended(f"takes more than {self._seconds:g} s" if slow else "ends the process that reads it")
             late.cancel()
             if size >= KEPT:
-                process.kill()
-                process.wait()
+                self.end()
         if isinstance(made, _Ended):
             raise InputError(f"{name} {made}; nothing limits `latchscope diagnose`, which reads the same") from None
         if isinstance(made, Exception):
             raise made
         return made  # type: ignore[no-any-return]
+
+    def end(self) -> None:
+        """End the process. The next file starts another."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
     def _start(self) -> None:
         """Start it. It sees the same modules, and no signal of our terminal."""
