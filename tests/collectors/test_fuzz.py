@@ -24,6 +24,7 @@ from collectors.capture import delta_of
 from collectors.errors import InputError, brief
 from collectors.logs import alert, trace
 from collectors.logs.phrases import MARKS
+from collectors.logs.sessions import MOST_SESSIONS, Dump, RowCacheLock
 from collectors.model import Changes, Delta, Missing, NotComparable, Rows, number
 from collectors.reports.html import parse as parse_html
 from collectors.reports.read import read as read_report
@@ -376,6 +377,29 @@ def test_long_word_in_an_alert_log_costs_no_more_than_its_line() -> None:
     """A pattern that is tried from each letter of it takes minutes, and a test may take two seconds."""
     (event,) = alert.read(io.BytesIO(b"Sun Mar 01 06:00:00 2026\nORA-00600: " + b"x" * 2_000 + b".tr\n"), "case").events
     assert "trace_file" not in event.facts
+
+
+def test_the_largest_dump_takes_a_moment() -> None:
+    """Each part of it once took the square of its sessions: minutes, where a test may take two seconds."""
+    dump = Dump("hang analysis", 1)
+    sids = range(1, MOST_SESSIONS)
+    chain = [dump.session(1, sid) for sid in sids]
+    for sid, session in zip(sids, chain, strict=True):
+        assert session is not None
+        session.begin_wait(f"event {sid}")
+        session.wait_for((1, sid + 1))
+        dump.add_lock(RowCacheLock(7, None, session.key, 3, 0))
+        dump.add_lock(RowCacheLock(7, None, session.key, 0, 5))
+    fork = dump.session(1, MOST_SESSIONS)
+    assert fork is not None
+    for sid in sids:
+        fork.wait_for((2, sid))
+    dump.settle(1)
+    assert {session.final for session in chain if session} == {None}, "its end waits for many"
+    fork.blockers.clear()
+    dump.settle(1)
+    assert {session.final for session in chain if session} == {fork.key}
+    assert "behind session 20000" in trace._summary(dump, dump.in_chains()).text
 
 
 class Cursor:
