@@ -414,7 +414,7 @@ class Cursor:
 def test_what_is_too_long_is_cut_and_the_cut_is_shown() -> None:
     long, shown = "x" * 60_000, f"{'x' * 3_968}… (56,032 more characters)"
     assert brief(Exception(f"ORA-00600: {' ' * 60_000}y")) == "ORA-00600: … (56,044 more characters)"
-    assert oracle._bounded(cast(Any, Cursor()), 10) == [(shown, None, 1)]
+    assert oracle._bounded(cast(Any, Cursor()), 10, int) == [(shown, None, 1)]
     (table,) = parse_html(f"<table><tr><td>{long}</td></tr></table>").tables
     assert table.rows == ((shown,),)
     moment, line = b"*** 2026-03-01 10:00:00\n", f"ORA-00600: {long}".encode()
