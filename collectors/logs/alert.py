@@ -553,7 +553,7 @@ class _Reading:
             more = f", and {self.clock.back - _JUMPS:,} times more" if self.clock.back > _JUMPS else ""
             yield f"the clock of the log goes back {'; '.join(jumps)}{more}; events stay in the order of the file"
         if self.long:
-            yield f"{self.long:,} lines with an event are longer than {LONGEST_EVENT:,} bytes; the rest of each is not read"
+            yield f"lines longer than {LONGEST_EVENT:,} bytes, of which the rest is not read: {self.long:,}"
         if self.clock.unread:
             yield f"{self.clock.unread:,} times could not be read; the lines below them are undated"
 

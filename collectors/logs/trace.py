@@ -454,7 +454,7 @@ class TraceReader:
         if self.cut_off:
             yield "the file ends inside a system state: sessions after the end are not known (max_dump_file_size may cut it)"
         if self._long:
-            yield f"{self._long:,} lines are longer than {LONGEST_LINE:,} bytes; the rest of each is not read"
+            yield f"lines longer than {LONGEST_LINE:,} bytes, of which the rest is not read: {self._long:,}"
         if self._more_events:
             yield f"{self._more_events:,} events more are left out"
 

@@ -53,13 +53,18 @@ class Worker:
                 made = _Ended(f"takes more than {self._seconds:g} s" if slow else "ends the process that reads it")
             late.cancel()
             if size >= KEPT:
-                process.kill()
-                process.wait()
+                self.end()
         if isinstance(made, _Ended):
             raise InputError(f"{name} {made}; nothing limits `latchscope diagnose`, which reads the same") from None
         if isinstance(made, Exception):
             raise made
         return made  # type: ignore[no-any-return]
+
+    def end(self) -> None:
+        """End the process. The next file starts another."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
     def _start(self) -> None:
         """Start it. It sees the same modules, and no signal of our terminal."""
@@ -84,16 +89,14 @@ def serve(descriptor: int, memory: int) -> None:
     """Read whatever comes, until nothing more can come. Polls and pages have the processor first, and the memory."""
     line: Connection[Any, Any] = Connection(descriptor)
     os.nice(5)
-    linux = Path("/proc/self")
-    if linux.is_dir():
-        (linux / "oom_score_adj").write_text("1000")
+    if _bytes(0):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     while True:
         try:
             read, given, more = line.recv()
         except EOFError:
             return
-        if linux.is_dir():
-            size = int((linux / "statm").read_text().split()[0]) * resource.getpagesize()
+        if size := _bytes(0):
             resource.setrlimit(resource.RLIMIT_AS, (size + memory, resource.RLIM_INFINITY))
         try:
             made = read(*given, **more)
@@ -103,7 +106,15 @@ def serve(descriptor: int, memory: int) -> None:
             made = _Ended(f"takes more than {mib(memory)} MiB of memory")
         except Exception:  # noqa: BLE001 - of any kind: it is raised again where it is logged
             made = RuntimeError(traceback.format_exc())
-        line.send((made, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+        line.send((made, _bytes(1)))
+
+
+def _bytes(which: int) -> int:
+    """The addresses (0) or the memory (1) that this process has. 0 where the system is not Linux, which alone limits them."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[which]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 WORKER = Worker()

@@ -21,6 +21,7 @@ from service.intake.archives import label
 from service.intake.incident import Story
 from service.intake.inputs import diagnose_data
 from service.intake.uploads import MOST_FILES
+from service.intake.worker import WORKER
 from service.store import reports as stored_reports
 from service.store.reports import Reports, StoredReportSummary
 from service.store.repository import Repository
@@ -249,6 +250,24 @@ def test_original_is_never_served_as_a_page_and_diagnosed_again_after_an_older_v
         connection.execute("update reports set told = ?", ('{"form": "of old"}',))
     connection.close()
     assert app.get(f"{PATH}/{one['id']}").json()["diagnoses"] == one["diagnoses"]
+
+
+@pytest.mark.slow
+def test_files_that_take_too_long_are_refused_and_the_next_are_read(
+    app: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kept,) = upload(app, ("a.html", AWR)).json()
+    with monkeypatch.context() as patch:
+        patch.setattr(WORKER, "_seconds", 0.0)
+        late = (
+            "b.html takes more than 0 s; nothing limits `latchscope diagnose`, which reads the same; nothing was kept"
+        )
+        answer = upload(app, ("b.html", AWR + b" "))
+        assert (answer.status_code, answer.json()["detail"]) == (422, late)
+        again = app.get(f"/reports/{kept['id']}/export.html")
+        assert again.status_code == 503 and "takes more than 0 s" in again.text
+        assert app.get("/api/v1/incident", params={"id": kept["id"]}).status_code == 503
+    assert upload(app, ("b.html", AWR + b" ")).status_code == 201
 
 
 def test_store_that_is_gone_is_503_but_the_database_page_stays(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
