@@ -301,13 +301,9 @@ def _dotted(place: Place) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
 
 
-def _own_words(error: ErrorDetails) -> str:
-    return str(error.get("ctx", {}).get("error", "")) if error["type"] == "value_error" else ""
-
-
 def _sentence(error: ErrorDetails, place: Place) -> str:
     kind, given, about = error["type"], error["input"], error.get("ctx", {})
-    if own := _own_words(error):
+    if own := str(about.get("error", "")) if kind == "value_error" else "":
         return own.replace(EXAMPLES, "write 90d, 48h or 120m") if place[:1] == ("history",) else own
     if kind == "extra_forbidden":
         return _NOT_HERE.get(str(place[-1]).lower(), f"no such setting{_name_meant(place)}")

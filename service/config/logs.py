@@ -4,9 +4,9 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Literal
 
 from service.escape import visible
@@ -55,26 +55,15 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class OneLine(logging.Formatter):
-    """A record is one line of visible characters. Only our own stack trace has more lines."""
+    """A record is one line of visible characters. Only our own stack trace has more lines, each indented."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  the name is logging's
         """The line of a record."""
         return visible(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  as above
-        """The stack trace below it. Only its own line ends are left, so that the text of an exception forges no record."""
-        trace = super().formatException(ei)
-        for text in filter(lambda text: "\n" in text, _texts(ei[1])):
-            trace = trace.replace(text, visible(text))
-        return visible(trace, keep="\n")
-
-
-def _texts(error: BaseException | None) -> Iterator[str]:
-    """What an exception and those behind it say."""
-    if error is not None:
-        yield str(error)
-        for behind in (error.__cause__ or error.__context__, *getattr(error, "exceptions", ())):
-            yield from _texts(behind)
+        """The stack trace below it, indented: the text of an exception may have line ends, and must not look like a record."""
+        return indent(visible(super().formatException(ei), keep="\n"), "  ")
 
 
 class JsonLine(OneLine):

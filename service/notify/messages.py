@@ -259,11 +259,6 @@ def known_service(channel: NotificationSettings) -> str:
     return _kind(str(_service(channel, url, _apprise().AppriseAsset(storage_mode="memory")).url()))
 
 
-def service_of(channel: NotificationSettings) -> str:
-    """The kind of service of an address, such as `slack`: the only part that may be shown. Raises DeliveryRefused."""
-    return _kind(_address(channel))
-
-
 def _kind(url: str) -> str:
     return url.partition("://")[0].lower()
 
@@ -466,7 +461,7 @@ def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationS
         try:
             if isinstance(receiver, NotificationSettings):
                 service = "unknown"
-                service = service_of(receiver)
+                service = _kind(_address(receiver))
                 send(receiver, _message(receiver, settings))
             else:
                 test = LoggedChange(0, datetime.now(UTC), "latchscope", "test", {})

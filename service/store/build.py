@@ -62,10 +62,10 @@ class ClockCheck:
         if not right and polls and not self._waits:
             log.warning(
                 "nothing is deleted from the store: our clock says %s UTC, and the newest poll is of %s UTC by its database's "
-                "clock; it goes on when the clocks of %d databases agree with ours, and at once by `latchscope store prune`",
+                "clock; it goes on when the clock%s with ours, and at once by `latchscope store prune`",
                 f"{now:%Y-%m-%d %H:%M}",
                 f"{max(polls.values()):%Y-%m-%d %H:%M}",
-                min(WITNESSES, len(self._real)),
+                "s of two databases agree" if len(self._real) > 1 else " of a database agrees",
             )
         elif right and self._waits:
             log.info("the store deletes again what is over: our clock, %s UTC, is right", f"{now:%Y-%m-%d %H:%M}")

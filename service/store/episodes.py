@@ -414,7 +414,11 @@ class Baselines:
     def put(self, rows: Sequence[Baseline]) -> None:
         """Replace the usual figures."""
         with self._engine.begin() as connection:
-            upsert(connection, table_of(StoredBaseline), [_members(row, Baseline) for row in rows])
+            upsert(
+                connection,
+                table_of(StoredBaseline),
+                [{name: getattr(row, name) for name in Baseline.__slots__} for row in rows],
+            )
 
     def at(self, database: str, hours: Sequence[int]) -> tuple[Baseline, ...]:
         """The usual figures in some hours of the week, for every metric."""
@@ -450,10 +454,6 @@ def split(cursor: str, parts: int) -> tuple[Any, ...]:
     """A cursor's time and the rest of it. Raises BadCursor."""
     members = cursor.split("~", parts - 1)
     return (after(cursor, members[0] if len(members) == parts else ""), *members[1:])
-
-
-def _members(row: Any, kind: type) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in kind.__slots__}  # type: ignore[attr-defined]
 
 
 def _episode(row: Any) -> Episode:

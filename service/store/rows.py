@@ -12,7 +12,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Column, Connection, Dialect, Engine, Executable, Table, select, text, tuple_
+from sqlalchemy import Connection, Dialect, Engine, Executable, Table, select, text, tuple_
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import DeclarativeBase
@@ -107,16 +107,13 @@ def _from_arrays(
 
 @cache
 def _insert(table: Table, names: tuple[str, ...]) -> str:
-    arrays = ", ".join(f"%b::{_type(table.columns[name])}[]" for name in names)
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    arrays = ", ".join(f"%b::{table.columns[name].type.compile(dialect)}[]" for name in names)
     return f'insert into "{table.name}" ({", ".join(_quoted(names))}) select * from unnest({arrays})'
 
 
 def _quoted(names: Sequence[str]) -> list[str]:
     return [f'"{name}"' for name in names]
-
-
-def _type(column: Column[Any]) -> str:
-    return column.type.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
 
 
 def _typed(dialect: Dialect, table: Table, rows: Sequence[ColumnValues]) -> list[list[Any]]:

@@ -242,7 +242,8 @@ class Admission:
         """Route, by identity → its rule."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = self._route(scope) if scope["type"] == "http" else None
+        fitting = (route for route in self._routes if scope["type"] == "http" and route.matches(scope)[0] is Match.FULL)
+        route = next(fitting, None)
         if route is None:
             await self._app(scope, receive, send)
             return
@@ -257,9 +258,6 @@ class Admission:
             await self._refused(request, error)(scope, receive, send)
             return
         await self._app(scope, _bounded(receive, most, takes_none=scope["method"] in READS), send)
-
-    def _route(self, scope: Scope) -> BaseRoute | None:
-        return next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
 
     def _rule(self, route: BaseRoute) -> AccessRule | None:
         if id(route) not in self._rules:

@@ -343,4 +343,4 @@ def test_log_record_is_one_line_that_drives_no_terminal() -> None:
     except ValueError as forged:
         lines = line((ValueError, forged, forged.__traceback__)).splitlines()
     assert len(lines) > 4 and not any(each.startswith("2026") for each in lines)
-    assert text.endswith("\nValueError: [U+001B]]0;title[U+0007]")
+    assert text.endswith("\n  ValueError: [U+001B]]0;title[U+0007]")

@@ -42,7 +42,6 @@ from rules.hangs.words import (
     tree,
     why_no_command,
 )
-from rules.model import Figure
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
 from service.escape import visible
@@ -105,10 +104,6 @@ def for_release(statement: Texts | None, release: str | None) -> str:
     return (text_for(statement, release) if release else None) or next(reversed(list(statement.values())), "")
 
 
-def _measured(figure: Figure) -> str:
-    return measured(figure.value, figure.unit)
-
-
 def _seen(value: object) -> object:
     """A value for a page with visible characters. A page has lines, and keeps a number with its unit."""
     if not isinstance(value, str):
@@ -121,7 +116,7 @@ def _seen(value: object) -> object:
 
 FILTERS: Mapping[str, Callable[..., str]] = {
     "count": count,
-    "measured": _measured,
+    "measured": lambda figure: measured(figure.value, figure.unit),
     "percent": percent,
     "section": section_of,
     "spelled": spelled,
