@@ -19,8 +19,8 @@ from tests.repo.grafana.test_absence import Look, grafana, look
 __all__ = ["grafana"]
 pytestmark = pytest.mark.slow
 
-BEGINS = 600
-"""Seconds of health before the state."""
+BEGINS = 1800
+"""Seconds of health before the state: a name that began within 15 minutes may be one that moved there."""
 HEALTHY = {
     "latchscope_up": "1",
     "latchscope_severity": "0",
