@@ -5,22 +5,32 @@ longest waits; so an event that it does not list is unknown, never zero.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from collectors.model import Missing, Reading, Row, Rows, Value
+from collectors.model import Missing, Reading, Row, Rows, Value, number
 from collectors.reports.header import Header, dbid_in, moment_in, release_in
-from collectors.reports.sections import MEGABYTE, PARAMETER_TITLE, asked, hidden_in_doubt, known_cells, settings
+from collectors.reports.sections import (
+    MEGABYTE,
+    READERS,
+    ROW_CACHE_EVENTS,
+    asked,
+    hidden_in_doubt,
+    known_cells,
+    rows_of,
+    settings,
+    top_alone,
+)
 from collectors.reports.tables import Document, Table, count, micro, plain, real, squeeze
 
 TITLES = ("Database Summary", "Database Instances Included In Report", "OS Statistics By Instance", "Time Model",
           "Time Model - % of DB time", "Foreground Wait Classes", "Top Timed Events", "Top Timed Foreground Events",
           "Top Timed Background Events", "Foreground Wait Events (Global)", "Background Wait Events (Global)",
           "System Statistics", "System Statistics - Per Second", "System Statistics - Per Transaction",
-          "System Statistics (Global)", PARAMETER_TITLE)  # fmt: skip
+          "System Statistics (Global)", "init.ora Parameters")  # fmt: skip
 """Titles of sections. In text a line may hold nothing else."""
 NOTE = (
-    "a report over all instances prints no latches, mutexes or dictionary caches, and of each instance only the longest waits: "
-    "an event that it does not list is unknown"
+    "a report over all instances prints no latches, mutexes or dictionary caches, and only the longest waits: an event that it "
+    "does not list is unknown"
 )
 WHOLE = "*"
 """What the column of the instance says in rows of the whole cluster."""
@@ -50,10 +60,32 @@ class Part:
 
 
 def parts(document: Document) -> tuple[Part, ...]:
-    """One part for each instance in the report, in its order. Empty if the list of instances cannot be read."""
+    """One part for each instance in the report, in its order; or one for the whole cluster where it alone has waits for the
+    row cache. Empty if the list of instances cannot be read."""
     heads = _heads(document)
     notes = (NOTE, *_whole_cluster(document))
-    return tuple(Part(head, _readings(document, head), (*notes, *_bound(document, head))) for head in heads)
+    found = [Part(head, _readings(document, head), (*notes, *_bound(document, head))) for head in heads]
+    whole = _together(heads)
+    if whole is not None and not any(isinstance(part.readings["v$system_event"], Rows) for part in found):
+        rows = _events(document, WHOLE)
+        if any(number(row.get("time_waited_micro")) for row in rows if row["event"] in ROW_CACHE_EVENTS):
+            readings = {**_unread(whole), "v$system_event": rows_of("v$system_event", rows)}
+            readings["v$sys_time_model"] = rows_of("v$sys_time_model", _times(document, "", whole))
+            return (Part(whole, readings, (NOTE, ALONE)),)
+    return tuple(found)
+
+
+ALONE = "the waits are those of all instances together; the report does not print which instance they are of"
+
+
+def _together(heads: Sequence[Header]) -> Header | None:
+    """The head of the cluster as a whole: the DB time of all instances within the longest interval."""
+    minutes = [head.db_time_minutes for head in heads]
+    if not heads or None in minutes:
+        return None
+    longest = max(heads, key=lambda head: head.seconds or 0.0)
+    total = sum(each or 0.0 for each in minutes)
+    return replace(longest, instance="", instance_number=None, host="", db_time_minutes=total, startup=None)
 
 
 # Tables. Each comes with its rows as cells by heading. Headings of two lines begin with the name of their group.
@@ -98,6 +130,8 @@ def _heads(document: Document) -> list[Header]:
     if not found or not found[0].rows:
         return []
     table, summary = found[0], _summary(document)
+    # One instance alone may be reported by this script, too.
+    clustered = summary.get("rac", "").upper() != "NO"
     places = {
         name: _column(table, name)
         for name in (
@@ -122,7 +156,7 @@ def _heads(document: Document) -> list[Header]:
                 instance=cells["instance"],
                 instance_number=number if isinstance(number, int) else None,
                 release=release_in(cells["release"]),
-                cluster=True,
+                cluster=clustered,
                 host=cells["host"],
                 cpus=None,
                 startup=moment_in(cells["startup"]),
@@ -139,7 +173,9 @@ def _summary(document: Document) -> Mapping[str, str]:
     """Name and DB Id of the database."""
     for table in document.tables:
         if _column(table, "blocksize") is not None and table.rows and len(table.rows[0]) == len(table.headings):
-            return {name: _cell(table.rows[0], _column(table, f"database{name}", name)) for name in ("id", "name")}
+            return {
+                name: _cell(table.rows[0], _column(table, f"database{name}", name)) for name in ("id", "name", "rac")
+            }
     return {}
 
 
@@ -152,12 +188,17 @@ def _readings(document: Document, head: Header) -> Mapping[str, Reading]:
         "v$osstat": _host(document, number),
         "v$parameter": _parameters(document, number),
     }
-    lacking = ("v$latch", "v$latch_misses", "v$mutex_sleep", "v$rowcache", "v$latch_children", *found)
-    why = "a report over all instances of a cluster does not print it for each instance"
-    readings: dict[str, Reading] = {view: Missing(view, "unread", why, OWN_REPORT) for view in lacking}
-    return readings | {
+    return dict(_unread(head)) | {
         view: Rows(view, tuple(known_cells(dict(row)) for row in rows)) for view, rows in found.items() if rows
     }
+
+
+def _unread(head: Header) -> Mapping[str, Reading]:
+    """Every view as missing, with the report that has it."""
+    why, own = "a global report does not print it", "run awrrpt.sql for the same snapshots"
+    if head.cluster:
+        why, own = "a report over all instances of a cluster does not print it for each instance", OWN_REPORT
+    return {view: Missing(view, "unread", why, own) for view in READERS}
 
 
 def _times(document: Document, number: str, head: Header) -> list[dict[str, Value]]:
@@ -196,22 +237,15 @@ def _waits(document: Document, title: str, number: str) -> list[_Wait] | None:
     return found
 
 
-def _events(document: Document, number: str) -> list[dict[str, Value]]:
-    """Each event we follow. One that is not listed has its name alone: the list holds only the longest.
-
-    Empty if no wait for the row cache is listed, for then nobody can tell how many there were.
-    """
-    everyone = _waits(document, "Top Timed Events", number) or ()
-    own = _waits(document, "Top Timed Foreground Events", number) or ()
-    if not any(wait.event in ROW_CACHE for wait in (*everyone, *own)):
-        return []
-    rows: dict[str, dict[str, Value]] = {event: {"event": event} for event in asked("v$system_event")}
-    for wait in everyone:
-        if wait.event in rows:
-            rows[wait.event] |= {"total_waits": wait.waits, "time_waited_micro": wait.micros}
-    for wait in own:
-        if wait.event in rows:
-            rows[wait.event] |= {"total_waits_fg": wait.waits, "time_waited_micro_fg": wait.micros}
+def _events(document: Document, of: str) -> list[dict[str, Value]]:
+    """The longest waits of an instance, or of the whole cluster: those we follow, and what else sessions waited for."""
+    everyone = _waits(document, "Top Timed Events", of) or ()
+    own = {wait.event: wait for wait in _waits(document, "Top Timed Foreground Events", of) or ()}
+    followed = [wait for wait in everyone if wait.event in asked("v$system_event") or wait.event in own or not own]
+    rows = {str(row["event"]): row for row in top_alone((wait.event, wait.waits, wait.micros) for wait in followed)}
+    for event, wait in own.items():
+        if event in rows:
+            rows[event] |= {"total_waits_fg": wait.waits, "time_waited_micro_fg": wait.micros}
     return list(rows.values())
 
 
@@ -248,7 +282,7 @@ def _parameters(document: Document, number: str) -> Sequence[Row]:
     """Settings we follow. A row for all instances has no number or a star."""
     found: dict[str, str] = {}
     names = set[str]()
-    for table in _tables(document, PARAMETER_TITLE):
+    for table in _tables(document, "init.ora Parameters"):
         begin, end, place = _column(table, "beginvalue"), _column(table, "endvalue", "different"), _instances(table)
         name = ""
         for row in table.rows:
@@ -263,25 +297,20 @@ def _instances(table: Table) -> int | None:
     return next((i for i, heading in enumerate(table.headings) if heading in ("i", "inst")), None)
 
 
-ROW_CACHE = ("latch: row cache objects", "row cache mutex", "row cache lock")
-
-
 def _whole_cluster(document: Document) -> list[str]:
     """What is printed of the cluster as a whole alone, as notes: no instance can be judged on it."""
     titles = ("Top Timed Events", "Foreground Wait Events (Global)")
     listed = [wait for title in titles for wait in _waits(document, title, WHOLE) or ()]
-    return [
-        f"over all instances: {event}, {max(times) / 1e6:,.1f} s waited"
-        for event in ROW_CACHE
-        if (times := [wait.micros for wait in listed if wait.event == event and wait.micros is not None])
-    ]
+    times = {wait.event: wait.micros for wait in sorted(listed, key=lambda each: each.micros or 0) if wait.micros}
+    told = dict.fromkeys((*list(times)[-1:], *ROW_CACHE_EVENTS))
+    return [f"over all instances: {event}, {times[event] / 1e6:,.1f} s waited" for event in told if event in times]
 
 
 def _bound(document: Document, head: Header) -> list[str]:
     """Where no wait for the row cache is listed: how long it may be at most, as a note. An empty list where nothing is known."""
     listed = _waits(document, "Top Timed Events", str(head.instance_number)) or ()
     times = [wait.micros for wait in listed if wait.micros is not None]
-    if not times or any(wait.event in ROW_CACHE for wait in listed):
+    if not times or any(wait.event in ROW_CACHE_EVENTS for wait in listed):
         return []
     seconds, minutes = min(times) / 1e6, head.db_time_minutes
     share = f", {seconds / minutes / 0.6:.1f} % of DB time" if minutes else ""
