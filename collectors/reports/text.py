@@ -237,7 +237,10 @@ def _in_order(table: _Open, line: str) -> list[str]:
         for absent in (combinations(optional, lacking) if lacking >= 0 else ())
         if _fits(table.headings, cells := _spread(figures, absent, many - 1))
     ]
-    return [name, *(fitting[0] if len(fitting) == 1 else [UNREAD] * (many - 1))]
+    if len(fitting) == 1 and not name.rpartition(" ")[2][:1].isdigit():  # else a figure that is none stands there
+        return [name, *fitting[0]]
+    end = next((at for at, word in enumerate(words[1:], 1) if word[0] in "0123456789#"), len(words))
+    return [" ".join(words[:end]), *[UNREAD] * (many - 1)]
 
 
 def _spread(figures: list[str], absent: tuple[int, ...], many: int) -> list[str]:

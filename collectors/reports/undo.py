@@ -39,12 +39,11 @@ def undone(text: str, *, page: bool) -> tuple[str, tuple[str, ...]]:
 
 def line_ends(text: str) -> str:
     """Plain line ends: CR CR LF, LF CR, CR and the separators of Unicode are one each."""
-    if "\r" in text:
-        text = _RETURNS.sub("\n", text)
+    for end in ("\r\r\n", "\r\n", "\n\r", "\r") if "\r" in text else ():
+        text = text.replace(end, "\n")
     return text.translate(_SEPARATORS) if not text.isascii() else text
 
 
-_RETURNS = re.compile(r"\r+\n|\n\r(?!\n)|\r")
 _SEPARATORS = str.maketrans(dict.fromkeys("\u2028\u2029\x85", "\n"))
 _SIGNS = str.maketrans(
     {"\0": " ", **dict.fromkeys("\u00a0\u2000\u2002\u2003\u2007\u2009\u200a\u202f\u3000", " "),
