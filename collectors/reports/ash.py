@@ -71,6 +71,6 @@ def _lines(content: str) -> str:
 
 
 def _behind(label: str, text: str) -> str:
-    """What stands behind a label on its line."""
+    """The rest of the line after a label."""
     at = text.find(label)
     return text[at + len(label) :].partition("\n")[0].lstrip(": ").strip() if at >= 0 else ""

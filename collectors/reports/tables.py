@@ -201,7 +201,7 @@ def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[Table, ...]:
 ReportKind = Literal["AWR", "Statspack", "compare", "cluster", "ASH"]
 
 UNREAD = "?"
-"""A cell of which nobody knows what it holds."""
+"""A cell whose content is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +417,7 @@ class ReportTables:
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
             if strange and not any(note.startswith(f"{section.title}: a cell") for note in self.notes):
                 self.notes[
-                    f"{section.title}: a cell of {row[0][:40]} is no number ({strange[0][:40]}), so such rows are unknown"
+                    f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]}), so such rows are unknown"
                 ] = None
             if strange:
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")

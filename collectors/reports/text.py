@@ -29,7 +29,7 @@ class _Open:
     name_above: bool = False
     """Whether each row's name has a line of its own, above its numbers: Latch Sleep Breakdown of 10.2."""
     adrift: bool = False
-    """Whether the headings do not stand over their columns: then no cell does, and cells are told by their order."""
+    """Whether the headings do not stand over their columns: then no cell does, and their order says which is which."""
     name: str = ""
 
 
