@@ -624,6 +624,10 @@ class LostTime:
     """By event, what samples met."""
     seconds: float = 0.0
     """Length of the interval."""
+    latch_unread: bool = False
+    """Whether the row of the latch is there and none of its figures can be read."""
+    unlisted: Set[str] = frozenset()
+    """Events that a list of the longest waits does not hold: none of them took longer than what it does hold."""
 
     @cached_property
     def believed(self) -> Mapping[Surface, float]:
@@ -658,11 +662,19 @@ class LostTime:
     def untold(self, surfaces: Iterable[Surface]) -> tuple[Surface, ...]:
         """Those of some surfaces whose time was not captured, or not for every waiter.
 
-        Always empty for a report, which prints whatever had activity.
+        A report prints whatever had activity, so there only a wait that is printed and cannot be read is unknown, or every wait
+        where the list of waits is not there.
         """
         if self.printed:
-            return ()
+            return tuple(surface for surface in surfaces if surface in self.surfaces and self._not_read(surface))
         return tuple(surface for surface in surfaces if surface in self._incomplete)
+
+    def _not_read(self, surface: Surface) -> bool:
+        event = SURFACE_EVENTS.get(surface)
+        if event is None or event in self.unlisted or self.by_surface[surface] is not None:
+            return False
+        unread = surface == "latch" and self.latch_unread
+        return self.finished is None or unread or self.finished.get(event, 0.0) is None
 
     @cached_property
     def _incomplete(self) -> Set[Surface]:
@@ -722,6 +734,8 @@ class LostTime:
         if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
         slept = self.slept[surface]
+        if slept is None and surface == "latch" and self.latch_unread:
+            return None
         return by_event if slept is None else slept
 
     def _on_result_cache(self) -> float | None:
@@ -755,7 +769,13 @@ def lost_time(
     if untimed(delta):
         slept = dict.fromkeys(slept)
     printed, seconds = delta.source == "report", delta.basis.seconds or 0.0
-    return LostTime(finished, slept, background, look, surfaces, printed, met, seconds)
+    unread = [
+        row
+        for row in delta.rows("v$latch")
+        if row.get("name") == ROW_CACHE_LATCH and not {"gets", "wait_time"} & row.keys()
+    ]
+    unlisted = {str(row.get("event")) for row in delta.rows("v$system_event") if row.get("unlisted")}
+    return LostTime(finished, slept, background, look, surfaces, printed, met, seconds, bool(unread), unlisted)
 
 
 def _slept_seconds(micro: Sequence[float | None]) -> float | None:

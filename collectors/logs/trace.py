@@ -22,7 +22,7 @@ from collectors.logs.sessions import MODES, Dump, SessionKey, TracedSession, dec
 from collectors.logs.systemstate import ENTRY, ProcessDumps
 from collectors.model import Basis, Delta, EventKind, LoggedEvent, Reading, Row, Rows, Value
 from collectors.reports.header import dbid_in, release_in
-from collectors.reports.read import as_text
+from collectors.reports.undo import as_text
 
 MOST_EVENTS = 5_000
 TEXT_BEGINS = 20

@@ -175,12 +175,11 @@ def _latch(context: SignalContext) -> Row:
 
 
 def _listed(context: SignalContext, reading: SignalValue) -> SignalValue:
-    """The reading. If a report does not list the latch, that."""
-    rows = context.delta.rows("v$latch")
-    if isinstance(reading, Known) or not context.printed or not rows or _latch(context):
+    """The reading. Zero if a report that lists every latch with activity does not list this one."""
+    whole = any("wait_time" in row for row in context.delta.rows("v$latch"))
+    if isinstance(reading, Known) or not context.printed or not whole or _latch(context):
         return reading
-    why = f"the report lists no {RESULT_CACHE_LATCH} (it lists latches with activity only)"
-    return Unknown("v$latch", why, context.busier)
+    return Known(0.0, f"the report lists every latch with activity, and no {RESULT_CACHE_LATCH}")
 
 
 @signal(unit="sleeps", of="v$latch", surface="result-cache")

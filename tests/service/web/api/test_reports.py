@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[list[tuple[str, bytes]], int, str]] = {
     "nothing of ours": ([("a.html", b"<html>hello</html>")], 415, "a.html is not an AWR or Statspack report"),
     "a picture": ([("a.png", b"\x89PNG\r\n\x1a\n")], 415, "a.png is not"),
     "empty": ([("a", b"")], 422, "a is empty"),
-    "a tar": ([("a.tar", tar())], 415, "a.tar is a tar archive; unpack it"),
+    "a tar": ([("a.tar", tar())], 415, "a.tar is an archive without an AWR or Statspack report"),
     "damaged": ([("a.json", b'{"format": "latchscope-capture"')], 422, "it ends too early"),
     "encrypted": ([("a.zip", encrypted())], 422, "a.zip!report.txt is encrypted"),
     "one good, one not": ([("a.json", b"{}"), ("b", b"x")], 422, '"format" must be'),
