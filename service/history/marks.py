@@ -190,7 +190,7 @@ class Outcomes(Collector):
         self._seconds: dict[tuple[str, str], float] = {}
 
     def do(self, now: datetime) -> None:
-        """Look for the last mark of every database polled here, and for those no longer configured. Raises what the store does."""
+        """Look for the last mark of every database polled here, and for databases that left. Raises what the store does."""
         configured = self._store.names.databases(
             watched.name for watched in self._board
         )  # known, whether it ever answers

@@ -174,9 +174,10 @@ def test_database_that_left_the_configuration_is_said_to_be_retired_for_eight_da
 ) -> None:
     polled(store, stage, 80, 81)
     store.names.databases(["gone"])
-    outcomes, clock = Outcomes(store, stage.board), SimpleNamespace(now=lambda _: at(0) + timedelta(days=days))
+    outcomes, clock = Outcomes(store, stage.board), SimpleNamespace()
     monkeypatch.setattr(marks, "datetime", clock)
     for days, left in ((0, [{"db": "gone"}]), (7.9, [{"db": "gone"}]), (8.1, [])):
+        clock.now = lambda _, days=days: at(0) + timedelta(days=days)
         outcomes.do(at(0))
         _, retired, *_ = outcomes.collect()
         assert [sample.labels for sample in retired.samples] == left

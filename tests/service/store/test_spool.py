@@ -60,11 +60,11 @@ def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
     assert spool.size <= 3 * size + 200
     assert "is full (spool.max_bytes" in caplog.text and "are lost" in caplog.text
     registry = CollectorRegistry()
-    writer = Writer(SimpleNamespace(reachable=lambda: answers), spool)  # type: ignore[arg-type]
+    answers: list[bool] = [False]
+    writer = Writer(SimpleNamespace(reachable=lambda: answers[0]), spool)  # type: ignore[arg-type]
     registry.register(StoreMetrics(writer))
-    answers = False
     assert "latchscope_store_up 0.0" in generate_latest(registry).decode()
-    answers = True
+    answers[0] = True
     told = generate_latest(registry).decode()
     assert "latchscope_store_up 1.0" in told and "latchscope_memory_polls 0.0" in told
     assert "latchscope_spool_polls 3.0" in told
