@@ -24,6 +24,7 @@ local shipped = {
     [std.join(', ', shipped.targetLabels) + ', rac', std.join(', ', $._config.targetLabels + ['rac'])],
     [std.join(', ', shipped.targetLabels) + ')', std.join(', ', $._config.targetLabels) + ')'],
     [std.join(', ', shipped.targetLabels) + ', job', std.join(', ', $._config.targetLabels + ['job'])],
+    [std.join(', ', shipped.targetLabels) + ', db', std.join(', ', $._config.targetLabels + ['db'])],
     [std.join(',', ['%s=%%q' % label for label in before]), std.join(',', ['%s=%%q' % label for label in labels])],
     [std.join(' ', ['$labels.' + label for label in before]), std.join(' ', ['$labels.' + label for label in labels])],
     [shipped.address, $._config.address],

@@ -37,6 +37,12 @@ SYMPTOMS = {
 }
 """Surface → the alerts on its waits, which only a cause that can show there holds back."""
 
+WITHOUT_FIGURES = (
+    "LatchscopeDatabaseDown|LatchscopeMostDatabasesDown|LatchscopeDataStale|LatchscopeLoginStopped|LatchscopeDatabaseUnwatched|"
+    "LatchscopeReplicaDown"
+)
+"""The alerts that have their reason where all latchscopes of an environment are gone."""
+
 
 def held_back() -> Sequence[tuple[str, str, str, bool]]:
     """Surface, the causes that can show there as a regular expression, its symptoms, and whether a RAC shares its waits."""
@@ -80,6 +86,7 @@ def texts(
         listed=LISTED,
         gates=GATES,
         held=held_back(),
+        of_latchscope=WITHOUT_FIGURES,
     )
     macros = vars(environment.get_template("macros").module)
     said = {name: macros[name] for name in ("gate", "cost", "told", "lasts", "bridged", "alone")}
