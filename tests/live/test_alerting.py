@@ -381,11 +381,16 @@ class World:
         )
 
 
-@contextmanager
-def running(fleet: Callable[[], Fleet], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def tools() -> None:
+    """Skip the test by name where a program is missing."""
     for tool in ("prometheus", "prometheus-alertmanager"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed (Debian package {tool})")
+
+
+@contextmanager
+def running(fleet: Callable[[], Fleet], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    tools()
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
     urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
     receiver = Receiver(time.monotonic())
