@@ -220,6 +220,8 @@ def test_recording_rules_are_named_by_their_level_and_each_is_read_by_another_ru
         assert RECORD.match(rule["record"])
         others = [texts(one) for one in (*RECORDS, *OF_FLEET, *ALERTS) if one.get("record") != rule["record"]]
         assert rule["record"] in NAME.findall("\n".join([*others, boards])), f"nothing reads {rule['record']}"
+    (said,) = re.findall(r"by (\d+) rules", (ROOT / "docs" / "scale.md").read_text(encoding="utf-8"))
+    assert len(RECORDS) == int(said) <= 39, "what each database costs in Prometheus may only fall"
 
 
 def test_rules_of_the_fleet_are_all_read_by_its_dashboard_and_proven() -> None:
