@@ -1,4 +1,4 @@
-"""Writes the rules and the routing: `python dashboards/prometheus/build.py [--address URL] [--runbooks URL] [--labels A,B] [--output DIR]`.
+"""Writes the rules and the routing: `python dashboards/prometheus/build.py`, whose `--help` names its options.
 
 templates/ holds what is written; this file holds what stands in many places of it: the address of latchscope's pages and
 the labels that every rule keeps. A test holds the files in the tree to this.
