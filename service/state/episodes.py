@@ -21,7 +21,8 @@ from rules.explain.headline import speaks_against
 from rules.judge import missing_grant
 from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
 from rules.remedy import PredictionScore
-from rules.waits import WAITING_SESSIONS, severity_of
+from rules.waiting import WAITING_SESSIONS
+from rules.waits import severity_of
 
 # Results of confirming queries: their numbers, and how long they are valid for a trouble.
 
