@@ -5,7 +5,7 @@ written. A view that is not here, or that may not be read, is refused. A text th
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -17,63 +17,39 @@ from sqlglot.transforms import eliminate_join_marks
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Value
 from collectors.poll import Answer
-from tests.second.world import CLIENT, EXCLUSIVE, ON_CPU, Resource, Session, World
+from tests.second.world import EXCLUSIVE, ON_CPU, Resource, Session, World
 
 BEGAN = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
 """Moment 0 of every world."""
 SID = 11
 """latchscope's own session, on instance 1."""
-
-Cells = Mapping[str, object]
-
+Cells = Sequence[object]
 COLUMNS = {
-    "session": "inst_id sid serial# saddr paddr type program username machine module action sql_id prev_sql_id status state event"
-    " event# seq# p1 p1raw p2 p3 wait_time_micro seconds_in_wait last_call_et blocking_instance blocking_session"
-    " blocking_session_status final_blocking_instance final_blocking_session final_blocking_session_status con_id audsid"
-    " logon_time osuser service_name wait_class command taddr",
-    "rowcache_parent": "inst_id address cache# cache_name existent lock_mode lock_request txn saddr inst_lock_request"
-    " inst_lock_release inst_lock_type inst_lock_id1 inst_lock_id2 key con_id",
-    "lock": "inst_id sid type id1 id2 lmode request ctime block addr kaddr con_id",
-    "transaction": "inst_id addr ses_addr used_ublk used_urec status con_id",
-    "process": "inst_id addr pid spid pname program background con_id",
-    "px_session": "inst_id sid serial# qcsid qcserial# qcinst_id",
-    "dead_cleanup": "inst_id type saddr paddr state dead_time cleanup_attempts last_attempt num_blocked",
-    "cleanup_process": "inst_id name state cleanup_time",
-    "ges_blocking_enqueue": "inst_id resource_name1 resource_name2 grant_level request_level state pid blocked blocker",
-    "rowcache": "inst_id cache# type subordinate# parameter count usage fixed gets fastgets getmisses scans scanmisses"
-    " scancompletes modifications flushes dlm_requests dlm_conflicts dlm_releases",
+    "session": "inst_id sid serial# saddr type program username machine module sql_id status state event seq# p1 p1raw p2 p3"
+    " wait_time_micro seconds_in_wait last_call_et blocking_instance blocking_session blocking_session_status"
+    " final_blocking_instance final_blocking_session final_blocking_session_status con_id action prev_sql_id logon_time",
+    "rowcache_parent": "inst_id address cache# cache_name key lock_mode lock_request saddr txn inst_lock_request inst_lock_type"
+    " inst_lock_id1 inst_lock_id2 con_id",
+    "lock": "inst_id sid type id1 id2 lmode request block",
+    "transaction": "inst_id addr ses_addr used_ublk",
+    "px_session": "inst_id sid serial# qcinst_id qcsid qcserial#",
+    "dead_cleanup": "inst_id type saddr state dead_time cleanup_attempts num_blocked last_attempt",
+    "ges_blocking_enqueue": "inst_id resource_name1 grant_level request_level pid blocker blocked",
+    "rowcache": "inst_id cache# type parameter gets count usage fixed fastgets getmisses scans scanmisses scancompletes"
+    " modifications flushes dlm_requests dlm_conflicts dlm_releases subordinate#",
     "system_event": "inst_id event total_waits total_timeouts time_waited_micro total_waits_fg time_waited_micro_fg",
     "event_name": "inst_id name",
     "sys_time_model": "inst_id stat_name value",
     "osstat": "inst_id stat_name value",
-    "scheduler_running_jobs": "inst_id owner job_name session_id running_instance con_id",
-    "all_users": "inst_id username",
+    "jobs": "inst_id owner job_name session_id running_instance con_id",
+    "users": "inst_id username",
 }
-"""The tables. Each stands for the view of its name with v$, and with gv$ for all instances."""
 TABLE_OF = {
     **{f"{prefix}${table}": table for table in COLUMNS for prefix in ("v", "gv")},
-    "dba_scheduler_running_jobs": "scheduler_running_jobs",
-    "cdb_scheduler_running_jobs": "scheduler_running_jobs",
-    "all_users": "all_users",
+    **{f"{prefix}_scheduler_running_jobs": "jobs" for prefix in ("dba", "cdb")},
+    "all_users": "users",
 }
 """View → table."""
-
-
-OWN_SESSION: Cells = {
-    "inst_id": 1,
-    "sid": SID,
-    "serial#": 7,
-    "saddr": f"{SID:016X}",
-    "type": "USER",
-    "program": "latchscope",
-    "username": "LATCHSCOPE",
-    "module": "latchscope",
-    "status": "ACTIVE",
-    "state": "WAITED SHORT TIME",
-    "event": "SQL*Net message to client",
-    "seq#": 99,
-    "con_id": 1,
-}
 
 
 @dataclass
@@ -98,45 +74,30 @@ class Sight:
 def translated(sql: str) -> tuple[str, frozenset[str]]:
     """A text of Oracle as SQLite reads it, and the views that it reads. Raises sqlglot's errors."""
     tree = eliminate_join_marks(sqlglot.parse_one(sql, read="oracle"))
-    for select in list(tree.find_all(exp.Select)):
-        where = select.args.get("where")
-        for test in list(where.find_all(exp.LTE, exp.LT)) if where else ():
-            column = test.this
-            if (
-                isinstance(column, exp.Column)
-                and column.name.lower() == "rownum"
-                and test.find_ancestor(exp.Select) is select
-            ):
-                select.limit(test.expression.copy(), copy=False)
-                test.replace(exp.true())
+    for test in list(tree.find_all(exp.LTE)):
+        if isinstance(test.this, exp.Column) and test.this.name.lower() == "rownum":
+            select = test.find_ancestor(exp.Select)
+            assert select is not None
+            select.limit(test.expression.copy(), copy=False)
+            test.replace(exp.true())
     views = frozenset(table.name.lower() for table in tree.find_all(exp.Table)) - {"dual"}
     return tree.sql("sqlite", identify=True, comments=False, unsupported_level=sqlglot.ErrorLevel.IGNORE), views
 
 
-def _value(value: object) -> Value:
-    return int(value) if isinstance(value, float) and value == int(value) else value  # type: ignore[return-value]
-
-
 @dataclass
 class Database:
-    """The views of one world, on SQLite in memory, as one instance shows them."""
+    """The views of one world, as one instance shows them: a session as `collectors.poll.Connection` has it."""
 
     world: World
     sight: Sight
     instance: int = 1
     problems: dict[str, str] = field(default_factory=dict)
-    asked: dict[str, int] = field(default_factory=dict)
     _drawn: dict[str, float] = field(default_factory=dict)
-    _blockers: tuple[float, dict[Session, "Named"]] = (-1.0, {})
+    _named: tuple[float, dict[Session, tuple[Session | None, Session | None]]] = (-100.0, {})
 
     def __post_init__(self) -> None:
         self._sqlite = sqlite3.connect(":memory:", isolation_level=None)
-        self._sqlite.create_function("rawtohex", 1, lambda value: value)
-        self._sqlite.create_function("hextoraw", 1, lambda value: value)
-        self._sqlite.create_function("to_char", 2, lambda value, _: str(value))
-        self._sqlite.create_function("me", 0, lambda: self.instance)
         context = {
-            "db_unique_name": "ERP",
             "sid": SID,
             "instance": self.instance,
             "con_id": 1,
@@ -144,339 +105,186 @@ class Database:
             "database_role": "PRIMARY",
         }
         self._sqlite.create_function("sys_context", 2, lambda _, name: context.get(name.lower()))
-        for table, columns in COLUMNS.items():
-            self._sqlite.execute(f'create table "t_{table}" ({", ".join(f"{name!r}" for name in columns.split())})')
+        self._sqlite.create_function("rawtohex", 1, lambda value: value)
         self._sqlite.execute("create view dual as select 'X' as dummy")
-        for view, table in TABLE_OF.items():
-            if view not in self.sight.refused:
-                here = "" if view.startswith("gv$") else " where inst_id = me()"
-                self._sqlite.execute(f'create view "{view}" as select * from "t_{table}"{here}')
+        for table, columns in COLUMNS.items():
+            self._sqlite.execute(f'create table "t_{table}" ({", ".join(map(repr, columns.split()))})')
+        for view in TABLE_OF.keys() - self.sight.refused:
+            here = "" if view.startswith("gv$") else f" where inst_id = {self.instance}"
+            self._sqlite.execute(f'create view "{view}" as select * from "t_{TABLE_OF[view]}"{here}')
 
     def close(self) -> None:
-        """Of the protocol of a session: nothing to give back."""
+        """Nothing to give back: the same database is opened again."""
 
     @property
     def away(self) -> bool:
         return self.sight.away[0] <= self.world.now < self.sight.away[1]
 
     def query(self, sql: str, binds: Binds) -> Answer:
-        """Run one statement, as `collectors.poll.Connection` has it."""
+        """Run a statement of latchscope. Raises what a session raises."""
         if self.away:
             raise SessionError("ORA-03113: end-of-file on communication channel")
-        if "from v$instance" in sql and "startup_time" in sql:
-            return Answer(*self._of_instance("version_full" in sql), seconds=0.001)
-        return self.rows(sql, binds)
+        return self._of_instance(sql) if "startup_time" in sql else self.rows(sql, binds)
 
     def rows(self, sql: str, binds: Binds) -> Answer:
-        """Run one text on the views as they are now. Raises ViewRefused, StatementError."""
+        """Run any text on the views as they are now. Raises ViewRefused, StatementError."""
         try:
             text, views = translated(sql)
             if not views <= TABLE_OF.keys() - self.sight.refused:
                 raise ViewRefused("ORA-00942: table or view does not exist")
-            self._draw(views)
+            for table in {TABLE_OF[view] for view in views}:
+                self._draw(table)
             cursor = self._sqlite.execute(text, dict(binds))
-            found = [tuple(map(_value, row)) for row in cursor.fetchall()]
+            found: list[tuple[Value, ...]] = [tuple([int(v) if type(v) is float else v for v in row]) for row in cursor]
         except (sqlite3.OperationalError, sqlglot.errors.SqlglotError) as error:
             self.problems[sql] = str(error)
             raise StatementError(f"ORA-00904: {error}") from None
-        name = sql.partition("/* latchscope ")[2].partition(" */")[0]
-        if name:
-            self.asked[name] = self.asked.get(name, 0) + 1
-        return Answer(
-            tuple(column[0].lower() for column in cursor.description),
-            found,
-            seconds=self.sight.sample_seconds if name == "v$session" else 0.001,
-        )
+        sample = "/* latchscope v$session */" in sql
+        columns = tuple(column[0].lower() for column in cursor.description)
+        return Answer(columns, found, seconds=self.sight.sample_seconds if sample else 0.001)
 
-    def _of_instance(self, full: bool) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
-        now = BEGAN + timedelta(seconds=self.world.now)
-        row: dict[str, object] = {
-            "instance_number": self.instance,
-            "instance_name": f"ERP{self.instance}",
-            "host_name": f"db{self.instance}",
-            "version": self.sight.release,
-            **({"version_full": self.sight.release} if full else {}),
-            "status": "OPEN",
-            "parallel": "YES" if self.sight.cluster else "NO",
-            "startup_time": "2026-02-20 03:00:00",
-            "uptime_seconds": 864000 + int(self.world.now),
-            "taken_at": now.replace(tzinfo=None),
-        }
-        return tuple(row), [tuple(row.values())]  # type: ignore[arg-type]
+    def _of_instance(self, sql: str) -> Answer:
+        now, place = BEGAN + timedelta(seconds=self.world.now), self.instance
+        row = {"instance_number": place, "instance_name": f"ERP{place}", "host_name": f"db{place}", "status": "OPEN"}
+        row |= {name: self.sight.release for name in ("version", "version_full") if f" {name}," in sql}
+        row |= {"parallel": "YES" if self.sight.cluster else "NO", "startup_time": "2026-02-20 03:00:00"}
+        row |= {"uptime_seconds": 864000 + int(self.world.now), "taken_at": now.replace(tzinfo=None)}
+        return Answer(tuple(row), [tuple(row.values())], seconds=0.001)
 
-    # The tables, drawn from the world once for each moment.
-
-    def _draw(self, views: frozenset[str]) -> None:
-        makers: dict[str, Callable[[], list[Cells]]] = {
+    def _draw(self, table: str) -> None:
+        """Draw a table from the world, once for each moment."""
+        now = self.world.now
+        if self._drawn.get(table) == now:
+            return
+        self._drawn[table] = now
+        makers: dict[str, Callable[[], Iterator[Cells]]] = {
             "session": self._sessions,
             "rowcache_parent": self._parents,
-            "lock": self._locks,
-            "transaction": self._transactions,
-            "process": self._processes,
-            "px_session": self._slaves,
-            "dead_cleanup": self._dead,
-            "cleanup_process": lambda: [
-                {"name": "PMON", "state": "BUSY" if self._dead() else "IDLE", "cleanup_time": 1}
-            ],
             "ges_blocking_enqueue": self._global,
-            "scheduler_running_jobs": self._jobs,
-            "all_users": lambda: [{"username": "RDSADMIN"}] if self.sight.rds else [],
             "rowcache": self._caches,
             "system_event": self._events,
-            "event_name": lambda: [{"name": name} for name in self._known_events()],
-            "sys_time_model": lambda: [
-                {"stat_name": "DB time", "value": self._db_time()},
-                {"stat_name": "DB CPU", "value": 1},
-            ],
-            "osstat": lambda: [{"stat_name": "NUM_CPUS", "value": 16}],
+            "lock": self._locks,
         }
-        for table in {TABLE_OF[view] for view in views}:
-            if self._drawn.get(table) == self.world.now:
+        guard = "row cache mutex" if self.sight.release >= "12.2" else "latch: row cache objects"
+        living = [one for one in self.world.sessions if not one.gone]
+        here = self.instance
+        rows: dict[str, list[Cells]] = {
+            "transaction": [
+                (s.instance, f"{s.sid:016X}", address(s), s.undo_at(now)) for s in living if s.undo_at(now)
+            ],
+            "px_session": [(s.instance, s.sid, s.serial, *s.coordinator.key) for s in living if s.coordinator],
+            "jobs": [(here, *s.job.split("."), s.sid, s.instance, 1) for s in living if s.job and s.visible],
+            "dead_cleanup": [
+                (s.instance, "DEAD PROCESS", address(s), "CLEANUP PENDING", int(now - s.dead_since), 1, 9)
+                for s in living
+                if s.dead_since is not None
+            ],
+            "event_name": [(here, "row cache lock"), (here, guard)],
+            "sys_time_model": [(here, "DB time", int(2e6 * now + 1e6 * self.world.ended[2])), (here, "DB CPU", 1)],
+            "osstat": [(here, "NUM_CPUS", 16)],
+            "users": [(here, "RDSADMIN")] * self.sight.rds,
+        }
+        width = len(COLUMNS[table].split())
+        self._sqlite.execute(f'delete from "t_{table}"')
+        self._sqlite.executemany(
+            f'insert into "t_{table}" values ({", ".join("?" * width)})',
+            [(*row, *[None] * (width - len(row))) for row in (makers[table]() if table in makers else rows[table])],
+        )
+
+    def _sessions(self) -> Iterator[Cells]:
+        now, named = self.world.now, self._blockers()
+        yield (1, SID, 7, f"{SID:016X}", "USER", "latchscope", "LATCHSCOPE", "app1", "latchscope", None, "ACTIVE",
+               "WAITED SHORT TIME", "SQL*Net message to client", 99)  # fmt: skip
+        for one in self.world.sessions:
+            if one.gone or not one.visible:
                 continue
-            self._drawn[table] = self.world.now
-            self._sqlite.execute(f'delete from "t_{table}"')
-            for row in makers[table]():
-                full = {"inst_id": self.instance, **row}
-                names = ", ".join(map(repr, full))
-                marks = ", ".join("?" * len(full))
-                self._sqlite.execute(f'insert into "t_{table}" ({names}) values ({marks})', tuple(full.values()))  # type: ignore[arg-type]
+            does, running, p = one.does, one.does.event == ON_CPU, one.does.p
+            waited = now - one.since - one.done(now) * does.each
+            blockers: list[object] = []
+            for other in named.get(one, (None, None)):
+                status = "NOT IN WAIT" if running else does.told if other is None else "VALID"
+                blockers += [None, None, status] if other is None else [other.instance, other.sid, status]
+            yield (*one.key, address(one), one.type, one.program, one.username, "app1", one.module,
+                   "7qxm2m6n3u8aa" if one.status == "ACTIVE" else None, one.status,
+                   "WAITED SHORT TIME" if running else "WAITING", "db file sequential read" if running else does.event,
+                   (one.seq + one.done(now)) % 65536, p[0], f"{p[0]:016X}", p[1], p[2],
+                   412 if running else int(1e6 * waited), int(waited), int(now - one.since), *blockers, 1)  # fmt: skip
 
-    def _seen(self) -> list[Session]:
-        return [session for session in self.world.sessions if session.visible and not session.gone]
+    def _blockers(self) -> dict[Session, tuple[Session | None, Session | None]]:
+        """Blocker and final blocker, as the columns have them now, or had them a little before where they are stale."""
+        if self.world.now - self._named[0] > self.sight.lag:
+            shown = [] if self.sight.named == "null" else [one for one in self.world.sessions if not one.gone]
+            self._named = (self.world.now, {one: self._behind(one) for one in shown})
+        return self._named[1]
 
-    def _sessions(self) -> list[Cells]:
-        now, blockers = self.world.now, self._named()
-        rows: list[Cells] = [OWN_SESSION]
-        for session in self._seen():
-            wait, named = session.wait, blockers.get(session, Named())
-            running = wait.event == ON_CPU
-            rows.append(
-                {
-                    "inst_id": session.instance,
-                    "sid": session.sid,
-                    "serial#": session.serial,
-                    "saddr": session.saddr,
-                    "paddr": session.saddr[::-1],
-                    "type": session.type,
-                    "program": session.program,
-                    "username": session.username,
-                    "machine": "app1",
-                    "module": session.module,
-                    "sql_id": session.sql_id if session.status == "ACTIVE" else None,
-                    "status": session.status,
-                    "state": "WAITED SHORT TIME" if running else "WAITING",
-                    "event": "db file sequential read" if running else wait.event,
-                    "seq#": (session.seq if running else wait.first + wait.done(now)) % 65536,
-                    "p1": wait.p[0],
-                    "p1raw": f"{wait.p[0]:016X}",
-                    "p2": wait.p[1],
-                    "p3": wait.p[2],
-                    "wait_time_micro": 412 if running else wait.micro(now),
-                    "seconds_in_wait": int(wait.micro(now) / 1e6),
-                    "last_call_et": int(now - wait.since),
-                    "blocking_instance": named.blocker[0],
-                    "blocking_session": named.blocker[1],
-                    "blocking_session_status": "NOT IN WAIT" if running else named.status(named.blocker, wait.told),
-                    "final_blocking_instance": named.final[0],
-                    "final_blocking_session": named.final[1],
-                    "final_blocking_session_status": "NOT IN WAIT" if running else named.status(named.final, wait.told),
-                    "con_id": 1,
-                    "audsid": session.sid,
-                    "command": 0,
-                }
-            )
-        return rows
-
-    def _named(self) -> "dict[Session, Named]":
-        """What the columns of blockers have now, or had a little before where they are stale."""
-        at, known = self._blockers
-        if self.sight.lag and at >= 0 and self.world.now - at < self.sight.lag:
-            return known
-        found = {session: self._behind(session) for session in self._seen()} if self.sight.named != "null" else {}
-        self._blockers = (self.world.now, found)
-        return found
-
-    def _behind(self, session: Session) -> "Named":
-        first = self._blocker(session)
-        if first is None:
-            return Named()
-        last, met = first, [session]
-        while last not in met and (behind := self._blocker(last)) is not None:
+    def _behind(self, session: Session) -> tuple[Session | None, Session | None]:
+        first, met = blocker(session), [session]
+        last = first
+        while last is not None and last not in met and (behind := blocker(last)) is not None:
             met.append(last)
             last = behind
-        blocker: tuple[int | None, int | None] = (first.instance, first.sid)
-        if first.instance != session.instance and session.asks and session.asks[0].kind == "row cache":
-            keeper = self._keeper(session.instance)
-            blocker = (keeper.instance, keeper.sid) if keeper else (None, None)
-        if not first.visible:
-            blocker = (None, None)
-        final = (last.instance, last.sid) if last.visible and last not in met else (None, None)
-        return Named((None, None) if self.sight.named == "final" else blocker, final)
+        final = last if last is not None and last.visible and last not in met else None
+        if first is not None and first.instance != session.instance and session.asks:
+            first = self._keeper(session.instance)  # the instance asks the other one through LCK0
+        return None if self.sight.named == "final" or first is None or not first.visible else first, final
 
     def _keeper(self, instance: int) -> Session | None:
-        """LCK0 of an instance, through which it asks the others."""
+        """LCK0 of an instance."""
         return next((one for one in self.world.sessions if one.instance == instance and "(LCK0)" in one.program), None)
 
-    @staticmethod
-    def _blocker(session: Session) -> Session | None:
-        if session.asks is not None:
-            resource = session.asks[0]
-            return max(
-                (holder for holder in resource.held if holder is not session),
-                key=lambda holder: (resource.held[holder], -resource.since[holder]),
-                default=None,
-            )
-        return session.wait.awaits if session.wait.told == "VALID" else None
-
-    def _parents(self) -> list[Cells]:
-        rows: list[Cells] = []
-        for entry in self.world.resources:
-            if entry.kind != "row cache":
-                continue
+    def _parents(self) -> Iterator[Cells]:
+        """A row for each owner and waiter. What another instance holds, LCK0 holds here."""
+        for entry in (one for one in self.world.resources if one.kind == "row cache"):
             for instance in (1, 2):
-                local = [(one, 0, mode) for one, mode in entry.queue if one.instance == instance]
-                far = bool(local) and any(one.instance != instance for one in entry.held)
-                owners = [(one, mode, 0) for one, mode in entry.held.items() if one.instance == instance]
+                rows = [(one, mode, 0) for one, mode in entry.held.items() if one.instance == instance]
+                asking = [(one, 0, mode) for one, mode in entry.queue if one.instance == instance]
+                far = EXCLUSIVE if asking and any(one.instance != instance for one in entry.held) else 0
                 keeper = self._keeper(instance) if far else None
-                owners += [(keeper, EXCLUSIVE, 0)] if keeper else []
-                rows += [self._parent(entry, instance, one, mode, ask, far=far) for one, mode, ask in (*owners, *local)]
-        return rows
+                lock = (
+                    ("QI", f"{entry.number:08X}", "0000BEEF") if self.sight.cluster else (None, "00000000", "00000000")
+                )
+                for one, mode, asked in (*rows, *([(keeper, EXCLUSIVE, 0)] if keeper else []), *asking):
+                    yield (instance, f"{0x7F0000000000 + entry.number:016X}", entry.number % 100, entry.name,
+                           "5D00000006004F5244455253", mode, asked, address(one), "00", far, *lock, 1)  # fmt: skip
 
-    def _parent(self, entry: Resource, instance: int, one: Session, mode: int, ask: int, *, far: bool) -> Cells:
-        cluster = self.sight.cluster
-        return {
-            "inst_id": instance,
-            "address": entry.address,
-            "cache#": entry.number % 100,
-            "cache_name": entry.name,
-            "existent": "Y",
-            "lock_mode": mode,
-            "lock_request": ask,
-            "saddr": one.saddr,
-            "txn": f"{one.sid:016X}" if one.undo else "00",
-            "inst_lock_request": EXCLUSIVE if far else 0,
-            "inst_lock_release": 0,
-            "inst_lock_type": "QI" if cluster else None,
-            "inst_lock_id1": f"{entry.number:08X}" if cluster else "00000000",
-            "inst_lock_id2": "0000BEEF" if cluster else "00000000",
-            "key": "5D00000006004F5244455253",
-            "con_id": 1,
-        }
-
-    def _global(self) -> list[Cells]:
+    def _global(self) -> Iterator[Cells]:
         """The enqueues of the cluster behind entries that another instance holds."""
-        rows: list[Cells] = []
-        for entry in self.world.resources if self.sight.cluster else ():
+        for entry in (one for one in self.world.resources if one.kind == "row cache" and self.sight.cluster):
             places = {one.instance for one in entry.held}
-            asking = {one.instance for one, _ in entry.queue} - places
-            name = f"[0x{entry.number:x}][0xbeef],[QI]"
-            for instance in places if entry.kind == "row cache" and asking else ():
-                rows.append(self._enqueue(name, instance, "KJUSEREX", "KJUSEREX", blocker=1))
-            for instance in asking if entry.kind == "row cache" else ():
-                rows.append(self._enqueue(name, instance, "KJUSERNL", "KJUSEREX", blocker=0))
-        return rows
+            for instance in {one.instance for one, _ in entry.queue} | places if places else ():
+                holds = int(instance in places)
+                name, level = f"[0x{entry.number:x}][0xbeef],[QI]", "KJUSEREX" if holds else "KJUSERNL"
+                yield instance, name, level, "KJUSEREX", 20000, holds, 1 - holds
 
-    def _enqueue(self, name: str, instance: int, granted: str, asked: str, *, blocker: int) -> Cells:
-        keeper = self._keeper(instance)
-        pid = None if keeper is None else 20000 + keeper.sid
-        state = "GRANTED" if blocker else "OPENING"
-        return {"inst_id": instance, "resource_name1": name, "grant_level": granted, "request_level": asked, "state": state,
-                "pid": pid, "blocker": blocker, "blocked": 1 - blocker}  # fmt: skip
-
-    def _locks(self) -> list[Cells]:
-        rows: list[Cells] = []
+    def _locks(self) -> Iterator[Cells]:
         for lock in (one for one in self.world.resources if one.kind == "TX"):
-            both = [(one, 6, 0) for one in lock.held] + [(one, 0, 6) for one, _ in lock.queue]
-            rows += [
-                {"inst_id": one.instance, "sid": one.sid, "type": "TX", "id1": lock.number, "id2": 77, "lmode": mode,
-                 "request": ask, "ctime": int(self.world.now), "block": int(bool(mode and lock.queue))}
-                for one, mode, ask in both
-                if one.visible
-            ]  # fmt: skip
-        return rows
+            for one in lock.held:
+                yield one.instance, one.sid, "TX", lock.number, 77, 6, 0, int(bool(lock.queue))
+            for one, _ in lock.queue:
+                yield one.instance, one.sid, "TX", lock.number, 77, 0, 6, 0
 
-    def _transactions(self) -> list[Cells]:
-        now = self.world.now
-        return [
-            {"inst_id": one.instance, "addr": f"{one.sid:016X}", "ses_addr": one.saddr, "used_ublk": one.undo_at(now),
-             "used_urec": 9 * one.undo_at(now), "status": "ACTIVE"}
-            for one in self.world.sessions
-            if not one.gone and one.undo_at(now)
-        ]  # fmt: skip
+    def _caches(self) -> Iterator[Cells]:
+        for number, name in {(one.number % 100, one.name) for one in self.world.resources if one.kind == "row cache"}:
+            yield self.instance, number, "PARENT", name, int(1e6 + 500 * self.world.now), 900, 900, *[0] * 11
 
-    def _processes(self) -> list[Cells]:
-        return [
-            {"inst_id": one.instance, "addr": one.saddr[::-1], "pid": one.sid, "spid": str(20000 + one.sid),
-             "pname": one.program.partition("(")[2][:4] or None, "program": one.program,
-             "background": 1 if one.type == "BACKGROUND" else None}
-            for one in self._seen()
-        ]  # fmt: skip
-
-    def _slaves(self) -> list[Cells]:
-        return [
-            {"inst_id": one.instance, "sid": one.sid, "serial#": one.serial, "qcsid": boss.sid, "qcserial#": boss.serial,
-             "qcinst_id": boss.instance}
-            for one in self._seen()
-            if (boss := one.coordinator) is not None
-        ]  # fmt: skip
-
-    def _dead(self) -> list[Cells]:
-        return [
-            {"inst_id": one.instance, "type": "DEAD PROCESS", "saddr": one.saddr, "state": "CLEANUP PENDING",
-             "dead_time": int(self.world.now - one.dead_since), "cleanup_attempts": 1,
-             "num_blocked": sum(len(resource.queue) for resource in one.holds)}
-            for one in self.world.sessions
-            if one.dead_since is not None and not one.gone
-        ]  # fmt: skip
-
-    def _jobs(self) -> list[Cells]:
-        return [
-            {"owner": one.job.partition(".")[0], "job_name": one.job.partition(".")[2], "session_id": one.sid,
-             "running_instance": one.instance, "con_id": 1}
-            for one in self._seen()
-            if one.job
-        ]  # fmt: skip
-
-    def _caches(self) -> list[Cells]:
-        zero = dict.fromkeys("fastgets getmisses scans scanmisses scancompletes modifications flushes".split(), 0)
-        return [
-            {**zero, "cache#": number, "type": "PARENT", "parameter": name, "count": 900, "usage": 900, "fixed": 0,
-             "gets": int(1e6 + 500 * self.world.now), "dlm_requests": 0, "dlm_conflicts": 0, "dlm_releases": 0}
-            for number, name in sorted({(one.number % 100, one.name) for one in self.world.resources if one.kind == "row cache"})
-        ]  # fmt: skip
-
-    def _known_events(self) -> list[str]:
-        new = tuple(map(int, self.sight.release.split(".")[:2])) >= (12, 2)
-        return ["row cache lock", "latch free", "row cache mutex" if new else "latch: row cache objects"]
-
-    def _events(self) -> list[Cells]:
+    def _events(self) -> Iterator[Cells]:
         """A wait counts when it ends: each slice does, and a wait without slices when the lock is granted."""
-        rows: list[Cells] = []
-        for event, (waits, timeouts, seconds) in self.world.ended.items():
-            for one in self.world.sessions:
-                if one.asks and one.instance == self.instance and one.wait.event == event:
-                    slices = one.wait.done(self.world.now)
-                    waits, timeouts, seconds = waits + slices, timeouts + slices, seconds + slices * one.wait.each
-            micro = int(seconds * 1e6)
-            rows.append({"event": event, "total_waits": waits, "total_timeouts": timeouts, "time_waited_micro": micro,
-                         "total_waits_fg": waits, "time_waited_micro_fg": micro})  # fmt: skip
-        return rows
-
-    def _db_time(self) -> int:
-        """DB time of sessions that are in a call, about."""
-        return int(1e6 * (self.world.now * 2 + sum(seconds for _, _, seconds in self.world.ended.values())))
+        waits, timeouts, seconds = self.world.ended
+        for one in self.world.sessions:
+            if one.asks and one.instance == self.instance and one.asks[0].kind == "row cache":
+                slices = one.done(self.world.now)
+                waits, timeouts, seconds = waits + slices, timeouts + slices, seconds + slices * one.does.each
+        yield self.instance, "row cache lock", waits, timeouts, int(1e6 * seconds), waits, int(1e6 * seconds)
 
 
-@dataclass(frozen=True)
-class Named:
-    """Blocker and final blocker of a session, as its row names them."""
-
-    blocker: tuple[int | None, int | None] = (None, None)
-    final: tuple[int | None, int | None] = (None, None)
-
-    @staticmethod
-    def status(place: tuple[int | None, int | None], told: str) -> str:
-        return told if place[1] is None else "VALID"
+def address(session: Session) -> str:
+    """SADDR of a session."""
+    return f"{0x6A0000000000 + session.instance * 0x10000000 + session.sid * 0x1000 + session.serial % 0x1000:016X}"
 
 
-__all__ = ["BEGAN", "CLIENT", "Database", "Sight"]
+def blocker(session: Session) -> Session | None:
+    """The session that really blocks another one, if one does."""
+    if session.asks is None:
+        return session.does.awaits if session.does.told == "VALID" else None
+    lock: Resource = session.asks[0]
+    return max((one for one in lock.held if one is not session), key=lambda one: lock.held[one], default=None)
