@@ -25,20 +25,9 @@ statement suspended, wait error to be cleared:/buffer latch:/kksfbc child comple
 inactive transaction branch:/DFS lock handle:""".replace("\n", "").split("/")
 """Event of a holder : the background process that it really waits for, if it is one."""
 BACKGROUNDS = ("PMON", "SMON", "DBW0", "LGWR", "CKPT", "MMAN", "MMON")
-REFUSABLE = """v$rowcache_parent v$transaction v$lock v$px_session v$dead_cleanup gv$session dba_scheduler_running_jobs
-cdb_scheduler_running_jobs""".split()
-ENDINGS = (
-    "never",
-    "never",
-    "never",
-    "lets go",
-    "lets go",
-    "dies",
-    "killed",
-    "handed over",
-    "moves",
-    "number used again",
-)
+REFUSABLE = ("v$rowcache_parent", "v$transaction", "v$lock", "v$px_session", "v$dead_cleanup", "gv$session")
+JOBS = ("dba_scheduler_running_jobs", "cdb_scheduler_running_jobs")
+ENDINGS = (*["never"] * 3, *["lets go"] * 2, "dies", "killed", "handed over", "moves", "number used again")
 LENGTH = 240.0
 
 
@@ -131,7 +120,7 @@ def draw(seed: int, *, only: str = "") -> Story:
         cluster,
         named,
         rng.uniform(2, 10) if named == "stale" else 0.0,
-        frozenset(view for view in REFUSABLE if rng.random() < 0.04),
+        frozenset(view for view in (*REFUSABLE, *JOBS) if rng.random() < 0.04),
         rng.random() < 0.1,
         rng.choice((0.001, 0.7, 0.7, 0.7, 1.5)),
         (begins, begins + rng.uniform(20, 200)) if rng.random() < 0.06 else (0.0, 0.0),

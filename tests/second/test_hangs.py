@@ -3,27 +3,26 @@
 import pytest
 
 from tests.second.hangs import Counted, watch_worlds
-from tests.second.stories import STORIES
+from tests.second.stories import LENGTH, STORIES
 
 WORLDS = 5000
-TINY = (105, 116, 133)
-"""Worlds of `make test`: a holder that works, one whose process dies, and a queue that moves beside a hang."""
 
 
-def assert_clean(counted: Counted) -> None:
-    """Every command named a session that held, was not killed and waited for nobody, when it was seen and when it was obeyed."""
+def watched(seeds: range, until: float = LENGTH) -> Counted:
+    """What was counted, if every command named a session that held, was not killed and waited for nobody."""
+    counted = watch_worlds(seeds, until=until)
     assert not counted.wrong, "\n".join(counted.stories)
     assert not counted.problems
-    assert counted.obeyed > 0
+    assert counted.moments["obeyed"] > 0
+    return counted
 
 
 def test_commands_of_a_few_worlds() -> None:
-    assert_clean(watch_worlds(TINY))
+    watched(range(1, 6), until=110.0)
 
 
 @pytest.mark.slow
 def test_commands_of_a_drawn_twentieth() -> None:
-    counted = watch_worlds(range(1, WORLDS + 1, 20))
-    assert_clean(counted)
+    counted = watched(range(1, WORLDS + 1, 20))
     assert counted.worlds.keys() == STORIES.keys()
     assert counted.share >= 0.8, "\n".join(counted.missed)
