@@ -7,6 +7,7 @@ polls the world on its own clock, its REST is read between the polls, and a DBA 
 
 import argparse
 import asyncio
+import itertools
 import logging
 import re
 import sys
@@ -42,6 +43,7 @@ LONG_ENOUGH = 75.0
 """Seconds for which a command has to be right before its absence counts: a poll, a wait of 10 s, a look, and a poll."""
 KINDS = ("whole waits", "slices", "far")
 """How sessions wait for the holder: until it lets go, in slices, or from another instance."""
+SWEPT = ("works", "queue")
 SESSION = re.compile(r"(?:session|sql|kill|cancel|disconnect)\w*\W\D*(\d+)\D+(\d+)(?:\s*,\s*@(\d+))?", re.IGNORECASE)
 JOB = re.compile(r"stop_job\s*\([^']*'([^']+)'", re.IGNORECASE)
 
@@ -70,6 +72,8 @@ class Counted:
     given: Counter[str] = field(default_factory=Counter)
     """Of those, worlds in which it was given."""
     why_not: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    """In a sweep: what the diagnosis said at some time, and whether the holder was named → worlds."""
     problems: Counter[str] = field(default_factory=Counter)
     stories: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
@@ -98,7 +102,12 @@ class Counted:
                 f"{sum(self.given[label] for label in of)} of {sum(self.right[label] for label in of)}" for of in labels
             ]
             yield f"{story or 'all':26} {self.worlds[story] or '':>7}" + "".join(f"{cell:>32}" for cell in cells)
-        for title, found in (("wrong", self.wrong), ("not given", self.why_not), ("cannot be run", self.problems)):
+        for title, found in (
+            ("wrong", self.wrong),
+            ("not given", self.why_not),
+            ("cannot be run", self.problems),
+            ("said", self.causes),
+        ):
             yield from (f"{title}: {count:6}  {what}" for what, count in found.most_common(30))
 
 
@@ -154,9 +163,9 @@ class Watch:
         factory = WorkerFactory(opener, keeper, self._settings, lambda _: None, None, PollScheduler())
         return factory.make_workers([(self._watched, SimpleNamespace(held=lambda: True))])[0]
 
-    def blockers(self) -> Mapping[str, Any]:
-        """What REST says now of who holds what sessions hang on."""
-        answer = self._loop.run_until_complete(self._client.get(f"/api/v1/databases/{NAME}/blockers"))
+    def rest(self, what: str) -> Mapping[str, Any]:
+        """What REST says now of the database."""
+        answer = self._loop.run_until_complete(self._client.get(f"/api/v1/databases/{NAME}/{what}"))
         answer.raise_for_status()
         return answer.json()
 
@@ -164,7 +173,9 @@ class Watch:
 class Run:
     """One world, watched from its first to its last moment."""
 
-    def __init__(self, watch: Watch, story: Story, seed: int) -> None:
+    def __init__(self, watch: Watch, story: Story, seed: int, *, sweep: bool = False) -> None:
+        """`sweep`: note what the diagnosis says too."""
+        self._sweep, self._said = sweep, set[str]()
         self._watch, self._counted, self._story, self._seed, self._world = (
             watch,
             watch.counted,
@@ -201,7 +212,7 @@ class Run:
 
     def _read(self) -> None:
         """What REST tells now, and whom a command would be right for."""
-        found, now = self._watch.blockers(), self._world.now
+        found, now = self._watch.rest("blockers"), self._world.now
         self._counted.moments["reads"] += 1
         self._right.append((now, self._would_be_right()))
         new: list[Told] = []
@@ -219,6 +230,16 @@ class Run:
                 target = self._target(blocker["kill"], blocker["instance"] or 1)
                 new.append(Told(now, now, "kill", blocker["kill"], "", target))
         self._told += new
+        if self._sweep:
+            told = self._watch.rest("diagnosis")
+            self._said |= {f"{each['cause']}, {each['confidence']}" for each in told["findings"]}
+            self._said |= {"sessions hang"} if any(group["hanging"] for group in told["waiting"]) else set()
+            ends = {
+                tuple(end[part] for part in ("instance", "sid", "serial"))
+                for end in (c["end"] or {} for c in found["chains"])
+                if end
+            }
+            self._said |= {"the holder is named"} if ends & self._right[-1][1] else set()
         self._checks += [(now + OBEYS_AFTER, told) for told in new if told.check]
 
     def _target(self, command: str, instance: int) -> Key | None:
@@ -296,6 +317,7 @@ class Run:
         self._count_right(given)
         counted, seen = self._counted, set[str]()
         counted.worlds[self._story.name] += 1
+        counted.causes.update(f"{self._story.name}: {said}" for said in self._said)
         counted.moments["commands"] += len(self._told)
         for fault, told in self._faults:
             counted.wrong[fault] += 1
@@ -342,15 +364,15 @@ class Run:
         return f"read at {told.at:.1f} s, seen at {told.seen_at:.1f} s: {told.command} | held by {held} | {'; '.join(story[:9])}"
 
 
-def watch_worlds(seeds: Sequence[int], only: str = "", until: float = LENGTH) -> Counted:
-    """Watch the world of each seed."""
+def watch_worlds(seeds: Sequence[int], only: str = "", until: float = LENGTH, *, sweep: bool = False) -> Counted:
+    """Watch the world of each seed. `sweep`: a hang in slices and a queue that moves of each, and what is said of them."""
     logging.disable(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
         watch = Watch(Path(folder))
         try:
             with watch.clock():
-                for seed in seeds:
-                    Run(watch, draw(seed, only=only), seed).go(until)
+                for seed, story in itertools.product(seeds, SWEPT if sweep else (only,)):
+                    Run(watch, draw(seed, only=story, sliced=sweep), seed, sweep=sweep).go(until)
         finally:
             watch.close()
             logging.disable(logging.NOTSET)
@@ -364,8 +386,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--only", choices=tuple(STORIES), default="", help="worlds of one story")
     parser.add_argument("--stories", type=int, default=40, help="how many wrong and how many missed commands to tell")
+    parser.add_argument("--sweep", action="store_true", help="hangs in slices and queues that move, one of each a seed")
     chosen = parser.parse_args()
-    counted = watch_worlds(range(chosen.seed, chosen.seed + chosen.worlds), chosen.only)
+    counted = watch_worlds(range(chosen.seed, chosen.seed + chosen.worlds), chosen.only, sweep=chosen.sweep)
     told = [f"{title}: {each}" for title in ("stories", "missed") for each in getattr(counted, title)[: chosen.stories]]
     sys.stdout.write("\n".join([*counted.table(), *told, ""]))
 

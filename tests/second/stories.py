@@ -97,11 +97,11 @@ class Cast:
                 self.world.at(at + self.rng.uniform(12, 150), partial(self.world.leave, one))
 
 
-def draw(seed: int, *, only: str = "") -> Story:
-    """The world of a seed. `only`: a story by its name."""
+def draw(seed: int, *, only: str = "", sliced: bool = False) -> Story:
+    """The world of a seed. `only`: a story by its name; `sliced`: on one of the releases whose waits have slices."""
     rng = Random(seed)
-    release, cluster = rng.choice(RELEASES), rng.random() < 0.3
-    sliced = release < "12.2" and rng.random() < 0.7
+    release, cluster = rng.choice(RELEASES[:2] if sliced else RELEASES), rng.random() < 0.3
+    sliced |= release < "12.2" and rng.random() < 0.7
     world = World(rng.uniform(2.9, 3.0) if sliced else 0.0, 60.0 if sliced else 0.0)
     cast = Cast(rng, world, cluster, world.resource("row cache", *rng.choice(CACHES)), rng.uniform(5, 40), {})
     for instance in (1, 2) if cluster else (1,):
