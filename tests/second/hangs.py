@@ -34,7 +34,7 @@ from service.state.board import Board, MonitoredDatabase
 from service.watch.scheduler import PollScheduler
 from tests.second.stories import LENGTH, STORIES, Story, draw
 from tests.second.views import BEGAN, Database
-from tests.second.world import Key, Truth
+from tests.second.world import EXCLUSIVE, Key, Truth
 
 NAME, ZERO = "world", 1000.0
 """The database's name, and time.monotonic() at moment 0."""
@@ -258,7 +258,9 @@ class Run:
             waits = [now - one.since for one, _ in entry.queue if one.instance == 1]
             if entry.kind != "row cache" or max(waits, default=0.0) < HANG or self._database.away:
                 continue
-            for holder in (one for one, since in entry.since.items() if now - since >= HANG):
+            for holder in (
+                one for one, mode in entry.held.items() if mode == EXCLUSIVE and now - entry.since[one] >= HANG
+            ):
                 (end, why), *others = world.ends(holder)
                 needed = {"v$rowcache_parent"} | ({"v$px_session"} if end.coordinator else set())
                 needed |= {view for view in refused if "jobs" in view} if end.job else set()
