@@ -189,6 +189,7 @@ class Run:
         self._told: list[Told] = []
         self._checks: list[tuple[float, Told]] = []
         self._faults: list[tuple[str, Told]] = []
+        self._obeyed: list[tuple[float, Told]] = []
         self._right: list[tuple[float, frozenset[Key]]] = []
         self._why_not: Counter[str] = Counter()
 
@@ -285,6 +286,8 @@ class Run:
         fault = self._fault(told.target, self._world.truths_about(self._world.now)[-1:])
         if still and fault in ("does not hold", "killed"):
             self._faults.append((f"obeyed after the check: {fault}", told))
+        elif still:
+            self._obeyed.append((self._world.now, told))
 
     @staticmethod
     def _still(row: Mapping[str, object], target: Key) -> bool:
@@ -302,7 +305,6 @@ class Run:
 
     def _judge(self) -> None:
         given: set[Key] = set()
-        moves = {who for who, *_ in self._world.spells}
         for told in self._told:
             if told.target is None:
                 self._faults.append(("a command that is not understood", told))
@@ -310,12 +312,15 @@ class Run:
             fault = self._fault(told.target, self._world.truths_about(told.seen_at, SLACK))
             if not fault and told.at - told.seen_at > OLDEST:
                 fault = f"shown when older than {OLDEST:g} s"
-            if not fault and told.target in moves and self._world.spell(told.target, told.seen_at) < HANG:
-                fault = "in a queue that moves"
+            fault = fault or self._moves(told.target, told.seen_at)
             if fault:
                 self._faults.append((fault, told))
             else:
                 given.add(told.target)
+        for at, told in self._obeyed:
+            self._faults += [
+                (f"obeyed after the check: {moves}", told) for moves in [self._moves(told.target, at)] if moves
+            ]
         self._count_right(given)
         counted, seen = self._counted, set[str]()
         counted.worlds[self._story.name] += 1
@@ -330,6 +335,11 @@ class Run:
             counted.problems.update(
                 f"{error}: {' '.join(sql.split())[:200]}" for sql, error in database.problems.items()
             )
+
+    def _moves(self, target: Key, moment: float) -> str:
+        """Whether a session held for so short a time that nobody hung on it."""
+        short = 0.0 < self._world.spell(target, moment) < HANG
+        return "in a queue that moves" if short else ""
 
     def _count_right(self, given: set[Key]) -> None:
         """Whether a command was right for long enough, and whether one was given."""
