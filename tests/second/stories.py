@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from tests.second.views import Sight
-from tests.second.world import CLIENT, EXCLUSIVE, ON_CPU, SHARE, Drop, Get, Resource, Session, Spend, Step, Steps, World
+from tests.second.world import CLIENT, EXCLUSIVE, ON_CPU, SHARE, Drop, Get, Resource, Session, Spend, Steps, World
 
 RELEASES = ("11.2.0.4.0", "12.1.0.2.0", "12.2.0.1.0", "18.0.0.0.0", "19.0.0.0.0", "21.0.0.0.0", "23.0.0.0.0")
 CACHES = (
@@ -53,32 +53,23 @@ class Cast:
     background: dict[str, Session]
 
     def session(self, steps: Steps | None = None, begins: float = 0.0, **more: Any) -> Session:
-        """A new session with a SID of its own."""
-        used, sid = {one.sid for one in self.world.sessions}, self.rng.randrange(20, 3000)
-        while sid in used:
+        """A new session, with a SID that its instance has once. Another instance may have the same."""
+        given = {"instance": 1, "steps": steps} | more
+        used, sid = {one.key[:2] for one in self.world.sessions}, self.rng.randrange(20, 400)
+        while (given["instance"], sid) in used:
             sid += 1
-        given = {"instance": 1, "sid": sid, "serial": self.rng.randrange(2, 60000), "seq": self.rng.randrange(1, 60000)}
-        return self.world.add(Session(**given | {"steps": steps} | more), begins)
+        serial, seq = self.rng.randrange(2, 60000), self.rng.randrange(1, 60000)
+        return self.world.add(Session(sid=sid, serial=serial, seq=seq, **given), begins)
 
     def hold(self, does: Spend, *first: Get, begins: float | None = None, **more: Any) -> Session:
         """A session that takes the entry exclusively, and then does something."""
         undo = self.rng.choice((0, 3, 400, 20_000))
-        steps = self.steps(Get(self.entry), *first, does)
+        steps = iter((Get(self.entry), *first, does))
         return self.session(steps, self.begins if begins is None else begins, **{"undo": undo} | more)
-
-    @staticmethod
-    def steps(*steps: Step) -> Steps:
-        yield from steps
 
     def own(self) -> Spend:
         """Work that waits for nobody, for as long as the story lasts."""
-        works = (
-            (CLIENT, 0.0),
-            (ON_CPU, 0.0),
-            ("db file sequential read", 0.009),
-            ("PL/SQL lock timer", 5.0),
-            (CLIENT, 0.0),
-        )
+        works = ((ON_CPU, 0.0), ("db file sequential read", 0.009), ("PL/SQL lock timer", 5.0), *[(CLIENT, 0.0)] * 2)
         return Spend(2 * LENGTH, *self.rng.choice(works))
 
     def again(self, entry: Resource, mode: int, held: float, think: tuple[float, float]) -> Steps:
@@ -135,9 +126,8 @@ def ending(cast: Cast, holder: Session) -> str:
     if how in ("lets go", "handed over", "moves"):  # and goes on with what it does, so that its own row says nothing
         world.at(at, lambda: world.release(holder, entry))
     if how == "handed over":  # a waiter keeps the entry for minutes once it gets it
-        cast.hold(
-            cast.own(), begins=cast.begins + rng.uniform(1, 15), instance=rng.choice((1, 2)) if cast.cluster else 1
-        )
+        instance = rng.choice((1, 2)) if cast.cluster else 1
+        cast.hold(cast.own(), begins=cast.begins + rng.uniform(1, 15), instance=instance)
     elif how == "moves":
         other = world.resource("row cache", entry.number + 100, entry.name)
         world.at(at + rng.uniform(0, 30), lambda: other.held or world.get(holder, other))
@@ -149,7 +139,7 @@ def ending(cast: Cast, holder: Session) -> str:
         world.at(at, lambda: world.kill(victim, rng.choice((5.0, 50.0, 500.0)), rng.choice((0.0, 30.0, 90.0))))
     elif how == "number used again":
         serial = holder.serial + rng.randrange(1, 9)
-        other_one = Session(holder.instance, holder.sid, serial, steps=cast.steps(cast.own()))
+        other_one = Session(holder.instance, holder.sid, serial, steps=iter((cast.own(),)))
         world.at(at, lambda: world.leave(holder))
         world.at(at + rng.uniform(0, 2), lambda: world.add(other_one, world.now))
     return how
@@ -167,7 +157,7 @@ def plain(made: Callable[[Cast], tuple[Spend, dict[str, Any]]], cast: Cast) -> s
 
 
 def slave(cast: Cast) -> tuple[Spend, dict[str, Any]]:
-    boss = cast.session(cast.steps(Spend(2 * LENGTH, "PX Deq: Execute Reply", 2.0)))
+    boss = cast.session(does=Spend(0, "PX Deq: Execute Reply", 2.0))
     return Spend(2 * LENGTH), {"program": "oracle@db1 (P003)", "coordinator": boss}
 
 
@@ -208,7 +198,7 @@ def behind(kind: str, cast: Cast) -> str:
     rng, world = cast.rng, cast.world
     lock, cycle = world.resource(kind, 0x50011 + rng.randrange(9)), kind == "library" and rng.random() < 0.5
     more = (Spend(6.0), Get(cast.entry)) if cycle else ()
-    owner = cast.session(cast.steps(Get(lock), *more, cast.own()), cast.begins - 4, undo=rng.choice((2, 900)))
+    owner = cast.session(iter((Get(lock), *more, cast.own())), cast.begins - 4, undo=rng.choice((2, 900)))
     holder = cast.hold(cast.own(), Get(lock))
     cast.crowd(cast.entry, cast.begins + rng.uniform(0.1, 20))
     if cycle or rng.random() < 0.5:
@@ -220,7 +210,7 @@ def behind(kind: str, cast: Cast) -> str:
 def sharers(cast: Cast) -> str:
     """Some hold in share, and one that asks for more keeps the others out."""
     for _ in range(cast.rng.randrange(1, 5)):
-        cast.session(cast.steps(Get(cast.entry, SHARE), cast.own()), cast.begins)
+        cast.session(iter((Get(cast.entry, SHARE), cast.own())), cast.begins)
     cast.hold(cast.own(), begins=cast.begins + 3)
     cast.crowd(cast.entry, cast.begins + 5)
     return "never"
@@ -245,10 +235,7 @@ def queue_and_hang(cast: Cast) -> str:
 STORIES: dict[str, tuple[float, Callable[[Cast], str]]] = {
     "works": (28, partial(plain, lambda cast: (cast.own(), {}))),
     "elsewhere": (8, partial(plain, lambda cast: (cast.own(), {"instance": 2 if cast.cluster else 1}))),
-    "job": (
-        5,
-        partial(plain, lambda cast: (cast.own(), {"program": "oracle@db1 (J002)", "job": "APP.NIGHTLY_REFRESH"})),
-    ),
+    "job": (5, partial(plain, lambda cast: (cast.own(), {"program": "oracle@db1 (J002)", "job": "APP.REFRESH"}))),
     "slave": (5, partial(plain, slave)),
     "awaits a process": (11, partial(plain, awaits_process)),
     "background": (5, partial(plain, background)),

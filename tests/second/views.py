@@ -243,9 +243,10 @@ class Database:
                 lock = (
                     ("QI", f"{entry.number:08X}", "0000BEEF") if self.sight.cluster else (None, "00000000", "00000000")
                 )
+                key = f"5D0000000600{f'T{entry.number:05}'.encode().hex()}"
                 for one, mode, asked in (*rows, *([(keeper, EXCLUSIVE, 0)] if keeper else []), *asking):
-                    yield (instance, f"{0x7F0000000000 + entry.number:016X}", entry.number % 100, entry.name,
-                           "5D00000006004F5244455253", mode, asked, address(one), "00", far, *lock, 1)  # fmt: skip
+                    yield (instance, f"{0x7F0000000000 + entry.number:016X}", entry.number % 100, entry.name, key, mode, asked,
+                           address(one), "00", far, *lock, 1)  # fmt: skip
 
     def _global(self) -> Iterator[Cells]:
         """The enqueues of the cluster behind entries that another instance holds."""

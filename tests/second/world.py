@@ -1,11 +1,11 @@
 """A small Oracle: sessions, row cache enqueues and other locks, moved from event to event, with the truth at any moment.
 
-It is written from Oracle's documented behaviour alone and shares no code with what it tests. A session runs a generator that
-yields what it does next: get a lock, or spend time in a wait or on the processor. `tests.second.views` shows the state.
+It is written from Oracle's documented behaviour alone and shares no code with what it tests. A session has an iterator
+of what it does next: get a lock, or spend time in a wait or on the processor. `tests.second.views` shows the state.
 """
 
 import heapq
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 SHARE, EXCLUSIVE = 3, 5
@@ -45,7 +45,7 @@ class Spend:
 
 
 Step = Get | Drop | Spend
-Steps = Generator[Step]
+Steps = Iterator[Step]
 
 
 @dataclass(eq=False)
