@@ -13,10 +13,9 @@ import re
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -59,56 +58,42 @@ class Told(NamedTuple):
     target: Key | None
 
 
-@dataclass
-class Counted:
-    """What was counted over many worlds."""
+class Counted(defaultdict[str, Counter[str]]):
+    """What was counted over many worlds: worlds by story, moments, wrong commands by fault, and by story and kind of wait the
+    worlds in which a command is right for long enough, and those in which it was given."""
 
-    worlds: Counter[str] = field(default_factory=Counter)
-    moments: Counter[str] = field(default_factory=Counter)
-    wrong: Counter[str] = field(default_factory=Counter)
-    """Faults → commands."""
-    right: Counter[str] = field(default_factory=Counter)
-    """Story and kind of wait → worlds in which a command is right for long enough."""
-    given: Counter[str] = field(default_factory=Counter)
-    """Of those, worlds in which it was given."""
-    why_not: Counter[str] = field(default_factory=Counter)
-    causes: Counter[str] = field(default_factory=Counter)
-    """In a sweep: what the diagnosis said at some time, and whether the holder was named → worlds."""
-    problems: Counter[str] = field(default_factory=Counter)
-    stories: list[str] = field(default_factory=list)
-    missed: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__(Counter)
 
     @property
     def share(self) -> float:
         """Of the worlds in which a command is right, those in which it was given."""
-        return self.given.total() / self.right.total() if self.right else 0.0
+        return self["given"].total() / max(1, self["right"].total())
 
     @property
     def harmful(self) -> int:
         """Commands against a session that did not hold or was killed when it was seen, or when the command was obeyed."""
-        return sum(count for fault, count in self.wrong.items() if fault.endswith(("does not hold", "killed")))
+        return sum(count for fault, count in self["wrong"].items() if fault.endswith(("does not hold", "killed")))
 
-    def table(self) -> Iterator[str]:
-        """What was counted, as lines."""
-        yield f"worlds {self.worlds.total()}, " + ", ".join(f"{what} {count}" for what, count in self.moments.items())
+    def table(self, most: int) -> Iterator[str]:
+        """What was counted, as lines. `most`: of each kind of story."""
+        yield f"worlds {self['worlds'].total()}, " + ", ".join(
+            f"{what} {count}" for what, count in self["moments"].items()
+        )
         yield f"against a session that does not hold or is killed: {self.harmful}"
         yield f"a command where one is right: {self.share:.1%}"
         yield f"{'story':26} {'worlds':>7}" + "".join(f"{f'{kind}: given of right':>32}" for kind in KINDS)
-        for story in ("", *sorted(self.worlds)):
-            labels = [
-                [label for label in self.right if label.startswith(story) and label.endswith(kind)] for kind in KINDS
+        for story in ("", *sorted(self["worlds"])):
+            of = [
+                [label for label in self["right"] if label.startswith(story and f"{story},") and label.endswith(kind)]
+                for kind in KINDS
             ]
             cells = [
-                f"{sum(self.given[label] for label in of)} of {sum(self.right[label] for label in of)}" for of in labels
+                " of ".join(str(sum(self[what][one] for one in each)) for what in ("given", "right")) for each in of
             ]
-            yield f"{story or 'all':26} {self.worlds[story] or '':>7}" + "".join(f"{cell:>32}" for cell in cells)
-        for title, found in (
-            ("wrong", self.wrong),
-            ("not given", self.why_not),
-            ("cannot be run", self.problems),
-            ("said", self.causes),
-        ):
-            yield from (f"{title}: {count:6}  {what}" for what, count in found.most_common(30))
+            yield f"{story or 'all':26} {self['worlds'][story] or '':>7}" + "".join(f"{cell:>32}" for cell in cells)
+        for title in ("wrong", "not given", "cannot be run", "said", "story", "missed"):
+            yield from (f"{title}: {count:6}  {what}" for what, count in self[title].most_common(most))
 
 
 class Watch:
@@ -143,10 +128,9 @@ class Watch:
         """Every module of the product reads the clock of the world."""
         moments = {"monotonic": lambda: ZERO + self.now, "time": lambda: BEGAN.timestamp() + self.now}
         fake = SimpleNamespace(**{name: getattr(time, name) for name in dir(time) if name[0] != "_"} | moments)
-        ours = [
-            each for name, each in sys.modules.items() if name.partition(".")[0] in ("service", "rules", "collectors")
-        ]
-        read = [module for module in ours if getattr(module, "time", None) is time]
+        ours = ("service", "rules", "collectors")
+        loaded = [each for name, each in sys.modules.items() if name.partition(".")[0] in ours]
+        read = [module for module in loaded if getattr(module, "time", None) is time]
         for module in read:
             vars(module)["time"] = fake
         try:
@@ -175,16 +159,10 @@ class Run:
 
     def __init__(self, watch: Watch, story: Story, seed: int, *, sweep: bool = False) -> None:
         """`sweep`: note what the diagnosis says too."""
-        self._sweep, self._said = sweep, set[str]()
-        self._watch, self._counted, self._story, self._seed, self._world = (
-            watch,
-            watch.counted,
-            story,
-            seed,
-            story.world,
-        )
-        self._rng = Random(seed + 1)
-        self._database = Database(story.world, story.sight)
+        self._watch, self._counted, self._sweep, self._said = watch, watch.counted, sweep, set[str]()
+        self._story, self._world, self._seed, self._rng = story, story.world, seed, Random(seed + 1)
+        self._database = Database(story.world, story.sight, spend=self._spend)
+        self._turns: list[tuple[float, float]] = []
         self._of = {1: self._database, 2: Database(story.world, story.sight, 2)}
         self._told: list[Told] = []
         self._checks: list[tuple[float, Told]] = []
@@ -198,31 +176,34 @@ class Run:
         self._watch.now = 0.0
         worker = self._watch.worker(self._database)
         poll, read = self._rng.uniform(0, 15), 5.0
-        while (now := min(poll, read, *(at for at, _ in self._checks))) < until:
-            self._world.run(now)
-            self._watch.now = now
-            if now == poll:
-                poll = max(worker.take_turn() - ZERO, now + 0.01)
-            elif now == read:
+        while (due := min(poll, read, *(at for at, _ in self._checks))) < until:
+            self._spend(max(0.0, due - self._world.now))
+            began = self._world.now
+            if due == poll:
+                poll = max(worker.take_turn() - ZERO, began + 0.01)
+                self._turns.append((began, self._world.now))
+            elif due == read:
                 self._read()
-                read = now + self._rng.uniform(3, 14)
+                read = began + self._rng.uniform(3, 14)
             else:
                 self._obey(self._checks.pop(0)[1])
-        self._world.run(until)
         self._judge()
+
+    def _spend(self, seconds: float) -> None:
+        self._world.run(self._world.now + seconds)
+        self._watch.now = self._world.now
 
     def _read(self) -> None:
         """What REST tells now, and whom a command would be right for."""
         found, now = self._watch.rest("blockers"), self._world.now
-        self._counted.moments["reads"] += 1
+        self._counted["moments"]["reads"] += 1
         self._right.append((now, self._would_be_right()))
         new: list[Told] = []
         for chain in found["chains"]:
             action, end = chain["action"], chain["end"] or {}
             self._why_not[str(chain["why_no_action"])] += action is None
-            seen = (
-                now if chain["seen_at"] is None else (datetime.fromisoformat(chain["seen_at"]) - BEGAN).total_seconds()
-            )
+            at = chain["seen_at"]
+            seen = now if at is None else (datetime.fromisoformat(at) - BEGAN).total_seconds() - self._story.sight.skew
             for each in () if action is None else (action, *action["then"]):
                 target = self._target(each["command"], end.get("instance") or 1)
                 new.append(Told(now, seen, each["kind"], each["command"], action["check"], target))
@@ -236,9 +217,7 @@ class Run:
             self._said |= {f"{each['cause']}, {each['confidence']}" for each in told["findings"]}
             self._said |= {"sessions hang"} if any(group["hanging"] for group in told["waiting"]) else set()
             ends = {
-                tuple(end[part] for part in ("instance", "sid", "serial"))
-                for end in (c["end"] or {} for c in found["chains"])
-                if end
+                (end["instance"], end["sid"], end["serial"]) for end in (each["end"] for each in found["chains"]) if end
             }
             self._said |= {"the holder is named"} if ends & self._right[-1][1] else set()
         self._checks += [(now + OBEYS_AFTER, told) for told in new if told.check]
@@ -259,9 +238,8 @@ class Run:
             waits = [now - one.since for one, _ in entry.queue if one.instance == 1]
             if entry.kind != "row cache" or max(waits, default=0.0) < HANG or self._database.away:
                 continue
-            for holder in (
-                one for one, mode in entry.held.items() if mode == EXCLUSIVE and now - entry.since[one] >= HANG
-            ):
+            alone = [one for one, mode in entry.held.items() if mode == EXCLUSIVE and now - entry.since[one] >= HANG]
+            for holder in alone:
                 (end, why), *others = world.ends(holder)
                 needed = {"v$rowcache_parent"} | ({"v$px_session"} if end.coordinator else set())
                 needed |= {view for view in refused if "jobs" in view} if end.job else set()
@@ -282,7 +260,7 @@ class Run:
             return
         rows = [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]
         still = any(self._still(row, told.target) for row in rows)
-        self._counted.moments["obeyed" if still else "held back by the check"] += 1
+        self._counted["moments"]["obeyed" if still else "held back by the check"] += 1
         fault = self._fault(told.target, self._world.truths_about(self._world.now)[-1:])
         if still and fault in ("does not hold", "killed"):
             self._faults.append((f"obeyed after the check: {fault}", told))
@@ -303,13 +281,21 @@ class Run:
         faults = ["killed" if target in each.killed else each.holders.get(target, "does not hold") for each in truths]
         return "" if "" in faults else faults[-1]
 
+    def _truths_of_look(self, seen_at: float) -> list[Truth]:
+        """What was true at a look: within its turn, if its statements took a time."""
+        ends = [end for began, end in self._turns if began - SLACK <= seen_at <= end]
+        return [
+            *self._world.truths_about(seen_at, SLACK),
+            *(each for each in self._world.truths if seen_at < each.at <= max(ends, default=0.0)),
+        ]
+
     def _judge(self) -> None:
         given: set[Key] = set()
         for told in self._told:
             if told.target is None:
                 self._faults.append(("a command that is not understood", told))
                 continue
-            fault = self._fault(told.target, self._world.truths_about(told.seen_at, SLACK))
+            fault = self._fault(told.target, self._truths_of_look(told.seen_at))
             if not fault and told.at - told.seen_at > OLDEST:
                 fault = f"shown when older than {OLDEST:g} s"
             fault = fault or self._moves(told.target, told.seen_at)
@@ -318,23 +304,19 @@ class Run:
             else:
                 given.add(told.target)
         for at, told in self._obeyed:
-            self._faults += [
-                (f"obeyed after the check: {moves}", told) for moves in [self._moves(told.target, at)] if moves
-            ]
+            if moves := self._moves(told.target, at):
+                self._faults.append((f"obeyed after the check: {moves}", told))
         self._count_right(given)
-        counted, seen = self._counted, set[str]()
-        counted.worlds[self._story.name] += 1
-        counted.causes.update(f"{self._story.name}: {said}" for said in self._said)
-        counted.moments["commands"] += len(self._told)
-        for fault, told in self._faults:
-            counted.wrong[fault] += 1
-            if fault not in seen:
-                seen.add(fault)
-                counted.stories.append(f"{self._where()}: {fault}: {self._account(told)}")
+        counted = self._counted
+        counted["worlds"][self._story.name] += 1
+        counted["said"].update(f"{self._story.name}: {said}" for said in self._said)
+        counted["moments"]["commands"] += len(self._told)
+        counted["wrong"].update(fault for fault, _ in self._faults)
+        for fault, told in dict(reversed(self._faults)).items():
+            counted["story"][f"{self._where()}: {fault}: {self._account(told)}"] += 1
         for database in self._of.values():
-            counted.problems.update(
-                f"{error}: {' '.join(sql.split())[:200]}" for sql, error in database.problems.items()
-            )
+            texts = database.problems.items()
+            counted["cannot be run"].update(f"{error}: {' '.join(sql.split())[:200]}" for sql, error in texts)
 
     def _moves(self, target: Key, moment: float) -> str:
         """Whether a session held for so short a time that nobody hung on it."""
@@ -352,12 +334,12 @@ class Run:
             return
         far = all(instance != 1 for instance, *_ in whose)
         label = f"{self._story.name}, {'far' if far else 'slices' if self._world.near else 'whole waits'}"
-        self._counted.right[label] += 1
-        self._counted.given[label] += bool(given & whose)
+        self._counted["right"][label] += 1
+        self._counted["given"][label] += bool(given & whose)
         if not given & whose:
             common = self._why_not.most_common(1)[0][0] if self._why_not else "no chain at all"
-            self._counted.why_not[f"{label}: {common}"] += 1
-            self._counted.missed.append(f"{self._where()}: right for {longest:.0f} s at {sorted(whose)}: {common}")
+            self._counted["not given"][f"{label}: {common}"] += 1
+            self._counted["missed"][f"{self._where()}: right for {longest:.0f} s at {sorted(whose)}: {common}"] += 1
 
     def _where(self) -> str:
         sight = self._story.sight
@@ -397,12 +379,11 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=250)
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
     parser.add_argument("--only", choices=tuple(STORIES), default="", help="worlds of one story")
-    parser.add_argument("--stories", type=int, default=40, help="how many wrong and how many missed commands to tell")
+    parser.add_argument("--stories", type=int, default=40, help="how many of each are told")
     parser.add_argument("--sweep", action="store_true", help="hangs in slices and queues that move, one of each a seed")
     chosen = parser.parse_args()
     counted = watch_worlds(range(chosen.seed, chosen.seed + chosen.worlds), chosen.only, sweep=chosen.sweep)
-    told = [f"{title}: {each}" for title in ("stories", "missed") for each in getattr(counted, title)[: chosen.stories]]
-    sys.stdout.write("\n".join([*counted.table(), *told, ""]))
+    sys.stdout.write("\n".join([*counted.table(chosen.stories), ""]))
 
 
 if __name__ == "__main__":

@@ -114,6 +114,8 @@ def draw(seed: int, *, only: str = "", sliced: bool = False) -> Story:
         frozenset(view for view in (*REFUSABLE, *JOBS) if rng.random() < 0.04),
         rng.random() < 0.1,
         rng.choice((0.001, 0.7, 0.7, 0.7, 1.5)),
+        rng.choice((0.0, 0.0, 0.0, 0.02, 0.2)),
+        rng.choice((0.0, 0.0, 0.0, 45.0, -45.0)),
         (begins, begins + rng.uniform(20, 200)) if rng.random() < 0.06 else (0.0, 0.0),
     )
     return Story(world, sight, story, ending)

@@ -66,6 +66,10 @@ class Sight:
     rds: bool = False
     sample_seconds: float = 0.001
     """What a sample of waiting sessions takes. A burst ends after 3 s of it, so a slow database is sampled less."""
+    statement_seconds: float = 0.0
+    """What every statement takes, while the world moves on."""
+    skew: float = 0.0
+    """How far the clock of the database is ahead of latchscope's."""
     away: tuple[float, float] = (0.0, 0.0)
     """From when to when the database does not answer."""
 
@@ -91,6 +95,8 @@ class Database:
     world: World
     sight: Sight
     instance: int = 1
+    spend: Callable[[float], None] = lambda _: None
+    """Lets time pass."""
     problems: dict[str, str] = field(default_factory=dict)
     _drawn: dict[str, float] = field(default_factory=dict)
     _named: tuple[float, dict[Session, tuple[Session | None, Session | None]]] = (-100.0, {})
@@ -122,6 +128,7 @@ class Database:
 
     def query(self, sql: str, binds: Binds) -> Answer:
         """Run a statement of latchscope. Raises what a session raises."""
+        self.spend(self.sight.statement_seconds)
         if self.away:
             raise SessionError("ORA-03113: end-of-file on communication channel")
         return self._of_instance(sql) if "startup_time" in sql else self.rows(sql, binds)
@@ -144,7 +151,7 @@ class Database:
         return Answer(columns, found, seconds=self.sight.sample_seconds if sample else 0.001)
 
     def _of_instance(self, sql: str) -> Answer:
-        now, place = BEGAN + timedelta(seconds=self.world.now), self.instance
+        now, place = BEGAN + timedelta(seconds=self.world.now + self.sight.skew), self.instance
         row = {"instance_number": place, "instance_name": f"ERP{place}", "host_name": f"db{place}", "status": "OPEN"}
         row |= {name: self.sight.release for name in ("version", "version_full") if f" {name}," in sql}
         row |= {"parallel": "YES" if self.sight.cluster else "NO", "startup_time": "2026-02-20 03:00:00"}
