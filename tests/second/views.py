@@ -220,7 +220,11 @@ class Database:
     def _blockers(self) -> dict[Session, tuple[Session | None, Session | None]]:
         """Blocker and final blocker, as the columns have them now, or had them a little before where they are stale."""
         if self.world.now - self._named[0] > self.sight.lag:
-            shown = [] if self.sight.named == "null" else [one for one in self.world.sessions if not one.gone]
+            shown = [
+                one
+                for one in self.world.sessions
+                if not one.gone and (self.sight.named != "null" or not asks_entry(one))
+            ]
             self._named = (self.world.now, {one: self._behind(one) for one in shown})
         return self._named[1]
 
@@ -233,7 +237,8 @@ class Database:
         final = last if last is not None and last.visible and last not in met else None
         if first is not None and first.instance != session.instance and session.asks:
             first = self._keeper(session.instance)  # the instance asks the other one through LCK0
-        return None if self.sight.named == "final" or first is None or not first.visible else first, final
+        hidden = first is None or not first.visible or (self.sight.named == "final" and asks_entry(session))
+        return None if hidden else first, final
 
     def _keeper(self, instance: int) -> Session | None:
         """LCK0 of an instance."""
@@ -279,7 +284,7 @@ class Database:
         """A wait counts when it ends: each slice does, and a wait without slices when the lock is granted."""
         waits, timeouts, seconds = self.world.ended
         for one in self.world.sessions:
-            if one.asks and one.instance == self.instance and one.asks[0].kind == "row cache":
+            if one.instance == self.instance and asks_entry(one):
                 slices = one.done(self.world.now)
                 waits, timeouts, seconds = waits + slices, timeouts + slices, seconds + slices * one.does.each
         yield self.instance, "row cache lock", waits, timeouts, int(1e6 * seconds), waits, int(1e6 * seconds)
@@ -288,6 +293,11 @@ class Database:
 def address(session: Session) -> str:
     """SADDR of a session."""
     return f"{0x6A0000000000 + session.instance * 0x10000000 + session.sid * 0x1000 + session.serial % 0x1000:016X}"
+
+
+def asks_entry(session: Session) -> bool:
+    """Whether it waits for an entry of the row cache. Of other locks its row always names the blocker."""
+    return session.asks is not None and session.asks[0].kind == "row cache"
 
 
 def blocker(session: Session) -> Session | None:
