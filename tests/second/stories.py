@@ -94,6 +94,8 @@ def draw(seed: int, *, only: str = "", sliced: bool = False) -> Story:
     release, cluster = rng.choice(RELEASES[:2] if sliced else RELEASES), rng.random() < 0.3
     sliced |= release < "12.2" and rng.random() < 0.7
     world = World(rng.uniform(2.9, 3.0) if sliced else 0.0, 60.0 if sliced else 0.0)
+    lots = Random(seed + 2)
+    world.lottery = lots if lots.random() < 0.25 else None
     cast = Cast(rng, world, cluster, world.resource("row cache", *rng.choice(CACHES)), rng.uniform(5, 40), {})
     for instance in (1, 2) if cluster else (1,):
         for name in (*BACKGROUNDS, *["LCK0"] * cluster):

@@ -7,6 +7,7 @@ of what it does next: get a lock, or spend time in a wait or on the processor. `
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from random import Random
 
 SHARE, EXCLUSIVE = 3, 5
 ON_CPU, CLIENT = "on the processor", "SQL*Net message from client"
@@ -134,6 +135,8 @@ class World:
         """How long one wait for a row cache lock lasts before it begins again, 0 for as long as it takes: for a holder of
         the same instance, and of another."""
         self.now, self.near, self.far = 0.0, near, far
+        self.lottery: Random | None = None
+        """Draws who of a queue is next. None: the first."""
         self.sessions: list[Session] = []
         self.resources: list[Resource] = []
         self.ended = (0, 0, 0.0)
@@ -205,13 +208,15 @@ class World:
         session.holds.add(resource)
 
     def release(self, session: Session, resource: Resource) -> None:
-        """Let go, and grant to the first of the queue, in order."""
+        """Let go, and grant to the first of the queue, or to any where there is no order."""
         session.holds.discard(resource)
         since = resource.since.pop(session, self.now)
         if resource.held.pop(session, 0) == EXCLUSIVE:
             self.spells.append((session.key, since, self.now))
-        while resource.queue and resource.free_for(resource.queue[0][1]):
-            waiter, mode = resource.queue[0]
+        while resource.queue:
+            waiter, mode = self.lottery.choice(resource.queue) if self.lottery else resource.queue[0]
+            if not resource.free_for(mode):
+                break
             self._leave_queue(waiter, timed_out=False)
             self._grant(waiter, resource, mode)
             self.at(self.now, lambda waiter=waiter, turn=waiter.turn: self._next(waiter, turn))  # type: ignore[misc]
