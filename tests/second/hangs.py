@@ -43,6 +43,7 @@ LONG_ENOUGH = 75.0
 KINDS = ("whole waits", "slices", "far")
 """How sessions wait for the holder: until it lets go, in slices, or from another instance."""
 SWEPT = ("works", "queue")
+QUEUE = "in a queue that moves"
 SESSION = re.compile(r"(?:session|sql|kill|cancel|disconnect)\w*\W\D*(\d+)\D+(\d+)(?:\s*,\s*@(\d+))?", re.IGNORECASE)
 JOB = re.compile(r"stop_job\s*\([^']*'([^']+)'", re.IGNORECASE)
 
@@ -321,7 +322,7 @@ class Run:
     def _moves(self, target: Key, moment: float) -> str:
         """Whether a session held for so short a time that nobody hung on it."""
         short = 0.0 < self._world.spell(target, moment) < HANG
-        return "in a queue that moves" if short else ""
+        return QUEUE if short else ""
 
     def _count_right(self, given: set[Key]) -> None:
         """Whether a command was right for long enough, and whether one was given."""
