@@ -9,14 +9,14 @@ from tests.second.stories import LENGTH, STORIES
 
 WORLDS = 5000
 MOST_OF_QUEUES = 0.005
-"""The most of all commands that may name who holds the entry of a queue for a moment. The aim is none; 12 of 12,263 were."""
+"""The most of all commands that may name who holds the entry of a queue for a moment. The aim is none; 28 of 19,558 were, or were obeyed so."""
 
 
 def watched(seeds: Sequence[int], until: float = LENGTH) -> Counted:
     """What was counted, if every command named a session that held, was not killed and waited for nobody."""
     counted = watch_worlds(seeds, until=until)
-    assert counted["wrong"].keys() <= {QUEUE}, "\n".join(counted["story"])
-    assert counted["wrong"][QUEUE] <= MOST_OF_QUEUES * counted["moments"]["commands"], "\n".join(counted["story"])
+    assert all(fault.endswith(QUEUE) for fault in counted["wrong"]), "\n".join(counted["story"])
+    assert counted["wrong"].total() <= MOST_OF_QUEUES * counted["moments"]["commands"], "\n".join(counted["story"])
     assert not counted["cannot be run"]
     assert counted["moments"]["obeyed"] > 0
     return counted
