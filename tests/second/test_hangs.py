@@ -9,7 +9,7 @@ from tests.second.stories import LENGTH, STORIES
 
 WORLDS = 5000
 MOST_OF_QUEUES = 0.005
-"""The most of all commands that may name who holds the entry of a queue for a moment. The aim is none; 28 of 19,558 were, or were obeyed so."""
+"""The most of all commands that may name who holds the entry of a queue for a moment. The aim is none; 28 of 19,558 did."""
 
 
 def watched(seeds: Sequence[int], until: float = LENGTH) -> Counted:
