@@ -6,11 +6,12 @@ import re
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -39,30 +40,32 @@ class Probe:
         self._ask = ask
         self._patience = patience
         self._lock = Lock()
-        self._answered = Event()
-        self._answered.set()
-        self._answer = False
+        self._asked: Future[bool] | None = None
         self._began = 0.0
 
     def answers(self) -> bool:
         """Whether the store answers within its patience."""
         with self._lock:
-            if self._answered.is_set():
-                self._answered.clear()
-                self._answer, self._began = False, monotonic()
+            asked = self._asked
+            if asked is None or asked.done():
+                asked, self._began = Future(), monotonic()
+                self._asked = asked
                 try:
-                    Thread(target=self._look, name="store probe", daemon=True).start()
+                    Thread(target=self._look, args=(asked,), name="store probe", daemon=True).start()
                 except RuntimeError:  # there may be no more threads; then whoever asks waits for the store
-                    self._look()
+                    self._look(asked)
             rest = self._began + (PATIENCE if self._patience is None else self._patience) - monotonic()
-        self._answered.wait(max(0.0, rest))
-        return self._answered.is_set() and self._answer
-
-    def _look(self) -> None:
         try:
-            self._answer = self._ask()
+            return asked.result(max(0.0, rest))  # of this question: a later one may have begun meanwhile
+        except TimeoutError:
+            return False
+
+    def _look(self, asked: Future[bool]) -> None:
+        answer = False
+        try:
+            answer = self._ask()
         finally:
-            self._answered.set()
+            asked.set_result(answer)
 
 
 log = logging.getLogger("latchscope.store")

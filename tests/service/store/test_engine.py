@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -219,6 +220,13 @@ def test_store_that_hangs_is_asked_once_and_holds_up_nobody(monkeypatch: pytest.
     hangs.set()
     monkeypatch.setattr(module, "PATIENCE", 60.0)
     becomes(probe.answers, "it answers again")
+
+
+def test_of_many_callers_each_has_the_answer_to_its_question() -> None:
+    """A question that began before the answer to the last one was taken made of that a no: uploads were answered 503."""
+    probe = Probe(lambda: time.sleep(0.001) is None)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda _: probe.answers(), range(1_000)))
 
 
 # A store whose file goes, or goes wrong, under a running latchscope: polls wait from the first doubt, and people hear why
