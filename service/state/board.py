@@ -204,7 +204,7 @@ def eased_title(easing: Easing, until: str = "") -> str:
     """What eases, as a title, with `until` when; for as long as its waits go on, with what they do."""
     name = f"{within(easing.name)}{until}"
     if easing.missing:
-        return f"Cannot be judged any more: {name}, for want of {easing.missing}"
+        return f"Cannot be judged any more: {name} ({easing.missing} is missing)"
     if easing.waits == "lasting":
         return f"The waits go on{' after the change' if easing.change else ''}: {name}"
     return f"Recovering: {name}{', and the waits are falling' if easing.waits else ''}"

@@ -20,8 +20,8 @@ from tests.ports import free_port
 pytestmark = pytest.mark.slow
 
 MINUTE = 60 / FACTOR
-QUIET = 20
-"""Minutes before the failures: a name is known for a while before it is lost."""
+QUIET = 32
+"""Minutes before the failures: a name that is not 15 minutes old in one environment may be one that left another."""
 FAILED = 40
 """Minutes from the failures to the end."""
 Script = Callable[[float], str]
