@@ -259,11 +259,12 @@ def _letters(words: Iterable[str]) -> str:
     return "".join(sorted(squeeze("".join(words))))
 
 
-def headings_known(above: Sequence[str], many: int) -> tuple[str, ...] | None:
-    """The headings of a known table with so many columns that the lines above a ruler spell, wherever their words stand."""
+def headings_known(above: Sequence[str], many: int) -> tuple[tuple[str, ...], int] | None:
+    """The headings of a known table with so many columns that the lines above a ruler spell, wherever their words stand; and
+    the first of these lines."""
     for first in range(len(above)):
         if found := _layouts().get((many, _letters(above[first:]))):
-            return tuple(heading.rstrip("?") for heading in found)
+            return tuple(heading.rstrip("?") for heading in found), first
     return None
 
 
