@@ -259,11 +259,12 @@ def _letters(words: Iterable[str]) -> str:
     return "".join(sorted(squeeze("".join(words))))
 
 
-def headings_known(above: Sequence[str], many: int) -> tuple[str, ...] | None:
-    """The headings of a known table with so many columns that the lines above a ruler spell, wherever their words stand."""
+def headings_known(above: Sequence[str], many: int) -> tuple[tuple[str, ...], int] | None:
+    """The headings of a known table with so many columns that the lines above a ruler spell, wherever their words stand; and
+    the first of these lines."""
     for first in range(len(above)):
         if found := _layouts().get((many, _letters(above[first:]))):
-            return tuple(heading.rstrip("?") for heading in found)
+            return tuple(heading.rstrip("?") for heading in found), first
     return None
 
 
@@ -416,8 +417,8 @@ class ReportTables:
             cells = {column: row[i] for column, i in at.items() if i < len(row)}
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
             if strange and not any(note.startswith(f"{section.title}: a cell") for note in self.notes):
-                where = f"{section.title}: a cell of {row[0][:40]}"
-                self.notes[f"{where} cannot be read as a number ({strange[0][:40]}), so such rows are unknown"] = None
+                said = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
+                self.notes[f"{said}, so such rows are unknown"] = None
             if strange:
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
             yield ReportRow(cells, units, widths, section.title, self.notes, not strange)

@@ -108,8 +108,9 @@ class _Walk:
             self.section, headings = headings[0].removesuffix("event"), ("event", *headings[1:])
         known = headings_known(above, len(headings)) if not named else None
         self._end()
-        adrift = known is not None and known != headings
-        self.table = _Open(self.section, known or headings, columns, name_above=bool(named), adrift=adrift)
+        adrift = known is not None and known[0] != _headings(above[known[1] :], columns)
+        spelt = known[0] if known else headings
+        self.table = _Open(self.section, spelt, columns, name_above=bool(named), adrift=adrift)
 
     def _remember(self, line: str) -> None:
         if self.table and self.in_head:

@@ -20,7 +20,9 @@ def as_text(data: bytes) -> str:
         data = quopri.decodestring(data)
     try:
         return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if error.start >= len(data) - 3 and error.start:  # the begin of a file, cut within a letter
+            return data[: error.start].decode("utf-8-sig")
         return data.decode("cp1252", "replace")
 
 
@@ -237,7 +239,8 @@ def _spooled(page: str) -> str:
     torn = [len(line) == width for line, after in pairwise(lines) if _torn(line, after)]
     if sum(torn) < 3 or sum(torn) < 0.8 * len(torn):  # lines wrapped between words end at any place, and lose nothing
         return page
-    return "".join(line if len(line) == width else f"{line}\n" for line in lines)
+    # A line that SQL*Plus filled up with blanks ended there.
+    return "".join(line if len(line) == width and line[-2:] != "  " else f"{line}\n" for line in lines)
 
 
 def _torn(line: str, after: str) -> bool:
