@@ -21,7 +21,7 @@ import pytest
 from collectors.capture import delta_of
 from collectors.errors import InputError
 from collectors.logs import alert, trace
-from collectors.logs.phrases import MARKS
+from collectors.logs.phrases import PHRASES
 from collectors.model import Changes, Delta, Missing, NotComparable, Rows, number
 from collectors.reports.read import read as read_report
 from collectors.sqlplus.spool import load
@@ -147,7 +147,7 @@ PRINTED = (b"Begin Snap: 1 01-Jan-25 10:00:00", b"End Snap: 2 01-Jan-25 11:00:00
            b"Latch Activity  DB/Inst: A/B", b"----- ----- -----", b"Latch Name Get Requests", b"row cache objects 1 2",
            b"1e400", b"9" * 60, "٣".encode(), b"\f", b"STATSPACK report for", b"DB Name Release")  # fmt: skip
 READERS: Mapping[str, Reader] = {
-    "alert": Reader(lambda _: "".join(one.log for one in published.PUBLISHED).encode(), check_alert, tuple(MARKS)),
+    "alert": Reader(lambda _: "".join(one.log for one in published.PUBLISHED).encode(), check_alert, tuple(PHRASES)),
     "trace": Reader(whole_trace, check_trace, (b"*** 2020-01-01 10:00:00.000", b"HANG ANALYSIS:", b"PROCESS 7:", b"Chain 1 :")),
     "report": Reader(lambda chance: kept(chance.choice((*ONE_OF_EACH, COMPARED))), check_report, (*PRINTED, *TABLE)),
     "cluster": Reader(
