@@ -4,15 +4,19 @@ A log proves that something was written. It has no figures, so nothing in it is 
 it does not say may have happened all the same.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from collectors.model import Delta, EventKind, LoggedEvent
 from rules.cause import catalogue
 from rules.formatting import count
+from rules.library_cache import ACCOUNTS, LIBRARY_CACHE_LOCK, target_of
 from rules.model import MOST_LOGGED, Candidate, Diagnosis, Figure, Logged, Severity, Step, Undetermined
 
+ANOTHER_POOL = "another pool"
 NAMES: Mapping[EventKind, tuple[str, str]] = {
     "row_cache_timeout": ("timeout of a row cache enqueue lock", "timeouts of a row cache enqueue lock"),
     "library_cache_timeout": ("timeout in the library cache", "timeouts in the library cache"),
@@ -20,7 +24,7 @@ NAMES: Mapping[EventKind, tuple[str, str]] = {
     "shared_pool": ("shortage in the shared pool", "shortages in the shared pool"),
     "wait_chain": ("dump of who waits for whom", "dumps of who waits for whom"),
     "traced_wait": ("kind of wait in a SQL trace", "kinds of waits in a SQL trace"),
-    "other_pool": ("shortage in {}", "shortages in {}"),
+    "other_pool": (f"shortage in {ANOTHER_POOL}", f"shortages in {ANOTHER_POOL}"),
     "internal_error": ("internal error", "internal errors"),
     "latch_timeout": ("timeout of a latch", "timeouts of a latch"),
     "enqueue_timeout": ("timeout of an enqueue", "timeouts of an enqueue"),
@@ -40,8 +44,8 @@ NAMES: Mapping[EventKind, tuple[str, str]] = {
 """Each kind for people, one and many, in the order of what weighs most for the row cache."""
 ROW_CACHE: tuple[EventKind, ...] = ("row_cache_timeout",)
 NEAR: tuple[EventKind, ...] = (
-    "library_cache_timeout", "deadlock", "hang", "shared_pool", "internal_error", "latch_timeout", "enqueue_timeout",
-    "parse_errors", "processes",
+    "library_cache_timeout", "wait_chain", "traced_wait", "deadlock", "hang", "shared_pool", "internal_error", "latch_timeout",
+    "enqueue_timeout", "other_pool", "parse_errors", "processes",
 )  # fmt: skip
 """Kinds that may have to do with the row cache; the log alone does not say whether they do."""
 BEFORE: tuple[EventKind, ...] = (
@@ -56,14 +60,24 @@ A_FEW = 3
 """Events of each kind that come before a further one of a kind that weighs more."""
 NAMED = 5
 """Trace files, or events of an hour, that a sentence names."""
+NIGHT = (20, 6)
+"""From this hour of the evening to that of the morning."""
+SAME_TIME = timedelta(minutes=10)
+"""Moments of several days this near to each other by the clock are one habit."""
 CHECKS: Mapping[EventKind, str] = {
     "row_cache_timeout": "row-cache-lock-hang",
     "deadlock": "row-cache-library-deadlock",
     "shared_pool": "shared-pool-shrink",
     "library_cache_timeout": "ddl-invalidation",
     "parse_errors": "failed-parses",
+    "wait_chain": "failed-logon-delay",
 }
-"""The cause that such an event is a reason to look at."""
+"""The cause that such an event is a reason to look at; a deadlock and a chain only as `_is_reason` says."""
+DICTIONARY = re.compile(r"Q[A-Z]|[LN][A-Z]")
+"""Enqueues of the row cache and of the library cache."""
+APPLICATION = re.compile(r"TX|TM|UL")
+OURS = ("row cache", "latch: row cache", "library cache", "cursor: pin")
+"""How the names of the waits of the row cache and the library cache begin."""
 LOGGED, LOGGED_BEFORE, LOGGED_AFTER, BRING, RESTS = (
     "logged",
     "before it",
@@ -125,16 +139,23 @@ def _of(delta: Delta, kinds: Iterable[EventKind]) -> list[LoggedEvent]:
     return [event for event in delta.events if event.kind in wanted]
 
 
+def _said(event: LoggedEvent, name: str) -> str:
+    return str(event.facts.get(name) or "")
+
+
 def _severity(delta: Delta) -> Severity:
-    """Warning for a timeout of the row cache in the last day of the log; notice for an older one, or an internal error of it."""
+    """Warning for a timeout of the row cache in the last day of the log. Notice for an older one, for an internal error of it,
+    and for sessions that a dump or a SQL trace shows at the row cache or the library cache.
+    """
     timeouts = _of(delta, ROW_CACHE)
     if timeouts:
         end, last = delta.basis.end, timeouts[-1].at
         old = end is not None and last is not None and _wall(end) - _wall(last) > RECENT
         return Severity.NOTICE if old else Severity.WARNING
     # The argument of an internal error is the place in Oracle's code; that of the row cache is kqr.
-    arguments = (str(event.facts.get("argument", "")) for event in _of(delta, ("internal_error",)))
-    return Severity.NOTICE if any(argument.lower().startswith("kqr") for argument in arguments) else Severity.INFO
+    inside = any(_said(event, "argument").lower().startswith("kqr") for event in _of(delta, ("internal_error",)))
+    waits = any(_said(event, "event").startswith(OURS) for event in _of(delta, ("wait_chain", "traced_wait")))
+    return Severity.NOTICE if inside or waits else Severity.INFO
 
 
 def _wall(moment: datetime) -> datetime:
@@ -149,36 +170,71 @@ def _many(events: Sequence[LoggedEvent]) -> tuple[int, str]:
     """How many lines the events of one kind stand for, those that were left out too, and the same in words."""
     left_out = (event.facts.get("left_out") for event in events)
     many = sum(event.times for event in events) + sum(each for each in left_out if isinstance(each, int))
-    one, several = NAMES[events[0].kind]
-    return many, f"{count(many)} {several if many > 1 else one}"
+    words = f"{count(many)} {NAMES[events[0].kind][many > 1]}"
+    pools = {_said(event, "argument") for event in events}
+    if events[0].kind == "other_pool" and len(pools) == 1 and "" not in pools:
+        words = words.replace(ANOTHER_POOL, f"the {pools.pop()}")
+    locks = {lock for event in events for lock in (_said(event, "resources") or "?").split()}
+    if events[0].kind == "deadlock" and all(map(APPLICATION.fullmatch, locks)):
+        words += f" of the application ({', '.join(sorted(locks))})"
+    return many, words
 
 
 def _span(events: Sequence[LoggedEvent]) -> str:
-    """The first and the last moment of events."""
-    moments = [event.at for event in events if event.at is not None]
+    """The first and the last moment of events, and what they have in common."""
+    moments = [_wall(event.at) for event in events if event.at is not None]
     until = events[-1].facts.get("until")
     last = until if isinstance(until, datetime) else moments[-1] if moments else None
     if not moments:
         return "without a time that could be read"
-    return _clock(moments[0]) if last is None or last == moments[0] else f"{_clock(moments[0])} to {_clock(last)}"
+    first = _clock(moments[0])
+    return first if last is None or _clock(last) == first else f"{_habit(moments)}{first} to {_clock(last)}"
+
+
+def _habit(moments: Sequence[datetime]) -> str:
+    """`each night at 01:30, ` for moments of three days or more at the same time. Empty for others."""
+    days = sorted({moment.date() for moment in moments})
+    clocks = sorted(timedelta(hours=moment.hour, minutes=moment.minute) for moment in moments)
+    if len(days) < A_FEW or clocks[-1] - clocks[0] > SAME_TIME:
+        return ""
+    gaps = {(later - day).days for day, later in pairwise(days)}
+    at_night = moments[0].hour >= NIGHT[0] or moments[0].hour < NIGHT[1]
+    each = f"each {'night' if at_night else 'day'}" if gaps == {1} else f"on {count(len(days))} days"
+    each = f"each {days[0]:%A}" if gaps == {7} else each
+    return f"{each} at {moments[0]:%H:%M}, "
 
 
 def _headline(delta: Delta) -> str:
     bring = _bring(delta)
     more = f"; bring {bring[0]}" if bring else ""
+    file = "log" if delta.source == "alert log" else "trace"
     if timeouts := _of(delta, ROW_CACHE):
         many, words = _many(timeouts)
-        first = timeouts[0]
+        first, span = timeouts[0], _span(timeouts)
+        if first.at is None or span.startswith(("each", "on")):
+            return f"The {file} has {words}, {span}{more}"
         if many == 1:
             return f"{_clock(first.at)}: {first.text}{more}"
-        return f"{_clock(first.at)}: the first of {words}, up to {_span(timeouts).rpartition(' to ')[2]}{more}"
-    file = "log" if delta.source == "alert log" else "trace"
+        return f"{_clock(first.at)}: the first of {words}, up to {span.rpartition(' to ')[2]}{more}"
     for kind in NEAR:
-        if near := _of(delta, (kind,)):
-            _, words = _many(near)
-            return f"The {file} has no timeout of a row cache lock, but {words}, {_span(near)}{more}"
+        near = sorted(_of(delta, (kind,)), key=_weight, reverse=kind in ("wait_chain", "traced_wait"))
+        if near and kind == "wait_chain":
+            others = f"; {count(len(near) - 1)} more dumps show less" if len(near) > 1 else ""
+            return f"{_clock(near[0].at)}: {near[0].text}{others}{more}"
+        if near and kind == "traced_wait":
+            others = f"; {count(len(near) - 1)} more kinds of waits are listed" if len(near) > 1 else ""
+            return f"The SQL trace has {near[0].text}{others}{more}"
+        if near:
+            return f"The {file} has no timeout of a row cache lock, but {_many(near)[1]}, {_span(near)}{more}"
     over = f" {delta.basis}" if delta.basis.seconds else ""
     return f"Cannot tell: the {file} has no line of the row cache{' in' + over if over else ''}, and it has no figures"
+
+
+def _weight(event: LoggedEvent) -> tuple[float, float]:
+    """The sessions that an event speaks of, then its seconds; 0 for what has neither."""
+    sessions, seconds = (event.facts.get(name) for name in ("sessions", "seconds"))
+    is_chain = event.kind in ("wait_chain", "traced_wait")
+    return tuple(float(each) if is_chain and isinstance(each, int | float) else 0.0 for each in (sessions, seconds))
 
 
 def _bring(delta: Delta) -> list[str]:
@@ -198,13 +254,8 @@ def _way_out(delta: Delta) -> str:
 
 def _open(verdict: Undetermined, delta: Delta, way_out: str) -> Undetermined:
     what = "an alert log" if delta.source == "alert log" else "a trace file"
-    return verdict.model_copy(
-        update={
-            "missing": "figures",
-            "why": f"{what} has no figures of the row cache",
-            "way_out": way_out,
-        }
-    )
+    why = f"{what} has no figures of the row cache"
+    return verdict.model_copy(update={"missing": "figures", "why": why, "way_out": way_out})
 
 
 def _steps(delta: Delta) -> Iterator[Step]:
@@ -213,30 +264,31 @@ def _steps(delta: Delta) -> Iterator[Step]:
         told = "; ".join(f"{words} ({span})" for _, _, words, span in each)
         figures = tuple(Figure(name=NAMES[kind][1], value=many, unit="count", of="lines") for kind, many, _, _ in each)
         yield Step(step=LOGGED, statement=told, figures=figures)
-    first = next((event for event in _of(delta, ROW_CACHE) if event.at is not None), None)
-    if first is not None and first.at is not None:
-        begin, end = _wall(first.at) - HOUR, _wall(first.at) + HOUR
-        before = [event for event in _of(delta, BEFORE) if event.at and begin <= _wall(event.at) <= _wall(first.at)]
-        after = [event for event in _of(delta, AFTER) if event.at and _wall(first.at) <= _wall(event.at) <= end]
-        if before:
-            yield Step(step=LOGGED_BEFORE, statement=f"in the hour before, listed and not blamed: {_listed(before)}")
-        if after:
-            yield Step(step=LOGGED_AFTER, statement=f"in the hour after: {_listed(after)}")
+    timeouts = _of(delta, ROW_CACHE)
+    first = next((event.at for event in timeouts if event.at is not None), None)
+    if first is not None:
+        for step, kinds, ahead, words in (
+            (LOGGED_BEFORE, BEFORE, -HOUR, "in the hour before, listed and not blamed"),
+            (LOGGED_AFTER, AFTER, HOUR, "in the hour after"),
+        ):
+            begin, end = sorted((_wall(first), _wall(first) + ahead))
+            found = [event for event in _of(delta, kinds) if event.at and begin <= _wall(event.at) <= end]
+            if found:
+                yield Step(step=step, statement=f"{words}: {_listed(found)}")
     bring = _bring(delta)
     if bring:
         more = f" and {count(len(bring) - NAMED)} more" if len(bring) > NAMED else ""
-        what = (
-            "; the trace of a timeout has the cache, the lock mode and often the holder"
-            if _of(delta, ROW_CACHE)
-            else ""
-        )
+        what = "; the trace of a timeout has the cache, the lock mode and often the holder" if timeouts else ""
+        if any(event.trace_file and "resources" not in event.facts for event in _of(delta, ("deadlock",))):
+            what += (
+                "; the graph of a deadlock says whether it is the application's, as nearly always, or the row cache's"
+            )
         yield Step(step=BRING, statement=f"{', '.join(bring[:NAMED])}{more}{what}")
-    if not _of(delta, ROW_CACHE):
-        nothing = "no timeout of a row cache lock was logged, which rules out that a session gave up waiting for one"
-        shorter = "; Oracle logs that after minutes to hours, so shorter waits leave no line"
-        yield Step(step=RESTS, statement=f"{nothing}{shorter}" if delta.source == "alert log" else f"{nothing} here")
-    else:
-        yield Step(step=RESTS, statement="lines of the log alone, which say that it happened, not what it cost or why")
+    nothing = "no timeout of a row cache lock was logged, which rules out that a session gave up waiting for one"
+    shorter = "; Oracle logs that after minutes to hours, so shorter waits leave no line"
+    none = f"{nothing}{shorter}" if delta.source == "alert log" else f"{nothing} here"
+    some = "lines of the log alone, which say that it happened, not what it cost or why"
+    yield Step(step=RESTS, statement=some if timeouts else none)
 
 
 def _listed(events: Sequence[LoggedEvent]) -> str:
@@ -247,9 +299,23 @@ def _listed(events: Sequence[LoggedEvent]) -> str:
     return "; ".join(kept) + (f"; and {count(len(most) - NAMED)} earlier" if len(most) > NAMED else "")
 
 
+def _is_reason(event: LoggedEvent) -> bool:
+    """Whether an event is a reason to look at the cause of its kind.
+
+    The enqueues of a deadlock decide, or what its sessions wait for: without them it is the application's, as nearly always. A
+    chain is one where sessions log on: then the handle they wait for is an account.
+    """
+    if event.kind == "deadlock":
+        ours = any(map(DICTIONARY.fullmatch, _said(event, "resources").split()))
+        return ours or _said(event, "event").startswith(OURS)
+    if event.kind == "wait_chain":
+        return _said(event, "event") == LIBRARY_CACHE_LOCK and target_of(event.facts.get("p3")).namespace in ACCOUNTS
+    return True
+
+
 def _candidates(delta: Delta) -> Iterator[Candidate]:
     """The causes that the log is a reason to look at: of its timeouts, and of what else it has."""
     known = catalogue()
     for kind, id in CHECKS.items():
-        if _of(delta, (kind,)) and (cause := known.get(id)):
+        if any(map(_is_reason, _of(delta, (kind,)))) and (cause := known.get(id)):
             yield Candidate(cause=id, title=cause.name, check=cause.explanation)

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO
 
-from collectors.capture import FORMAT, delta_of, load
+from collectors.capture import delta_of, is_json, load, looks_like_capture
 from collectors.errors import InputError
 from collectors.model import ROW_CACHE_LATCH, Delta, DeltaSource, NotComparable, Row, number
 from collectors.reports.read import looks_like_report
@@ -39,6 +39,7 @@ from service.intake.archives import (
     sized,
     unread_kind,
 )
+from service.intake.foreign import named, without_utf16
 from service.intake.logs import EVERYTHING, HEAD_BYTES, Window, gunzipped_log, log_reader, read_log, rejoined
 
 # The files of a directory that are read: its own, or where it holds directories alone, theirs.
@@ -304,10 +305,13 @@ def _instead(path: Path) -> str:
 
 def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool = False) -> None:
     """One file's bytes. A file from a directory or archive is skipped if it is not ours."""
-    if is_zip(data):
+    said = named(data) if is_zip(data) else None
+    if is_zip(data) and said is None:
         _zip(data, name, outcome, limits, contained)
         return
     try:
+        if said is not None:
+            raise ForeignFile(f"{name} is {said}")
         plain = gunzipped(data, name, limits) if is_archive(data) else sized(data, name, limits)
         if kind := unread_kind(plain):
             raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
@@ -393,21 +397,22 @@ def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
 
 def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
     """The changes in an input. `strict`: the sender says that it is ours, so a JSON file gets an error that names its mistake."""
-    if _looks_like_json(data) and (strict or FORMAT.encode() in data):
-        return (delta_of(load(data, name)),)
-    if spool.looks_like_spool(data):
-        return (delta_of(spool.load(data, name)),)
+    text = without_utf16(data)
+    if looks_like_capture(text):
+        return (delta_of(load(text, name)),)
+    if spool.looks_like_spool(text):
+        return (delta_of(spool.load(text, name)),)
     if looks_like_report(data):
         return read_report(data, name)
     if log := _log(data[:HEAD_BYTES], io.BytesIO(data[HEAD_BYTES:]), name, window):
         return (log,)
     if not data.strip():
         raise EmptyFile(f"{name} is empty; give it {OURS}")
+    if said := named(data):
+        raise ForeignFile(f"{name} is {said}")
+    if strict and is_json(text):
+        load(text, name)  # raises, and says what is missing to a capture
     raise ForeignFile(f"{name} is not {OURS}")
-
-
-def _looks_like_json(data: bytes) -> bool:
-    return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
 # The figures of one change that are drawn beside its Diagnosis: gets by cache, sleeps by location.

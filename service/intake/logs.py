@@ -75,7 +75,7 @@ READERS = (LogReader(trace.looks_like_trace, trace.read), LogReader(alert.looks_
 
 def log_reader(head: bytes) -> LogReader | None:
     """The reader of a file with this begin. None if it is no log file."""
-    if head.lstrip()[:1] in (b"{", b"[") or looks_like_spool(head) or looks_like_report(head):
+    if looks_like_spool(head) or looks_like_report(head):
         return None
     return next((reader for reader in READERS if reader.looks_like(head)), None)
 
