@@ -113,12 +113,11 @@ def looks_like_capture(data: bytes) -> bool:
 
 
 def is_json(data: bytes) -> bool:
-    """Whether a file is one JSON document. What begins like one may be anything."""
+    """Whether a file is one JSON document, an object or a list. What begins like one may be anything."""
     try:
-        json.loads(data)
+        return isinstance(json.loads(data), dict | list)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def load(text: str | bytes, name: str) -> Capture:

@@ -10,49 +10,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from collectors.model import Delta, EventKind, LoggedEvent
+from collectors.logs.phrases import KINDS
+from collectors.model import Delta, EventKind, LoggedEvent, number
 from rules.cause import catalogue
 from rules.formatting import count
 from rules.library_cache import ACCOUNTS, LIBRARY_CACHE_LOCK, target_of
 from rules.model import MOST_LOGGED, Candidate, Diagnosis, Figure, Logged, Severity, Step, Undetermined
 
 ANOTHER_POOL = "another pool"
-NAMES: Mapping[EventKind, tuple[str, str]] = {
-    "row_cache_timeout": ("timeout of a row cache enqueue lock", "timeouts of a row cache enqueue lock"),
-    "library_cache_timeout": ("timeout in the library cache", "timeouts in the library cache"),
-    "deadlock": ("deadlock", "deadlocks"),
-    "shared_pool": ("shortage in the shared pool", "shortages in the shared pool"),
-    "wait_chain": ("dump of who waits for whom", "dumps of who waits for whom"),
-    "traced_wait": ("kind of wait in a SQL trace", "kinds of waits in a SQL trace"),
-    "other_pool": (f"shortage in {ANOTHER_POOL}", f"shortages in {ANOTHER_POOL}"),
-    "internal_error": ("internal error", "internal errors"),
-    "latch_timeout": ("timeout of a latch", "timeouts of a latch"),
-    "enqueue_timeout": ("timeout of an enqueue", "timeouts of an enqueue"),
-    "hang": ("line of Hang Manager", "lines of Hang Manager"),
-    "parse_errors": ("warning of statements that fail to parse", "warnings of statements that fail to parse"),
-    "processes": ("refused login or process", "refused logins or processes"),
-    "space": ("failure to extend a segment", "failures to extend a segment"),
-    "resize": ("resize", "resizes"),
-    "undo_switch": ("switch of undo", "switches of undo"),
-    "instance_start": ("start of the instance", "starts of the instance"),
-    "instance_stop": ("stop of the instance", "stops of the instance"),
-    "patch": ("patch", "patches"),
-    "parameter": ("change of a parameter", "changes of parameters"),
-    "ddl": ("DDL statement", "DDL statements"),
-    "other": ("other error", "other errors"),
-}
+WHOSE = "whether it is the application's, as nearly always, or the row cache's"
+NAMES: Mapping[EventKind, tuple[str, str]] = {kind: (said["one"], said["many"]) for kind, said in KINDS.items()}
 """Each kind for people, one and many, in the order of what weighs most for the row cache."""
 ROW_CACHE: tuple[EventKind, ...] = ("row_cache_timeout",)
-NEAR: tuple[EventKind, ...] = (
-    "library_cache_timeout", "wait_chain", "traced_wait", "deadlock", "hang", "shared_pool", "internal_error", "latch_timeout",
-    "enqueue_timeout", "other_pool", "parse_errors", "processes",
-)  # fmt: skip
-"""Kinds that may have to do with the row cache; the log alone does not say whether they do."""
-BEFORE: tuple[EventKind, ...] = (
-    "space", "resize", "undo_switch", "instance_start", "patch", "parameter", "ddl", "shared_pool", "parse_errors",
-)  # fmt: skip
-"""Kinds that are listed when they come in the hour before the first timeout."""
-AFTER: tuple[EventKind, ...] = ("hang", "processes", "instance_stop", "internal_error")
+NEAR, BEFORE, AFTER = (
+    [kind for kind, said in KINDS.items() if role in said.get("role", "").split()]
+    for role in ("near", "before", "after")
+)
 HOUR = timedelta(hours=1)
 RECENT = timedelta(days=1)
 """A timeout this long before the end of the log is an old one."""
@@ -64,15 +37,6 @@ NIGHT = (20, 6)
 """From this hour of the evening to that of the morning."""
 SAME_TIME = timedelta(minutes=10)
 """Moments of several days this near to each other by the clock are one habit."""
-CHECKS: Mapping[EventKind, str] = {
-    "row_cache_timeout": "row-cache-lock-hang",
-    "deadlock": "row-cache-library-deadlock",
-    "shared_pool": "shared-pool-shrink",
-    "library_cache_timeout": "ddl-invalidation",
-    "parse_errors": "failed-parses",
-    "wait_chain": "failed-logon-delay",
-}
-"""The cause that such an event is a reason to look at; a deadlock and a chain only as `_is_reason` says."""
 DICTIONARY = re.compile(r"Q[A-Z]|[LN][A-Z]")
 """Enqueues of the row cache and of the library cache."""
 APPLICATION = re.compile(r"TX|TM|UL")
@@ -85,7 +49,7 @@ LOGGED, LOGGED_BEFORE, LOGGED_AFTER, BRING, RESTS = (
     "bring next",
     "what this rests on",
 )
-KINDS = tuple(NAMES)
+_PLACE = {kind: place for place, kind in enumerate(KINDS)}
 
 
 def with_events(diagnosis: Diagnosis, delta: Delta) -> Diagnosis:
@@ -114,7 +78,7 @@ def weighed(kinds: Sequence[EventKind], most: int | None) -> list[int]:
     met: Counter[EventKind] = Counter()
     order = []
     for place, kind in enumerate(kinds):
-        order.append((met[kind] // A_FEW, KINDS.index(kind), place))
+        order.append((met[kind] // A_FEW, _PLACE[kind], place))
         met[kind] += 1
     return sorted(place for _, _, place in sorted(order)[:most])
 
@@ -217,24 +181,24 @@ def _headline(delta: Delta) -> str:
             return f"{_clock(first.at)}: {first.text}{more}"
         return f"{_clock(first.at)}: the first of {words}, up to {span.rpartition(' to ')[2]}{more}"
     for kind in NEAR:
-        near = sorted(_of(delta, (kind,)), key=_weight, reverse=kind in ("wait_chain", "traced_wait"))
-        if near and kind == "wait_chain":
-            others = f"; {count(len(near) - 1)} more dumps show less" if len(near) > 1 else ""
-            return f"{_clock(near[0].at)}: {near[0].text}{others}{more}"
-        if near and kind == "traced_wait":
-            others = f"; {count(len(near) - 1)} more kinds of waits are listed" if len(near) > 1 else ""
-            return f"The SQL trace has {near[0].text}{others}{more}"
+        near = _of(delta, (kind,))
+        if near and kind in ("wait_chain", "traced_wait"):
+            most = max(near, key=_weight)
+            begin = "The SQL trace has" if kind == "traced_wait" else f"{_clock(most.at)}:"
+            others = len(near) - 1
+            return (
+                f"{begin} {most.text}" + (f"; {count(others)} more {NAMES[kind][others > 1]}" if others else "") + more
+            )
         if near:
+            more += f", whose graph says {WHOSE}" if bring and kind == "deadlock" else ""
             return f"The {file} has no timeout of a row cache lock, but {_many(near)[1]}, {_span(near)}{more}"
     over = f" {delta.basis}" if delta.basis.seconds else ""
     return f"Cannot tell: the {file} has no line of the row cache{' in' + over if over else ''}, and it has no figures"
 
 
-def _weight(event: LoggedEvent) -> tuple[float, float]:
+def _weight(event: LoggedEvent) -> tuple[float, ...]:
     """The sessions that an event speaks of, then its seconds; 0 for what has neither."""
-    sessions, seconds = (event.facts.get(name) for name in ("sessions", "seconds"))
-    is_chain = event.kind in ("wait_chain", "traced_wait")
-    return tuple(float(each) if is_chain and isinstance(each, int | float) else 0.0 for each in (sessions, seconds))
+    return tuple(number(event.facts.get(name)) or 0.0 for name in ("sessions", "seconds"))
 
 
 def _bring(delta: Delta) -> list[str]:
@@ -316,6 +280,6 @@ def _is_reason(event: LoggedEvent) -> bool:
 def _candidates(delta: Delta) -> Iterator[Candidate]:
     """The causes that the log is a reason to look at: of its timeouts, and of what else it has."""
     known = catalogue()
-    for kind, id in CHECKS.items():
-        if any(map(_is_reason, _of(delta, (kind,)))) and (cause := known.get(id)):
-            yield Candidate(cause=id, title=cause.name, check=cause.explanation)
+    for kind, said in KINDS.items():
+        if any(map(_is_reason, _of(delta, (kind,)))) and (cause := known.get(said.get("check", ""))):
+            yield Candidate(cause=cause.id, title=cause.name, check=cause.explanation)

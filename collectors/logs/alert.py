@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import IO
 
 from collectors.delta import reported
-from collectors.logs.phrases import DDL_MARK, PHRASES, Said, fields_of, said, trace_in
+from collectors.logs.phrases import DDL_MARK, PHRASES, TYPICAL, Said, fields_of, said, trace_in
 from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows
 from collectors.reports.header import Header, month_of, release_in
 
@@ -135,20 +135,9 @@ _TRACE_HEAD = re.compile(
     re.M,
 )
 _PDB = re.compile(r"([A-Za-z][\w$#]{0,127})\(\d{1,4}\):")
-_TYPICAL = re.compile(
-    r"Starting ORACLE instance|Shutting down (?:ORACLE )?instance|Thread \d+ (?:advanced to|opened at|cannot allocate)|"
-    r"(?:  )?Current log# ?\d|ALTER SYSTEM |ALTER DATABASE |alter database |Completed: |Errors in file \S|ORA-\d{1,6}\b|"
-    r"Archived Log entry |Beginning (?:global )?(?:log switch )?checkpoint|Completed checkpoint|Fatal NI connect error|"
-    r">>> WAITED TOO LONG FOR |System State dumped to trace file|WARNING: too many|PARSE ERROR: ospid=|LGWR: |ARC\w: |"
-    r"Resize operation completed|Incremental checkpoint|\[?\d*\]? ?Successfully onlined Undo|Undo Tablespace \d|LICENSE_MAX|"
-    r"Using LOG_ARCHIVE|Dumping diagnostic data|Dumping current patch|Sweep \[inc|Setting Resource Manager|Begin automatic SQL|"
-    r"Closing scheduler window|DIA0 |Global Enqueue Services|Reconfiguration started|PMON failed|Patch Id: |TABLE SYS\.|"
-    r"Instance shutdown complete|Instance terminated|Process \w+ (?:started|died)|Control autobackup|Media Recovery|"
-    r"Private Strand flush|Deleted Oracle|Killing enqueue|diag_adl:",
-)
+_TYPICAL = re.compile("|".join(TYPICAL))
 _ALONE = re.compile(r"WAITED TOO LONG FOR A \w+ \w+ ENQUEUE LOCK! pid=\d|WARNING: too many parse errors, count=\d")
 """Lines that only an alert log has, even without a moment above them."""
-
 
 _ONLY_MOMENT = re.compile(r"(?: \d{4}|\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?)\s{0,9}$")
 """The end of a line that has nothing but a moment. Other programs write their message behind it."""

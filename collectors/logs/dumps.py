@@ -62,7 +62,7 @@ def kind_of_process(program: str | None) -> str | None:
 
 
 _VALUES: Mapping[str, Callable[[str], object]] = {
-    **dict.fromkeys(("serial", "pid", "blocking"), whole), "seconds": duration
+    **dict.fromkeys(("serial", "pid", "blocking"), whole), **dict.fromkeys(("seconds", "idle"), duration)
 }  # fmt: skip
 
 
@@ -88,6 +88,8 @@ class TracedSession:
     """P1 to P3 of the wait, as far as they were read."""
     seconds: float | None = None
     """How long it has waited."""
+    idle: float | None = None
+    """How long ago its last wait ended, of one that is not in a wait."""
     blockers: dict[SessionKey, None] = field(default_factory=dict)
     """Sessions that it waits for directly, by what the dump says."""
     final: SessionKey | None = None
@@ -108,7 +110,7 @@ class TracedSession:
     def learn(self, **said: str | None) -> None:
         """Facts as a line says them. What it does not say stays."""
         for name, text in said.items():
-            if text and (value := _VALUES.get(name, str.strip)(text)) not in (None, ""):
+            if text and name in self.__slots__ and (value := _VALUES.get(name, str.strip)(text)) not in (None, ""):
                 setattr(self, name, value)
 
     def begin_wait(self, event: str | None) -> None:
@@ -132,7 +134,19 @@ class TracedSession:
         return self
 
 
-_OF_ITSELF = ("serial", "ospid", "pid", "type", "program", "username", "module", "sql_id", "seconds", "final", "blocking")
+_OF_ITSELF = (
+    "serial",
+    "ospid",
+    "pid",
+    "type",
+    "program",
+    "username",
+    "module",
+    "sql_id",
+    "seconds",
+    "final",
+    "blocking",
+)
 
 
 @dataclass(slots=True)
@@ -361,24 +375,28 @@ def _about(session: TracedSession) -> dict[str, int | float | str | None]:
 Reads = Callable[..., None]
 
 
-class Grammar:
-    """Kinds of lines by their first four characters, or by the first one alone for digits and brackets."""
+Grammar = Mapping[str, Sequence[tuple[re.Pattern[str], Reads]]]
+"""Kinds of lines by their first four characters, or by the first one alone for digits and brackets."""
 
-    def __init__(self, *kinds: tuple[str, str, Reads]) -> None:
-        self._kinds: dict[str, list[tuple[re.Pattern[str], Reads]]] = defaultdict(list)
-        for begins, pattern, reads in kinds:
-            for begin in begins.split("|"):
-                self._kinds[begin].append((re.compile(pattern), reads))
 
-    def read(self, reader: Any, line: str) -> bool:
-        """Give what is in a line to the first kind that it is of. False if it is of none."""
-        first = line[:1]
-        for pattern, reads in self._kinds.get("0" if first.isdigit() else first if first in "[<" else line[:4], ()):
-            if found := pattern.match(line):
-                named = found.groupdict()
-                reads(reader, *(() if named else found.groups()), **named)
-                return True
-        return False
+def grammar(*kinds: tuple[str, str, Reads]) -> Grammar:
+    """Of lines that begin so, look so, and are taken by a method, which gets the groups of the pattern."""
+    found: dict[str, list[tuple[re.Pattern[str], Reads]]] = defaultdict(list)
+    for begins, pattern, reads in kinds:
+        for begin in begins.split("|"):
+            found[begin].append((re.compile(pattern), reads))
+    return found
+
+
+def take(kinds: Grammar, reader: Any, line: str) -> bool:
+    """Give what is in a line to the first kind that it is of. False if it is of none."""
+    first = line[:1]
+    for pattern, reads in kinds.get("0" if first.isdigit() else first if first in "[<" else line[:4], ()):
+        if found := pattern.match(line):
+            named = found.groupdict()
+            reads(reader, *(() if named else found.groups()), **named)
+            return True
+    return False
 
 
 _OLD_SESSION = re.compile(r"<(\d{1,9}/[^<>]{3,90})>")
@@ -420,14 +438,14 @@ class DumpReader:
     def line(self, line: str) -> None:
         """One line, without the blanks around it."""
         line = line[:LONGEST]
-        if PROCESSES.read(self, line):
+        if take(PROCESSES, self, line):
             return
         if self._section == "parameters":
             self._section = "wait"
             if self._session is not None and "=" in line:
                 self._session.parameters = [whole(each, 16) for each in _PARAMETERS.findall(line)[:3]]
         elif self.dump.kind != "system state":
-            ANALYSES.read(self, line)
+            take(ANALYSES, self, line)
 
     def end(self) -> None:
         """The end of the dump: from here on it is known which session each number of a node is."""
@@ -452,7 +470,7 @@ class DumpReader:
     def _learn(self, **said: str | None) -> None:
         if self._session is None:
             self._known |= {name: text for name, text in said.items() if text and not self._known.get(name)}
-        elif self._section != "history" and "image" not in said:
+        elif self._section != "history":
             self._session.learn(**said)
 
     def _identify(self, sid: str | None, serial: str | None = None, flags: str = "") -> None:
@@ -651,7 +669,7 @@ def _learned(reader: DumpReader, **said: str | None) -> None:
 
 
 _is = DumpReader
-PROCESSES = Grammar(
+PROCESSES = grammar(
     ("PROC", r"PROCESS (\d{1,9}):(?: ([A-Z][A-Z0-9]{2,4})\b)?", _is._process),
     ("OSD ", r"OSD pid info: (?:Unix process pid|Windows thread id): {0,9}(?P<ospid>\w{1,20}),.{0,40}?"
      r"image: {0,9}(?P<image>.{0,64})", _learned),
@@ -669,6 +687,7 @@ PROCESSES = Grammar(
     ("0", r"(?P<pid>\d{1,9}): (?P<name>\S{1,16}) ospid (?P<ospid>\S{1,24}) sid (?P<sid>\d{1,9}) ser (?P<serial>\d{1,9})"
      r"(?:, waiting for '(?P<event>[^']{1,64})')?", _is._summary),
     ("last|Not ", r"last wait for |Not in wait", _is._no_wait),
+    ("last", r"last wait: (?P<idle>.{1,60}) ago", _learned),
     ("Ther", r"There are (?P<blocking>\d{1,6}) sessions blocked by this session", _learned),
     ("Sess|Samp|Dump|wait", r"((?:Dumping )?Session Wait History|Sampled Session History|wait history|"
      r"Dumping .{0,20}(?:waiter|direct blocker|final blocker))", _is._goes_on),
@@ -677,7 +696,7 @@ PROCESSES = Grammar(
     ("row ", rf"row cache enqueue: count=\d{{1,9}} session={_HEX} object={_HEX},? ?(.*)", _is._lock),
 )  # fmt: skip
 """Lines of dumps of processes, alone or in a system state. Most lines of a system state are of no kind."""
-ANALYSES = Grammar(
+ANALYSES = grammar(
     ("Chai|Cycl", r"(Chain|Cycle) \d{1,9} ?:(?: {0,2}<([\w/]{1,90})> {0,2}: {0,2}(.*)|$)", _is._chain),
     ("<|-- <", r"(.*)", _is._list),
     ("Orac|=> O|-> O", r"(?:[=-]> )?Oracle session identified by:", _is._begin),

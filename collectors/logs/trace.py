@@ -17,7 +17,7 @@ from typing import IO
 from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.logs.alert import lines, moment_in, within
-from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, Grammar, TracedSession, whole
+from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, TracedSession, grammar, take, whole
 from collectors.logs.phrases import Said, error
 from collectors.model import Basis, Delta, LoggedEvent, Reading, Row, Rows, Value, spoken
 from collectors.release import at_least
@@ -128,11 +128,11 @@ class TraceReader:
         """One line of the file."""
         self._line = number
         stripped = line.strip()
-        if _ALWAYS.read(self, stripped) or not self._inside:
+        if take(_ALWAYS, self, stripped) or not self._inside:
             return
         if stripped[2:3] == "-" and self._deadlocked() and (found := _GRAPH.match(stripped)):
             self._graph(found[1], found[2])
-        _LINES.read(self, stripped)
+        take(_LINES, self, stripped)
         self._reader.line(stripped)
         if not self.dump.line and self.dump.sessions:
             self.dump.line, self.dump.at = number, self.at
@@ -410,7 +410,7 @@ WAITS = (*ROW_CACHE_EVENTS, "library cache", "latch: library cache", "cursor: ")
 """How the names of the waits begin that are told of a SQL trace."""
 _TYPE = re.compile(ENTRY.replace("(?:0x)?([0-9a-fA-F]{1,16})", "(?:0x)?[0-9a-fA-F]{1,16}"))
 _is = TraceReader
-_ALWAYS = Grammar(
+_ALWAYS = grammar(
     ("*** ", r"(.*)", _is._stars),
     ("0", r"(20\d\d-.*)", _is._dated),
     ("Orac|Vers", r"(?:Oracle.{0,90}?\bRelease|Version):? {1,9}(\d{1,3}\.\d[\d.]{0,20})", _is._release),
@@ -418,7 +418,7 @@ _ALWAYS = Grammar(
      r"Windows thread id):\s{0,40}(\S{1,90})", _is._head),
 )  # fmt: skip
 """What is read outside the time that is asked for as well."""
-_LINES = Grammar(
+_LINES = grammar(
     (">>> |>> W|WAIT", r".{0,9}WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK!(?: {0,9}pid=(\d{1,9}))?(.*)", _is._timed_out),
     ("row ", r"row cache enqueue: session: [^ ,]{1,30}, mode: ([NSX]), request: ([NSX])", _is._request),
     ("row ", r"(.*)", _is._entry),
@@ -489,7 +489,7 @@ def _telling(dump: Dump) -> tuple[bool, bool, bool]:
 def _summary(dump: Dump, waiting: list[TracedSession]) -> LoggedEvent:
     """A dump in one line: how many sessions wait behind whom, for what, for how long. What it counts wins over what it lists."""
     asked = dump.asked_by.lower()
-    by = "" if not asked else " of Hang Manager" if "hang m" in asked or "dia0" in asked else f" that {asked} asked for"
+    by = "" if not asked else " of Hang Manager" if "hang m" in asked or "dia0" in asked else f" asked for with {asked}"
     kind = f"{dump.kind}{by}"
     if not waiting:
         return LoggedEvent(dump.at, "other", f"{kind}: no session waits for another one", dump.line, {})
@@ -513,6 +513,7 @@ def _summary(dump: Dump, waiting: list[TracedSession]) -> LoggedEvent:
         text += f"{few} behind session {end[1]}{'' if serial is None else f',{serial}'}{where}"
         if last is not None and last.waits is not None:
             text += f", which waits for {last.event}" if last.event else ", which is not in a wait"
+            text += f" since {spoken(last.idle)}" if last.idle is not None else ""
     events = Counter(session.event for session in behind if session.event)
     common = max(sorted(events), key=events.__getitem__, default=None)
     if common:
