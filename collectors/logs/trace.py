@@ -30,8 +30,8 @@ MOST_STATEMENTS = 1_000
 TEXT_BEGINS = 20
 """A file with a zero byte within its first lines is binary."""
 HELD = {0: "not held", 3: "share", 5: "exclusive"}
-APPLICATION = ("TX", "TM", "UL")
-"""Enqueues whose deadlocks are the application's."""
+APPLICATION, DICTIONARY = re.compile(r"TX|TM|UL"), re.compile(r"Q[A-Z]|[LN][A-Z]")
+"""Enqueues whose deadlocks are the application's, and those of the row cache and the library cache."""
 _BY_ID = (
     "dc_tablespaces dc_free_extents dc_segments dc_rollback_segments dc_used_extents dc_tablespace_quotas dc_files - dc_objects "
     "- - - dc_constraints dc_sequences - - dc_histogram_defs dc_global_oids"
@@ -90,8 +90,6 @@ class _Waits:
     total: int = 0
     longest: int = 0
     """Microseconds."""
-    parse: int = 0
-    """The longest parse of the statement that these waits were in."""
 
 
 _NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\){1,9} ?(?=\d{4}-)")
@@ -123,6 +121,8 @@ class TraceReader:
         """Cursor → id of its statement."""
         self._waits: dict[tuple[str, int | None, str], _Waits] = {}
         """By event, P1 of a cache, and statement."""
+        self._parses: Counter[str] = Counter()
+        """Microseconds of the longest parse, by statement."""
 
     def line(self, number: int, line: str) -> None:
         """One line of the file."""
@@ -271,9 +271,9 @@ class TraceReader:
             waits.longest = max(waits.longest, int(micro))
 
     def _parsed(self, cursor: str, micro: str) -> None:
-        for (_, _, sql_id), waits in self._waits.items() if self._waits else ():
-            if sql_id and sql_id == self._statements.get(cursor):
-                waits.parse = max(waits.parse, int(micro))
+        sql_id = self._statements.get(cursor, "")
+        if sql_id in self._parses or len(self._parses) < MOST_STATEMENTS:
+            self._parses[sql_id] = max(self._parses[sql_id], int(micro))
 
     # Dumps
 
@@ -332,8 +332,11 @@ class TraceReader:
         words += [f"of sessions {' and '.join(each['sessions'])}"] if each["sessions"] else []
         words += [f"over instances {', '.join(sorted(each['instances']))}"] if each["instances"] else []
         words += [f"on enqueues {', '.join(each['resources'])}"] if each["resources"] else []
-        ours = each["resources"] and not set(each["resources"]) - set(APPLICATION)
-        return f"{' '.join(words)} (ORA-00060)" + (", which are the application's" if ours else "")
+        if each["resources"] and all(map(APPLICATION.fullmatch, each["resources"])):
+            facts["whose"] = "application"
+            return f"{' '.join(words)} (ORA-00060), which are the application's"
+        facts |= {"whose": "dictionary"} if any(map(DICTIONARY.fullmatch, each["resources"])) else {}
+        return f"{' '.join(words)} (ORA-00060)"
 
     def _say(self, event: LoggedEvent) -> None:
         last = self.events[-1] if self.events else None
@@ -352,7 +355,7 @@ class TraceReader:
         dump, release = self._best, release_in(self.header.get("release", ""))
         caches = caches_of(release)
         for key, waits in self._waits.items():
-            self._say(_traced(*key, waits, caches))
+            self._say(_traced(*key, waits, self._parses[key[2]], caches))
         readings: dict[str, Reading] = {} if dump is None else dump.readings(caches)
         instance = self._instance(dump)
         if instance:
@@ -407,7 +410,7 @@ class TraceReader:
 SAID_ABOVE = 60
 """Lines after a deadlock in which ORA-00060 is the same one."""
 WAITS = (*ROW_CACHE_EVENTS, "library cache", "latch: library cache", "cursor: ")
-"""How the names of the waits begin that are told of a SQL trace."""
+"""How the names of the waits of a SQL trace begin that become events."""
 _TYPE = re.compile(ENTRY.replace("(?:0x)?([0-9a-fA-F]{1,16})", "(?:0x)?[0-9a-fA-F]{1,16}"))
 _is = TraceReader
 _ALWAYS = grammar(
@@ -450,12 +453,14 @@ def caches_of(release: str | None) -> Mapping[int, str]:
     return {**CACHES, **users}
 
 
-def _traced(event: str, p1: int | None, sql_id: str, waits: _Waits, caches: Mapping[int, str]) -> LoggedEvent:
+def _traced(
+    event: str, p1: int | None, sql_id: str, waits: _Waits, parse: int, caches: Mapping[int, str]
+) -> LoggedEvent:
     """The waits of one statement for one thing, in one line."""
     cache = "" if p1 is None else f" on {caches[p1]} (cache id {p1})" if p1 in caches else f" on cache id {p1}"
     text = f"{waits.many:,} wait{'s' * (waits.many > 1)} for {event}{cache}, {waits.total / 1e6:,.1f} s in all, the longest "
     text += f"{waits.longest / 1e6:,.1f} s; statement {sql_id or 'unknown'}"
-    text += f", whose parse took {waits.parse / 1e6:,.1f} s" if waits.parse else ""
+    text += f", whose parse took {parse / 1e6:,.1f} s" if parse and sql_id else ""
     facts = _known(event=event, seconds=waits.total / 1e6, cache_id=p1, sql_id=sql_id or None)
     return LoggedEvent(waits.at, "traced_wait", text, waits.line, facts)
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from collectors.capture import delta_of, is_json, load, looks_like_capture
 from collectors.errors import InputError
@@ -27,6 +27,7 @@ from rules.engine import cannot_tell, diagnose
 from rules.model import CANNOT_TELL, Diagnosis
 from service.intake.archives import (
     LIMITS,
+    MIB,
     Limits,
     Member,
     TooLarge,
@@ -102,6 +103,8 @@ def _passed_over(entry: os.DirEntry[str]) -> str:
     return f"{label(entry.path)} is neither a file nor a folder"
 
 
+LARGE = 16 * MIB
+"""Bytes of a file from which on the reading tells how far it is."""
 LOOKED_THROUGH = 1000
 """Names of a folder that are compared with a missing name."""
 STDIN = "-"
@@ -189,11 +192,12 @@ class InputResults:
 
 def diagnose_all(
     names: Sequence[str],
-    step: Callable[[int, int], None] = lambda done, of: None,
+    step: Callable[[float, int], None] = lambda done, of: None,
     window: Window = EVERYTHING,
 ) -> InputResults:
     """Every file, directory and archive among `names`. `step` receives the number of finished files and of all.
 
+    Within a large file the number has the part of it that was read.
     `window`: the time of the lines of logs that count.
     """
     outcome = InputResults(window=window)
@@ -202,7 +206,7 @@ def diagnose_all(
     for done, (name, (file, contained)) in enumerate(files):
         step(done, len(files))
         before = outcome.read
-        _file(file, contained, outcome)
+        _file(file, contained, outcome, lambda part, done=done: step(done + part, len(files)))  # type: ignore[misc]
         if contained:
             ours[name] += outcome.read - before
     step(len(files), len(files))
@@ -238,10 +242,28 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
     yield from ((path, True) for path in found.files)
 
 
-def _file(name: str, contained: bool, outcome: InputResults) -> None:
+class _Watched:
+    """A file that tells how much of it was read, if it is a large one."""
+
+    def __init__(self, file: IO[bytes], size: int, told: Callable[[float], None]) -> None:
+        self._file, self._size, self._told = file, size, told
+        self._taken = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """As the file does."""
+        piece = self._file.read(size)
+        self._taken += len(piece)
+        if self._size > LARGE:
+            self._told(min(self._taken / self._size, 1.0))
+        return piece
+
+
+def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[float], None]) -> None:
     shown = "standard input" if name == STDIN else label(name)
     try:
-        with _opened(name) as stream:
+        with _opened(name) as file:
+            size = 0 if name == STDIN else os.stat(name).st_size
+            stream = cast(IO[bytes], _Watched(file, size, told))
             head = stream.read(HEAD_BYTES)
             if log := _log(head, stream, shown, outcome.window):
                 outcome.diagnosed += _diagnosed((log,), shown)

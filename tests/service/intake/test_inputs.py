@@ -562,3 +562,13 @@ def test_every_form_shows_the_events() -> None:
         assert "2026-03-01 10:00:00" in form and "process number 13 waited too long" in " ".join(form.split())
     assert "lines of 2026-03-01 10:00:00 to 2026-03-01 13:00:00" in " ".join(text.split())
     assert "WARNING: 2026-03-01 10:00:00: the first of 4 timeouts" in text
+
+
+def test_a_large_log_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "LARGE", HEAD_BYTES)
+    log = tmp_path / "alert.log"
+    log.write_bytes(ALERT + b"Thread 1 advanced to log sequence 5\n" * 60_000)
+    told: list[tuple[float, int]] = []
+    assert inputs.diagnose_all([str(log)], lambda done, of: told.append((done, of))).errors == []
+    parts = [done for done, _ in told]
+    assert parts == sorted(parts) and parts[0] == 0 and parts[-1] == 1 and any(0 < part < 1 for part in parts)
