@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from collectors.delta import A_SOURCE
 from collectors.logs.phrases import KINDS
 from collectors.model import Delta, EventKind, LoggedEvent, number
 from rules.cause import catalogue
@@ -159,7 +160,7 @@ class _Log:
 
     def __init__(self, delta: Delta) -> None:
         self.delta = delta
-        self.file, self.what = ("log", "an alert log") if delta.source == "alert log" else ("trace", "a trace file")
+        self.file = "log" if delta.source == "alert log" else "trace"
         self.of = {kind: [event for event in delta.events if event.kind == kind] for kind in KINDS}
         self.timeouts = self.of[ROW_CACHE]
         self.near = [kind for kind in self.having("near") if self.of[kind]]
@@ -215,7 +216,11 @@ class _Log:
         first = f"bring {self.bring[0]} as well, and " if self.bring and self.file == "log" else ""
         run = "run the script that `latchscope script` prints on the instance while it is slow"
         way_out = f"{first}an AWR or Statspack report of the time, or {run}"
-        return {"missing": "figures", "why": f"{self.what} has no figures of the row cache", "way_out": way_out}
+        return {
+            "missing": "figures",
+            "why": f"{A_SOURCE[self.delta.source]} has no figures of the row cache",
+            "way_out": way_out,
+        }
 
     def steps(self) -> Iterator[Step]:
         """What was logged, what came before and after the first timeout, what to bring, and what this rests on."""
@@ -226,15 +231,14 @@ class _Log:
                 Figure(name=NAMES[kind][1], value=many, unit="count", of="lines") for kind, many, _, _ in each
             )
             yield Step(step=LOGGED, statement=told, figures=figures)
-        first = next((_wall(event.at) for event in self.timeouts if event.at is not None), None)
+        first = next((_wall(event.at) for event in self.timeouts if event.at is not None), datetime.max)  # noqa: DTZ901
+        dated = [(_wall(event.at) - first, event) for event in self.delta.events if event.at is not None]
         for step, role, begin, end, words in (
-            (LOGGED_BEFORE, "before", HOUR, 0 * HOUR, "in the hour before, listed and not blamed"),
+            (LOGGED_BEFORE, "before", -HOUR, 0 * HOUR, "in the hour before, listed and not blamed"),
             (LOGGED_AFTER, "after", 0 * HOUR, HOUR, "in the hour after"),
         ):
-            kinds = self.having(role) if first else ()
-            near = [event for event in self.delta.events if event.kind in kinds and event.at and first]
-            near = [event for event in near if event.at and first and first - begin <= _wall(event.at) <= first + end]
-            if near:
+            kinds = self.having(role)
+            if near := [event for off, event in dated if event.kind in kinds and begin <= off <= end]:
                 yield Step(step=step, statement=f"{words}: {_listed(near)}")
         if self.bring:
             more = f" and {count(len(self.bring) - NAMED)} more" if len(self.bring) > NAMED else ""

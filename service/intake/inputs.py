@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from collectors.capture import delta_of, is_json, load, looks_like_capture
 from collectors.errors import InputError
@@ -242,30 +242,15 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
     yield from ((path, True) for path in found.files)
 
 
-class _Watched:
-    """A file that tells how much of it was read, if it is a large one."""
-
-    def __init__(self, file: IO[bytes], size: int, told: Callable[[float], None]) -> None:
-        self._file, self._size, self._told = file, size, told
-        self._taken = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """As the file does."""
-        piece = self._file.read(size)
-        self._taken += len(piece)
-        if self._size > LARGE:
-            self._told(min(self._taken / self._size, 1.0))
-        return piece
-
-
 def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[float], None]) -> None:
     shown = "standard input" if name == STDIN else label(name)
     try:
-        with _opened(name) as file:
+        with _opened(name) as stream:
             size = 0 if name == STDIN else os.stat(name).st_size
-            stream = cast(IO[bytes], _Watched(file, size, told))
             head = stream.read(HEAD_BYTES)
-            if log := _log(head, stream, shown, outcome.window):
+            if log := _log(
+                head, stream, shown, outcome.window, lambda taken: size > LARGE and told(min(taken / size, 1))
+            ):
                 outcome.diagnosed += _diagnosed((log,), shown)
                 outcome.read += 1
                 return
@@ -283,13 +268,15 @@ def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[flo
         _data(data, shown, outcome, LIMITS, contained)
 
 
-def _log(head: bytes, rest: IO[bytes], shown: str, window: Window) -> Delta | None:
-    """What a log says, plain or gzipped. None if it is none. Raises InputError."""
-    if packed := gunzipped_log(head, rest, shown):
+def _log(
+    head: bytes, rest: IO[bytes], shown: str, window: Window, told: Callable[[int], object] = bool
+) -> Delta | None:
+    """What a log says, plain or gzipped. None if it is none. `told` hears how many bytes were taken. Raises InputError."""
+    if packed := gunzipped_log(head, rest, shown, told):
         reader, stream = packed
         return read_log(reader, stream, shown, window)
     found = log_reader(head)
-    return None if found is None else read_log(found, rejoined(head, rest), shown, window)
+    return None if found is None else read_log(found, rejoined(head, rest, told), shown, window)
 
 
 @contextmanager

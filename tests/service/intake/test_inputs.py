@@ -551,7 +551,7 @@ def test_packed_log_that_is_cut_is_one_error() -> None:
 
 def test_each_reader_knows_only_its_own_files(incident: Path) -> None:
     found = log_reader(ALERT)
-    assert found is not None and found.read is alert.read
+    assert found is alert.read
     assert log_reader(incident.read_bytes()[:HEAD_BYTES]) is None
 
 
