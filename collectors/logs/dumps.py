@@ -5,7 +5,7 @@ hold how such lines look, `DumpReader` puts what they say into a `Dump`, which g
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -288,8 +288,6 @@ class Dump:
             "library_cache_sessions": [_waiting(each, len(library), {}) for each in library],
             "row_cache_blockers": [*self._holders()],
         }
-        if analysed := [session for session in self.sessions.values() if session.analysed]:
-            read["v$wait_chains"] = [*self._chain_rows(analysed)]
         looks: dict[str, Reading] = {view: Rows(view, tuple(rows)) for view, rows in read.items()}
         if not read["row_cache_blockers"] and self.kind != "system state":
             looks["row_cache_blockers"] = Missing(
@@ -299,27 +297,6 @@ class Dump:
                 "a system state of level 258 shows it (docs/emergency.md, part 5)",
             )
         return looks
-
-    def _chain_rows(self, analysed: Sequence[TracedSession]) -> Iterator[Row]:
-        waiters = Counter(each for session in analysed for each in session.blockers)
-        for session in analysed:
-            blocker = next(iter(session.blockers), None)
-            ahead = None if blocker is None else self.sessions.get(blocker)
-            yield {
-                "chain_id": None,
-                "instance": session.instance,
-                "sid": session.sid,
-                "sess_serial#": session.serial,
-                "chain_is_cycle": FLAGS[session.cycle],
-                "blocker_is_valid": "TRUE" if blocker else "FALSE" if session.free else None,
-                "blocker_instance": blocker and blocker[0],
-                "blocker_sid": blocker and blocker[1],
-                "blocker_sess_serial#": None if ahead is None else ahead.serial,
-                "in_wait": FLAGS.get(session.waits),
-                "wait_event_text": session.event,
-                "in_wait_secs": session.seconds,
-                "num_waiters": waiters[session.key],
-            }
 
     def _holders(self) -> Iterator[Row]:
         for entry, (held, asked) in self.by_entry().items():
@@ -334,9 +311,6 @@ class Dump:
                     "lock_mode": mode,
                     **_in_chain(self.sessions[key]),
                 }
-
-
-FLAGS: Mapping[bool | None, str] = {True: "TRUE", False: "FALSE"}
 
 
 def _in_chain(session: TracedSession) -> Row:

@@ -154,9 +154,6 @@ class TraceReader:
     def _head(self, name: str, value: str) -> None:
         self.header.setdefault(name, value)
 
-    def _release(self, release: str) -> None:
-        self.header.setdefault("release", release)
-
     # Time-outs for the row cache
 
     def _begin(self, kind: str, **facts: Value) -> None:
@@ -281,13 +278,7 @@ class TraceReader:
         self._finish()
         self.dump = Dump(kind, self._line, self.at)
         self._reader = DumpReader(self.dump)
-        self.cut_off = kind == "system state"
-
-    def _asked(self, by: str) -> None:
-        self.dump.asked_by = by.strip()
-
-    def _end(self) -> None:
-        self.cut_off = False
+        self.cut_off |= kind == "system state"
 
     def _finish(self) -> None:
         """The end of a dump: keep it if it says more than an earlier one, or as much and later."""
@@ -322,11 +313,9 @@ class TraceReader:
     def _deadlock_words(self, facts: dict[str, Value]) -> str:
         if "sid" in facts:
             session = self.dump.sessions.get((whole(str(facts.get("instance"))), int(str(facts["sid"]))))
-            event = session and session.event
-            facts |= {"event": event} if event else {}
-            return f"deadlock: Oracle ends a wait of session {facts['sid']} with ORA-00060" + (
-                f", which waits for {event}" if event else ""
-            )
+            waits = "" if session is None or not session.event else f", which waits for {session.event}"
+            facts |= {"event": session.event} if session is not None and session.event else {}
+            return f"deadlock: Oracle ends a wait of session {facts['sid']} with ORA-00060{waits}"
         each = {name: str(facts.get(name) or "").split() for name in ("sessions", "instances", "resources")}
         words = ["global deadlock" if facts.get("global") else "deadlock"]
         words += [f"of sessions {' and '.join(each['sessions'])}"] if each["sessions"] else []
@@ -416,7 +405,8 @@ _is = TraceReader
 _ALWAYS = grammar(
     ("*** ", r"(.*)", _is._stars),
     ("0", r"(20\d\d-.*)", _is._dated),
-    ("Orac|Vers", r"(?:Oracle.{0,90}?\bRelease|Version):? {1,9}(\d{1,3}\.\d[\d.]{0,20})", _is._release),
+    ("Orac|Vers", r"(?:Oracle.{0,90}?\bRelease|Version):? {1,9}(\d{1,3}\.\d[\d.]{0,20})",
+     lambda reader, release: reader._head("release", release)),
     ("Inst|Node|Data|Unix|Wind", r"(Instance name|Instance number|Node name|Database name|Database id|Unix process pid|"
      r"Windows thread id):\s{0,40}(\S{1,90})", _is._head),
 )  # fmt: skip
@@ -438,9 +428,9 @@ _LINES = grammar(
     ("0", r"(\d{1,9}) {1,9}(HANG|DEADLOCK) {1,9}(\w{1,20}) {1,9}(\d{1,9}) {1,9}(\d{1,9}) {1,9}\d{1,9} {1,9}(\d{1,9}) "
      r"{1,9}\w{1,20} {1,9}\w{1,20} {1,9}(\S.*)", _is._hang),
     ("HANG", r"HANG ANALYSIS:", lambda reader: reader._dump("hang analysis")),
-    ("anal", r"analysis initiated by (.{1,60})", _is._asked),
+    ("anal", r"analysis initiated by (.{1,60})", lambda reader, by: setattr(reader.dump, "asked_by", by.strip())),
     ("SYST", r"SYSTEM STATE(?! DUMP)", lambda reader: reader._dump("system state")),
-    ("END ", r"END OF SYSTEM STATE", _is._end),
+    ("END ", r"END OF SYSTEM STATE", lambda reader: setattr(reader, "cut_off", False)),
     ("PARS", r"PARSING IN CURSOR #(\d{1,20}) .{0,300}?sqlid='(\w{13})'", _is._parsing),
     ("PARS", r"PARSE #(\d{1,20}):c=\d{1,18},e=(\d{1,18}),", _is._parsed),
     ("WAIT", r"WAIT #(\d{1,20}): nam='([^']{1,64})' ela= {0,9}(\d{1,18})(.*)", _is._waited),

@@ -192,7 +192,7 @@ class InputResults:
 
 def diagnose_all(
     names: Sequence[str],
-    step: Callable[[float, int], None] = lambda done, of: None,
+    step: Callable[[float, int], object] = lambda done, of: None,
     window: Window = EVERYTHING,
 ) -> InputResults:
     """Every file, directory and archive among `names`. `step` receives the number of finished files and of all.
@@ -242,7 +242,7 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
     yield from ((path, True) for path in found.files)
 
 
-def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[float], None]) -> None:
+def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[float], object]) -> None:
     shown = "standard input" if name == STDIN else label(name)
     try:
         with _opened(name) as stream:
