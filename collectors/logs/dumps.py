@@ -450,7 +450,7 @@ class DumpReader:
     def _identify(self, sid: str | None, serial: str | None = None, flags: str = "") -> None:
         known = dict(self._known)
         image = known.pop("image", None)
-        self._session = session = self._who(sid, serial=serial, **known)
+        self._session = session = self._who(sid, **{**known, "serial": serial or known.get("serial")})
         self._section = "session"
         if session is None:
             return
