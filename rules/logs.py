@@ -156,7 +156,7 @@ def _is_reason(event: LoggedEvent) -> bool:
 
 
 class _Log:
-    """What is said of one file without figures."""
+    """The words about one file without figures."""
 
     def __init__(self, delta: Delta) -> None:
         self.delta = delta

@@ -171,7 +171,7 @@ def test_a_log_without_any_time_still_says_it_in_a_sentence() -> None:
 def test_waits_of_a_sql_trace_and_chains_of_another_wait_are_told() -> None:
     """The library cache lock of namespace 79 is one on an account, so who waits for it logs on."""
     head = "Version 19.21.0.0.0\n*** 2025-11-17T14:02:07.118204+01:00\n"
-    sql = "PARSING IN CURSOR #140 len=49 dep=0 uid=114 tim=9 ad='7f1a2b3c' sqlid='7k2m4p9x1q3vz'\ninsert into hidden\nEND OF STMT\n"
+    sql = "PARSING IN CURSOR #140 len=49 dep=0 uid=114 tim=9 ad='7f1a2b3c' sqlid='7k2m4p9x1q3vz'\ninsert into hidden\n"
     wait = "WAIT #140: nam='row cache lock' ela= 3000400 cache id=10 mode=0 request=3 obj#=-1 tim=912\n"
     other = "WAIT #140: nam='db file sequential read' ela= 999999999 file#=10 block#=0 blocks=3 tim=912\n"
     text = f"{head}{sql}{wait * 3}{other}PARSE #140:c=1204,e=9001212,p=0,cr=2\n"
