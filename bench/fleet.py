@@ -36,6 +36,7 @@ BOARD = HOME / "grafana" / "dashboards" / "latchscope-fleet.json"
 EVERY, STEP, RANGE = 60, 15, 3600
 """Seconds between samples; Grafana's step and time range, as the board and its data source set them."""
 FILLED = {"$rac": ".*", "$db": ".+", "$__range": f"{RANGE}s", "$__rate_interval": f"{4 * STEP}s"}
+FILLED |= {f"${name}": ".*" for name in ("cluster", "env", "region")}
 CAUSES = ("undo-segments", "hard-parse-storm", "sequence-nocache", "result-cache-flood")
 WAYS = 97
 """How many courses over time a figure has."""
@@ -130,7 +131,7 @@ def _series(number: int) -> Iterator[tuple[str, Mapping[str, str], str]]:
     yield "latchscope_impact_ratio", scraped, ratio
     yield "latchscope_impact_sessions", scraped, waiting
     yield "latchscope_data_age_seconds", scraped, "age"
-    yield "db:latchscope_impact:ratio", own, ratio
+    yield "db:latchscope_seen:timestamp", own, "1"
     yield "db:latchscope_impact:sessions", own, waiting
     yield "db:latchscope_db_time_seconds:rate5m", own, "busy"
     begun = {"cause": cause, "cache": "dc_users" if trouble else ""}

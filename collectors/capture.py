@@ -1,7 +1,7 @@
 """Capture files: snapshots and confirmations of one database as JSON, written here and by hand. See docs/reports.md."""
 
 import json
-import sys
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import Any, NoReturn, TypeGuard
 
 from collectors.delta import between, since_startup
-from collectors.errors import InputError
+from collectors.errors import InputError, cut
 from collectors.model import (
+    LARGEST,
     Collector,
     ColumnKind,
     ConfirmationResult,
@@ -23,13 +24,14 @@ from collectors.model import (
     Snapshot,
     Value,
     cells,
+    dated,
+    encodable,
 )
 from collectors.registry import collectors
 
 FORMAT = "latchscope-capture"
 VERSION = 1
 LIMIT_BYTES = 64 * 1024 * 1024
-LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +160,13 @@ def _parse(text: str | bytes, name: str) -> object:
     if not decoded.strip():
         raise InputError(f"{name} is empty; a capture is a JSON file (write one with `latchscope capture`)")
     try:
-        return json.loads(decoded, parse_constant=_no_constant)
+        document = json.loads(decoded, parse_constant=_no_constant)
+        if re.search(r"\\u[dD]", decoded) and not encodable(json.dumps(document, ensure_ascii=False)):
+            raise ValueError("it has half of a surrogate pair, which is no character")
+        return document
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(decoded.rstrip()) or "Unterminated" in error.msg
-        hint = "it ends too early, so copy it again" if cut else "a capture is a JSON file"
+        early = error.pos >= len(decoded.rstrip()) or "Unterminated" in error.msg
+        hint = "it ends too early, so copy it again" if early else "a capture is a JSON file"
         raise InputError(
             f"{name} is not valid JSON at line {error.lineno} column {error.colno} ({error.msg}); {hint}"
         ) from None
@@ -229,7 +234,7 @@ def _cell(kind: ColumnKind, cell: object, where: str) -> Value:
     if cell is None or _is_number(cell):
         return cell
     if kind in (ColumnKind.KEY, ColumnKind.TEXT) and isinstance(cell, str) and not where.endswith("#"):
-        return cell
+        return cut(cell)
     numeric = kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or where.endswith("#")
     wanted = "a number or null" if numeric else "text, a number or null"
     raise InputError(f"{where} is {json.dumps(cell)[:40]}; it must be {wanted}")
@@ -266,7 +271,7 @@ def _time(value: object, where: str) -> datetime | None:
         utc = moment.astimezone(UTC) if moment and moment.tzinfo else None
     except (ValueError, OverflowError):
         utc = None
-    if utc is None:
+    if utc is None or not dated(utc):
         raise InputError(f"{where} is {value!r}; it must be a UTC time such as 2010-06-15T08:00:00Z, or null")
     return utc
 

@@ -33,8 +33,6 @@ WRAP = 2**32
 OWN_CONNECTION = (
     "give each instance its own connection (SERVICE_NAME with INSTANCE_NAME in its DSN, or a service of one instance)"
 )
-LONGEST_UPTIME = 50 * 365 * 86400.0
-"""Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
 
 def between(
@@ -54,7 +52,7 @@ def between(
 def since_startup(snapshot: Snapshot) -> Delta:
     """One snapshot read as the change since instance start; without a known start time, as totals of unknown age."""
     seconds = snapshot.uptime_seconds
-    if seconds and snapshot.taken_at and 0 < seconds < LONGEST_UPTIME:
+    if seconds and snapshot.taken_at and seconds > 0:
         begin = snapshot.taken_at - timedelta(seconds=seconds)
         basis = Basis("since_startup", begin, snapshot.taken_at, seconds)
     else:

@@ -143,16 +143,26 @@ _WRITE = "write host:port/service as dsn"
 _PLAIN = (
     (r"DPY-4027", f"the dsn is an alias, and no folder with a tnsnames.ora is set; {_WRITE}, or set config_dir"),
     (r"DPY-4026", f"the folder of config_dir has no tnsnames.ora that can be read; {_WRITE}, or set another folder"),
-    (r"DPY-4000.*?\"([^\"]*)\" in (\S+)", rf"\2 has no alias \1; {_WRITE}, or an alias that it has"),
+    (r"DPY-4000[^\"]{0,200}\"([^\"]{0,200})\" in (\S+)", rf"\2 has no alias \1; {_WRITE}, or an alias that it has"),
     (r"DPY-(?:4017|4018|4022|2049)", f"the descriptor in the dsn is not whole; copy it from tnsnames.ora, or {_WRITE}"),
     (
-        r"DPY-6005.*Connection refused",
+        r"\A(?=.*DPY-6005).*Connection refused",
         "nothing listens at host and port of the dsn (connection refused); put the dsn right, or start the listener",
     ),
 )
 """What the driver says about a dsn, in its own codes → what to do about it."""
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI)-\d{4,5}\b")
-_HELP = re.compile(r"\s*(?:Help: \S+|See https?://\S+ for help)")
+_NOISE = re.compile(r"Help: \S+|See https?://\S+ for help| \(CONNECTION_ID=[^()]*\)")
+
+
+LONGEST_TEXT = 4_000
+"""Characters of a name, a message or an error that anything reads: as many as a column of Oracle holds."""
+
+
+def cut(words: str, most: int = LONGEST_TEXT) -> str:
+    """A text, or as much of it as leaves room to say how much is left out."""
+    kept = most - 32
+    return words if len(words) <= most else f"{words[:kept]}… ({len(words) - kept:,} more characters)"
 
 
 class Cancelled(StatementError):
@@ -163,7 +173,7 @@ def classified(error: Exception) -> SessionError | StatementError:
     """A driver's error as the class with its cure. The text keeps Oracle's own codes."""
     if isinstance(error, gaierror):
         return SessionError(f"the host name in the dsn cannot be resolved: {error.strerror}")
-    chained = " ".join(str(link) for link in _chain(error))
+    chained = " ".join(cut(str(link)) for link in _chain(error))
     codes = set(_CODE.findall(chained))
     message = _in_plain_words(chained) or brief(error)
     if codes & CREDENTIAL:
@@ -189,9 +199,7 @@ def classified(error: Exception) -> SessionError | StatementError:
 
 def brief(error: Exception) -> str:
     """An error as one line, without the driver's help links and connection ids."""
-    text = _HELP.sub("", str(error)) or type(error).__name__
-    text = re.sub(r" \(CONNECTION_ID=[^)]*\)", "", text)
-    return " ".join(text.split())
+    return " ".join(_NOISE.sub("", cut(str(error))).split()) or type(error).__name__
 
 
 def _in_plain_words(message: str) -> str | None:

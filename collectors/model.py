@@ -5,6 +5,7 @@ differences in `Changes`, and only `collectors.delta` makes the second from the 
 durations in words, time zones, and the result of a confirming query.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -167,6 +168,11 @@ class ColumnKind(StrEnum):
     TEXT = "text"  # describes the row
 
 
+_PER_SECOND = {"us": 1e6, "cs": 100.0, "s": 1.0}
+LONGEST_UPTIME = 50 * 365 * 86400.0
+"""Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column we read: its name as our statement returns it, how it changes, its Oracle unit, and its meaning."""
@@ -176,6 +182,37 @@ class Column:
     unit: Literal["", "count", "us", "cs", "s", "bytes", "entries", "date", "mixed"]
     about: str
     signed: bool = False  # may be below zero; the difference of two such totals is sound all the same
+
+    def holds(self, cell: object) -> bool:
+        """Whether it can have this cell. Oracle counts with 64 bits, and no single time is longer than an instance lives."""
+        if cell is None or self.unit == "date":
+            return cell is None or (isinstance(cell, datetime) and dated(cell))
+        numeric = self.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)
+        if isinstance(cell, str):
+            return not numeric and not self.name.endswith("#") and encodable(cell)
+        alone = self.kind is ColumnKind.GAUGE and self.unit in _PER_SECOND
+        most = LONGEST_UPTIME * _PER_SECOND[self.unit] if alone else 2.0**64
+        return isinstance(cell, int | float) and not isinstance(cell, bool) and -most <= cell <= most
+
+    def odd(self, cells: Sequence[object]) -> list[object]:
+        """Those of the cells that it cannot have. Most polls have none, so all are looked at together first."""
+        known: list[Any] = [cell for cell in cells if cell is not None]
+        kinds = {*map(type, known)}
+        if kinds == {str} and self.holds("".join(known)):
+            return []
+        if known and kinds <= {int, float} and self.holds(min(known)) and self.holds(max(known)):
+            known = [] if (total := sum(known)) == total else known  # else one is not a number
+        return [cell for cell in known if not self.holds(cell)]
+
+
+def dated(moment: datetime) -> bool:
+    """Whether something can have happened then. It leaves room for every difference."""
+    return 1970 <= moment.year < 2200
+
+
+def encodable(text: str) -> bool:
+    """Whether it can be written anywhere: half of a surrogate pair cannot."""
+    return text.isascii() or text.encode("utf-8", "replace").decode() == text
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +341,8 @@ class Snapshot:
     def uptime_seconds(self) -> float | None:
         """Seconds since instance start by the database's clock. None if unknown, as in another time zone than the host's."""
         elsewhere = other_time_zone(self.rows("v$parameter"), self.rows("sys_context"))
-        return None if elsewhere else number(self.instance.get("uptime_seconds"))
+        seconds = number(self.instance.get("uptime_seconds"))
+        return seconds if seconds is not None and not elsewhere and seconds < LONGEST_UPTIME else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,11 +515,12 @@ def unread(view: str) -> Missing:
 
 
 _NUMBERS = (int, float)
+LARGEST = sys.float_info.max
 
 
-def number(value: Value) -> float | None:
-    """The cell as a number. None if it is NULL, absent or text."""
-    return float(value) if isinstance(value, _NUMBERS) else None
+def number(value: object) -> float | None:
+    """The cell as a number. None if it is NULL, absent, text, or no number that can be counted with."""
+    return float(value) if isinstance(value, _NUMBERS) and -LARGEST <= value <= LARGEST else None
 
 
 def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) -> list[tuple[Any, ...]]:

@@ -7,8 +7,10 @@ from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from sys import getsizeof
+from threading import Lock
 from time import monotonic, perf_counter
 from typing import Literal, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 import oracledb
 
@@ -22,6 +24,7 @@ from collectors.deadline import (
     left_behind,
 )
 from collectors.errors import (
+    LONGEST_TEXT,
     Cancelled,
     CollectError,
     CredentialError,
@@ -33,6 +36,7 @@ from collectors.errors import (
     UnlistedStatement,
     brief,
     classified,
+    cut,
 )
 from collectors.model import Binds, Value
 from collectors.ondemand.blockers import of_look
@@ -48,6 +52,8 @@ ROOM = 250
 driver reserves this many rows for each cached statement. So a statement is cached from its second execution on, with
 room for the rows it gave; many statements run only once."""
 LEAST_ROOM, MOST_ROOM = 32, 2000
+USUAL_BYTES, MOST_TOGETHER = 4 * 2**20, 128 * 2**20
+"""What the answers of one database may always hold, and what those of all larger ones hold together at most."""
 REMAINS, REMAINS_PAUSE = 100, 60.0
 """Ended sessions whose remains are collected at once, and the least seconds between two such collections: each stops every
 thread, half a second where thousands of databases are polled."""
@@ -242,7 +248,7 @@ class OracleConnection:
             cursor.prepare(sql, cache_statement=look or sql in self._room)
             cursor.execute(None, dict(binds))
             columns = tuple([column.name.lower() for column in cursor.description])
-            rows = _bounded(cursor, rows_at_most(sql))
+            rows = _bounded(cursor, rows_at_most(sql), partial(HELD.take, self, sql))
         seconds = perf_counter() - began
         if sql not in self._room or len(rows) >= room:
             self._room[sql] = min(max(LEAST_ROOM, len(rows) * 3 // 2), MOST_ROOM)
@@ -257,6 +263,32 @@ class OracleConnection:
         finally:
             self._calls.abandon()
             _REMAINS.add()
+
+
+class HeldAnswers:
+    """Bytes of the last answer to each statement of each session, as snapshots hold them. A database of the usual size is not
+    counted. All larger ones have MOST_TOGETHER in equal shares, however many are sick at once."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._of: WeakKeyDictionary[object, dict[str, int]] = WeakKeyDictionary()
+
+    def take(self, session: object, sql: str, size: int) -> None:
+        """So much of this answer has come by now. Raises TooLarge."""
+        with self._lock:
+            answers = self._of.setdefault(session, {})
+            answers[sql] = size
+            if (mine := sum(answers.values())) <= USUAL_BYTES:
+                return
+            large = [held for each in self._of.values() if (held := sum(each.values())) > USUAL_BYTES]
+            if sum(large) > MOST_TOGETHER and mine > MOST_TOGETHER / len(large):
+                del answers[sql]
+                raise TooLarge(
+                    f"{len(large)} databases give more than {MOST_TOGETHER / 2**20:g} MiB together; this is too much of it"
+                )
+
+
+HELD = HeldAnswers()
 
 
 class _Remains:
@@ -295,15 +327,20 @@ def _within(calls: SessionCalls, call: Callable[[], T], seconds: float, what: st
         raise SessionError(f"{what} failed inside the driver: {type(error).__name__}: {brief(error)}") from None
 
 
-def _bounded(cursor: oracledb.Cursor, most: int) -> list[tuple[Value, ...]]:
+def _bounded(cursor: oracledb.Cursor, most: int, take: Callable[[int], None]) -> list[tuple[Value, ...]]:
     """All rows, one array after the other. Raises TooLarge as soon as they are too many or too long; no more is fetched then."""
     rows: list[tuple[Value, ...]] = []
     size = 0
     while batch := cursor.fetchmany():
-        rows += batch
         # Most cells are NULL, because a group has the columns of all its views. NULL and 0 take no memory of their own.
-        size += sum(map(getsizeof, filter(None, chain.from_iterable(batch))))
+        sizes = [*map(getsizeof, filter(None, chain.from_iterable(batch)))]
+        size += sum(sizes) + sum(map(getsizeof, batch))
+        take(size)
+        if max(sizes, default=0) > LONGEST_TEXT:
+            batch = [tuple([cut(cell) if isinstance(cell, str) else cell for cell in row]) for row in batch]
+        rows += batch
         if len(rows) > most or size > MOST_BYTES:
+            take(0)
             over = f"{most:,} rows" if len(rows) > most else f"{MOST_BYTES / 2**20:g} MiB"
             raise TooLarge(
                 f"the answer has more than {over}, which no such view should give; latchscope stopped reading it. Run the "

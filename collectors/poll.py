@@ -13,7 +13,19 @@ from typing import Protocol
 
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.grants import ANYBODY, grant
-from collectors.model import Binds, Collector, Cost, Missing, Reading, Row, Rows, Snapshot, Value, text
+from collectors.model import (
+    Binds,
+    Collector,
+    ColumnKind,
+    Cost,
+    Missing,
+    Reading,
+    Row,
+    Rows,
+    Snapshot,
+    Value,
+    text,
+)
 from collectors.registry import Group, GroupText, collectors, groups, under_older_name
 from collectors.release import parts, text_for
 
@@ -236,7 +248,7 @@ class _Poll:
         if of_view is None:
             self.grouping.set_aside(group, "the answer has other columns, or rows of other views, than were asked for")
             return
-        self.readings.update((view, Rows(view, rows)) for view, rows in of_view.items())
+        self.readings.update((view, sound(collectors()[view], rows)) for view, rows in of_view.items())
 
 
 @cache
@@ -349,7 +361,24 @@ def read_view(
         odd = next((name for name in answer.columns if name not in declared), "the same name twice")
         why = f"{collector.view}: the answer has the column {odd[:60]!r}, which the statement does not ask for"
         return Missing(collector.view, "failed", why, "see whether it goes on; other views go on"), None
-    return Rows(collector.view, answer.as_rows()), answer
+    return sound(collector, answer.as_rows()), answer
+
+
+def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
+    """The rows of an answer. A cell that its column cannot have is unknown, and a note says so; without its key no row is known.
+
+    Here ends what a damaged or hostile database can answer: all that follows reads numbers, names and times that exist.
+    """
+    notes = []
+    for column in collector.columns:
+        name = column.name
+        if odd := column.odd([row.get(name) for row in rows]):
+            why = f"{name} of {collector.view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
+            if column.kind is ColumnKind.KEY:
+                return Missing(collector.view, "failed", why, "see whether it goes on; other views go on")
+            notes.append(f"{why}; it counts as unknown")
+            rows = tuple([row if column.holds(row.get(name)) else {**row, name: None} for row in rows])
+    return Rows(collector.view, rows, tuple(notes))
 
 
 def _set_aside(collector: Collector, error: str | Exception) -> Missing:

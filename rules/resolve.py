@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
-from collectors.views.system_event import ORDINARY_WAITS
+from collectors.views.system_event import is_ordinary
 from rules.base import Bound, bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue, conditions, hedged
 from rules.confidence import RivalKind, confidence_of, reliability_of
@@ -53,8 +53,8 @@ from rules.model import (
     worst,
 )
 from rules.signals import SIGNALS
+from rules.waiting import WAITING_SESSIONS as WAITING_SESSIONS
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
-from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
 
 # The entry: every cause against its rivals.
 
@@ -297,6 +297,7 @@ EXPLAINS: Mapping[tuple[str, str], str] = {
     ("result-cache-adaptive", "result-cache-latch"): "it says who uses the result cache",
     ("result-cache-force", "result-cache-latch"): "it says who uses the result cache",
     ("hard-parse-storm", "downstream-of-library-cache"): "it says what is parsed so much",
+    ("failed-parses", "downstream-of-library-cache"): "the parses that fail are what waits for the library cache",
     ("failed-logon-delay", "downstream-of-library-cache"): "it says what the library cache is waited for",
     ("last-login-update", "failed-logons"): "the logons that wait succeed, and write the time of the last logon",
     ("object-ddl", "downstream-of-library-cache"): "it says what the library cache is waited for",
@@ -637,7 +638,7 @@ def overall_gate(context: SignalContext) -> Severity | None:
 
 
 def cost_is_open(context: SignalContext) -> bool:
-    """Whether a cost that may be a trouble was not captured. Totals have no cost, and a report lacks none that was timed."""
+    """Whether a cost that may be a trouble was not captured. Totals have none; of a report, one that cannot be read."""
     if context.printed and untimed(context.delta):
         return True
     if context.delta.basis.kind == "totals":
@@ -645,7 +646,7 @@ def cost_is_open(context: SignalContext) -> bool:
     if latch_free_cost(context) is not None:
         return True
     if context.printed:
-        return False
+        return anything_read(context) and bool(context.lost.untold(ROW_CACHE_SURFACES))
     if row_cache_gate(context) is None:
         return anything_read(context)
     named = any(row.get("name") == RESULT_CACHE_LATCH for row in context.delta.rows("v$latchname"))
@@ -672,8 +673,9 @@ LARGE = 0.05
 def other_wait(context: SignalContext) -> OtherWait | None:
     """The wait with most of DB time, if it is none for the row cache. Only some events are read."""
     db_time = context.seconds_of("DB time")
-    events = {str(row.get("event")) for row in context.delta.rows("v$system_event")}.difference(ORDINARY_WAITS)
-    waits = [(seconds, event) for event in sorted(events) if (seconds := context.waited_seconds((event,)))]
+    events = sorted({str(row.get("event")) for row in context.delta.rows("v$system_event")})
+    telling = (event for event in events if not is_ordinary(event))
+    waits = [(seconds, event) for event in telling if (seconds := context.waited_seconds((event,)))]
     if not waits or not db_time:
         return None
     seconds, event = max(waits)

@@ -19,16 +19,14 @@ from collectors.model import (
     Delta,
     Missing,
     Row,
-    Rows,
-    Snapshot,
     number,
     text,
 )
-from collectors.release import at_least
 from rules.base import remembered
 from rules.cache_map import CacheMap
 from rules.model import Impact, Severity, Surface
 from rules.samples import BEHIND, PLACE, WHO, Cells, MetWaiting, Samples
+from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, ended, is_background, sessions_met, waiting_in
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
 #
@@ -90,17 +88,6 @@ def _session_micro(row: Row) -> float | None:
     """Microseconds of foreground sessions. A row without the split counts whole."""
     own = number(row.get("time_waited_micro_fg"))
     return number(row.get("time_waited_micro")) if own is None else own
-
-
-def waits_of(row: Row) -> tuple[float | None, float | None]:
-    """The waits of an event and their microseconds, of foreground sessions where the row tells them apart, as the cost is.
-
-    Both are of the same sessions, so that their ratio is an average. None if unknown.
-    """
-    own = number(row.get("total_waits_fg")), number(row.get("time_waited_micro_fg"))
-    if None not in own:
-        return own
-    return number(row.get("total_waits")), number(row.get("time_waited_micro"))
 
 
 def _not_captured(delta: Delta, samples: Samples, captured: Set[str]) -> Set[str]:
@@ -304,10 +291,6 @@ def _behind(caches: CacheMap, child: int) -> str:
     return unlisted(parents[0]) if guarded and guarded.name is None and len(parents) == 1 else caches.name(child)
 
 
-WAITING_SESSIONS = "waiting_sessions"
-HANGING_SECONDS = 10.0
-"""Ordinary waits for the row cache take milliseconds, under DDL seconds. A session that has waited this long hangs."""
-
 SURFACE_OF: dict[str, Surface] = {
     LATCH_EVENT: "latch",
     "row cache mutex": "mutex",
@@ -389,7 +372,7 @@ def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook 
         return None
     span = delta.basis.seconds
     sessions = tuple(_sessions(waiting_in(delta), cache_of, span))
-    met = _met(reading.rows)
+    met = sessions_met(reading.rows)
     began = delta.at_begin.get(WAITING_SESSIONS)
     before = _ended(began.rows, reading.rows, span) if began is not None and delta.basis.kind == "interval" else ()
     untold = tuple(surfaces for row in reading.rows if (surfaces := _perhaps_on(row)))
@@ -407,10 +390,6 @@ def _perhaps_on(row: Row) -> tuple[Surface, ...]:
     return tuple(surface for name, surface in SURFACE_OF.items() if name == event)
 
 
-def _met(rows: Iterable[Row]) -> int:
-    return max((int(number(row.get("met")) or 0) for row in rows), default=0)
-
-
 def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: float | None) -> Iterator[StillWaiting]:
     for row in rows:
         cache, waited = cache_of(row), number(row.get("wait_time_micro"))
@@ -424,7 +403,7 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
             cache=cache,
             seconds=seconds,
             inside=seconds - earlier if span is None else min(seconds - earlier, span),
-            background=_background(row),
+            background=is_background(row),
             blocker=blocker_of(row),
             kind_told=row.get("type") is not None,
             blocker_told=tells_blocker(row),
@@ -432,150 +411,17 @@ def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: 
         )
 
 
-# Slices: to 12.1 a timer may end each wait for a row cache lock after 3 seconds, in a cluster after 60, and the session waits
-# again for the same entry (note 34609.1 has the timer). Then no wait lasts, and nobody gets the entry.
-
-LEAST_SLICE, MOST_SLICE = 2.8, 3.1
-ALL_TIMED_OUT = 0.9
-SLICES_BEFORE = "12.2"
-
-
-def timed_out(row: Row) -> tuple[float, float, float] | None:
-    """Share of an event's waits that a timer ended, waits, and seconds waited in them. 0 where an average wait is no slice.
-
-    None where it is not known. Without any wait the share is 0.
-    """
-    waits, micro = waits_of(row)
-    timeouts = number(row.get("total_timeouts"))
-    if waits is None or micro is None or timeouts is None:
-        return None
-    average = micro / waits / 1e6 if waits else 0.0
-    return min(1.0, timeouts / waits) if LEAST_SLICE <= average <= MOST_SLICE else 0.0, waits, micro / 1e6
-
-
-def in_full(
-    rows: Sequence[Row], before: Iterable[Row], event: Row, span: float | None, release: str | None
-) -> tuple[Row, ...]:
-    """Waiting sessions, each with the time of all slices of its wait, which are `slices` more than its present one.
-
-    `before`: those of a look `span` seconds ago; `event`: what v$system_event counted of row cache lock since. A session waits in
-    slices if its number of waits rose as slowly as its timer makes it, or where the numbers are not known, if nearly all waits
-    of the event ended by their timer.
-    """
-    newer = release is not None and at_least(release, SLICES_BEFORE)
-    known = {_wait(row): row for row in before}
-    share, _, waited = timed_out(event) or (0.0, 0.0, 0.0)
-    each = min(span or 0.0, waited / max(_met(rows), 1)) if share >= ALL_TIMED_OUT else 0.0
-
-    def earlier(row: Row) -> float:
-        first = known.get(_wait(row), {})
-        numbers = [number(one.get("seq#")) for one in (first, row)]
-        if row.get("event") != ROW_CACHE_LOCK_EVENT or not span:
-            return 0.0
-        if None in numbers or newer:
-            return each * 1e6
-        more = (numbers[1] or 0.0) - (numbers[0] or 0.0)
-        waiting = (number(first.get("wait_time_micro")) or 0.0) + span * 1e6
-        present = number(row.get("wait_time_micro")) or 0.0
-        return max(0.0, waiting - present) if 1 <= more <= span / LEAST_SLICE + 1 else 0.0
-
-    slices = [earlier(row) for row in rows]
-    if not any(slices):
-        return tuple(rows)
-    waits = (number(row.get("wait_time_micro")) for row in rows)
-    return tuple(
-        row if wait is None or not more else {**row, "wait_time_micro": wait + more, "slices": more}
-        for row, wait, more in zip(rows, waits, slices, strict=True)
-    )
-
-
-def waiting_in(delta: Delta) -> tuple[Row, ...]:
-    """The sessions that wait at the end of a Delta, with the time of all their slices."""
-    if delta.basis.kind != "interval":
-        return delta.rows(WAITING_SESSIONS)
-    began = delta.at_begin.get(WAITING_SESSIONS)
-    event = next((row for row in delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT), {})
-    before = began.rows if began is not None else ()
-    return in_full(delta.rows(WAITING_SESSIONS), before, event, delta.basis.seconds, delta.release)
-
-
-def waiting_at(before: Snapshot | None, now: Snapshot) -> tuple[Row, ...]:
-    """The same of a poll that is not compared with the one before it yet."""
-    polls = [poll.readings.get(WAITING_SESSIONS) if poll else None for poll in (before, now)]
-    then, rows = ([*reading.rows] if isinstance(reading, Rows) else [] for reading in polls)
-    apart = (now.taken_at - before.taken_at).total_seconds() if before and before.taken_at and now.taken_at else None
-    totals = [_lock_totals(poll) for poll in (before, now)]
-    rose = {name: value - totals[0][name] for name, value in totals[1].items() if name in totals[0]}
-    return in_full(rows, then, rose, apart, now.release)
-
-
-def _lock_totals(poll: Snapshot | None) -> dict[str, float]:
-    reading = poll.readings.get("v$system_event") if poll else None
-    rows = reading.rows if isinstance(reading, Rows) else ()
-    row = next((row for row in rows if row.get("event") == ROW_CACHE_LOCK_EVENT), {})
-    return {name: value for name in row if (value := number(row.get(name))) is not None}
-
-
 def _ended(before: Sequence[Row], after: Sequence[Row], span: float | None) -> Iterator[tuple[str, float]]:
     """The waits of an earlier look that a later one no longer has."""
-    unlisted = _met(before) - len(before)
-    if unlisted > 0 and _met(after) <= len(after):
+    unlisted = sessions_met(before) - len(before)
+    if unlisted > 0 and sessions_met(after) <= len(after):
         # The longest are listed, so no other session had waited longer than the last of them.
         shortest = min(before, key=lambda row: number(row.get("wait_time_micro")) or 0.0)
         yield str(shortest.get("event")), unlisted * (number(shortest.get("wait_time_micro")) or 0.0) / 1e6
     for row in ended(before, after, (span or 0.0) / 2):
         waited = number(row.get("wait_time_micro"))
-        if waited is not None and not _background(row):
+        if waited is not None and not is_background(row):
             yield str(row.get("event")), waited / 1e6
-
-
-def ended(before: Iterable[Row], after: Iterable[Row], grown: float) -> Iterator[Row]:
-    """The waits of an earlier look that a later one no longer has. One that goes on has grown by this many seconds or more."""
-    later = {_wait(row): row for row in after}
-    for row in before:
-        now, waited = later.get(_wait(row), {}), number(row.get("wait_time_micro"))
-        if now.get("slices"):
-            continue
-        another = None not in (row.get("seq#"), now.get("seq#")) and now.get("seq#") != row.get("seq#")
-        if another or (number(now.get("wait_time_micro")) or 0.0) < (waited or 0.0) + grown * 1e6:
-            yield row
-
-
-def _wait(row: Row) -> tuple[object, ...]:
-    return tuple(row.get(name) for name in ("sid", "serial#", "event", "p1"))
-
-
-def moving(
-    delta: Delta, waiting: Sequence[Row], cache_of: Callable[[Row], str | None]
-) -> Iterator[tuple[str | None, str | None]]:
-    """Event and cache of the waits that go on ending although sessions hang on the same: a queue that moves.
-
-    Told by the sessions that waited at the begin; where nobody did, by the waits that ended, a timer's left out.
-    """
-    began, span = delta.at_begin.get(WAITING_SESSIONS), delta.basis.seconds or 0.0
-    counted = next((row for row in delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT), {})
-    waits, _ = waits_of(counted)
-    share, *_ = timed_out(counted) or (0.0,)
-    ending = delta.basis.kind == "interval" and bool(waits) and share < ALL_TIMED_OUT
-
-    def what_of(row: Row) -> tuple[str | None, str | None]:
-        return text(row.get("event")), cache_of(row)
-
-    for what in {what_of(row) for row in stuck(waiting)}:
-        before = [row for row in (began.rows if began is not None else ()) if what_of(row) == what]
-        over = any(ended(before, waiting, 0.9 * span)) if before else ending and what[0] == ROW_CACHE_LOCK_EVENT
-        if over:
-            yield what
-
-
-def stuck(rows: Iterable[Row]) -> list[Row]:
-    """The rows of sessions that hang on the row cache, background processes left out."""
-    waits = ((row, number(row.get("wait_time_micro"))) for row in rows if row.get("event") != "latch free")
-    return [row for row, wait in waits if wait is not None and wait >= HANGING_SECONDS * 1e6 and not _background(row)]
-
-
-def _background(row: Row) -> bool:
-    return row.get("type") == "BACKGROUND"
 
 
 def _whole(row: Row, name: str) -> int | None:
@@ -778,6 +624,10 @@ class LostTime:
     """By event, what samples met."""
     seconds: float = 0.0
     """Length of the interval."""
+    latch_unread: bool = False
+    """Whether the row of the latch is there and none of its figures can be read."""
+    unlisted: Set[str] = frozenset()
+    """Events that a list of the longest waits does not hold: none of them took longer than what it does hold."""
 
     @cached_property
     def believed(self) -> Mapping[Surface, float]:
@@ -812,11 +662,19 @@ class LostTime:
     def untold(self, surfaces: Iterable[Surface]) -> tuple[Surface, ...]:
         """Those of some surfaces whose time was not captured, or not for every waiter.
 
-        Always empty for a report, which prints whatever had activity.
+        A report prints whatever had activity, so there only a wait that is printed and cannot be read is unknown, or every wait
+        where the list of waits is not there.
         """
         if self.printed:
-            return ()
+            return tuple(surface for surface in surfaces if surface in self.surfaces and self._not_read(surface))
         return tuple(surface for surface in surfaces if surface in self._incomplete)
+
+    def _not_read(self, surface: Surface) -> bool:
+        event = SURFACE_EVENTS.get(surface)
+        if event is None or event in self.unlisted or self.by_surface[surface] is not None:
+            return False
+        unread = surface == "latch" and self.latch_unread
+        return self.finished is None or unread or self.finished.get(event, 0.0) is None
 
     @cached_property
     def _incomplete(self) -> Set[Surface]:
@@ -876,6 +734,8 @@ class LostTime:
         if surface == "lock" or (by_event is not None and (by_event or by_all or not self.printed)):
             return by_event
         slept = self.slept[surface]
+        if slept is None and surface == "latch" and self.latch_unread:
+            return None
         return by_event if slept is None else slept
 
     def _on_result_cache(self) -> float | None:
@@ -909,7 +769,13 @@ def lost_time(
     if untimed(delta):
         slept = dict.fromkeys(slept)
     printed, seconds = delta.source == "report", delta.basis.seconds or 0.0
-    return LostTime(finished, slept, background, look, surfaces, printed, met, seconds)
+    unread = [
+        row
+        for row in delta.rows("v$latch")
+        if row.get("name") == ROW_CACHE_LATCH and not {"gets", "wait_time"} & row.keys()
+    ]
+    unlisted = {str(row.get("event")) for row in delta.rows("v$system_event") if row.get("unlisted")}
+    return LostTime(finished, slept, background, look, surfaces, printed, met, seconds, bool(unread), unlisted)
 
 
 def _slept_seconds(micro: Sequence[float | None]) -> float | None:

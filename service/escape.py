@@ -1,4 +1,4 @@
-"""Makes foreign names (modules, files, databases) safe for a terminal, a page or a log. They get there only through here.
+"""Makes foreign names (modules, files, databases) safe for every output. They get there only through here: OUTPUTS has all.
 
 Control characters drive terminals, and marks of writing direction make text look like other text. Both appear as
 `[U+001B]`, so that they deceive nobody and hide nothing.
@@ -6,6 +6,9 @@ Control characters drive terminals, and marks of writing direction make text loo
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+
+from markupsafe import Markup, escape
 
 UNSEEN = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 """Letters and marks to Unicode that are invisible: fillers and variant selectors, in which a text can hide."""
@@ -31,6 +34,47 @@ def visible_json(text: str) -> str:
     return "".join([character if character == "\n" or _seen(character) else _escape(character) for character in text])
 
 
+# Markdown: foreign words cannot become HTML, a link, a picture, a heading or a second cell. Text that we mark as `code` with
+# backticks stays code, where nothing has a special meaning.
+
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_ANYWHERE = re.compile(r"[\\`*~|]|\](?=[(\[:])")
+_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_AT_FIRST = re.compile(r"^(?:(?=[#>]|[-+=]+(?: |$))|(\d{1,9})(?=[.)](?: |$)))")
+
+
+def inline(text: str) -> str:
+    """Text inside a line of Markdown."""
+    return _AT_FIRST.sub(r"\1\\", "".join(_pieces(_on_one_line(text), table=False)))
+
+
+def row(cells: Iterable[str]) -> str:
+    """A row of a table."""
+    return "| " + " | ".join("".join(_pieces(_on_one_line(cell), table=True)) for cell in cells) + " |"
+
+
+def _on_one_line(text: str) -> str:
+    """One line of visible characters; its own line ends become spaces."""
+    return visible(" ".join(text.split("\n")).strip(" "))
+
+
+def _pieces(text: str, *, table: bool) -> Iterable[str]:
+    """Escapes the text between code marks. Code stays as it is, but in a table its bars are escaped too."""
+    end = 0
+    for code in _CODE.finditer(text):
+        yield _escaped(text[end : code.start()])
+        yield code[0].replace("|", "\\|") if table else code[0]
+        end = code.end()
+    yield _escaped(text[end:])
+
+
+def _escaped(text: str) -> str:
+    text = _UNDERSCORE.sub(r"\\_", _ANYWHERE.sub(r"\\\g<0>", text))
+    return _TAG.sub("&lt;", _ENTITY.sub("&amp;", text))
+
+
 def fenced(text: str, language: str = "sql", indent: str = "") -> str:
     """A text as a block of code in Markdown, whose fence is longer than any run of backticks in it."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
@@ -41,6 +85,49 @@ def plain_cell(text: str) -> str:
     """A name for a cell of CSV: visible, and not a formula for a spreadsheet."""
     shown = visible(text)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+
+
+def on_page(text: str) -> Markup:
+    """A name for HTML or SVG."""
+    return escape(visible(text))
+
+
+_SIGNS = str.maketrans({"<": "‹", ">": "›", "@": "＠", "*": "∗", "`": "ˋ", "[": "［", "]": "］", "~": "∼"})
+"""Characters with which chats mention people, format text or make a link of it."""
+_ADDRESS = re.compile(r":(?=//)|(?<=www)\.|(?<=mailto):", re.IGNORECASE)
+"""Where an address is cut: clients find one by themselves."""
+
+
+def in_chat(text: str) -> str:
+    """A text for a chat or a mail: visible, without mentions, formatting and links."""
+    return _ADDRESS.sub("\N{ONE DOT LEADER}", visible(text).translate(_SIGNS))
+
+
+def in_label(text: str) -> str:
+    """The value of a label of Prometheus."""
+    return visible(text, keep="\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def in_header(text: str) -> str:
+    """A name inside a header of HTTP, such as that of a file: letters, digits, points and dashes of ASCII."""
+    return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII)
+
+
+OUTPUTS: Mapping[str, Callable[[str], str]] = {
+    "terminal": visible,
+    "log": visible,
+    "page": on_page,
+    "markdown": inline,
+    "markdown table": lambda text: row([text]),
+    "markdown code": fenced,
+    "chat": in_chat,
+    "mail": in_chat,
+    "csv": plain_cell,
+    "json": visible_json,
+    "label": in_label,
+    "header": in_header,
+}
+"""Each output and its one escape."""
 
 
 def _seen(text: str) -> bool:

@@ -24,6 +24,10 @@ from collectors.reports.header import Header, month_of, release_in
 
 LONGEST_LINE = 64 * 1024
 """Bytes of a line that are kept; the rest of a longer one is dropped. No line that is looked for is as long."""
+LONGEST_EVENT = 4096
+"""Bytes of a line with a mark that are read."""
+CUT = "… (cut)"
+"""The end of a line that is longer."""
 _BLOCK = 1024 * 1024
 
 
@@ -51,14 +55,14 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         if end:
             yield kept + block[:end]
             kept = b""
-        kept = (kept + block[end:])[:LONGEST_LINE]
+        kept = (kept + block[end:])[: LONGEST_LINE + 1]
     if kept:
         yield kept
 
 
 def decoded(line: bytes) -> str:
-    """A line as text, at most `LONGEST_LINE` bytes of it."""
-    line = line[:LONGEST_LINE].removesuffix(b"\r")
+    """A line as text, at most `LONGEST_LINE` bytes of it, and CUT where it is longer."""
+    line = line.removesuffix(b"\r") if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + CUT.encode()
     try:
         return line.decode()
     except UnicodeDecodeError:
@@ -371,7 +375,7 @@ class _Reading:
     def __init__(self, since: datetime | None, until: datetime | None) -> None:
         self.since, self.until = since, until
         self.events, self.clock, self.identity = _Events(), _Clock(), _Identity()
-        self.lines = 0
+        self.lines = self.long = 0
         self.xml = self.inline = False
         self._stamp: object = None
         self._pending: Said | None = None
@@ -447,7 +451,7 @@ class _Reading:
 
     def _text(self, raw: bytes) -> str:
         """What a line says, without what was put around it."""
-        line = decoded(raw[:LONGEST_LINE] if self.inline else raw[:4096]).strip()
+        line = decoded(raw if self.inline else raw[:LONGEST_EVENT]).strip()
         if self.inline and (both := shipped(line)):
             return both[1]
         if not self.xml:
@@ -457,7 +461,8 @@ class _Reading:
         return _ENTITY.sub(lambda found: _ENTITIES[found[0]], line).strip()
 
     def _line(self, raw: bytes, mark: bytes, number: int) -> None:
-        line = self._text(raw)[:4096]
+        self.long += len(raw) > LONGEST_EVENT
+        line = self._text(raw)[:LONGEST_EVENT]
         container = _PDB.match(line)
         if container:
             line = line[container.end() :]
@@ -524,6 +529,8 @@ class _Reading:
         if jumps:
             more = f", and {self.clock.back - _JUMPS:,} times more" if self.clock.back > _JUMPS else ""
             yield f"the clock of the log goes back {'; '.join(jumps)}{more}; events stay in the order of the file"
+        if self.long:
+            yield f"lines longer than {LONGEST_EVENT:,} bytes, of which the rest is not read: {self.long:,}"
         if self.clock.unread:
             yield f"{self.clock.unread:,} times could not be read; the lines below them are undated"
 

@@ -218,6 +218,7 @@ class Dump:
 
     def _follow(self) -> None:
         """The end of every chain. Each session is walked over once, however long the chains are."""
+        self.ends = {}
         for start in self.sessions:
             way: dict[SessionKey, int] = {}
             key = start

@@ -16,13 +16,13 @@ from typing import IO
 
 from collectors.delta import reported
 from collectors.errors import InputError
-from collectors.logs.alert import lines, moment_in, within
+from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in, within
 from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, TracedSession, grammar, take, whole
 from collectors.logs.phrases import Said, error
 from collectors.model import Basis, Delta, LoggedEvent, Reading, Row, Rows, Value, spoken
 from collectors.release import at_least
 from collectors.reports.header import dbid_in, release_in
-from collectors.reports.read import as_text
+from collectors.reports.undo import as_text
 
 MOST_EVENTS = 5_000
 MOST_STATEMENTS = 1_000
@@ -117,6 +117,7 @@ class TraceReader:
         self.dumps = 0
         self._best: Dump | None = None
         self.cut_off = False
+        self._long = 0
         self._statements: dict[str, str] = {}
         """Cursor → id of its statement."""
         self._waits: dict[tuple[str, int | None, str], _Waits] = {}
@@ -127,6 +128,7 @@ class TraceReader:
     def line(self, number: int, line: str) -> None:
         """One line of the file."""
         self._line = number
+        self._long += line.endswith(CUT)
         stripped = line.strip()
         if take(_ALWAYS, self, stripped) or not self._inside:
             return
@@ -392,6 +394,8 @@ class TraceReader:
             )
         if self.cut_off:
             yield "the file ends inside a system state: sessions after the end are not known (max_dump_file_size may cut it)"
+        if self._long:
+            yield f"lines longer than {LONGEST_LINE:,} bytes, of which the rest is not read: {self._long:,}"
         if self._more_events:
             yield f"{self._more_events:,} events more are left out"
 

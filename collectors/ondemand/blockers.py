@@ -6,6 +6,7 @@ of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from collectors.deadline import LOOK_SECONDS
@@ -15,7 +16,7 @@ from collectors.model import Binds, Missing, Reading, Row, Rows, Snapshot, numbe
 from collectors.ondemand.changes import RARE
 from collectors.ondemand.check import LATER as LATER
 from collectors.ondemand.check import read
-from collectors.poll import Connection
+from collectors.poll import Connection, sound
 from collectors.registry import collectors, view_of
 from collectors.release import text_for
 from collectors.statement import Statement
@@ -109,7 +110,7 @@ def look_for_blockers(
     held = read(connection, VIEW, release, cold=cold)
     if isinstance(held, Rows) and elsewhere:
         sessions, notes = _elsewhere(connection, release, elsewhere[:MOST_ELSEWHERE])
-        held = Rows(VIEW, (*held.rows, *sessions), notes)
+        held = Rows(VIEW, (*held.rows, *sessions), (*held.notes, *notes))
     beside = read(connection, LIBRARY_CACHE, release, cold=cold)
     holders = held.rows if isinstance(held, Rows) else ()
     tree = look_at_chains(connection, release, holders, cold=cold, wait_chains=wait_chains)
@@ -136,7 +137,8 @@ def _elsewhere(
             return rows, (
                 f"session {sid} of instance {instance} is known by its SID alone (gv$session: {error}{cure})",
             )
-        rows += answer.as_rows()
+        found = sound(collectors()[VIEW], answer.as_rows())
+        rows += found.rows if isinstance(found, Rows) else ()
     return rows, ()
 
 
@@ -155,7 +157,7 @@ def look_at_chains(
         return {**_chains_not_looked(), SESSIONS: sessions}
     more = {view: read(connection, view, release, cold=cold) for view in _needed(met)}
     if isinstance(sessions, Rows) and isinstance(slaves := more.get(SLAVES), Rows):
-        sessions = Rows(SESSIONS, (*sessions.rows, *_coordinators(connection, met, slaves.rows)))
+        sessions = replace(sessions, rows=(*sessions.rows, *_coordinators(connection, met, slaves.rows)))
     oracles = {view: read(connection, view, release, cold=cold) for view in ORACLES} if wait_chains else {}
     return {**_chains_not_looked(), SESSIONS: sessions, **more, **oracles}
 
@@ -189,7 +191,8 @@ def _coordinators(connection: Connection, met: list[Row], slaves: tuple[Row, ...
             answer = connection.query(COORDINATOR, {"sid": int(sid)})
         except StatementError:
             return
-        yield from answer.as_rows()
+        found = sound(collectors()[SESSIONS], answer.as_rows())
+        yield from found.rows if isinstance(found, Rows) else ()
 
 
 def _chains_not_looked() -> Mapping[str, Reading]:

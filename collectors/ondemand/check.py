@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from collectors.errors import Cancelled, StatementError, ViewRefused
 from collectors.grants import ANYBODY, FoundKind, detected, grant
-from collectors.model import Missing, NamedRow, Reading, Row, Rows, Snapshot, Value, number, text
-from collectors.poll import Connection
+from collectors.model import Missing, NamedRow, Reading, Row, Snapshot, Value, number, text
+from collectors.poll import Connection, sound
 from collectors.registry import collectors
 from collectors.release import at_least, text_for
 from collectors.statement import Statement
@@ -31,7 +31,7 @@ def asked(connection: Connection, view: str, release: str | None) -> Reading:
     if statement is None:
         return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
     try:
-        return Rows(view, connection.query(statement, {}).as_rows())
+        return sound(collectors()[view], connection.query(statement, {}).as_rows())
     except ViewRefused as error:
         return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
     except Cancelled:
@@ -72,11 +72,11 @@ def counted(connection: Connection, sql: str, release: str | None) -> Counted:
     """The number that a query gives, and where it ran. Raises StatementError if it gives none, SessionError."""
     answer = connection.query(limited(sql, release), {})
     cells = answer.rows[0] if answer.rows else ()
-    value = cells[0] if cells else None
-    if not isinstance(value, int | float):
+    value = number(cells[0] if cells else None)
+    if value is None:
         raise StatementError("the query gave no number")
     container, con_id = cells[-2:] if len(cells) > 2 else (None, None)
-    return Counted(float(value), text(container), None if (place := number(con_id)) is None else int(place))
+    return Counted(value, text(container), None if (place := number(con_id)) is None else int(place))
 
 
 def first_names(connection: Connection, sql: str) -> tuple[NamedRow, ...]:

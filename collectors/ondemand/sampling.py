@@ -6,7 +6,7 @@ from time import monotonic
 from collectors.errors import StatementError, ViewRefused
 from collectors.grants import ANYBODY, grant
 from collectors.model import Missing, Reading, Row, Rows
-from collectors.poll import Connection
+from collectors.poll import Connection, sound
 from collectors.registry import collectors
 from collectors.release import text_for
 from collectors.views.session import MOST_SESSIONS
@@ -68,11 +68,13 @@ class Burst:
             return
         self._seconds += monotonic() - began if answer.seconds is None else answer.seconds
         self._crowded |= len(answer.rows) >= MOST_SESSIONS
+        read = sound(collectors()[VIEW], answer.as_rows())
+        if isinstance(read, Missing):
+            self._missing = read
+            return
         self._looks += 1
         self._rows.append({"sample": self._looks, "sid": None})
-        self._rows += [
-            {"sample": self._looks, **dict(zip(answer.columns, cells, strict=True))} for cells in answer.rows
-        ]
+        self._rows += [{"sample": self._looks, **row} for row in read.rows]
 
     def taken(self) -> Reading:
         """What the burst saw: rows by look, or why there are none."""

@@ -5,22 +5,31 @@ longest waits; so an event that it does not list is unknown, never zero.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from collectors.model import Missing, Reading, Row, Rows, Value
+from collectors.model import Missing, Reading, Row, Rows, Value, number
 from collectors.reports.header import Header, dbid_in, moment_in, release_in
-from collectors.reports.sections import MEGABYTE, PARAMETER_TITLE, asked, hidden_in_doubt, known_cells, settings
-from collectors.reports.tables import Document, Table, count, micro, plain, real, squeeze
+from collectors.reports.sections import (
+    MEGABYTE,
+    READERS,
+    ROW_CACHE_EVENTS,
+    asked,
+    hidden_in_doubt,
+    rows_of,
+    settings,
+    top_alone,
+)
+from collectors.reports.tables import Document, count, micro, plain, real, squeeze
 
 TITLES = ("Database Summary", "Database Instances Included In Report", "OS Statistics By Instance", "Time Model",
           "Time Model - % of DB time", "Foreground Wait Classes", "Top Timed Events", "Top Timed Foreground Events",
           "Top Timed Background Events", "Foreground Wait Events (Global)", "Background Wait Events (Global)",
           "System Statistics", "System Statistics - Per Second", "System Statistics - Per Transaction",
-          "System Statistics (Global)", PARAMETER_TITLE)  # fmt: skip
+          "System Statistics (Global)", "init.ora Parameters")  # fmt: skip
 """Titles of sections. In text a line may hold nothing else."""
 NOTE = (
-    "a report over all instances prints no latches, mutexes or dictionary caches, and of each instance only the longest waits: "
-    "an event that it does not list is unknown"
+    "a report over all instances prints no latches, mutexes or dictionary caches, and only the longest waits: an event that it "
+    "does not list is unknown"
 )
 WHOLE = "*"
 """What the column of the instance says in rows of the whole cluster."""
@@ -50,128 +59,121 @@ class Part:
 
 
 def parts(document: Document) -> tuple[Part, ...]:
-    """One part for each instance in the report, in its order. Empty if the list of instances cannot be read."""
+    """One part for each instance in the report, in its order; or one for the whole cluster where it alone has waits for the
+    row cache. Empty if the list of instances cannot be read."""
     heads = _heads(document)
     notes = (NOTE, *_whole_cluster(document))
-    return tuple(Part(head, _readings(document, head), (*notes, *_bound(document, head))) for head in heads)
+    found = [Part(head, _readings(document, head), (*notes, *_bound(document, head))) for head in heads]
+    whole = _together(heads)
+    if whole is not None and not any(isinstance(part.readings["v$system_event"], Rows) for part in found):
+        rows = _events(document, WHOLE)
+        if any(number(row.get("time_waited_micro")) for row in rows if row["event"] in ROW_CACHE_EVENTS):
+            readings = {**_unread(whole), "v$system_event": rows_of("v$system_event", rows)}
+            readings["v$sys_time_model"] = rows_of("v$sys_time_model", _times(document, "", whole))
+            return (Part(whole, readings, (NOTE, ALONE)),)
+    return tuple(found)
 
 
-# Tables. Each comes with its rows as cells by heading. Headings of two lines begin with the name of their group.
+ALONE = "the waits are those of all instances together; the report does not print which instance they are of"
 
 
-def _column(table: Table, *endings: str, last: bool = False) -> int | None:
-    """The column whose heading is one of these, or ends with it; the shortest such heading, or the last column. None if none."""
-    found = [i for i, heading in enumerate(table.headings) if heading.endswith(endings)]
-    if not found:
+def _together(heads: Sequence[Header]) -> Header | None:
+    """The head of the cluster as a whole: the DB time of all instances within the longest interval."""
+    minutes = [head.db_time_minutes for head in heads]
+    if not heads or None in minutes:
         return None
-    return found[-1] if last else min(found, key=lambda i: len(table.headings[i]))
+    longest = max(heads, key=lambda head: head.seconds or 0.0)
+    total = sum(each or 0.0 for each in minutes)
+    return replace(longest, instance="", instance_number=None, host="", db_time_minutes=total, startup=None)
 
 
-def _tables(document: Document, title: str) -> list[Table]:
-    """The tables of a section. Those whose rows do not fit their headings are left out: no cell would be certain."""
-    name = squeeze(title)
-    found = [
-        table for table in document.tables if table.section == name or squeeze(table.summary.partition(".")[0]) == name
-    ]
-    cut = name in document.cut
-    return [t for t in found if not cut and t.rows and all(len(row) == len(t.headings) for row in t.rows)]
+# Rows: headings beside their cells. Headings of two lines begin with the name of their group.
+
+PrintedRow = tuple[tuple[str, str], ...]
 
 
-def _of(table: Table, number: str, column: int = 0) -> list[tuple[str, ...]]:
-    """The rows of one instance. A blank number repeats the one above."""
-    rows, current = [], ""
-    for row in table.rows:
-        current = row[column] or current
-        if current == number:
-            rows.append(row)
-    return rows
+def _rows(document: Document, title: str, of: str = "") -> list[PrintedRow]:
+    """The rows of a section; of one instance, if its number is given. A blank number repeats the one above.
+
+    Tables whose rows do not fit their headings are left out: no cell would be certain.
+    """
+    name, found = squeeze(title), list[PrintedRow]()
+    for table in document.tables if name not in document.cut else ():
+        if table.section == name or squeeze(table.summary.partition(".")[0]) == name:
+            current, numbered = "", table.headings[:1] and table.headings[0].endswith(("i", "inst"))
+            for row in table.rows if all(len(row) == len(table.headings) for row in table.rows) else ():
+                current = row[0] or current
+                if not of or not numbered or current == of:
+                    found.append(tuple(zip(table.headings, row, strict=True)))
+    return found
 
 
-def _cell(row: Sequence[str], column: int | None) -> str:
-    return row[column] if column is not None and column < len(row) else ""
+def _at(row: PrintedRow, *endings: str, last: bool = False) -> str:
+    """The cell under the heading that is one of these or ends with it: the shortest such heading, or the last column."""
+    found = [pair for pair in row if pair[0].endswith(endings)]
+    return (found[-1] if last else min(found, key=lambda pair: len(pair[0])))[1] if found else ""
 
 
 def _heads(document: Document) -> list[Header]:
-    found = [
-        t for t in document.tables if _column(t, "beginsnaptime") is not None and _column(t, "instance") is not None
+    every = [
+        tuple(zip(table.headings, row, strict=True))
+        for table in document.tables
+        for row in table.rows
+        if len(row) == len(table.headings)
     ]
-    if not found or not found[0].rows:
-        return []
-    table, summary = found[0], _summary(document)
-    places = {
-        name: _column(table, name)
-        for name in (
-            "instance",
-            "host",
-            "startup",
-            "beginsnaptime",
-            "endsnaptime",
-            "release",
-            "elapsedtimemin",
-            "dbtimemin",
+    listed = [row for row in every if {"beginsnaptime", "instance"} <= {heading for heading, _ in row}]
+    summary = next((row for row in every if any(heading.endswith("blocksize") for heading, _ in row)), ())
+    return [
+        Header(
+            db_name=_at(summary, "databasename", "name"),
+            dbid=dbid_in(_at(summary, "databaseid", "id")),
+            instance=_at(row, "instance"),
+            instance_number=int(row[0][1]) if row[0][1].isdecimal() else None,
+            release=release_in(_at(row, "release")),
+            cluster=_at(summary, "rac").upper() != "NO",  # one instance alone may be reported by this script, too
+            host=_at(row, "host"),
+            startup=moment_in(_at(row, "startup")),
+            begin=moment_in(_at(row, "beginsnaptime")),
+            end=moment_in(_at(row, "endsnaptime")),
+            elapsed_minutes=real(_at(row, "elapsedtimemin")),
+            db_time_minutes=real(_at(row, "dbtimemin")),
         )
-    }
-    heads = []
-    for row in (row for each in found for row in each.rows if len(row) == len(each.headings)):
-        cells = {name: _cell(row, place) for name, place in places.items()}
-        number = count(row[0])
-        heads.append(
-            Header(
-                db_name=summary.get("name", ""),
-                dbid=dbid_in(summary.get("id", "")),
-                instance=cells["instance"],
-                instance_number=number if isinstance(number, int) else None,
-                release=release_in(cells["release"]),
-                cluster=True,
-                host=cells["host"],
-                cpus=None,
-                startup=moment_in(cells["startup"]),
-                begin=moment_in(cells["beginsnaptime"]),
-                end=moment_in(cells["endsnaptime"]),
-                elapsed_minutes=real(cells["elapsedtimemin"]),
-                db_time_minutes=real(cells["dbtimemin"]),
-            )
-        )
-    return heads
-
-
-def _summary(document: Document) -> Mapping[str, str]:
-    """Name and DB Id of the database."""
-    for table in document.tables:
-        if _column(table, "blocksize") is not None and table.rows and len(table.rows[0]) == len(table.headings):
-            return {name: _cell(table.rows[0], _column(table, f"database{name}", name)) for name in ("id", "name")}
-    return {}
+        for row in listed
+    ]
 
 
 def _readings(document: Document, head: Header) -> Mapping[str, Reading]:
     number = str(head.instance_number)
-    found: dict[str, Sequence[Row]] = {
+    found: dict[str, Sequence[Mapping[str, Value]]] = {
         "v$sys_time_model": _times(document, number, head),
         "v$system_event": _events(document, number),
-        "v$sysstat": _counts(document, number),
+        "v$sysstat": [
+            {"name": name, "value": value}
+            for row in _rows(document, "System Statistics", number)
+            for name, heading in COUNTS.items()
+            if (value := count(dict(row).get(heading, ""))) is not None
+        ],
         "v$osstat": _host(document, number),
         "v$parameter": _parameters(document, number),
     }
-    lacking = ("v$latch", "v$latch_misses", "v$mutex_sleep", "v$rowcache", "v$latch_children", *found)
-    why = "a report over all instances of a cluster does not print it for each instance"
-    readings: dict[str, Reading] = {view: Missing(view, "unread", why, OWN_REPORT) for view in lacking}
-    return readings | {
-        view: Rows(view, tuple(known_cells(dict(row)) for row in rows)) for view, rows in found.items() if rows
-    }
+    return dict(_unread(head)) | {view: rows_of(view, rows) for view, rows in found.items() if rows}
+
+
+def _unread(head: Header) -> Mapping[str, Reading]:
+    """Every view as missing, with the report that has it."""
+    why, own = "a global report does not print it", "run awrrpt.sql for the same snapshots"
+    if head.cluster:
+        why, own = "a report over all instances of a cluster does not print it for each instance", OWN_REPORT
+    return {view: Missing(view, "unread", why, own) for view in READERS}
 
 
 def _times(document: Document, number: str, head: Header) -> list[dict[str, Value]]:
     rows: dict[str, Value] = {}
-    for table in _tables(document, "Time Model"):
-        for row in _of(table, number):
-            rows |= {name: micro(_cell(row, _exactly(table, heading)), "s") for name, heading in TIMES.items()}
+    for row in _rows(document, "Time Model", number) if number else ():
+        rows |= {name: micro(dict(row).get(heading, ""), "s") for name, heading in TIMES.items()}
     if rows.get("DB time") is None and head.db_time_minutes is not None:
         rows["DB time"] = round(head.db_time_minutes * 60e6)
     return [{"stat_name": name, "value": value} for name, value in rows.items() if value is not None]
-
-
-def _exactly(table: Table, heading: str) -> int | None:
-    return table.headings.index(heading) if heading in table.headings else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,107 +183,68 @@ class _Wait:
     micros: int | None
 
 
-def _waits(document: Document, title: str, number: str) -> list[_Wait] | None:
-    """The waits listed for an instance, or for the whole cluster. None if the section is not there."""
-    tables = _tables(document, title)
-    if not tables:
-        return None
-    found = []
-    for table in tables:
-        event, waits = _column(table, "event"), _column(table, "waits")
-        seconds = _column(table, "totals", "totalwaittimes", "totalwaittimesec", "waittimes")
-        numbered = table.headings[0].endswith(("i", "inst"))
-        for row in _of(table, number) if numbered else table.rows:
-            found.append(_Wait(plain(_cell(row, event)), count(_cell(row, waits)), micro(_cell(row, seconds), "s")))
-    return found
-
-
-def _events(document: Document, number: str) -> list[dict[str, Value]]:
-    """Each event we follow. One that is not listed has its name alone: the list holds only the longest.
-
-    Empty if no wait for the row cache is listed, for then nobody can tell how many there were.
-    """
-    everyone = _waits(document, "Top Timed Events", number) or ()
-    own = _waits(document, "Top Timed Foreground Events", number) or ()
-    if not any(wait.event in ROW_CACHE for wait in (*everyone, *own)):
-        return []
-    rows: dict[str, dict[str, Value]] = {event: {"event": event} for event in asked("v$system_event")}
-    for wait in everyone:
-        if wait.event in rows:
-            rows[wait.event] |= {"total_waits": wait.waits, "time_waited_micro": wait.micros}
-    for wait in own:
-        if wait.event in rows:
-            rows[wait.event] |= {"total_waits_fg": wait.waits, "time_waited_micro_fg": wait.micros}
-    return list(rows.values())
-
-
-def _counts(document: Document, number: str) -> list[dict[str, Value]]:
+def _waits(document: Document, title: str, of: str) -> list[_Wait]:
+    """The waits listed for an instance, or for the whole cluster."""
+    seconds = ("totals", "totalwaittimes", "totalwaittimesec", "waittimes")
     return [
-        {"name": name, "value": value}
-        for table in _tables(document, "System Statistics")
-        for row in _of(table, number)
-        for name, heading in COUNTS.items()
-        if (value := count(_cell(row, _exactly(table, heading)))) is not None
+        _Wait(plain(_at(row, "event")), count(_at(row, "waits")), micro(_at(row, *seconds), "s"))
+        for row in _rows(document, title, of)
     ]
+
+
+def _events(document: Document, of: str) -> list[dict[str, Value]]:
+    """The longest waits of an instance, or of the whole cluster: those we follow, and what else sessions waited for."""
+    everyone = _waits(document, "Top Timed Events", of)
+    own = {wait.event: wait for wait in _waits(document, "Top Timed Foreground Events", of)}
+    followed = [wait for wait in everyone if wait.event in asked("v$system_event") or wait.event in own or not own]
+    rows = {str(row["event"]): row for row in top_alone((wait.event, wait.waits, wait.micros) for wait in followed)}
+    for event, wait in own.items():
+        if event in rows:
+            rows[event] |= {"total_waits_fg": wait.waits, "time_waited_micro_fg": wait.micros}
+    return list(rows.values())
 
 
 def _host(document: Document, number: str) -> list[dict[str, Value]]:
     """The host of the instance. Its table heads both shares and seconds "busy" and "idle"; the seconds come last."""
     rows: list[dict[str, Value]] = []
-    for table in _tables(document, "OS Statistics By Instance"):
-        busy, idle = (_column(table, word, last=True) for word in ("busy", "idle"))
-        certain = sum(heading.endswith("busy") for heading in table.headings) == 2
-        memory = _column(table, "memorym", "mb")
-        for row in _of(table, number):
-            levels = {"NUM_CPUS": _column(table, "cpus"), "LOAD": _column(table, "loadend")}
-            rows += [{"stat_name": name, "level_now": real(_cell(row, place))} for name, place in levels.items()]
-            megabytes = real(_cell(row, memory))
-            if megabytes is not None:
-                rows.append({"stat_name": "PHYSICAL_MEMORY_BYTES", "level_now": round(megabytes * MEGABYTE)})
-            for name, place in {"BUSY_TIME": busy, "IDLE_TIME": idle}.items() if certain else ():
-                seconds = real(_cell(row, place))
-                rows.append({"stat_name": name, "total": None if seconds is None else round(seconds * 100)})
-    return [row for row in rows if any(value is not None for name, value in row.items() if name != "stat_name")]
+    for row in _rows(document, "OS Statistics By Instance", number):
+        levels = {"NUM_CPUS": real(_at(row, "cpus")), "LOAD": real(_at(row, "loadend"))}
+        megabytes = real(_at(row, "memorym", "mb"))
+        levels["PHYSICAL_MEMORY_BYTES"] = None if megabytes is None else round(megabytes * MEGABYTE)
+        rows += [{"stat_name": name, "level_now": level} for name, level in levels.items() if level is not None]
+        certain = sum(heading.endswith("busy") for heading, _ in row) == 2
+        for name, word in {"BUSY_TIME": "busy", "IDLE_TIME": "idle"}.items() if certain else ():
+            if (seconds := real(_at(row, word, last=True))) is not None:
+                rows.append({"stat_name": name, "total": round(seconds * 100)})
+    return rows
 
 
 def _parameters(document: Document, number: str) -> Sequence[Row]:
-    """Settings we follow. A row for all instances has no number or a star."""
-    found: dict[str, str] = {}
-    names = set[str]()
-    for table in _tables(document, PARAMETER_TITLE):
-        begin, end, place = _column(table, "beginvalue"), _column(table, "endvalue", "different"), _instances(table)
-        name = ""
-        for row in table.rows:
-            name = row[0] or name
-            names.add(name)
-            if name in asked("v$parameter") and _cell(row, place) in (number, WHOLE, ""):
-                found[name] = _cell(row, end) or _cell(row, begin)
+    """Settings we follow. A row for all instances has no number or a star, a row without a name is of the one above."""
+    found, names, name = dict[str, str](), set[str](), ""
+    for row in _rows(document, "init.ora Parameters"):
+        name = row[0][1] or name
+        names.add(name)
+        place = next((cell for heading, cell in row if heading in ("i", "inst")), "")
+        if name in asked("v$parameter") and place in (number, WHOLE, ""):
+            found[name] = _at(row, "endvalue", "different") or _at(row, "beginvalue")
     return settings({name: value for name, value in found.items() if value}, hidden_in_doubt(names)) if names else ()
-
-
-def _instances(table: Table) -> int | None:
-    return next((i for i, heading in enumerate(table.headings) if heading in ("i", "inst")), None)
-
-
-ROW_CACHE = ("latch: row cache objects", "row cache mutex", "row cache lock")
 
 
 def _whole_cluster(document: Document) -> list[str]:
     """What is printed of the cluster as a whole alone, as notes: no instance can be judged on it."""
     titles = ("Top Timed Events", "Foreground Wait Events (Global)")
-    listed = [wait for title in titles for wait in _waits(document, title, WHOLE) or ()]
-    return [
-        f"over all instances: {event}, {max(times) / 1e6:,.1f} s waited"
-        for event in ROW_CACHE
-        if (times := [wait.micros for wait in listed if wait.event == event and wait.micros is not None])
-    ]
+    listed = [wait for title in titles for wait in _waits(document, title, WHOLE)]
+    times = {wait.event: wait.micros for wait in sorted(listed, key=lambda each: each.micros or 0) if wait.micros}
+    told = dict.fromkeys((*list(times)[-1:], *ROW_CACHE_EVENTS))
+    return [f"over all instances: {event}, {times[event] / 1e6:,.1f} s waited" for event in told if event in times]
 
 
 def _bound(document: Document, head: Header) -> list[str]:
     """Where no wait for the row cache is listed: how long it may be at most, as a note. An empty list where nothing is known."""
-    listed = _waits(document, "Top Timed Events", str(head.instance_number)) or ()
+    listed = _waits(document, "Top Timed Events", str(head.instance_number))
     times = [wait.micros for wait in listed if wait.micros is not None]
-    if not times or any(wait.event in ROW_CACHE for wait in listed):
+    if not times or any(wait.event in ROW_CACHE_EVENTS for wait in listed):
         return []
     seconds, minutes = min(times) / 1e6, head.db_time_minutes
     share = f", {seconds / minutes / 0.6:.1f} % of DB time" if minutes else ""

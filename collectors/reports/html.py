@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from collectors.reports.tables import Document, Table, add, squeeze
+from collectors.errors import cut
+from collectors.reports.tables import Document, Table, add, by_titles, squeeze
 
 MOST_COLUMNS = 300
 """Oracle's widest table has some forty columns. Cells beyond this are dropped, so that spans cannot fill the memory."""
@@ -87,6 +88,9 @@ class _Walk:
     def __init__(self) -> None:
         self.tables: list[Table] = []
         self.silent: set[str] = set()
+        self.printed: set[str] = set()
+        self.plain: list[tuple[str, ...]] = []
+        """The rows of tables without a heading, each table behind its section."""
         self.head: list[str] = []
         self.section = ""
         self.heading: list[str] | None = None
@@ -95,6 +99,8 @@ class _Walk:
         self.whole = False
         """Whether the whole file has been read. Elements that end after that were cut off with it."""
         self.cut: set[str] = set()
+        self.ended = False
+        """Whether the last tag of the page was there."""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle an opening tag. It closes any element that cannot contain it, as browsers do."""
@@ -134,8 +140,11 @@ class _Walk:
             self.hidden = False
         elif tag in _HEADINGS and self.heading is not None:
             self.section, self.heading = squeeze(_clean(self.heading)), None
+            self.printed.add(self.section)
         elif tag == "table":
             self._end_table()
+        elif tag == "html":
+            self.ended = not self.whole
 
     def data(self, words: str) -> None:
         if self.hidden:
@@ -152,7 +161,12 @@ class _Walk:
     def close(self) -> Document:
         """The report, after its last tag."""
         self._end_table()
-        return Document("html", tuple(self.tables), frozenset(self.silent), frozenset(self.cut), _clean(self.head))
+        if not self.ended and not any(table.section == self.section for table in self.tables):
+            self.cut.add(self.section)  # its title alone came through
+        # An office program saves headings as ordinary cells.
+        tables = tuple(self.tables) if any(table.headings for table in self.tables) else by_titles(self.plain)
+        silent, cut, printed = frozenset(self.silent), frozenset(self.cut), frozenset(self.printed)
+        return Document("html", tables, silent, cut, _clean(self.head), printed)
 
     def _end_table(self) -> None:
         if self.table:
@@ -160,12 +174,14 @@ class _Walk:
                 self.cut.add(self.section)
             self.table.end_row()
             add(self.tables, Table(self.section, self.table.named(), tuple(self.table.rows), self.table.summary))
+            if not self.table.headings:
+                self.plain += [(), (self.section,), *self.table.rows]
         self.table = None
 
 
 def _clean(pieces: list[str]) -> str:
     words = pieces[0] if len(pieces) == 1 else "".join(pieces)
-    return " ".join(words.split())  # which takes a hard blank for a blank, too
+    return cut(" ".join(words.split()))  # which takes a hard blank for a blank, too
 
 
 def _span(attributes: Mapping[str, str]) -> int:

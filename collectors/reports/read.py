@@ -1,20 +1,35 @@
 """read(): the bytes of a report → the changes over its interval, or why there are none. The entry point of this folder."""
 
-import codecs
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.model import LONG_WINDOW, Delta, Missing, NotComparable, Reading, Rows, long_window
-from collectors.reports import html, text
+from collectors.reports import ash, html, text
+from collectors.reports.checks import checked
 from collectors.reports.cluster import OWN_REPORT, TITLES, Part, parts
 from collectors.reports.header import Header, dbid_in, header, moment_in, release_in
 from collectors.reports.sections import READERS
-from collectors.reports.tables import MOST_TABLES, Document, ReportTables, Table, TooManyTables, count, real
+from collectors.reports.tables import (
+    ANOTHER,
+    MOST_TABLES,
+    RESEND,
+    Document,
+    ReportKind,
+    ReportTables,
+    Table,
+    TooManyTables,
+    by_titles,
+    count,
+    real,
+)
+from collectors.reports.undo import as_text, columns_of, line_ends, undone
+
+T = TypeVar("T")
 
 # AWR compare-periods reports (awrddrpt.sql): splits one document into its two periods.
 
@@ -85,40 +100,10 @@ def _cpus(document: Document, which: str) -> int | None:
     return None
 
 
-# Bytes to text: UTF-8, UTF-16 with its mark, else Windows-1252. Only a file that is not text fails.
-
-LIMIT_BYTES = 64 * 1024 * 1024
-T = TypeVar("T")
-_ENDINGS = str.maketrans({"\r": "\n"})
-
-
-def decode(data: bytes, name: str) -> str:
-    """The report as text with plain line ends. Raises InputError for an empty, binary or oversized file."""
-    if len(data) > LIMIT_BYTES:
-        size = f"{len(data) / 2**20:,.0f} MiB"
-        raise InputError(f"{name} is {size}; a report is at most {LIMIT_BYTES // 2**20} MiB, so split it")
-    if not data.strip():
-        raise InputError(f"{name} is empty; copy the report again, or run awrrpt.sql or spreport.sql")
-    text = as_text(data)
-    if "\0" in text:
-        raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
-    return text.replace("\r\n", "\n").translate(_ENDINGS)
-
-
-def as_text(data: bytes) -> str:
-    """Bytes as text: by their mark, as UTF-8 if valid, else as Windows-1252 with unknown bytes replaced."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
-
-
 # Which document a file is, by its title. For documents that latchscope does not read: why, and what to run instead.
 
-ReportKind = Literal["AWR", "Statspack", "compare", "cluster"]
-
+_HEAD = r"(db name|database) db id\b"
+"""What begins the head itself, where a second report has lost its title."""
 HEAD_BYTES = 128 * 1024
 """The title is at the top. Only mail headers and style sheets may come before it."""
 _PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
@@ -141,7 +126,6 @@ _REFUSED: Mapping[str, tuple[str, str]] = {
     r"(workload repository|awr) app(lication)?(-specific)? (awr )?report": _APPLICATION,
     r"application(-specific)? (awr|workload repository) report": _APPLICATION,
     r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
-    r"ash report (for|-)": ("an ASH report, which has no latch and no dictionary cache sections", _RUN_AWR),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
 }  # fmt: skip
 _READ: Mapping[str, ReportKind] = {
@@ -153,12 +137,14 @@ _READ: Mapping[str, ReportKind] = {
     r"workload repository (pdb )?report": "AWR",
     r"awr (pdb )?report for db:": "AWR",
     r"statspack (statistics )?report for": "Statspack",
+    r"ash report (for|-)": "ASH",
 }
 
 
 def looks_like_report(data: bytes) -> bool:
     """Whether the file calls itself a report of Oracle, refused ones included. A file that only quotes one does not count."""
-    head = _lines(as_text(data[:HEAD_BYTES]).replace("\r", "\n"))
+    start = line_ends(as_text(data[:HEAD_BYTES]))
+    head = _lines(undone(start, page=is_html(start))[0])
     return _first(_READ, head) is not None or _first(_REFUSED, head) is not None
 
 
@@ -193,6 +179,70 @@ def _any_of(titles: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"^[^\S\n]*(?:{'|'.join(words)})", re.IGNORECASE | re.MULTILINE)
 
 
+# A file: bytes to text, what was done to it undone, and the reports in it one by one.
+
+LIMIT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """The reports of a file, one text each; what else it holds; and what was undone before reading, in a few words each."""
+
+    reports: tuple[str, ...]
+    rest: str
+    undone: tuple[str, ...]
+
+
+def opened(data: bytes, name: str) -> ReportFile:
+    """The file, ready to be read. Raises InputError for an empty, binary or oversized one."""
+    if len(data) > LIMIT_BYTES:
+        size = f"{len(data) / 2**20:,.0f} MiB"
+        raise InputError(f"{name} is {size}; a report is at most {LIMIT_BYTES // 2**20} MiB, so split it")
+    if not data.strip():
+        raise InputError(f"{name} is empty; copy the report again, or run awrrpt.sql or spreport.sql")
+    content = as_text(data)
+    if "\0" in content:
+        raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
+    content, said = undone(content, page=is_html(content))
+    reports, rest = _one_by_one(content)
+    return ReportFile(tuple(reports), rest, said)
+
+
+_FIGURES = re.compile(r"Begin Snap|Analysis Begin Time")
+_OVER = ("</html>", "</HTML>", "End of Report")
+
+
+def _one_by_one(content: str) -> tuple[list[str], str]:
+    """The text of each report, and what stands between and around them. A head after a head begins another report."""
+    page, starts = is_html(content), list[int]()
+    if page and not _several(content):
+        starts = [max(0, content.find("<html"))]
+    else:
+        plain = _TAG.sub(lambda tag: "\n".ljust(len(tag[0])), content) if page else content
+        for title in _any_of((*_READ, _HEAD)).finditer(plain):
+            if not starts or _FIGURES.search(plain, starts[-1], title.start()):
+                starts.append(_opening(content, title.start()) if page else title.start())
+    if not starts:
+        return [content], ""
+    reports, rest = [], [content[: starts[0]]]
+    for begin, end in zip(starts, [*starts[1:], len(content)], strict=True):
+        last = max(content.rfind(sign, begin, end) for sign in _OVER)
+        over = end if last < 0 else (content.find("\n", last, end) + 1 or end)
+        reports.append(content[begin:over])
+        rest.append(content[over:end])
+    return reports, "\n".join(rest)
+
+
+def _several(page: str) -> bool:
+    return page.count("Begin Snap") + page.count("Analysis Begin Time") > 1
+
+
+def _opening(page: str, at: int) -> int:
+    """Where the page begins whose title is at this place."""
+    opened = page.rfind("<html", 0, at)
+    return opened if page.rfind("</html", 0, at) < opened else at
+
+
 # What people must know before they trust a report: its layout, its window, its missing sections.
 
 VERIFIED = {
@@ -217,6 +267,10 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
         said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
     elif cut_off:
         said.append("the file is cut off: it ends before the report does")
+    if printed.unread:
+        said.append(
+            f"in the report and not read: {', '.join(f'{title} ({why})' for title, why in printed.unread.items())}; {RESEND}"
+        )
     if printed.absent and cut_off:
         said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
     elif printed.absent and printed.kind == "compare":
@@ -244,8 +298,6 @@ def _window(head: Header) -> list[str]:
     return []
 
 
-__all__ = ["looks_like_report", "read"]
-
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
 """The sections of every complete report."""
 NO_ROOT = "where nobody may, as on an autonomous database, diagnose what `latchscope script` writes there"
@@ -255,16 +307,37 @@ RESTART = ("span an instance shutdown", "instance was shutdown between snapshots
 
 
 def read(data: bytes, name: str) -> tuple[Delta | NotComparable, ...]:
-    """One element for a report; two for a compare-periods report, in the order first, second period; one for each instance of a
-    report over all instances.
+    """One element for each report of the file; two for a compare-periods report, in the order first, second period; one for
+    each instance of a report over all instances. A report that is there twice is read once.
 
     Raises InputError, one line that starts with `name`: not a report, a report that cannot be read, or a report without a
     readable interval.
     """
-    content = decode(data, name)
-    lines = _lines(content)
-    kind = _kind(lines, name)
+    return read_opened(opened(data, name), name)
+
+
+def read_opened(file: ReportFile, name: str) -> tuple[Delta | NotComparable, ...]:
+    """The same of a file that was opened before."""
+    found: list[Delta | NotComparable] = []
+    kind: ReportKind | None = None
+    for at, content in enumerate(file.reports, 1):
+        own = name if len(file.reports) == 1 else f"{name} (report {at} of {len(file.reports)})"
+        lines = _lines(content)
+        kind = _kind(lines, own) if kind is None or _first(_READ, lines) is not None else kind
+        found += [one for one in _read(content, lines, kind, own) if one not in found]
+    return tuple(_with_notes(one, file.undone) for one in found)
+
+
+def _with_notes(one: Delta | NotComparable, undone: tuple[str, ...]) -> Delta | NotComparable:
+    if not undone or isinstance(one, NotComparable):
+        return one
+    return replace(one, notes=(*one.notes, f"undone before reading: {', '.join(undone)}"))
+
+
+def _read(content: str, lines: str, kind: ReportKind, name: str) -> tuple[Delta | NotComparable, ...]:
     document = _document(content, kind, name)
+    if kind == "ASH":
+        return (ash.read(content, header(document), name),)
     if kind == "cluster":
         return _instances(content, document, name)
     if kind == "compare":
@@ -285,9 +358,19 @@ def _tells(delta: Delta) -> bool:
 
 def _document(content: str, kind: ReportKind, name: str) -> Document:
     try:
-        return html.parse(content) if is_html(content) else text.parse(content, TITLES if kind == "cluster" else ())
+        if is_html(content):
+            return html.parse(content)
+        if not any(columns_of(line.rstrip()) for line in content.split("\n")):
+            return Document("html", by_titles(_copied(content)))
+        return text.parse(content, TITLES if kind == "cluster" else ())
     except TooManyTables:
         raise InputError(f"{name} has more than {MOST_TABLES:,} tables; give one report at a time") from None
+
+
+def _copied(content: str) -> Iterator[tuple[str, ...]]:
+    """The cells of a page that was copied as text: each row on a line, its cells parted by one sign."""
+    sign = max("\t|;", key=lambda each: content.count(each))
+    return (tuple(cell.strip() for cell in line.split(sign)) for line in content.split("\n"))
 
 
 def _kind(lines: str, name: str) -> ReportKind:
@@ -317,19 +400,17 @@ def _instance(part: Part, document: Document, *, cut_off: bool) -> Delta | NotCo
     head = part.head
     if head.restarted:
         return NotComparable(head.database, head.release, RESTARTED, AFTER_RESTART, head.dbid, "restart")
-    if head.basis is None or head.instance_number is None:
+    if head.basis is None:
         return None
     printed = ReportTables(document, "cluster")
     printed.notes |= dict.fromkeys(part.notes)
-    return reported(
-        head.database,
-        head.release,
-        head.basis,
-        {**part.readings, "v$instance": Rows("v$instance", (head.row,))},
-        remarks(head, printed, of_pdb=False, cut_off=cut_off),
-        dbid=head.dbid,
-        cut_off=cut_off,
-    )
+    return _delta(head, part.readings, remarks(head, printed, of_pdb=False, cut_off=cut_off), cut_off=cut_off)
+
+
+def _delta(head: Header, readings: Mapping[str, Reading], notes: tuple[str, ...], *, cut_off: bool) -> Delta:
+    assert head.basis is not None
+    every = {**readings, "v$instance": Rows("v$instance", (head.row,))}
+    return reported(head.database, head.release, head.basis, every, notes, dbid=head.dbid, cut_off=cut_off)
 
 
 def _period(
@@ -337,28 +418,28 @@ def _period(
 ) -> Delta | NotComparable:
     if head.restarted or any(sign in content for sign in RESTART):
         return NotComparable(head.database, head.release, RESTARTED, AFTER_RESTART, head.dbid, "restart")
+    if head.basis is None and "Begin Snap" in content:
+        raise InputError(f"{name} is a report whose head lost its columns, so its begin and end are not read; {RESEND}")
     if head.basis is None:
         raise InputError(f"{name} is a report without its begin and end time; copy it again from its first line on")
     printed = _laid_open(document, head, kind)
-    readings: Mapping[str, Reading] = {view: reader(printed) for view, reader in READERS.items()}
+    readings = checked({view: reader(printed) for view, reader in READERS.items()}, printed, head)
     if not _has_latches(readings) and "appmap" in lines.lower():
         raise InputError(f"{name} is {_APPLICATION[0]}; {_APPLICATION[1]}")
     of_pdb = _is_of_pdb(lines)
-    if of_pdb and not _has_latches(readings):
+    if of_pdb and not _has_latches(readings) and isinstance(readings["v$system_event"], Missing):
         raise InputError(f"{name} is a report of one PDB, which has no latch sections; make it in CDB$ROOT; {NO_ROOT}")
-    instance = {"v$instance": Rows("v$instance", (head.row,))}
+    if of_pdb:
+        root = f"make it in CDB$ROOT; {NO_ROOT}"
+        readings = {
+            view: replace(each, way_out=root) if isinstance(each, Missing) and each.way_out == ANOTHER else each
+            for view, each in readings.items()
+        }
     # The last section of a text may lack its end for other reasons, so check what is missing too.
     lacking = bool(document.cut) and any(isinstance(readings[view], Missing) for view in NEEDED)
-    cut_off = bool(printed.cut) or lacking or _unfinished(content)
-    return reported(
-        head.database,
-        head.release,
-        head.basis,
-        {**readings, **instance},
-        remarks(head, printed, of_pdb, cut_off=cut_off),
-        dbid=head.dbid,
-        cut_off=cut_off,
-    )
+    ended = any(sign in content[-400:] for sign in _OVER)
+    cut_off = not ended and (bool(printed.cut) or lacking or _unfinished(content))
+    return _delta(head, readings, remarks(head, printed, of_pdb, cut_off=cut_off), cut_off=cut_off)
 
 
 def _unfinished(content: str) -> bool:

@@ -5,12 +5,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-# Numbers as reports print them: 1,234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. Unknown stays None.
+import yaml
+
+from collectors.model import Missing
+
+# Numbers as reports print them: 1,234 · 1 234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. Unknown stays None.
 
 LARGEST_CELL = 40
-_NUMBER = re.compile(r"([-+]?)((?:\d[\d,]*)?(?:\.\d*)?)\s*([A-Za-z%]*)")
+_NUMBER = re.compile(r"([-+]?)((?:\d[\d,]*(?:[ '\u00a0\u202f]\d{3})*)?(?:\.\d*)?(?:E\+\d+)?)\s*([A-Za-z%]*)")
+_PARTED = str.maketrans(dict.fromkeys(", '\u00a0\u202f", ""))
 _SCALES = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
 """The reports' own legend: K is 1000, M is 1000000."""
 _UNITS = {"ns": 0.001, "us": 1.0, "ms": 1e3, "cs": 1e4, "s": 1e6, "min": 6e7}
@@ -56,12 +62,13 @@ def decimals(cell: str) -> int | None:
     return len(parsed[2].partition(".")[2]) if parsed and parsed[2] else None
 
 
+@lru_cache(8192)  # most cells of a report are among a few; bounded, as the others are
 def _parsed(cell: str) -> tuple[float, str] | None:
     cell = cell.strip()
     match = _NUMBER.fullmatch(cell) if len(cell) <= LARGEST_CELL else None
     if not match or not any(sign.isdigit() for sign in match[2]):
         return None
-    return float(match[1] + match[2].replace(",", "")), match[3]
+    return float(match[1] + match[2].translate(_PARTED)), match[3]
 
 
 _SIGNS = re.compile(r"[^a-z0-9]+")
@@ -73,7 +80,7 @@ def squeeze(heading: str) -> str:
     return _SIGNS.sub("", heading.lower())
 
 
-_FOOTNOTES = re.compile(r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$")
+_FOOTNOTES = re.compile(r"(?:\s{0,9}(?:\[\d{1,9}\]|[*†‡¹²³])){1,9}$")
 _LAST_OF_FOOTNOTES = tuple("]*†‡¹²³")
 """Marks that lead to a footnote, as 23ai prints them behind names: "parse time elapsed [1]"."""
 
@@ -167,6 +174,109 @@ class Document:
     cut: frozenset[str] = frozenset()
     head: str = ""
     """Plain text before the first section."""
+    printed: frozenset[str] = frozenset()
+    """Every section whose title is there, with a table or without."""
+
+
+def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[Table, ...]:
+    """Tables of rows that have nothing but their order: a row of one cell is a title, the next one the headings of its table."""
+    tables: list[Table] = []
+    section, headings, taken = "", tuple[str, ...](), list[tuple[str, ...]]()
+    for row in (*rows, ()):
+        filled = [cell for cell in row if cell]
+        if len(filled) > 1 and headings:
+            taken.append(row)
+        elif len(filled) > 1:
+            headings = tuple(squeeze(cell) for cell in row)
+        elif headings:
+            add(tables, Table(section, headings, tuple(taken)))
+            headings, taken = (), []
+        if len(filled) == 1:
+            section = squeeze(filled[0])
+    return tuple(tables)
+
+
+# What sections.yaml says: each section once, for text and HTML.
+
+ReportKind = Literal["AWR", "Statspack", "compare", "cluster", "ASH"]
+
+UNREAD = "?"
+"""A cell whose content is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One printed section: where it is found, and under which headings its columns stand."""
+
+    title: str
+    view: str
+    titles: frozenset[str]
+    summary: tuple[str, ...]
+    """How the summary of its HTML table begins, in lower case."""
+    quiet: bool
+    texts: Mapping[str, Mapping[str, str]]
+    numbers: Mapping[str, Mapping[str, str]]
+    """Column → heading → unit of a cell without one, empty for counts."""
+    others: frozenset[tuple[str, ...]]
+    """Headings of tables under the same title that hold something else."""
+
+
+@cache
+def sections() -> Mapping[str, Section]:
+    """The file, read once: title → section."""
+    read = yaml.safe_load((Path(__file__).parent / "sections.yaml").read_text(encoding="utf-8"))
+    return {title: _section(title, members) for title, members in read.items()}
+
+
+def _section(title: str, members: Mapping[str, Any]) -> Section:
+    def columns(of: str) -> Mapping[str, Mapping[str, str]]:
+        return {
+            name: {heading: unit for heading, _, unit in (each.partition("=") for each in headings.split())}
+            for name, headings in members.get(of, {}).items()
+        }
+
+    return Section(
+        title,
+        members["view"],
+        frozenset(_untold_number(squeeze(each)) for each in (title, *members.get("titles", ()))),
+        tuple(_untold_number(each.lower()) for each in members.get("summary", "").split(" | ") if each),
+        members.get("quiet", False),
+        columns("texts"),
+        columns("numbers"),
+        frozenset(tuple(each.split()) for each in members.get("others", ())),
+    )
+
+
+@cache
+def _layouts() -> Mapping[tuple[int, str], tuple[str, ...]]:
+    """The headings of text reports by their number and their letters in order of the alphabet, "?" at those that may be blank."""
+    read = yaml.safe_load((Path(__file__).parent / "sections.yaml").read_text(encoding="utf-8"))
+    listed = [tuple(each.split()) for members in read.values() for each in members.get("text", ())]
+    return {(len(each), _letters(each)): each for each in listed}
+
+
+def _letters(words: Iterable[str]) -> str:
+    return "".join(sorted(squeeze("".join(words))))
+
+
+def headings_known(above: Sequence[str], many: int) -> tuple[str, ...] | None:
+    """The headings of a known table with so many columns that the lines above a ruler spell, wherever their words stand."""
+    for first in range(len(above)):
+        if found := _layouts().get((many, _letters(above[first:]))):
+            return tuple(heading.rstrip("?") for heading in found)
+    return None
+
+
+def optional_of(headings: tuple[str, ...]) -> tuple[int, ...]:
+    """The columns of a known table that may be blank."""
+    found = _layouts().get((len(headings), _letters(headings)), ())
+    return tuple(at for at, heading in enumerate(found) if heading.endswith("?"))
+
+
+@lru_cache(4096)
+def _untold_number(title: str) -> str:
+    """Top 5 and Top 10 are one title."""
+    return re.sub(r"\btop ?\d+ ?", "top", title) if "top" in title else title
 
 
 @lru_cache(4096)  # sections are read more than once
@@ -183,50 +293,48 @@ def _spelt(cell: str, known: tuple[str, ...], *, cut: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One row, read by column heading. Of two columns with the same heading the second is '…#2'."""
+    """One row of a section, by the columns of sections.yaml. A column that its table does not have is not there."""
 
     cells: Mapping[str, str]
+    units: Mapping[str, str]
     widths: Mapping[str, int]
     section: str
     notes: dict[str, None]
+    readable: bool = True
+    """Whether each cell of its numbers is one, or blank. If not, all of them are unknown."""
 
-    def text(self, *headings: str) -> str:
-        """The cell under the first of some headings that the table has. Empty if it has none or the cell is blank."""
-        return next((self.cells[name] for name in headings if name in self.cells), "")
+    def text(self, column: str) -> str:
+        """The cell. Empty if the table does not have it, or it is blank."""
+        return self.cells.get(column, "")
 
-    def name(self, known: tuple[str, ...], *headings: str) -> str:
+    def name(self, known: tuple[str, ...], column: str = "name") -> str:
         """A name without its footnote marks, spelt as a known name of the same letters is.
 
         If a text report cut it at the column's width and exactly one known name starts with it, the full name.
         """
-        for heading in headings:
-            if heading in self.cells:
-                cell = self.cells[heading]
-                return _spelt(cell, known, cut=len(cell) >= self.widths.get(heading, 1_000) - 1)
-        return ""
+        cell = self.text(column)
+        return _spelt(cell, known, cut=len(cell) >= self.widths.get(column, 1_000) - 1)
 
-    def count(self, *headings: str) -> int | float | None:
-        """A number. None if it is blank, N/A, or did not fit its column."""
-        return count(self._number(*headings))
-
-    def real(self, *headings: str) -> float | None:
-        """A number with decimals, or None."""
-        return real(self._number(*headings))
-
-    def micro(self, unit: str, *headings: str) -> int | None:
-        """A time in microseconds. `unit` is the unit of cells without one."""
-        return micro(self._number(*headings), unit)
-
-    def _number(self, *headings: str) -> str:
-        cell = self.text(*headings)
+    def number(self, column: str) -> int | float | None:
+        """A count, or a time in microseconds. None if it is blank, N/A, or did not fit its column."""
+        cell = self.text(column)
         if is_overflow(cell):
             self.notes[f"{self.section}: a number too wide for its column is printed as {cell} and not used"] = None
-        return cell
+        unit = self.units.get(column, "")
+        return micro(cell, unit) if unit else count(cell)
 
 
-ALWAYS_FILLED = ("Time Model Statistics", "Time Model System Stats", "Latch Activity", "Foreground Wait Events", "Wait Events",
-                 "Dictionary Cache Stats", "Dictionary Cache Statistics")  # fmt: skip
+def _is_number(cell: str) -> bool:
+    return cell in ("", "N/A") or is_overflow(cell) or _parsed(cell) is not None
+
+
+ALWAYS_FILLED = ("timemodelstatistics", "timemodelsystemstats", "latchactivity", "foregroundwaitevents", "waitevents",
+                 "dictionarycachestats", "dictionarycachestatistics")  # fmt: skip
 """Sections that have rows wherever the snapshots hold figures at all."""
+RESEND = (
+    "send the file as awrrpt.sql or spreport.sql wrote it: as an attachment or in a .zip, not as the text of a mail"
+)
+ANOTHER = "make the report again with all its sections, or diagnose what `latchscope script` writes"
 
 
 @dataclass(slots=True)
@@ -234,7 +342,7 @@ class ReportTables:
     """A report as the section readers see it. They add notes that people must read."""
 
     document: Document
-    kind: Literal["AWR", "Statspack", "compare", "cluster"]
+    kind: ReportKind
     db_time_micro: int | None = None
     cpus: int | None = None
     year: int | None = None
@@ -243,47 +351,83 @@ class ReportTables:
     """Ordered and without repetition, as keys."""
     absent: dict[str, None] = field(default_factory=dict)
     cut: dict[str, None] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+    """Sections that are in the file and cannot be read: title → what is wrong."""
 
     @property
     def hollow(self) -> bool:
         """Whether the report says of every section that always has rows that there is no data, as an empty snapshot does."""
-        filled = {squeeze(title) for title in ALWAYS_FILLED}
-        if any(table.section in filled and table.rows for table in self.document.tables):
+        if any(table.section in ALWAYS_FILLED and table.rows for table in self.document.tables):
             return False
-        return len(filled & self.document.silent) >= 2
+        return len({*ALWAYS_FILLED} & self.document.silent) >= 2
 
-    def section(self, *titles: str, summary: str = "", wanted: bool = True) -> tuple[ReportRow, ...] | None:
-        """The rows of a section under any of its titles, pages joined. None if it is not printed or cut off.
+    def section(self, title: str, *, quiet: bool = False) -> tuple[ReportRow, ...] | None:
+        """The rows of a section, pages joined. None if it is not printed, cut off, or in the file and not to be read.
 
-        `summary` is the start of the `summary` attribute of its HTML table, which changes less than the heading.
-        A `wanted` section that is absent becomes a note.
+        A section that is absent becomes a note, unless it is `quiet`.
         """
-        names = {squeeze(title) for title in titles}
-        tables = [t for t in self.document.tables if _is(t, names, summary)]
-        if names & self.document.cut or any(t.section in self.document.cut for t in tables):
-            self.cut[titles[0]] = None
+        section, document = sections()[title], self.document
+        tables = [table for table in document.tables if _is(table, section)]
+        if section.titles & document.cut or any(table.section in document.cut for table in tables):
+            self.cut[title] = None
             return None
-        if tables or (names & self.document.silent and not self.hollow):
-            return tuple(self._records(titles[0], tables))
-        if wanted:
-            self.absent[titles[0]] = None
+        seen: set[tuple[str, ...]] = set()
+        rows = [
+            row
+            for table in tables
+            if table.headings not in section.others
+            for row in self._records(section, table, seen)
+        ]
+        if rows and section.numbers and not any(row.readable for row in rows):
+            self.unread[title] = "no row of it can be read"
+        printed = bool(tables) or bool(section.titles & document.printed)
+        silent = bool(section.titles & document.silent)
+        if title not in self.unread and not rows and printed and not silent:
+            self.unread[title] = "it gives no row"
+        if title in self.unread:
+            return None
+        if rows or (silent and not self.hollow) or (printed and not silent):
+            return tuple(rows)
+        if not (quiet or section.quiet):
+            self.absent[title] = None
         return None
 
-    def _records(self, title: str, tables: list[Table]) -> Iterator[ReportRow]:
-        seen: set[tuple[str, ...]] = set()
-        for table in tables:
-            names = _numbered(table.headings)
-            widths = dict(zip(names, table.widths, strict=False))
-            for row in table.rows:
-                # A page printed twice repeats whole rows; rows of several PDBs differ at least in the PDB's name.
-                if row not in seen:
-                    seen.add(row)
-                    yield ReportRow(dict(zip(names, row, strict=False)), widths, title, self.notes)
+    def missing(self, view: str, title: str) -> Missing:
+        """A view whose section gives nothing: it is not printed, cut off, or cannot be read."""
+        if why := self.unread.get(title):
+            return Missing(view, "unread", f"{title} is in the report and cannot be read: {why}", RESEND)
+        return Missing(view, "unread", f"the report has no complete section {title}", ANOTHER)
+
+    def _records(self, section: Section, table: Table, seen: set[tuple[str, ...]]) -> Iterator[ReportRow]:
+        names = _numbered(table.headings)
+        at, units = dict[str, int](), dict[str, str]()
+        for column, headings in (*section.texts.items(), *section.numbers.items()):
+            if found := next((heading for heading in headings if heading in names), None):
+                at[column], units[column] = names.index(found), headings[found]
+        if not at.keys() & section.texts.keys() or (section.numbers and not at.keys() & section.numbers.keys()):
+            self.unread[section.title] = "the headings of its columns are lost"
+            return
+        widths = {column: table.widths[i] for column, i in at.items() if i < len(table.widths)}
+        for row in table.rows:
+            # A page printed twice repeats whole rows; rows of several PDBs differ at least in the PDB's name.
+            if row in seen:
+                continue
+            seen.add(row)
+            cells = {column: row[i] for column, i in at.items() if i < len(row)}
+            strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
+            if strange and not any(note.startswith(f"{section.title}: a cell") for note in self.notes):
+                self.notes[
+                    f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]}), so such rows are unknown"
+                ] = None
+            if strange:
+                cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
+            yield ReportRow(cells, units, widths, section.title, self.notes, not strange)
 
 
-def _is(table: Table, names: set[str], summary: str) -> bool:
-    by_summary = bool(summary) and table.summary.lower().startswith(summary.lower())
-    return by_summary or table.section in names
+def _is(table: Table, section: Section) -> bool:
+    if table.summary and _untold_number(table.summary.lower()).startswith(section.summary):
+        return True
+    return _untold_number(table.section) in section.titles
 
 
 def _numbered(headings: tuple[str, ...]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from collectors.capture import Capture, CapturedConfirmation
-from collectors.errors import InputError
+from collectors.errors import InputError, cut
 from collectors.grants import ANYBODY, grant
 from collectors.model import Collector, Column, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text, unread
 from collectors.ondemand.sampling import not_sampled
@@ -260,7 +260,7 @@ def _cell(name: str, kind: ColumnKind, unit: str, cell: str) -> Value:
         return datetime.fromisoformat(cell)
     numeric = kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or name.endswith("#")
     if cell.startswith('"') and not numeric:
-        return plain(cell[1:])
+        return cut(plain(cell[1:]))
     if not NUMBER.fullmatch(cell):
         raise ValueError(f"{name} is {cell[:40]!r}, which is not a number")
     return int(cell) if cell.lstrip("-").isdecimal() else float(cell)

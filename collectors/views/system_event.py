@@ -14,6 +14,23 @@ ORDINARY_WAITS = (
     "read by other session",
 )
 """Waits of ordinary work. No poll reads them. A report prints them, and they only tell what DB time went to."""
+_ORDINARY = (
+    "db file ",
+    "direct path ",
+    "log file sync",
+    "read by other session",
+    "cell ",
+    "SQL*Net ",
+    "Disk file ",
+    "ASM ",
+)
+
+
+def is_ordinary(event: str) -> bool:
+    """Whether a wait is of ordinary work, reading and writing for a session, however large its share."""
+    return event.startswith(_ORDINARY)
+
+
 SYSTEM_EVENT = Collector(
     view="v$system_event",
     about="waits and time waited of the row cache and parsing events",

@@ -1,7 +1,22 @@
 """What lies folded below a database: the latch, the mutex, the lock, the result cache, the caches, who waits, and our cost."""
 
+from functools import partial
+
 from panels import Json, bars, folded, query, timeseries
-from shared import LATCH, RESULT_CACHE, S, largest, per_second, quotient, recorded
+from shared import (
+    BY,
+    CAN_BE_READ,
+    LATCH,
+    POLLING,
+    RESULT_CACHE,
+    highest,
+    largest,
+    peak,
+    per_second,
+    quotient,
+    recorded,
+    within,
+)
 
 CHILD = "{{child}} · {{cache}}"
 BY_CHILD = "child, cache"
@@ -15,16 +30,23 @@ def details() -> list[Json]:
     return [_latch(), _mutex(), _lock(), _result_cache(), _caches(), _who(), _own()]
 
 
+def waiting(rows: str) -> Json:
+    """The most of what is known by what sessions wait for."""
+    by = f"{BY}, event, cache"
+    return highest(f"max by ({by}) ({rows})", by, "{{cache}} · {{event}}")
+
+
 def _latch() -> Json:
     sleeps, gets = "db_child_cache:latchscope_latch_sleeps:rate5m", "db_child_cache:latchscope_latch_gets:rate5m"
     misses, spins = "db_child_cache:latchscope_latch_misses:rate5m", "db_child_cache:latchscope_latch_spin_gets:rate5m"
-    counted = f"latchscope_latch_sleeps_total{{{S},{LATCH}}}[$__range]"
-    share = f"sum by ({BY_CHILD}) (increase({counted})) / scalar(sum(increase({counted})))"
+    counted = f"increase({within('latchscope_latch_sleeps_total', LATCH)}[$__range])"
+    share = f"sum by (<by>{BY_CHILD}) ({counted}) / on (<targets>) group_left () sum by (<targets>) ({counted})"
     waiters = per_second("latchscope_latch_location_sleeps_total", "location", LATCH, 'side="waiter"')
 
     def of(above: str, below: str) -> Json:
-        return query(f"topk(6, {quotient(above, below, BY_CHILD)})", CHILD)
+        return highest(quotient(above, below, BY_CHILD), f"<by>{BY_CHILD}", CHILD)
 
+    graph = partial(timeseries, w=8, none=OLD)
     return folded(
         "Child latches, to 12.1: does one stand out?",
         bars(
@@ -32,7 +54,7 @@ def _latch() -> Json:
             "Over the chosen time range. One child far above the others is the hot child; an even spread has none.",
             "percentunit",
             f"sort_desc(topk(8, {share} > 0))",
-            CHILD,
+            f"{CHILD}<legend>",
             limits={"max": 1},
             none=OLD,
         ),
@@ -40,58 +62,46 @@ def _latch() -> Json:
             "Sleeps by child",
             "Sleeps on each child latch. The name is that of the parent cache that the child guards. A 5 min mean.",
             "cps",
-            *largest(sleeps, BY_CHILD, CHILD),
+            *largest(recorded(sleeps, BY_CHILD), BY_CHILD, CHILD),
             none=OLD,
         ),
-        timeseries(
+        graph(
             "Sleeps per get by child",
             "How often a get ends in sleep. A child far above the median of other busy children is held too long. 5 min mean.",
             "percentunit",
             of(sleeps, gets),
-            w=8,
-            none=OLD,
             decimals=3,
         ),
-        timeseries(
+        graph(
             "Misses per get by child",
             "How often somebody else held the latch at the first try. Many misses without sleeps are harmless. A 5 min mean.",
             "percentunit",
             of(misses, gets),
-            w=8,
-            none=OLD,
             decimals=3,
         ),
-        timeseries(
+        graph(
             "Misses that spinning absorbed",
             "Share of misses that got the latch by spinning, without a sleep. A 5 min mean.",
             "percentunit",
             of(spins, misses),
-            w=8,
-            none=OLD,
         ),
-        timeseries(
+        graph(
             "Sessions asleep by child",
             "Sessions asleep on each child latch, on average: seconds slept per second. A 5 min mean.",
             "short",
-            *largest("db_child_cache:latchscope_latch_wait_seconds:rate5m", BY_CHILD, CHILD),
-            w=8,
-            none=OLD,
+            *largest(recorded("db_child_cache:latchscope_latch_wait_seconds:rate5m", BY_CHILD), BY_CHILD, CHILD),
         ),
-        timeseries(
+        graph(
             "Gets by child",
             "Gets of each child latch. A look-up in the cache takes about three. A 5 min mean.",
             "ops",
-            *largest(gets, BY_CHILD, CHILD),
-            w=8,
-            none=OLD,
+            *largest(recorded(gets, BY_CHILD), BY_CHILD, CHILD),
         ),
-        timeseries(
+        graph(
             "Sleeps by waiter's location",
-            "Code location of the sessions that had to sleep. These are the victims.",
+            "Code location of the sessions that had to sleep. These are the victims. A 5 min mean.",
             "cps",
-            query(f"topk(6, {waiters})", "{{location}}"),
-            w=8,
-            none=OLD,
+            *largest(waiters, "location", "{{location}}"),
         ),
     )
 
@@ -103,47 +113,45 @@ def _mutex() -> Json:
             "Mutex sleeps by location",
             "The number in brackets differs by release. Look at the function's name. A 5 min mean.",
             "cps",
-            *largest("db_location:latchscope_mutex_sleeps:rate5m", "location", "{{location}}"),
+            *largest(recorded("db_location:latchscope_mutex_sleeps:rate5m", "location"), "location", "{{location}}"),
             none=NEW,
         ),
         timeseries(
             "Sessions waiting for a mutex by location",
             "Sessions that wait for row cache mutexes at each location, on average: seconds waited per second. A 5 min mean.",
             "short",
-            *largest("db_location:latchscope_mutex_wait_seconds:rate5m", "location", "{{location}}"),
+            *largest(
+                recorded("db_location:latchscope_mutex_wait_seconds:rate5m", "location"), "location", "{{location}}"
+            ),
             none=NEW,
         ),
     )
 
 
 def _lock() -> Json:
-    waited = recorded("db_event:latchscope_wait_event_seconds:rate5m", "db", 'event="row cache lock"')
+    waited = recorded("db_event:latchscope_wait_event_seconds:rate5m", "event", 'event="row cache lock"')
+    hanging, longest = within("latchscope_hanging_sessions"), within("latchscope_longest_wait_seconds")
+    graph = partial(timeseries, w=8, none=CALM)
     return folded(
         "Row cache lock, and waits without an end",
-        timeseries(
+        graph(
             "Waiting for row cache lock",
             "In every release a session that changes an entry holds a lock on it. Compare the changed entries above. 5 min mean.",
             "short",
-            query(waited, "row cache lock"),
-            w=8,
-            none=CALM,
+            query(peak(waited), "row cache lock<legend>"),
         ),
-        timeseries(
+        graph(
             "Sessions that hang",
             "Sessions that have waited ten seconds or longer and still wait. No counter has such waits until they end.",
             "short",
-            query(f"sum by (event, cache) (latchscope_hanging_sessions{{{S}}})", "{{cache}} · {{event}}"),
-            w=8,
-            none=CALM,
+            waiting(hanging),
             decimals=0,
         ),
-        timeseries(
+        graph(
             "Longest wait",
             "Length of the longest wait that has not ended.",
             "s",
-            query(f"max by (event, cache) (latchscope_longest_wait_seconds{{{S}}})", "{{cache}} · {{event}}"),
-            w=8,
-            none=CALM,
+            waiting(longest),
         ),
     )
 
@@ -155,109 +163,108 @@ def _result_cache() -> Json:
             "Sessions asleep on the result cache latch",
             "Seconds slept per second. The latch has no event of its own; its waits are part of latch free. A 5 min mean.",
             "short",
-            query(recorded("db:latchscope_result_cache_latch_wait_seconds:rate5m"), "Result Cache: RC Latch"),
+            query(
+                peak(recorded("db:latchscope_result_cache_latch_wait_seconds:rate5m")), "Result Cache: RC Latch<legend>"
+            ),
             none=CALM,
         ),
         timeseries(
             "Result cache latch: misses and sleeps",
             "Misses without sleeps need no action, because spinning absorbs them. A 5 min mean.",
             "cps",
-            query(per_second("latchscope_latch_misses_total", "db", RESULT_CACHE), "misses"),
-            query(recorded("db:latchscope_result_cache_latch_sleeps:rate5m"), "sleeps"),
+            query(peak(per_second("latchscope_latch_misses_total", "", RESULT_CACHE)), "misses<legend>"),
+            query(peak(recorded("db:latchscope_result_cache_latch_sleeps:rate5m")), "sleeps<legend>"),
         ),
     )
 
 
 def _caches() -> Json:
     lookups, loads = "db_cache:latchscope_rowcache_lookups:rate5m", "db_cache:latchscope_rowcache_getmisses:rate5m"
-    entries = "latchscope_rowcache_entries_used"
+    entries, undo = "latchscope_rowcache_entries_used", 'cache="dc_rollback_segments"'
     events, seconds = "db_event:latchscope_wait_events:rate5m", "db_event:latchscope_wait_event_seconds:rate5m"
+    graph = partial(timeseries, w=8)
     return folded(
         "Caches and waits in detail",
-        timeseries(
+        graph(
             "Look-ups that loaded the entry",
             "Share of look-ups that did not find the entry and had to read it from the dictionary. A 5 min mean.",
             "percentunit",
-            query(f"topk(6, {quotient(loads, lookups, 'cache')})", "{{cache}}"),
-            w=8,
+            highest(quotient(loads, lookups, "cache"), "<by>cache", "{{cache}}"),
         ),
-        timeseries(
+        graph(
             "Undo segments in the cache",
             "Entries of dc_rollback_segments in use. Thousands make each look-up walk a long list.",
             "short",
-            query(f'sum by (db) ({entries}{{{S},cache="dc_rollback_segments"}})', "undo segments"),
-            w=8,
+            query(peak(recorded(entries, "", undo)), "undo segments<legend>"),
             decimals=0,
         ),
-        timeseries(
+        graph(
             "Entries in use by cache",
             "Entries of each cache that hold valid data.",
             "short",
-            query(f"topk(6, sum by (cache) ({entries}{{{S}}}))", "{{cache}}"),
-            w=8,
+            highest(recorded(entries, "cache"), "<by>cache", "{{cache}}"),
             decimals=0,
         ),
         timeseries(
             "Waits by event",
             "Waits that ended in each second. A 5 min mean.",
             "cps",
-            *largest(events, "event", "{{event}}"),
+            *largest(recorded(events, "event"), "event", "{{event}}"),
         ),
         timeseries(
             "Average wait by event",
             "Time waited per wait. Sessions and statements are never labels; latchscope's own page has them. A 5 min mean.",
             "s",
-            query(f"topk(6, {quotient(seconds, events, 'event')})", "{{event}}"),
+            highest(quotient(seconds, events, "event"), "<by>event", "{{event}}"),
         ),
     )
 
 
 def _who() -> Json:
-    sampled = f"latchscope_waiting_sessions{{{S}}}"
-    named = "{{cache}} · {{event}}"
+    sampled, by = within("latchscope_waiting_sessions"), f"{BY}, event, cache"
+    share = f"max by ({by}) ({sampled}) / on ({BY}) group_left () sum by ({BY}) ({sampled})"
     return folded(
         "For which cache do sessions wait?",
         timeseries(
             "Sampled waiters by cache",
             "Waiting sessions, averaged over the samples of an interval. There is no data while the waits cost nothing.",
             "short",
-            query(f"sum by (event, cache) ({sampled})", named),
+            waiting(sampled),
             none=CALM,
         ),
         timeseries(
             "Share of the sampled waiters by cache",
             "No statistic counts mutex or lock waits by cache, but each waiter names its cache. The page shows who waits.",
             "percentunit",
-            query(f"sum by (event, cache) ({sampled}) / scalar(sum({sampled}))", named),
+            highest(share, by, "{{cache}} · {{event}}"),
             none=CALM,
         ),
     )
 
 
 def _own() -> Json:
-    duration, interval = "latchscope_poll_duration_seconds", "latchscope_poll_interval_seconds"
+    duration = "latchscope_collector_duration_seconds"
+    unread = f"1 - {within('latchscope_collector_success', CAN_BE_READ)}"
+    graph = partial(timeseries, w=8)
     return folded(
         "What latchscope costs this database",
-        timeseries(
+        graph(
             "Interval spent polling",
             "Time of the last poll, divided by the current interval. If it exceeds the budget, the interval grows.",
             "percentunit",
-            query(f"max by (db) ({duration}{{{S}}}) / max by (db) ({interval}{{{S}}})", "share"),
-            w=8,
+            query(peak(POLLING), "share<legend>"),
         ),
-        timeseries(
+        graph(
             "Time by view",
             "Time to read each dynamic view in the last poll.",
             "s",
-            query(f"topk(6, max by (collector) (latchscope_collector_duration_seconds{{{S}}}))", "{{collector}}"),
-            w=8,
+            highest(f"max by (<by>collector) ({within(duration)})", "<by>collector", "{{collector}}"),
         ),
-        timeseries(
+        graph(
             "Views that could not be read",
-            "What needs these views is undetermined, not zero.",
+            "What needs these views is undetermined, not zero. Without x$kqrst, which few users can be granted.",
             "short",
-            query(f"sum by (db) (1 - latchscope_collector_success{{{S}}})", "views"),
-            w=8,
+            query(peak(f"sum by ({BY}) ({unread})"), "views<legend>"),
             decimals=0,
         ),
     )

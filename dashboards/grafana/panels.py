@@ -10,6 +10,8 @@ WIDTH = 24
 
 # The severities of the diagnosis, by the share of DB time lost; docs/dashboards.md says more.
 BY_SHARE = ((None, "green"), (0.005, "blue"), (0.02, "orange"), (0.10, "red"))
+OF_SOME = ((None, "text"), *BY_SHARE[1:])
+"""The same of those that are known, which vouch for no other."""
 BY_SESSIONS = ((None, "green"), (0.05, "blue"), (0.5, "orange"), (5, "red"))
 BY_AGE = ((None, "text"), (180, "orange"), (600, "red"))
 """The age of data: three intervals of a minute, the longest at which rates over five minutes work; then the alert's limit."""
@@ -21,6 +23,8 @@ ABSENT: Json = {
     "options": {"match": "null+nan", "result": {"text": NO_DATA, "color": "text", "index": 9}},
 }
 """Absent is not zero: without it Grafana gives a missing figure the colour of the lowest threshold, which is green."""
+NOT_ALL_KNOWN: Json = {"type": "value", "options": {"-1": {"text": "not all known", "color": "text", "index": 8}}}
+"""What shared.sure gives in the place of a zero that only some can vouch for."""
 ABSENT_CELL: Json = {
     **ABSENT,
     "options": {"match": "null+nan", "result": {"text": NO_DATA, "color": "transparent", "index": 9}},
@@ -36,7 +40,8 @@ SEVERITIES = {
 }
 """latchscope_severity in words, one colour each wherever it is shown."""
 SEVERITY_WORDS = {name: SEVERITIES[str(rank)] for rank, name in enumerate(("info", "notice", "warning", "critical"))}
-"""The label `severity` in the same words and colours."""
+SEVERITY_WORDS["down"] = {"text": "Down", "color": "red", "index": 4}
+"""The label `severity` in the same words and colours, and what shared.outage says."""
 BY_SEVERITY = ((None, "green"), (1, "blue"), (2, "orange"), (3, "red"))
 
 
@@ -90,7 +95,7 @@ def timeseries(title: str, description: str, unit: str, *queries: Json, **more: 
         "legend": legend,
         "tooltip": {"mode": "multi", "sort": "desc", "hideZeros": True},
     }
-    custom: Json = {"drawStyle": "line", "lineWidth": 2, "fillOpacity": 0, "showPoints": "never", "spanNulls": False}
+    custom: Json = {"drawStyle": "line", "lineWidth": 2, "fillOpacity": 0, "showPoints": "auto", "spanNulls": False}
     if unit in ("short", "cps", "ops"):
         custom["axisSoftMax"] = 1  # otherwise the axis of a graph of zeros goes to 100
     defaults: Json = {"custom": custom, "color": {"mode": "palette-classic-by-name"}, "min": 0}
@@ -103,8 +108,20 @@ def timeseries(title: str, description: str, unit: str, *queries: Json, **more: 
 
 
 def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any] = PLAIN, **more: Any) -> Json:
-    """One figure: the last value, coloured by its thresholds."""
-    asked = query(expr, more.pop("legend", ""), instant=True)
+    """One figure: the last value, coloured by its thresholds. `worse`: colour → the query that shows in its place if it
+    gives anything, so that the colour can say what the number does not."""
+    worse, legend = more.pop("worse", {}), more.pop("legend", "")
+    asked, shown = [], ""
+    for each in (*worse.values(), expr):
+        asked.append(query(f"({each}) unless on () ({shown})" if shown else each, legend, instant=True))
+        shown = f"{shown} or {each}" if shown else each
+    painted = [
+        {
+            "matcher": {"id": "byFrameRefID", "options": letter},
+            "properties": [{"id": "thresholds", "value": thresholds([(None, color)])}],
+        }
+        for letter, color in zip("ABC", worse, strict=False)
+    ]
     options = {
         "colorMode": "value",
         "graphMode": "none",
@@ -122,9 +139,9 @@ def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any
         "noValue": more.pop("none", NO_DATA),
     }
     words = more.pop("words", None)
-    defaults["mappings"] = [*([{"type": "value", "options": words}] if words else []), ABSENT]
+    defaults["mappings"] = [*([{"type": "value", "options": words}] if words else []), NOT_ALL_KNOWN, ABSENT]
     size = {"w": 4, "h": 4, **more}
-    return panel("stat", title, description, unit, [asked], options=options, defaults=defaults, **size)
+    return panel("stat", title, description, unit, asked, options=options, defaults=defaults, overrides=painted, **size)
 
 
 def bars(title: str, description: str, unit: str, expr: str, legend: str, **more: Any) -> Json:
@@ -343,12 +360,12 @@ DASHBOARDS = {"fleet": "Fleet", "database": "Database", "health": "Health"}
 
 
 def siblings(uid: str) -> list[Json]:
-    """Links to our other dashboards, with the time range, the data source and the address of our pages.
+    """Links to our other dashboards, with the time range, the data source, the target labels and the address of our pages.
 
     No other variable: `db` of Fleet is many databases, that of Database is one.
     """
     shared = {"asDropdown": False, "icon": "dashboard", "includeVars": False, "keepTime": True, "targetBlank": False}
-    kept = "${datasource:queryparam}&${latchscope:queryparam}"
+    kept = "${datasource:queryparam}&${latchscope:queryparam}<kept>"
     return [
         {**shared, "type": "link", "title": title, "url": f"/d/latchscope-{name}?{kept}", "tooltip": "", "tags": []}
         for name, title in DASHBOARDS.items()
@@ -357,7 +374,7 @@ def siblings(uid: str) -> list[Json]:
 
 
 def dashboard(uid: str, title: str, description: str, variables: list[Json], panels: list[Json], **more: Any) -> Json:
-    """A whole dashboard, not editable, over the last hour, refreshed every 30 seconds."""
+    """A whole dashboard, not editable, over the last hour, refreshed every 30 seconds. build.py puts the target labels in."""
     laid = placed(panels)
     ids = {one["title"]: one["id"] for outer in laid for one in (outer, *outer.get("panels", []))}
     annotations = deepcopy(more.get("annotations", []))

@@ -28,7 +28,22 @@ local shipped = {
     [std.join(' ', ['$labels.' + label for label in before]), std.join(' ', ['$labels.' + label for label in labels])],
     [shipped.address, $._config.address],
   ])).groups,
-  local dashboard(text) = std.parseJson(std.strReplace(text, shipped.address, $._config.address)),
+  // The same labels in the dashboards: in queries, legends and links, and a variable for each, like those that are shipped.
+  local forms = ['%s, ', '%s=~\\"$%s\\",', ' {{%s}}', '&${%s:queryparam}', '&var-%s=${__data.fields.%s}'],
+  local formed(form, names) = std.join('', [std.strReplace(form, '%s', name) for name in names]),
+  local dashboard(text) =
+    local made = std.parseJson(replaced(text, [
+      [formed(form, shipped.targetLabels), formed(form, $._config.targetLabels)]
+      for form in forms
+    ] + [
+      [std.join(', ', shipped.targetLabels) + ')', std.join(', ', $._config.targetLabels) + ')'],
+      [shipped.address, $._config.address],
+    ]));
+    local variables = made.templating.list;
+    local like = [one for one in variables if one.name == shipped.targetLabels[0]][0];
+    local own = [one for one in variables if !std.member(shipped.targetLabels, one.name)];
+    local added = [like { name: name, label: name, query: std.strReplace(like.query, like.name, name) } for name in $._config.targetLabels];
+    made { templating+: { list: own[:1] + added + own[1:] } },
 
   grafanaDashboards+:: {
     'latchscope-fleet.json': dashboard(importstr '../grafana/dashboards/latchscope-fleet.json'),

@@ -23,8 +23,8 @@ RANKED = 200
 """Databases in a rank of the fleet. Tables have three ranks; VictoriaMetrics looks up a thousand databases by name at most."""
 LISTED = (
     ("fleet:latchscope_severity:max", "latchscope_severity"),
-    ("fleet:latchscope_impact:ratio", "db:latchscope_impact:ratio"),
-    ("fleet:latchscope_impact:sessions", "db:latchscope_impact:sessions"),
+    ("fleet:latchscope_impact:ratio", "latchscope_impact_ratio"),
+    ("fleet:latchscope_impact:sessions", "latchscope_impact_sessions"),
     ("fleet:latchscope_data_age_seconds:max", "latchscope_data_age_seconds"),
 )
 """Rule and figure: what the tables of the fleet show of a database."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken
+from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken, text
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, takes
@@ -27,13 +27,12 @@ from rules.resolve import (
     troubles,
     unseen_waiters,
 )
+from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS
 from rules.waits import (
-    HANGING_SECONDS,
     IDLE_SESSIONS,
     MINIMUM_WAITERS,
     NOTICEABLE_SHARE,
     RESULT_CACHE,
-    WAITING_SESSIONS,
     StillWaiting,
     hanging,
     most_waited_for,
@@ -304,7 +303,7 @@ def _headline(
         return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
     harmless = all(finding.severity is Severity.INFO for finding in findings)
     dear_elsewhere = harmless and (bool(others(context, findings)) or latch_free_cost(context) is not None)
-    if findings and not unexplained and not dear_elsewhere:
+    if findings and not unexplained and not dear_elsewhere and not (harmless and cost_is_open(context)):
         top = findings[0]
         stuck = hang_sentence(context, (top.surface,)) if top.severity is not Severity.INFO else None
         cost = _cost(context, usual, top.surface)
@@ -371,6 +370,11 @@ def _where(context: SignalContext) -> str:
     cache = sampled[0][0] if sampled else waiting[1] if waiting else UNKNOWN_CACHE
     if cache != UNKNOWN_CACHE:
         return f", most for {cache}"
+    named = next(
+        (text(row.get("parameter")) for row in context.delta.rows("v$rowcache") if row.get("waited_for")), None
+    )
+    if named is not None:  # by P1 of the waits, as an ASH report prints it
+        return f", most for {named}"
     told_below = isinstance(context.delta.read("v$rowcache"), Missing)
     return "" if told_below else "; which cache is not known"
 
@@ -446,7 +450,7 @@ def _cost(context: SignalContext, usual: Mapping[str, UsualRange], surface: Surf
     least, gap = "", ""
     if untold:
         least = "at least "
-        missing = f"the time of {' and '.join(SURFACE_EVENTS[each] for each in untold)} was not captured"
+        missing = f"the time of {' and '.join(SURFACE_EVENTS[each] for each in untold)} {_not_captured(context)}"
         gap = f", and {missing}"
     if impact.share_of_db_time is not None:
         of = _of_db_time(context, impact)
@@ -476,8 +480,16 @@ def _untold_cost(context: SignalContext) -> str:
     others = [surface for surface in ROW_CACHE_SURFACES if surface in context.surfaces and surface not in untold]
     known = _known_cost(context, others) if others else ""
     return "; ".join(
-        filter(None, (f"Cannot tell: the time of {missing} was not captured{_in_latch_free(context)}", known))
+        filter(None, (f"Cannot tell: the time of {missing} {_not_captured(context)}{_in_latch_free(context)}", known))
     )
+
+
+def _not_captured(context: SignalContext) -> str:
+    """Why a time is unknown; of a report the section that could not be read, where one could not."""
+    reading = context.delta.read("v$system_event")
+    if context.printed:
+        return f"could not be read{f': {reading.why}' if isinstance(reading, Missing) else ''}"
+    return "was not captured"
 
 
 def _in_latch_free(context: SignalContext) -> str:

@@ -18,7 +18,8 @@ from rules.formatting import count, counted, exact, function_of, over, part_of, 
 from rules.miss_locations import mutex_shape_of, shape_of
 from rules.model import MOST_BARS, ChainBar, ChainLink, Figure, Finding, LinkKind, Step, Surface, bars_of
 from rules.signals import SIGNALS, Subject
-from rules.waits import NOTICEABLE_SHARE, WAITING_SESSIONS, hanging
+from rules.waiting import WAITING_SESSIONS
+from rules.waits import NOTICEABLE_SHARE, hanging
 
 
 class Stop(NamedTuple):

@@ -42,7 +42,8 @@ from rules.model import (
 )
 from rules.resolve import LARGE, largest_use, other_wait
 from rules.signals import SIGNALS
-from rules.waits import WAITING_SESSIONS, hanging
+from rules.waiting import WAITING_SESSIONS
+from rules.waits import hanging
 
 
 class Walk(NamedTuple):

@@ -209,7 +209,7 @@ class Blockers(Frozen):
         return self.model_copy(update={"chains": chains, "blockers": held})
 
     def later(self, seconds: float) -> "Blockers":
-        """The same this many seconds later: each look is older, and no command stands beside one that is too old."""
+        """The same this many seconds later: each look is older, and one that is too old has no command."""
         aged = tuple(
             chain
             if chain.age_seconds is None
@@ -223,7 +223,7 @@ class Blockers(Frozen):
 
 
 OLD = "when it was last seen that it holds is more than a minute ago: look again"
-LEFT = "a command that ends a session stands on the page of the database only, for a minute after each look"
+LEFT = "a command that ends a session is on the page of the database only, for a minute after each look"
 
 
 def _checked(chain: WaitChain) -> MissingFact:

@@ -190,7 +190,7 @@ def in_one_sentence(chain: WaitChain, found: Blockers) -> str:
     if chain.action is None:
         lookups = " ".join(f"{to_find(each)}: {each.query}." for each in queries(chain))
         return " ".join(filter(None, (said, why_no_command(chain), lookups)))
-    return f"{said} {ACTION}: it stands beside this, with the check that comes before it."
+    return f"{said} {ACTION}: the wait chain gives it, with the check that comes before it."
 
 
 def not_shown(found: Blockers) -> Iterator[str]:

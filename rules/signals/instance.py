@@ -263,6 +263,15 @@ def host_busy_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(busy / (busy + idle), part_of(busy, busy + idle) + " cs", busy, busy + idle)
 
 
+@signal(unit="ratio", of="v$sys_time_model, v$osstat", called="busy processor time of this instance's sessions")
+def own_share_of_busy_time(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the host's busy processor time that sessions of this instance used, waiters that spin included."""
+    own, busy = context.seconds_of("DB CPU"), context.host("BUSY_TIME")
+    if own is None or not busy:
+        return context.why_unknown("v$osstat", "BUSY_TIME")
+    return Known(100 * own / busy, part_of(100 * own, busy) + " cs", 100 * own, busy)
+
+
 @signal(unit="bytes per second", of="v$osstat")
 def paging_rate(context: SignalContext, subject: Subject) -> SignalValue:
     """Bytes per second that went both ways, in and out, over the interval.

@@ -20,7 +20,8 @@ from rules.signals import (
 )
 from rules.signals.instance import waited_share_of_db_time
 from rules.signals.latch import time_of_a_sleep
-from rules.waits import MINIMUM_WAITERS, NOT_LISTED, waits_of
+from rules.waiting import waits_of
+from rules.waits import MINIMUM_WAITERS, NOT_LISTED
 
 # Signals of who waits and where, on mutexes and on the row cache lock.
 

@@ -15,16 +15,8 @@ from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
-from rules.waits import (
-    HANGING_SECONDS,
-    LEAST_SLICE,
-    MINIMUM_WAITERS,
-    WAITING_SESSIONS,
-    StillWaiting,
-    hanging,
-    timed_out,
-    waits_of,
-)
+from rules.waiting import HANGING_SECONDS, LEAST_SLICE, WAITING_SESSIONS, timed_out, waits_of
+from rules.waits import MINIMUM_WAITERS, StillWaiting, hanging
 
 # Signals of what sessions did while they waited: the time of an activity includes the waits in it.
 #
@@ -183,12 +175,11 @@ def _latch(context: SignalContext) -> Row:
 
 
 def _listed(context: SignalContext, reading: SignalValue) -> SignalValue:
-    """The reading. If a report does not list the latch, that."""
-    rows = context.delta.rows("v$latch")
-    if isinstance(reading, Known) or not context.printed or not rows or _latch(context):
+    """The reading. Zero if a report that lists every latch with activity does not list this one."""
+    whole = any("wait_time" in row for row in context.delta.rows("v$latch"))
+    if isinstance(reading, Known) or not context.printed or not whole or _latch(context):
         return reading
-    why = f"the report lists no {RESULT_CACHE_LATCH} (it lists latches with activity only)"
-    return Unknown("v$latch", why, context.busier)
+    return Known(0.0, f"the report lists every latch with activity, and no {RESULT_CACHE_LATCH}")
 
 
 @signal(unit="sleeps", of="v$latch", surface="result-cache")

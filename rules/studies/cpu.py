@@ -15,7 +15,7 @@ from rules.studies.table import BadStudy
 _LINE = re.compile(
     r"^\s*(?P<value>[\d.,'\u202f\u00a0]+|<not (?:counted|supported)>)\s+(?:msec\s+)?(?P<event>[a-zA-Z][\w/.:-]*)"
 )
-_ELAPSED = re.compile(r"^\s*([\d.,]+)\s+seconds time elapsed", re.M)
+_ELAPSED = re.compile(r"^[ \t]*([\d.,]+)\s+seconds time elapsed", re.M)
 _RUNNING = re.compile(r"[\[(]\s*([\d.]+)%\s*[\])]\s*$")
 _PRINTED = (
     ("ipc", re.compile(r"#\s+([\d.]+)\s+ins[nst]*s?\s+per\s+cycle")),

@@ -19,8 +19,8 @@ from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
-from rules.waits import HANGING_SECONDS
-from rules.waits import WAITING_SESSIONS as WAITING_SESSIONS
+from rules.waiting import HANGING_SECONDS
+from rules.waiting import WAITING_SESSIONS as WAITING_SESSIONS
 from service.cli.common import CONFIG, KIND_HELP, ConfigOption, a_number, chosen_kind, settings_of, show, write_whole
 from service.cli.messages import fail, unwritten
 from service.config.load import meant

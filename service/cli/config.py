@@ -18,7 +18,7 @@ from service.cli.check import check
 from service.cli.common import CONFIG, ConfigOption, settings_of, write_whole
 from service.cli.messages import fail, say
 from service.config import load
-from service.config.load import YamlText, meant, mistakes_of, refusals, warnings
+from service.config.load import YamlText, meant, mistakes_of, place_of, refusals, warnings
 from service.config.logs import Audit
 from service.config.settings import DEMO, BadSettings, DatabaseSettings, Settings, is_alias, plain_dsn
 from service.escape import visible
@@ -82,7 +82,7 @@ def notes(chosen: Settings) -> Iterator[str]:
         named.append((f"{database.name}: password_file", database.password_file))
         named.append((f"{database.name}: wallet_password_file", database.wallet_password_file))
         if database.password_env is not None and database.password_env not in os.environ:
-            yield f"{database.name}: the environment has no {database.password_env} here"
+            yield f"{database.name}: the environment has no {place_of(database.password_env)} here"
         if is_alias(database.dsn) and database.config_dir is None and "TNS_ADMIN" not in os.environ:
             yield (
                 f"{database.name}: dsn {database.dsn} is an alias, and neither config_dir nor TNS_ADMIN names the folder of "
@@ -93,7 +93,7 @@ def notes(chosen: Settings) -> Iterator[str]:
             yield f"{database.name}: no password; set password_file, password_env or password_command"
     for name, path in named:
         if path is not None and not os.access(path, os.R_OK):
-            yield f"{name} {path} {'cannot be read' if path.exists() else 'does not exist'} here"
+            yield f"{name} {place_of(path)} {'cannot be read' if os.path.exists(path) else 'does not exist'} here"
         elif path is not None and "password" in name and path.is_file() and not path.read_bytes().strip():
             yield f"{name} {path} is empty here; write the password into it and nothing else"
     yield from _default_users(chosen)

@@ -56,7 +56,7 @@ INPUTS: Sequence[tuple[str, str]] = (
     ("capture", "JSON that `latchscope capture` writes, form 1"),
     ("alert log", "text or log.xml, any size"),
     ("trace file", "text: waits for a row cache lock, hang analyses, system states"),
-    (".gz, .zip", "with any of these inside; a directory means its files, and - standard input"),
+    (".gz, .zip, .tar, .eml, .mht", "with any of these inside; a directory means its files, and - standard input"),
 )
 """What `diagnose` reads. It goes by the content of a file, never by its name."""
 OTHER_INPUTS: Sequence[tuple[str, str]] = (

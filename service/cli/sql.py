@@ -12,8 +12,7 @@ from collectors.statement import HASH_LENGTH, Statement, StatementKind
 from service.bill import statements
 from service.cli.common import show
 from service.cli.messages import fail
-from service.escape import fenced
-from service.render.parts import row
+from service.escape import fenced, row
 
 sql_cli = typer.Typer(
     no_args_is_help=True,

@@ -1,5 +1,6 @@
 """`latchscope store …`: check, prune, figures, export and import. Messages on stderr; exit 1 if the store is damaged."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import typer
 from service.cli.common import CONFIG, ConfigOption, settings_of
 from service.cli.messages import fail, say
 from service.store.admin import TransferError, problems, read_history, write_history
+from service.store.build import FAR
 from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.repository import Repository
 from service.store.series import WIDTHS
@@ -32,10 +34,23 @@ def check_store(config: ConfigOption = CONFIG) -> None:
 
 
 @store_cli.command("prune")
-def prune_store(config: ConfigOption = CONFIG) -> None:
+def prune_store(
+    yes: Annotated[
+        bool, typer.Option("--yes", help="do not ask, however far the clock is beyond the newest poll")
+    ] = False,
+    config: ConfigOption = CONFIG,
+) -> None:
     """Delete now what is past its retention. Otherwise that happens every ten minutes."""
     with _opened(config, must_exist=True) as store:
-        gone = {table: count for table, count in store.prune(datetime.now(UTC)).items() if count}
+        now, newest = datetime.now(UTC), max(store.newest_polls().values(), default=None)
+        if newest is not None and now > newest + FAR and not yes:
+            clocks = (
+                f"this host's clock says {now:%Y-%m-%d %H:%M} UTC, and the newest poll is of {newest:%Y-%m-%d %H:%M}"
+            )
+            if not sys.stdin.isatty():
+                fail(f"{clocks}; if the clock is right, say so with --yes")
+            typer.confirm(f"{clocks}. Delete what is past its retention by this clock?", abort=True, err=True)
+        gone = {table: count for table, count in store.prune(now).items() if count}
     typer.echo(_counted("deleted", gone), err=True)
 
 

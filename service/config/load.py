@@ -301,13 +301,9 @@ def _dotted(place: Place) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
 
 
-def _own_words(error: ErrorDetails) -> str:
-    return str(error.get("ctx", {}).get("error", "")) if error["type"] == "value_error" else ""
-
-
 def _sentence(error: ErrorDetails, place: Place) -> str:
     kind, given, about = error["type"], error["input"], error.get("ctx", {})
-    if own := _own_words(error):
+    if own := str(about.get("error", "")) if kind == "value_error" else "":
         return own.replace(EXAMPLES, "write 90d, 48h or 120m") if place[:1] == ("history",) else own
     if kind == "extra_forbidden":
         return _NOT_HERE.get(str(place[-1]).lower(), f"no such setting{_name_meant(place)}")
@@ -522,16 +518,21 @@ def password_of(database: DatabaseSettings) -> str:
     if database.password_env is not None:
         if database.password_env not in os.environ:
             way_out = "set it where latchscope starts, or set password_file"
-            raise SetupError(f"{database.name}: the environment has no {database.password_env}; {way_out}")
+            raise SetupError(f"{database.name}: the environment has no {place_of(database.password_env)}; {way_out}")
         return os.environ[database.password_env]
     if database.password_command is not None:
         return _printed(database.name, database.password_command)
     raise SetupError(f"{database.name}: no password; set password_file, password_env or password_command")
 
 
+def account(user: str) -> str:
+    """A user as Oracle reads it: in capitals unless it is quoted, and of `proxy[client]` the one that logs in."""
+    return user[1:].partition('"')[0] if user.startswith('"') else user.partition("[")[0].strip().upper()
+
+
 def fingerprint(user: str, password: str) -> str:
-    """A mark that distinguishes credentials without keeping one."""
-    return hashlib.sha256(f"{user}\0{password}".encode()).hexdigest()
+    """A mark that distinguishes credentials without keeping one. However a user is spelt, an account has one key."""
+    return hashlib.sha256(f"{account(user)}\0{password}".encode()).hexdigest()
 
 
 def read_secret(path: Path, what: str) -> str:
@@ -541,8 +542,18 @@ def read_secret(path: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise SetupError(
-            f"{what} {path} cannot be read: {why}; correct the path, or give the right to read it"
+            f"{what} {place_of(path)} cannot be read: {why}; correct the path, or give the right to read it"
         ) from None
+
+
+_A_NAME = re.compile(r"(?:/[\w.-]+){2,}|[A-Z][A-Z0-9]*_[A-Z0-9_]+")
+"""A path from the root on, or a variable."""
+
+
+def place_of(secret: Path | str) -> str:
+    """Where a secret is, for people. What is no path and no variable may be the secret itself, and is not repeated."""
+    there = os.path.exists(secret) or (os.path.dirname(secret) and os.path.isdir(os.path.dirname(secret)))
+    return str(secret) if there or _A_NAME.fullmatch(str(secret)) else "(not repeated, as it may be the secret itself)"
 
 
 def _printed(name: str, command: list[str]) -> str:

@@ -6,6 +6,7 @@ import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Literal
 
 from service.escape import visible
@@ -54,15 +55,15 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class OneLine(logging.Formatter):
-    """A record is one line of visible characters. Only our own stack trace has more lines."""
+    """A record is one line of visible characters. Only our own stack trace has more lines, each indented."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  the name is logging's
         """The line of a record."""
         return visible(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  as above
-        """The stack trace below it."""
-        return visible(super().formatException(ei), keep="\n")
+        """The stack trace below it, indented: the text of an exception may have line ends, and must not look like a record."""
+        return indent(visible(super().formatException(ei), keep="\n"), "  ")
 
 
 class JsonLine(OneLine):

@@ -505,8 +505,9 @@ class DatabaseSettings(Strict):
     @field_validator("user")
     @classmethod
     def _without_blanks(cls, user: str) -> str:
-        if any(sign.isspace() for sign in user) and not user.startswith('"'):
-            raise ValueError(f"{user!r} has a blank; write the name of an Oracle user, such as C##LATCHSCOPE")
+        if not user.startswith('"') and (found := re.search(r"[\s/]", user)):
+            has = "a password behind a /" if found[0] == "/" else "a blank"
+            raise ValueError(f"has {has}; write the name of an Oracle user alone, such as C##LATCHSCOPE")
         return user
 
     @property

@@ -42,6 +42,8 @@ from service.store.repository import Repository
 # Sets the marks of a script like any user's marks: in the store, at the moment the script reaches them.
 
 WHO = "the script"
+MOST_AT_ONCE = timedelta(days=1)
+"""Marks of at most so long are set at once: a clock that jumps by a year would bring ten thousand."""
 
 
 class DemoMarks:
@@ -56,7 +58,8 @@ class DemoMarks:
     def do(self, now: datetime) -> None:
         """Set every mark since the last round. Raises what the store does."""
         for name, script in self._scripts.items():
-            for at, text in sorted(self._passed(script, self._until[name], now)):
+            since = max(self._until[name], now - MOST_AT_ONCE)
+            for at, text in sorted(self._passed(script, since, now)):
                 self._store.marks.add(name, at, text, WHO)
                 self._until[name] = at
             self._until[name] = max(self._until[name], now)

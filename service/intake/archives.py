@@ -1,4 +1,4 @@
-"""Unpacks plain, gzipped or zipped bytes within limits. Nothing is written to disk; names are only labels.
+"""Unpacks gzip, zip, tar and mail within limits. Nothing is written to disk; names are only labels.
 
 The sizes that an archive claims are checked first, and the output is counted as it comes. So an
 archive that lies costs no more memory than an honest one.
@@ -6,11 +6,15 @@ archive that lies costs no more memory than an honest one.
 
 import gzip
 import io
+import re
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from email import message_from_bytes, policy
 from typing import IO, cast
 
 from collectors.capture import LIMIT_BYTES
@@ -21,6 +25,8 @@ ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7-Zip", b"Rar!": "RAR", b"\x28\xb5\x2f\xfd": "zstd"}
 """The first bytes of archives that are not read, and their names."""
 _TAR_AT = 257
+_MAIL = re.compile(rb"\s{0,9}[A-Z][A-Za-z-]{1,40}: ?[^\r\n]*\r?\n")
+_MIME = re.compile(rb"^(MIME-Version|Content-Type):", re.IGNORECASE | re.MULTILINE)
 MIB = 2**20
 _ENTRY = b"PK\x01\x02"
 _CHUNK = MIB
@@ -69,9 +75,9 @@ def mib(size: int) -> str:
     return f"{size / MIB:,.0f}" if size >= 10 * MIB else f"{size / MIB:.2g}"
 
 
-def is_archive(data: bytes) -> bool:
-    """Whether the first bytes are those of a zip archive or gzip."""
-    return data.startswith((GZIP, *ZIP))
+def is_gzip(data: bytes) -> bool:
+    """Whether the first bytes are those of gzip."""
+    return data.startswith(GZIP)
 
 
 def is_zip(data: bytes) -> bool:
@@ -79,10 +85,23 @@ def is_zip(data: bytes) -> bool:
     return data.startswith(ZIP)
 
 
+def is_container(data: bytes) -> bool:
+    """Whether a zip or tar archive begins so, or a mail: what a browser saves as .mht, or a message as .eml."""
+    return is_zip(data) or _is_tar(data) or is_mail(data)
+
+
+def _is_tar(data: bytes) -> bool:
+    return data[_TAR_AT : _TAR_AT + 5] == b"ustar"
+
+
+def is_mail(data: bytes) -> bool:
+    """Whether the file begins with the head of a mail that says of what its parts are."""
+    head = re.split(rb"\r?\n\r?\n", data[:16_384].lstrip(), maxsplit=1)[0]
+    return _MAIL.match(head + b"\n") is not None and _MIME.search(head) is not None
+
+
 def unread_kind(data: bytes) -> str | None:
     """The kind of an archive that is not read."""
-    if data[_TAR_AT : _TAR_AT + 5] == b"ustar":
-        return "tar"
     return next((name for sign, name in OTHERS.items() if data.startswith(sign)), None)
 
 
@@ -102,23 +121,67 @@ def gunzipped(data: bytes, name: str, limits: Limits = LIMITS) -> bytes:
         raise damaged(name, error) from None
 
 
+def unpacked_member(member: Member, limits: Limits = LIMITS) -> bytes:
+    """The bytes of a member, which may be gzipped once more. Raises InputError."""
+    if isinstance(member.data, InputError):
+        raise member.data
+    return gunzipped(member.data, member.label, limits) if is_gzip(member.data) else member.data
+
+
 def damaged(name: str, error: Exception) -> InputError:
     """The error for a file that cannot be unpacked or read to its end."""
     return InputError(f"{name} is damaged ({_brief(error)}); copy it again")
 
 
 def members(data: bytes, name: str, limits: Limits = LIMITS) -> Iterator[Member]:
-    """The files of a zip archive in order, without hidden ones. Raises InputError if none may be unpacked."""
+    """The files of an archive or mail in order, without hidden ones. Raises InputError if none may be unpacked."""
+    if is_mail(data):
+        yield from _parts(data, name)
+        return
     if data.count(_ENTRY) > limits.members:  # checked before a million entries are read into memory
         raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _hidden(entry.filename)]
-            _claimed(entries, name, limits)
-            for entry in entries:
-                yield _member(archive, entry, label(f"{name}!{entry.filename}"), limits)
-    except _BROKEN as error:
-        raise InputError(f"{name} is a damaged zip archive ({_brief(error)}); copy it again") from None
+        yield from _of_tar(data, name, limits) if _is_tar(data) else _of_zip(data, name, limits)
+    except (*_BROKEN, tarfile.TarError) as error:
+        kind = "tar" if _is_tar(data) else "zip"
+        raise InputError(f"{name} is a damaged {kind} archive ({_brief(error)}); copy it again") from None
+
+
+def _of_zip(data: bytes, name: str, limits: Limits) -> Iterator[Member]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _hidden(entry.filename)]
+        _claimed(entries, name, limits)
+        for entry in entries:
+            yield _member(archive, entry, label(f"{name}!{entry.filename}"), limits)
+
+
+def _of_tar(data: bytes, name: str, limits: Limits) -> Iterator[Member]:
+    """Its plain files. A tar archive packs nothing, so it holds at most its own size."""
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+        for number, entry in enumerate(archive, 1):
+            if number > limits.members:
+                raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
+            if entry.isreg() and not entry.sparse and not _hidden(entry.name) and (file := archive.extractfile(entry)):
+                shown = label(f"{name}!{entry.name}")
+                try:
+                    yield Member(shown, _within(file, entry.size, shown, limits))
+                except InputError as error:
+                    yield Member(shown, error)
+
+
+def _parts(data: bytes, name: str) -> Iterator[Member]:
+    """The body of a mail and what is attached, in UTF-8 where they are text; pictures and styles left out."""
+    for number, part in enumerate(message_from_bytes(data.lstrip(), policy=policy.compat32).walk(), 1):
+        kind, body = part.get_content_type(), part.get_payload(decode=True)
+        if part.is_multipart() or not isinstance(body, bytes) or not body.strip():
+            continue
+        if kind.startswith("image/") or kind in ("text/css", "application/javascript"):
+            continue
+        if (charset := part.get_content_charset()) and kind.startswith("text/"):
+            with suppress(LookupError):  # a charset that nobody knows
+                body = body.decode(charset, "replace").encode()
+        page = kind == "text/html" and not part.get_filename()  # the mail itself, so it keeps its name
+        yield Member(label(name if page else f"{name}!{part.get_filename() or f'part {number}'}"), body)
 
 
 def _claimed(entries: list[zipfile.ZipInfo], name: str, limits: Limits) -> None:

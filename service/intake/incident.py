@@ -392,7 +392,7 @@ def _of_cluster(joined: Sequence[_Input]) -> bool:
 def _called(joined: Sequence[_Input], those: Sequence[_Input]) -> str:
     """The name of the database, and in a cluster the number of the instance if some of its inputs are of one: ORDERS/1."""
     database = _database(joined)
-    numbers = {found[0] for each in those if (found := re.search(r"\d+$", each.instance or ""))}
+    numbers = {found[0] for each in those if (found := re.search(r"(?<!\d)\d+$", each.instance or ""))}
     return f"{database}/{numbers.pop()}" if _of_cluster(joined) and len(numbers) == 1 else database
 
 

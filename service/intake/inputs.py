@@ -19,8 +19,8 @@ from typing import IO
 from collectors.capture import delta_of, is_json, load, looks_like_capture
 from collectors.errors import InputError
 from collectors.model import ROW_CACHE_LATCH, Delta, DeltaSource, NotComparable, Row, number
-from collectors.reports.read import looks_like_report
-from collectors.reports.read import read as read_report
+from collectors.reports.read import NOTE as PERIODS_NOTE
+from collectors.reports.read import looks_like_report, opened, read_opened
 from collectors.sqlplus import spool
 from rules.base import Frozen
 from rules.engine import cannot_tell, diagnose
@@ -29,15 +29,17 @@ from service.intake.archives import (
     LIMITS,
     MIB,
     Limits,
-    Member,
     TooLarge,
     gunzipped,
-    is_archive,
+    is_container,
+    is_gzip,
+    is_mail,
     is_zip,
     label,
     members,
     mib,
     sized,
+    unpacked_member,
     unread_kind,
 )
 from service.intake.foreign import named, without_utf16
@@ -248,9 +250,8 @@ def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[flo
         with _opened(name) as stream:
             size = 0 if name == STDIN else os.stat(name).st_size
             head = stream.read(HEAD_BYTES)
-            if log := _log(
-                head, stream, shown, outcome.window, lambda taken: size > LARGE and told(min(taken / size, 1))
-            ):
+            part: Callable[[int], object] = lambda taken: told(min(taken / size, 1)) if size > LARGE else None  # noqa: E731
+            if log := _log(head, stream, shown, outcome.window, part):
                 outcome.diagnosed += _diagnosed((log,), shown)
                 outcome.read += 1
                 return
@@ -313,74 +314,53 @@ def _instead(path: Path) -> str:
 
 
 def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool = False) -> None:
-    """One file's bytes. A file from a directory or archive is skipped if it is not ours."""
-    said = named(data) if is_zip(data) else None
-    if is_zip(data) and said is None:
-        _zip(data, name, outcome, limits, contained)
-        return
+    """One file's bytes. A file from a directory, an archive or a mail is skipped if it is not ours."""
     try:
-        if said is not None:
-            raise ForeignFile(f"{name} is {said}")
-        plain = gunzipped(data, name, limits) if is_archive(data) else sized(data, name, limits)
+        inside = "!" in name
+        plain = gunzipped(data, name, limits) if is_gzip(data) and not inside else sized(data, name, limits)
         if kind := unread_kind(plain):
-            raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz of one file or .zip")
-        if is_archive(plain):
+            raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz, .zip or .tar")
+        if is_gzip(plain) or (inside and is_container(plain) and not is_mail(plain)):
             raise UnknownFormat(f"{name} {NESTED}")
+        said = named(plain)
+        if is_zip(plain) and said is not None:
+            raise ForeignFile(f"{name} is {said}")
+        if is_container(plain):
+            _members(plain, name, outcome, limits, contained)
+            return
         changes = _changes(plain, name, outcome.window, strict=not contained)
-    except UnknownFormat as error:
-        if contained and isinstance(error, ForeignFile):
-            outcome.foreign.append(name)
-            return
-        if contained:
-            outcome.passed.append(str(error))
-            return
-        outcome.errors.append(error)
     except InputError as error:
+        if contained and isinstance(error, UnknownFormat):
+            (outcome.foreign.append(name) if isinstance(error, ForeignFile) else outcome.passed.append(str(error)))
+            return
         outcome.errors.append(error)
     else:
         outcome.diagnosed += _diagnosed(changes, name)
     outcome.read += 1
 
 
-def _zip(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool) -> None:
+def _members(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool) -> None:
     before, unpacked = outcome.read, 0
     try:
         for member in members(data, name, limits):
-            plain = _member(member, outcome, limits)
-            unpacked += len(plain or b"")
+            try:
+                inner = unpacked_member(member, limits)
+            except InputError as error:
+                outcome.read += 1
+                outcome.errors.append(error)
+                continue
+            unpacked += len(inner)
             if unpacked > limits.total:
                 raise TooLarge(
                     f"{name} unpacks to more than {mib(limits.total)} MiB; pack fewer reports into one archive"
                 )
-            if plain is not None:
-                _data(plain, member.label, outcome, limits, contained=True)
+            _data(inner, member.label, outcome, limits, contained=True)
     except InputError as error:
         outcome.read += 1
         outcome.errors.append(error)
-    if outcome.read == before and not contained:
-        outcome.errors.append(UnknownFormat(f"{name} is an archive without {OURS}"))
-    elif outcome.read == before:
-        outcome.passed.append(f"{name} is an archive without {OURS}")
-
-
-def _member(member: Member, outcome: InputResults, limits: Limits) -> bytes | None:
-    """The bytes of a file within an archive, which may be gzipped once more. None if there is nothing to read."""
-    try:
-        if isinstance(member.data, InputError):
-            raise member.data
-        data = member.data
-        if is_archive(data) and not is_zip(data):
-            data = gunzipped(data, member.label, limits)
-            if not is_archive(data):
-                return data
-        if is_archive(data):
-            outcome.passed.append(f"{member.label} {NESTED}")
-            return None
-        return data
-    except InputError as error:
-        outcome.read += 1
-        outcome.errors.append(error)
-        return None
+    if outcome.read == before:
+        nothing = f"{name} is {'a mail' if is_mail(data) else 'an archive'} without {OURS}"
+        (outcome.passed.append(nothing) if contained else outcome.errors.append(UnknownFormat(nothing)))
 
 
 def _diagnosed(changes: tuple[Delta | NotComparable, ...], name: str) -> list[DiagnosedInput]:
@@ -394,10 +374,11 @@ def _names(name: str, changes: Sequence[Delta | NotComparable]) -> list[str]:
     """A name for each change of a file: two periods by their number, the instances of a cluster by their database."""
     if len(changes) == 1:
         return [name]
+    what = "period" if any(PERIODS_NOTE in change.notes for change in changes if isinstance(change, Delta)) else "part"
     databases = [change.database for change in changes]
     if len(set(databases)) == len(changes) and all("/" in database for database in databases):
         return [f"{name}, {database}" for database in databases]
-    return [f"{name}, period {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
+    return [f"{name}, {what} {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
 
 
 def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
@@ -412,7 +393,10 @@ def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[D
     if spool.looks_like_spool(text):
         return (delta_of(spool.load(text, name)),)
     if looks_like_report(data):
-        return read_report(data, name)
+        file = opened(data, name)
+        beside = file.rest.encode()
+        log = _log(beside[:HEAD_BYTES], io.BytesIO(beside[HEAD_BYTES:]), name, window) if beside.strip() else None
+        return (*((log,) if log else ()), *read_opened(file, name))
     if log := _log(data[:HEAD_BYTES], io.BytesIO(data[HEAD_BYTES:]), name, window):
         return (log,)
     if not data.strip():

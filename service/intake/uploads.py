@@ -1,11 +1,13 @@
-"""Uploaded reports: read and diagnosed as on the command line, then kept under the SHA-256 of their content."""
+"""Uploaded reports: read and diagnosed as on the command line, then kept under the SHA-256 of their content.
+
+All that reads a file, also one that is kept, runs in the process of `worker`.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -16,9 +18,11 @@ from rules.model import Diagnosis
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.incident import Incident, Story, incident, story, under_one_name
 from service.intake.inputs import Bars, InputResults, diagnose_data, figures, short_names
+from service.intake.worker import WORKER, Worker
 from service.store.episodes import EpisodePage
 from service.store.reports import Reports, StoredReportSummary
 
+T = TypeVar("T")
 MOST_FILES = 20
 """Most files of one request."""
 
@@ -76,17 +80,18 @@ class Upload:
 class Uploads:
     """Accepts reports and returns them."""
 
-    def __init__(self, reports: Reports, max_bytes: int) -> None:
-        self._reports = reports
+    def __init__(self, reports: Reports, max_bytes: int, worker: Worker = WORKER) -> None:
+        self._reports, self._worker = reports, worker
         self.max_bytes = max_bytes
         self._limits = Limits(per_input=min(LIMITS.per_input, 4 * max_bytes), total=8 * max_bytes, members=200)
-        self._reading = Lock()
 
     def take(self, files: Sequence[File], who: str) -> list[Upload]:
         """Diagnose all files, then keep them. One unreadable file refuses them all. Raises InputError, StoreError."""
-        with self._reading:  # one request at a time, so that only one unpacked archive is in memory
-            read = [(file, self._read(file)) for file in files]
-            return [self._keep(file, outcome, who) for file, outcome in read]
+        for file in files:
+            if len(file.data) > self.max_bytes:
+                raise TooLarge(f"{label(file.name)} is more than {mib(self.max_bytes)} MiB; see reports.max_bytes")
+        read = self._worker.run(_names(files), _read, files, self._limits, who)
+        return [self._keep(*found, file.data) for file, found in zip(files, read, strict=True)]
 
     def get(self, id: str) -> Upload | None:
         """A kept report, or None. A report in an older format is diagnosed again. Raises StoreError."""
@@ -97,23 +102,23 @@ class Uploads:
         try:
             return Upload(kept, StoredReportContent.model_validate_json(content, extra="ignore"), known=True)
         except ValidationError:
-            original = self._reports.original(id) or b""
-            return Upload(kept, _content(diagnose_data(original, kept.name, self._limits)), known=True)
+            found_again = self.again([id], _content)
+            return None if found_again is None else Upload(kept, found_again, known=True)
 
-    def original(self, id: str) -> InputResults | None:
-        """The findings of a kept report when it is read again, figures included, or None. Raises StoreError."""
-        kept, body = self._reports.get(id), self._reports.original(id)
-        if kept is None or body is None:
+    def again(self, ids: Sequence[str], told: Callable[..., T]) -> T | None:
+        """What `told` makes of the findings of kept reports that are read again. None if one of them is not kept.
+
+        Raises StoreError, and InputError where that takes too long.
+        """
+        kept = [(self._reports.get(id), self._reports.original(id)) for id in dict.fromkeys(ids)]
+        files = [File(found[0].name, body) for found, body in kept if found is not None and body is not None]
+        if not kept or len(files) < len(kept):
             return None
-        with self._reading:
-            return diagnose_data(body, kept[0].name, self._limits)
+        return self._worker.run(_names(files), _again, files, self._limits, told)
 
     def story(self, ids: Sequence[str]) -> Story | None:
-        """Several kept reports read again as one incident. None if one of them is not kept. Raises StoreError."""
-        outcomes = [self.original(id) for id in dict.fromkeys(ids)]
-        if not outcomes or None in outcomes:
-            return None
-        return story(short_names([entry for outcome in outcomes if outcome for entry in outcome.diagnosed]))
+        """Several kept reports as one incident; see again."""
+        return self.again(ids, _story)
 
     def delete(self, id: str) -> bool:
         """Delete a report for good. False if there is none. Raises StoreError."""
@@ -127,17 +132,27 @@ class Uploads:
         """Reports, newest first, from the position of the cursor. Raises StoreError and BadCursor."""
         return self._reports.page(limit, cursor)
 
-    def _read(self, file: File) -> InputResults:
-        if len(file.data) > self.max_bytes:
-            raise TooLarge(f"{label(file.name)} is more than {mib(self.max_bytes)} MiB; see reports.max_bytes")
-        outcome = diagnose_data(file.data, file.name, self._limits)
+    def _keep(self, kept: StoredReportSummary, content: StoredReportContent, data: bytes) -> Upload:
+        if self._reports.keep(kept, content.model_dump_json(), data):
+            return Upload(kept, content, known=False)
+        return self.get(kept.id) or Upload(kept, content, known=True)
+
+
+def _names(files: Sequence[File]) -> str:
+    return ", ".join(label(file.name) for file in files)
+
+
+# In the process that reads.
+
+
+def _read(files: Sequence[File], limits: Limits, who: str) -> list[tuple[StoredReportSummary, StoredReportContent]]:
+    """What new files say. Raises the InputError of the first one that says nothing."""
+    found = []
+    for file in files:
+        outcome = diagnose_data(file.data, file.name, limits)
         if not outcome.diagnosed:
             raise outcome.errors[0]
-        return outcome
-
-    def _keep(self, file: File, outcome: InputResults, who: str) -> Upload:
         content = _content(outcome)
-        diagnoses = [diagnosis.diagnosis for diagnosis in content.diagnoses]
         worst = max(outcome.diagnosed, key=lambda entry: (entry.diagnosis.severity.rank, entry.graded == "unknown"))
         kept = StoredReportSummary(
             id=hashlib.sha256(file.data).hexdigest(),
@@ -145,13 +160,20 @@ class Uploads:
             name=label(file.name),
             size=len(file.data),
             who=who,
-            databases=tuple(dict.fromkeys(diagnosis.database for diagnosis in diagnoses)),
+            databases=tuple(dict.fromkeys(part.diagnosis.database for part in content.diagnoses)),
             severity=worst.graded,
             headline=worst.diagnosis.headline,
         )
-        if self._reports.keep(kept, content.model_dump_json(), file.data):
-            return Upload(kept, content, known=False)
-        return self.get(kept.id) or Upload(kept, content, known=True)
+        found.append((kept, content))
+    return found
+
+
+def _again(files: Sequence[File], limits: Limits, told: Callable[..., T]) -> T:
+    return told(*(diagnose_data(file.data, file.name, limits) for file in files))
+
+
+def _story(*outcomes: InputResults) -> Story:
+    return story(short_names([entry for outcome in outcomes for entry in outcome.diagnosed]))
 
 
 def _content(outcome: InputResults) -> StoredReportContent:

@@ -18,7 +18,7 @@ from rules.cause import Cause, catalogue, hedged
 from rules.explain.headline import QUIET, speaks_against
 from rules.model import Confidence, Diagnosis, Finding, Severity
 from service.config.settings import DatabaseSettings
-from service.escape import visible
+from service.escape import in_label
 from service.metrics import families
 from service.metrics.families import FAMILIES, Family, FamilySample, Labels
 from service.state import board
@@ -219,9 +219,7 @@ def _labels(names: tuple[str, ...], *values: object) -> str:
     return "".join([f',{name}="{_escaped(str(value))}"' for name, value in zip(names, values, strict=True)])
 
 
-@lru_cache(4096)
-def _escaped(text: str) -> str:
-    return visible(text, keep="\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+_escaped = lru_cache(4096)(in_label)
 
 
 def render(

@@ -19,7 +19,7 @@ from rules.formatting import percent
 from rules.model import Confidence, Severity
 from service.config.load import read_secret
 from service.config.settings import NotificationSettings, Settings, WebhookSettings
-from service.escape import visible
+from service.escape import in_chat, visible
 from service.extras import require
 from service.notify.delivery import DeliveryRefused, DeliverySchedule, ReceiverThread, document, post
 from service.state.episodes import EpisodeChange, told
@@ -31,8 +31,6 @@ LONGEST_SENTENCE = 400
 MOST_EPISODES = 20
 """Most episodes in one message. The rest is counted."""
 CONFIRM_FIRST = "Confirm the cause first, it is not certain. If it is proven: "
-_SIGNS = str.maketrans({"<": "‹", ">": "›", "@": "＠", "*": "∗", "`": "ˋ"})
-"""Characters with which chats mention people or format text. Names from a database may contain them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +126,8 @@ def message_of(
 
 
 def harmless(text: str, longest: int = LONGEST_SENTENCE) -> str:
-    """A text from a database, made safe for a chat: visible, without mentions and formatting, and not too long."""
-    shown = visible(text).translate(_SIGNS)
+    """A text from a database for a chat or a mail, and not too long."""
+    shown = in_chat(text)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
@@ -259,11 +257,6 @@ def known_service(channel: NotificationSettings) -> str:
     url = _address(channel)
     require_apprise()
     return _kind(str(_service(channel, url, _apprise().AppriseAsset(storage_mode="memory")).url()))
-
-
-def service_of(channel: NotificationSettings) -> str:
-    """The kind of service of an address, such as `slack`: the only part that may be shown. Raises DeliveryRefused."""
-    return _kind(_address(channel))
 
 
 def _kind(url: str) -> str:
@@ -468,7 +461,7 @@ def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationS
         try:
             if isinstance(receiver, NotificationSettings):
                 service = "unknown"
-                service = service_of(receiver)
+                service = _kind(_address(receiver))
                 send(receiver, _message(receiver, settings))
             else:
                 test = LoggedChange(0, datetime.now(UTC), "latchscope", "test", {})

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from rules.comparison.changes import Comparison, FigureChange, Side
 from rules.formatting import percent, rough
-from service.escape import visible
-from service.render.parts import inline, row
+from service.escape import inline, row, visible
 
 Cells = tuple[str, str, str, str, str, str]
 HEADER: Cells = ("figure", "before", "after", "unit", "factor", "verdict")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rules.model import Confidence
-from service.escape import visible
+from service.escape import inline, row, visible
 from service.intake.incident import Incident, Moment
-from service.render.parts import inline, row, wrapped
+from service.render.parts import wrapped
 
 HEADINGS = ("when", "where", "what")
 CLOCKS = {"host": "the host's clock", "UTC": "the databases' clock, in UTC"}

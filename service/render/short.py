@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from collectors.model import spoken
+from rules.cause import catalogue
 from rules.explain.headline import speaks_against
 from rules.formatting import compared, over, percent, sentence
 from rules.miss_locations import merely_fits
@@ -97,8 +98,13 @@ def _unexplained(diagnosed: DiagnosedInput) -> Iterator[ShortLine]:
     costs = "cost unknown" if share is None else f"costs {percent(share)} of DB time"
     yield ShortLine(HOW_BAD, f"severity {diagnosis.severity}; {costs}", _weight(diagnosis.impact, diagnosis.basis))
     yield _since(diagnosed)
-    reasons = sorted(not_judged(diagnosis).items(), key=lambda item: -len(item[1]))
-    for (why, way_out), causes in reasons[:1]:
+    here = {trouble.surface for trouble in diagnosis.troubles}
+    about = {  # a cause of waits that cost nothing asks for nothing
+        reason: [cause for cause in causes if not here or here & {*catalogue()[cause].surfaces}]
+        for reason, causes in not_judged(diagnosis).items()
+    }
+    reasons = sorted(about.items(), key=lambda item: -len(item[1]))
+    for (why, way_out), causes in [each for each in reasons[:1] if each[1]]:
         many = f"{len(causes)} cause{'s' * (len(causes) > 1)}"
         yield ShortLine(
             DO,

@@ -10,11 +10,11 @@ from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
 from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
-from rules.formatting import compared, counted, sentence
+from rules.formatting import compared, counted, percent, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
 from rules.remedy import Texts, where
-from service.escape import visible
+from service.escape import inline, row, visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
     CLOSE,
@@ -33,12 +33,10 @@ from service.render.parts import (
     elsewhere,
     hang_steps,
     how_sure,
-    inline,
     logged_lines,
     nearest,
     not_judged,
     nothing_judged,
-    row,
     ruled_out,
     spelt,
     step_lines,
@@ -318,14 +316,26 @@ def _explaining(entry: DiagnosedInput, diagnosed: Sequence[DiagnosedInput]) -> D
     return next((each for each in others if troubles(each.diagnosis)), None)
 
 
+NOTABLE = 0.25
+"""From this share of database time on, another wait is named beside the table."""
+
+
 def explained_elsewhere(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    """Inputs without a cause whose interval another input explains."""
+    """Inputs without a cause whose interval another input explains, and those that wait for something else."""
     for entry in diagnosed:
         if _unexplained(entry) and (other := _explaining(entry, diagnosed)) is not None:
             yield (
                 f"{entry.name} has no cause of its own, because it holds less; read {other.name} instead: it has the "
                 f"same interval and names {troubles(other.diagnosis)[0].cause}"
             )
+    waits: dict[str, list[str]] = {}
+    for entry in diagnosed:
+        most = entry.diagnosis.other_wait
+        if entry.diagnosis.severity is Severity.INFO and most is not None and most.share_of_db_time >= NOTABLE:
+            where = entry.diagnosis.database if entry.name in entry.diagnosis.database else entry.name
+            waits.setdefault(most.event, []).append(f"{percent(most.share_of_db_time)} in {where}")
+    for event, shares in waits.items():
+        yield f"Elsewhere: {event} is the largest wait, of database time {', '.join(shares)}"
 
 
 def tally(diagnosed: Sequence[DiagnosedInput]) -> str:

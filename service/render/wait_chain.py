@@ -20,8 +20,8 @@ from rules.hangs.words import (
     tree,
     why_no_command,
 )
-from service.escape import fenced, visible
-from service.render.parts import inline, wrapped
+from service.escape import fenced, inline, visible
+from service.render.parts import wrapped
 
 BRANCH = "└─ "
 

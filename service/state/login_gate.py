@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 
 from collectors.deadline import without_turn
 from collectors.errors import CredentialError, SessionError, SetupError
+from service.config.load import account
 from service.config.settings import DatabaseSettings
 from service.state.window import iso
 
@@ -301,7 +302,7 @@ def accounts_of(database: DatabaseSettings) -> tuple[str, ...]:
     """
     if database.scripted is not None:
         return ()
-    user = database.user if database.user.startswith('"') else database.user.upper()
+    user = account(database.user)
     address = _address(database, common=user.startswith("C##"))
     told = [f"{user}\0at {address}", *([f"{user}\0in {database.cluster}"] if database.cluster else [])]
     return tuple(hashlib.sha256(one.encode()).hexdigest() for one in told)

@@ -73,11 +73,13 @@ def moment(text: str, now: datetime) -> datetime:
         return now
     try:
         if relative := _RELATIVE.fullmatch(stripped):
-            return now - timedelta(**{_UNITS[relative[2]]: int(relative[1])})
-        # The + of an offset that was not escaped arrives as a space.
-        at = datetime.fromisoformat(stripped.replace(" ", "+") if "T" in stripped else stripped)
+            at = now - timedelta(**{_UNITS[relative[2]]: int(relative[1])})
+        else:  # the + of an offset that was not escaped arrives as a space
+            at = datetime.fromisoformat(stripped.replace(" ", "+") if "T" in stripped else stripped)
         if at.tzinfo is None:
             raise BadWindow(f"{stripped} has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
+        if not YEARS[0] <= at.year < YEARS[1]:  # no difference of such times overflows
+            raise BadWindow(f"a time must lie between the years {YEARS[0]} and {YEARS[1]}")
         return at.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         if isinstance(error, BadWindow):
@@ -90,8 +92,6 @@ def window(begin: str, end: str, now: datetime) -> Window:
     chosen = Window(moment(begin, now), moment(end, now))
     if chosen.end <= chosen.begin:
         raise BadWindow("the end is not after the begin; give the earlier time first")
-    if chosen.begin.year < YEARS[0] or chosen.end.year > YEARS[1]:
-        raise BadWindow(f"the window must lie between the years {YEARS[0]} and {YEARS[1]}")
     if chosen.length > LONGEST:
         raise BadWindow(f"the window is longer than {LONGEST.days} days; choose a shorter one")
     return chosen

@@ -267,7 +267,7 @@ def lasting_trouble(error: Exception) -> str | None:
     """What is wrong with a store that answers and still takes nothing, for people. None for any other trouble."""
     if isinstance(error, StoreGone):
         return f"the store cannot be used: {brief(error)}"
-    if isinstance(error, DBAPIError) and re.search(r"no such table|relation .* does not exist", brief(error)):
+    if isinstance(error, DBAPIError) and re.search(r"no such table|relation \S+ does not exist", brief(error)):
         return (
             f"the store lacks a table ({brief(error)}): somebody removed it, or restored a part of a backup; restore it whole, "
             "or name a new store"

@@ -25,7 +25,7 @@ from service.state.episodes import KEEP, OF_ONE_POLL, VALID_SECONDS, Confirmed, 
 from service.store.engine import Probe, unavailable_as_one_line
 from service.store.record import current, former, known_members, read, verdict_kind
 from service.store.rows import insert_new, table_of, upsert
-from service.store.series import BadCursor, History, SeriesSelector, moments
+from service.store.series import History, SeriesSelector, after, moments
 from service.store.tables import (
     StoredBaseline,
     StoredChange,
@@ -414,7 +414,11 @@ class Baselines:
     def put(self, rows: Sequence[Baseline]) -> None:
         """Replace the usual figures."""
         with self._engine.begin() as connection:
-            upsert(connection, table_of(StoredBaseline), [_members(row, Baseline) for row in rows])
+            upsert(
+                connection,
+                table_of(StoredBaseline),
+                [{name: getattr(row, name) for name in Baseline.__slots__} for row in rows],
+            )
 
     def at(self, database: str, hours: Sequence[int]) -> tuple[Baseline, ...]:
         """The usual figures in some hours of the week, for every metric."""
@@ -449,17 +453,7 @@ def paged(found: Sequence[T], limit: int, key: Any) -> EpisodePage[T]:
 def split(cursor: str, parts: int) -> tuple[Any, ...]:
     """A cursor's time and the rest of it. Raises BadCursor."""
     members = cursor.split("~", parts - 1)
-    try:
-        at = datetime.fromisoformat(members[0])
-    except ValueError:
-        at = None
-    if at is None or at.tzinfo is None or len(members) != parts:
-        raise BadCursor(f"{cursor!r} is not a cursor; use the one from the last answer")
-    return (at, *members[1:])
-
-
-def _members(row: Any, kind: type) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in kind.__slots__}  # type: ignore[attr-defined]
+    return (after(cursor, members[0] if len(members) == parts else ""), *members[1:])
 
 
 def _episode(row: Any) -> Episode:

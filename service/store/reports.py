@@ -43,7 +43,7 @@ class Reports:
         self._engine = engine
 
     def keep(self, report: StoredReportSummary, content: str, body: bytes) -> bool:
-        """Keep a report, and delete expired ones. Known content only gets its new diagnosis, and the answer is False."""
+        """Keep a report, and no more than the newest MOST. Known content only gets its new diagnosis, and the answer is False."""
         with self._session() as session:
             known = session.get(StoredReport, report.id, options=[defer(StoredReport.body)])
             if known is not None:
@@ -51,8 +51,14 @@ class Reports:
                 return False
             session.add(_stored(report, content, body))
             session.flush()
-            _prune(session, report.uploaded_at)
+            newest = select(StoredReport.id).order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(MOST)
+            session.execute(delete(StoredReport).where(StoredReport.id.not_in(newest)))
             return True
+
+    def prune(self, now: datetime) -> None:
+        """Delete those past their retention."""
+        with self._session() as session:
+            session.execute(delete(StoredReport).where(StoredReport.uploaded_at < now - KEEP))
 
     def newest(self, limit: int, database: str | None = None) -> list[StoredReportSummary]:
         """Reports, newest first, at most `limit`. With a database those about it, its name in any case."""
@@ -98,12 +104,6 @@ class Reports:
         except SQLAlchemyError as error:
             why = str(getattr(error, "orig", None) or error).splitlines()[0]
             raise StoreError(f"the store does not answer: {why}; try again when it does") from None
-
-
-def _prune(session: Session, now: datetime) -> None:
-    newest = select(StoredReport.id).order_by(StoredReport.uploaded_at.desc(), StoredReport.id).limit(MOST)
-    session.execute(delete(StoredReport).where(StoredReport.uploaded_at < now - KEEP))
-    session.execute(delete(StoredReport).where(StoredReport.id.not_in(newest)))
 
 
 def _stored(report: StoredReportSummary, content: str, body: bytes) -> StoredReport:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, Engine, func, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from collectors.model import Snapshot
@@ -63,7 +63,7 @@ from service.store.rows import (
     upsert,
 )
 from service.store.series import History, IntervalDeltas
-from service.store.tables import StoredDiagnosis, StoredFigures, StoredPoll, StoredSnapshot, millis
+from service.store.tables import StoredDatabase, StoredDiagnosis, StoredFigures, StoredPoll, StoredSnapshot, millis
 from service.store.upkeep import FIVE_MINUTES, mark_unrolled
 
 __all__ = ["Repository", "StoreError"]
@@ -204,7 +204,15 @@ class Repository:
     def prune(self, now: datetime) -> dict[str, int]:
         """Delete expired rows, in slices or whole partitions. Returns the number of rows or partitions, by table."""
         self.episode_log.prune(datetime.now(UTC))  # entries have the time of our own clock
+        self.reports.prune(now)
         return upkeep.prune(self.engine, self.partitions, self.kept_for, now)
+
+    def newest_polls(self) -> Mapping[str, datetime]:
+        """When the newest stored poll of each database was, by its own clock."""
+        newest = select(func.max(StoredPoll.at)).where(StoredPoll.database_id == StoredDatabase.id).scalar_subquery()
+        with self.engine.connect() as connection:
+            found = connection.execute(select(StoredDatabase.name, newest)).all()
+        return {name: at for name, at in found if at is not None}
 
     def reachable(self) -> bool:
         """Whether the store answers, is the one that was opened, and its tables exist. If not, `lasting` may say why."""
@@ -244,7 +252,12 @@ def _opened(url: str) -> Engine:
         if file is not None and (why := outdated_file(file)):
             raise OutdatedStore(why)
         engine = make_engine(url)
-        upgrade(engine)
+        try:
+            upgrade(engine)
+        except DatabaseError:
+            opened = file_of(engine)
+            if opened is None or opened.damage is None:
+                raise  # a damaged one takes no poll, and they wait in the spool
         if file is not None:
             close_to_others(file)
         return engine
@@ -261,7 +274,7 @@ def _opened(url: str) -> Engine:
         refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
     except (SQLAlchemyError, ModuleNotFoundError) as error:
         unread = passfile_trouble(url) if "password" in str(error) else None
-        why = unread or f"{brief(error)}; set `store` in latchscope.yaml"
+        why = unread or f"{brief(error)}; correct the setting `store`"
         refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
     if engine is not None:
         engine.dispose()

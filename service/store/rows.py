@@ -12,11 +12,12 @@ from itertools import islice
 from threading import Lock
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Column, Connection, Dialect, Engine, Executable, Table, select, text, tuple_
+from sqlalchemy import Connection, Dialect, Engine, Executable, Table, select, text, tuple_
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.orm import DeclarativeBase
 
+from collectors.errors import InputError
 from collectors.model import Snapshot
 from service.store.record import IngestRecord, SampleItem, unpack
 from service.store.tables import PARTITION_DAYS, StoredDatabase, StoredFrame, StoredItem, millis, moment
@@ -106,16 +107,13 @@ def _from_arrays(
 
 @cache
 def _insert(table: Table, names: tuple[str, ...]) -> str:
-    arrays = ", ".join(f"%b::{_type(table.columns[name])}[]" for name in names)
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    arrays = ", ".join(f"%b::{table.columns[name].type.compile(dialect)}[]" for name in names)
     return f'insert into "{table.name}" ({", ".join(_quoted(names))}) select * from unnest({arrays})'
 
 
 def _quoted(names: Sequence[str]) -> list[str]:
     return [f'"{name}"' for name in names]
-
-
-def _type(column: Column[Any]) -> str:
-    return column.type.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
 
 
 def _typed(dialect: Dialect, table: Table, rows: Sequence[ColumnValues]) -> list[list[Any]]:
@@ -350,7 +348,7 @@ Day = tuple[str, str]
 
 
 class LostFrame(ValueError):
-    """A snapshot whose frame is missing, or is not the one it was packed with."""
+    """A snapshot whose frame is missing, or is not the one it was packed with, or that holds what no view gives."""
 
 
 def day_of(database: str, at: datetime) -> Day:
@@ -427,9 +425,12 @@ def self_contained(body: bytes, frame: bytes | None) -> bytes:
 
 
 def stored_snapshot(connection: Connection, database: str, at: datetime, body: bytes) -> Snapshot:
-    """A row of `snapshots` as it was. Raises LostFrame, and what `unpack` does."""
+    """A row of `snapshots` as it was. Raises LostFrame, ValueError or zlib.error."""
     frame = frame_of(connection, day_of(database, at)) if body[:1] == WITH_FRAME else None
-    return unpack(self_contained(body, frame), database)
+    try:
+        return unpack(self_contained(body, frame), database)
+    except InputError as error:  # an older release kept whatever a database answered
+        raise LostFrame(str(error)) from None
 
 
 def checksum(frame: bytes | None) -> bytes | None:

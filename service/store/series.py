@@ -16,6 +16,7 @@ from collectors.delta import between
 from collectors.model import Basis, Changes, Collector, Delta, Missing, NotComparable, ObstacleKind, Row, Rows, Snapshot
 from collectors.registry import collectors
 from service.config.settings import HistorySettings
+from service.state.window import YEARS
 from service.store.figures import FigureColumns, Items, Values, once, read
 from service.store.record import COUNTED, LEVELS, SampleItem, counters_of, key_of, obstacle_kind, unpack
 from service.store.rows import LostFrame, NameTables, stored_snapshot
@@ -284,7 +285,7 @@ class History:
         Raises BadCursor. A database without any stored poll gives no spans.
         """
         tier = self.resolution(begin, end) if resolution == "auto" else resolution
-        begin = _after(cursor) if cursor else begin
+        begin = after(cursor) if cursor else begin
         number = self._names.database(database)
         if number is None:
             return HistoryPage(tier, begin, end, HistorySpans.of(()), ())
@@ -378,12 +379,13 @@ class History:
         return "1h"
 
 
-def _after(cursor: str) -> datetime:
+def after(cursor: str, time: str | None = None) -> datetime:
+    """The time of a cursor: all of it, or this part. Raises BadCursor."""
     try:
-        at = datetime.fromisoformat(cursor)
+        at = datetime.fromisoformat(cursor if time is None else time)
     except ValueError:
         at = None
-    if at is None or at.tzinfo is None:
+    if at is None or at.tzinfo is None or not YEARS[0] <= at.year < YEARS[1]:
         raise BadCursor(f"{cursor!r} is not a cursor; use the one from the last answer")
     return at
 

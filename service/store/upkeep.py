@@ -94,7 +94,7 @@ def roll_up(
         for database, at in due:
             began = thread_time()
             tier = ROLLED["5m" if width == FIVE_MINUTES else "1h"]
-            partitions.ensure(tier.table.__tablename__, [_row_of(tier, at)])
+            partitions.ensure(tier.table.__tablename__, [millis(at) - millis(at) % tier.row])
             with engine.begin() as connection:
                 alone(connection, database)
                 _roll(connection, names, width, database, at, raw_since)
@@ -185,11 +185,6 @@ def _summed(
         return FigureColumns(items, items, np.zeros(0), np.zeros(0))
     total = np.where(gauges, np.nanmax(totals, axis=1), np.nansum(totals, axis=1))
     return FigureColumns(items, np.zeros(len(items), np.int64), total, np.nanmax(mosts, axis=1))
-
-
-def _row_of(tier: RolledTier, at: datetime) -> int:
-    """The start of the row of a bucket, in milliseconds."""
-    return millis(at) - millis(at) % tier.row
 
 
 def _put(

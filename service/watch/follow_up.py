@@ -25,8 +25,9 @@ from collectors.poll import Connection
 from rules.cause import catalogue
 from rules.changes import from_readings
 from rules.model import Severity
-from rules.waits import HANGING_SECONDS, blocker_of, ended, stuck, waiting_at
-from rules.waits import WAITING_SESSIONS as WAITING
+from rules.waiting import HANGING_SECONDS, ended, stuck, waiting_at
+from rules.waiting import WAITING_SESSIONS as WAITING
+from rules.waits import blocker_of
 from service.config.logs import Audit
 from service.state import episodes
 from service.state.board import ChangeLog, MonitoredDatabase, Published
@@ -236,7 +237,7 @@ class BlockerLook:
             return None
 
     def _look(self, polled: Snapshot, rows: Sequence[Row], connection: Connection, now: float) -> None:
-        """Prove again what is known, or look anew. Raises SessionError."""
+        """Prove again what is known, or look again. Raises SessionError."""
         known = self._found is not None and not self._due(rows, polled, now)
         if known and (again := self._sessions_again(polled, connection)) is not None:
             self._found = again

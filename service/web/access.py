@@ -10,7 +10,6 @@ more than a small form, as `max_body_size`. The framework would apply both after
 """
 
 import base64
-import binascii
 import hashlib
 import hmac
 import ipaddress
@@ -28,6 +27,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.config.load import place_of
 from service.config.settings import BadSettings
 from service.intake.archives import label, mib
 from service.web.sessions import GuessLimit, Sessions
@@ -55,7 +55,7 @@ def read_tokens(path: Path) -> dict[str, Caller]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         raise BadSettings(
-            f"auth.tokens_file {path} cannot be read; correct the path, or give the right to read it"
+            f"auth.tokens_file {place_of(path)} cannot be read; correct the path, or give the right to read it"
         ) from None
     tokens: dict[str, Caller] = {}
     for number, line in enumerate(lines, 1):
@@ -209,7 +209,7 @@ def _token(request: Request) -> str:
     if scheme.lower() == "basic":
         try:
             return base64.b64decode(value, validate=True).decode().partition(":")[2]
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # not base64, or no text behind it, or itself beyond ASCII
             return ""
     return ""
 
@@ -242,7 +242,8 @@ class Admission:
         """Route, by identity → its rule."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = self._route(scope) if scope["type"] == "http" else None
+        fitting = (route for route in self._routes if scope["type"] == "http" and route.matches(scope)[0] is Match.FULL)
+        route = next(fitting, None)
         if route is None:
             await self._app(scope, receive, send)
             return
@@ -257,9 +258,6 @@ class Admission:
             await self._refused(request, error)(scope, receive, send)
             return
         await self._app(scope, _bounded(receive, most, takes_none=scope["method"] in READS), send)
-
-    def _route(self, scope: Scope) -> BaseRoute | None:
-        return next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
 
     def _rule(self, route: BaseRoute) -> AccessRule | None:
         if id(route) not in self._rules:

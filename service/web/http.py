@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import Request
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ENDLESS = "/stream"
@@ -60,6 +61,35 @@ class AnswersHead:
             await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
         await self._app({**scope, "method": "GET"}, receive, headers_only)
+
+
+FRAME = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+FILES = ("/static/", "/docs/", "/swagger/")
+"""They contain nothing about any database."""
+
+
+class SafeHeaders:
+    """Headers that an answer has unless it brings its own: what a page may load, that nobody frames it or guesses its type, and
+    that no browser keeps it: back from a cache it would look as if it were of now, even after the sign-out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("Content-Security-Policy", FRAME)
+                headers.setdefault("X-Content-Type-Options", "nosniff")
+                headers.setdefault("Referrer-Policy", "same-origin")
+                if not scope["path"].startswith(FILES):
+                    headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
 
 
 class ScrapesFirst:

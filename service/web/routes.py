@@ -20,7 +20,7 @@ from service.web.api.databases import actions_api, api
 from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
 from service.web.api.live import monitoring, streams
 from service.web.api.reports import reports_api
-from service.web.http import AnswersHead
+from service.web.http import AnswersHead, SafeHeaders
 from service.web.pages.causes import causes_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import marks_pages, operate_pages, pages, static
@@ -92,3 +92,4 @@ def _admitting(app: FastAPI, access: Access, repository: Repository, as_page: co
     app.add_middleware(AnswersInTime, reachable=repository.reachable, refused=away)
     app.add_middleware(Admission, access=access, routes=app.router.routes, refused=refused)
     app.add_middleware(AnswersHead)
+    app.add_middleware(SafeHeaders)

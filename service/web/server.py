@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.background import NO_THREAD
 from service.store.engine import Probe
-from service.web.http import Bulkhead
+from service.web.http import FILES, Bulkhead
 
 # What a request waits for a store that hangs: a few seconds, then it is answered that the store does not answer.
 #
@@ -37,8 +37,6 @@ STORE_SECONDS = 8.0
 THREADS = 4
 OF_MONITORING = ("/metrics", "/probe", "/healthz", "/readyz")
 """They wait for no store, and answer in their own form."""
-FILES = ("/static/", "/docs/")
-"""They need no store."""
 
 
 class AnswersInTime:
@@ -268,8 +266,8 @@ class Server(uvicorn.Server):
 
 
 def _not_noise(record: logging.LogRecord) -> bool:
-    """Drops messages that any client could trigger at will."""
-    return record.getMessage() != "Invalid HTTP request received."
+    """Drops messages that any client could trigger at will, and those of bugs, which we log ourselves."""
+    return not record.getMessage().startswith(("Invalid HTTP request received.", "Exception in ASGI application"))
 
 
 def provide_descriptors(databases: int) -> None:

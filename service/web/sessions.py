@@ -61,6 +61,8 @@ MOST_GUESSES = 10
 """Different wrong tokens that an address may send at once."""
 GUESS_SECONDS = 6.0
 """Then one more per so many seconds."""
+TOGETHER = 10
+"""All addresses together may send so many times as much: a program on this machine may say that it asks for any of them."""
 MOST_ADDRESSES = 1024
 MOST_KNOWN = 4096
 SAY_AGAIN_SECONDS = 60.0
@@ -68,21 +70,40 @@ SAY_AGAIN_SECONDS = 60.0
 
 @dataclass(slots=True)
 class _Guesser:
+    times: int = 1
+    """How many times what one address may send."""
     spent: float = 0.0
     at: float = 0.0
     wrong: "OrderedDict[str, None]" = field(default_factory=OrderedDict)
     """SHA-256 of its last wrong tokens. To send one again is no new guess: a scraper with an old token does it for ever."""
 
+    def wait(self, token: str) -> float:
+        """Seconds until the token may be tried."""
+        over = 0.0 if token in self.wrong else self._left() - self.times * MOST_GUESSES + 1
+        return max(0.0, over) * GUESS_SECONDS / self.times
+
+    def guess(self, token: str) -> bool:
+        """Count a wrong token. Whether it was new."""
+        if new := token not in self.wrong:
+            self.spent, self.at = self._left() + 1, time.monotonic()
+            _newest(self.wrong, token, None, self.times * MOST_GUESSES)
+        return new
+
+    def _left(self) -> float:
+        return max(0.0, self.spent - (time.monotonic() - self.at) * self.times / GUESS_SECONDS)
+
 
 class GuessLimit:
-    """Limits wrong tokens by address, and counts each wrong token once.
+    """Limits wrong tokens by address and of all addresses together, and counts each wrong token once.
 
     An address that is over its limit can be one of a proxy, with other people behind it. A token that was right from
-    there before is always taken, so the limit locks nobody out who was in. Only a token that is new there has to wait.
+    there before is always taken, so the limit locks nobody out who was in. Only a token that is new there has to wait; where the
+    limit of all is reached, one that is new anywhere.
     """
 
     def __init__(self) -> None:
         self._guessers: OrderedDict[str, _Guesser] = OrderedDict()
+        self._together = _Guesser(TOGETHER)
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
         """Address and SHA-256 of the tokens that were right. Nobody without a right token can push one out."""
         self._said_at = float("-inf")
@@ -92,11 +113,12 @@ class GuessLimit:
         """Seconds until the token, given by its SHA-256, may be tried from there. 0 if it may be now."""
         address = _network(peer)
         with self._lock:
-            found = self._guessers.get(address)
-            if found is None or (address, token) in self._known or token in found.wrong:
+            if (address, token) in self._known:
                 return 0.0
-            spent = _spent(found)
-        return 0.0 if spent <= MOST_GUESSES - 1 else (spent - MOST_GUESSES + 1) * GUESS_SECONDS
+            found, together = self._guessers.get(address), self._together.wait(token)
+            if together and any(token == right for _, right in self._known):
+                together = 0.0
+            return max(found.wait(token) if found else 0.0, together)
 
     def right(self, peer: str, token: str) -> None:
         """The token was right."""
@@ -109,10 +131,9 @@ class GuessLimit:
         with self._lock:
             found = self._guessers.get(address) or _Guesser()
             _newest(self._guessers, address, found, MOST_ADDRESSES)
-            if token in found.wrong:
+            self._together.guess(token)
+            if not found.guess(token):
                 return
-            found.spent, found.at = _spent(found) + 1, now
-            _newest(found.wrong, token, None, MOST_GUESSES)
             say = found.spent > MOST_GUESSES - 1 and now - self._said_at > SAY_AGAIN_SECONDS
             if say:
                 self._said_at = now
@@ -123,10 +144,6 @@ class GuessLimit:
                 address,
                 GUESS_SECONDS,
             )
-
-
-def _spent(guesser: _Guesser) -> float:
-    return max(0.0, guesser.spent - (time.monotonic() - guesser.at) / GUESS_SECONDS)
 
 
 def _newest(kept: OrderedDict[Key, Kept], key: Key, value: Kept, most: int) -> None:

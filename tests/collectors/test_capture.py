@@ -215,6 +215,12 @@ WRONG: dict[str, tuple[tuple[str | int, ...], object, str]] = {
     "time is no text": (("snapshots", 0, "taken_at"), 1276588800, "it must be a UTC time such as"),
     "no such time": (("snapshots", 0, "taken_at"), "2010-02-31T08:00:00Z", "it must be a UTC time such as"),
     "time before all time": (("snapshots", 0, "taken_at"), "0001-01-01T00:00:00+23:00", "it must be a UTC time such"),
+    "time without room for a difference": (
+        ("snapshots", 0, "taken_at"),
+        "9999-12-31T23:59:59Z",
+        "it must be a UTC time",
+    ),
+    "half of a surrogate pair": (("source",), "\udcff", "it has half of a surrogate pair"),
     "confirmations is no list": (("confirmations",), {}, "confirmations must be a JSON list"),
     "confirmation is no object": (("confirmations", 0), 14838, "confirmations[0] must be a JSON object"),
     "confirmation without number": (("confirmations", 0, "value"), "14,838", "value must be the number the query gave"),

@@ -15,14 +15,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, cast
 
 import pytest
 
+from collectors import oracle
 from collectors.capture import delta_of
-from collectors.errors import InputError
+from collectors.errors import InputError, brief
 from collectors.logs import alert, trace
+from collectors.logs.dumps import MOST_SESSIONS, Dump
 from collectors.logs.phrases import PHRASES
 from collectors.model import Changes, Delta, Missing, NotComparable, Rows, number
+from collectors.reports.html import parse as parse_html
 from collectors.reports.read import read as read_report
 from collectors.sqlplus.spool import load
 from rules.engine import cannot_tell, diagnose
@@ -373,6 +377,57 @@ def test_long_word_in_an_alert_log_costs_no_more_than_its_line() -> None:
     """A pattern that is tried from each letter of it takes minutes, and a test may take two seconds."""
     (event,) = alert.read(io.BytesIO(b"Sun Mar 01 06:00:00 2026\nORA-00600: " + b"x" * 2_000 + b".tr\n"), "case").events
     assert "trace_file" not in event.facts
+
+
+def test_the_largest_dump_takes_a_moment() -> None:
+    """Each part of it once took the square of its sessions: minutes, where a test may take two seconds."""
+    dump = Dump("hang analysis", 1)
+    sids = range(1, MOST_SESSIONS)
+    chain = [dump.session(1, sid) for sid in sids]
+    for sid, session in zip(sids, chain, strict=True):
+        assert session is not None
+        session.begin_wait(f"event {sid}")
+        session.wait_for((1, sid + 1))
+        dump.locks += [(7, None, session.key, 3, 0), (7, None, session.key, 0, 5)]
+    fork = dump.session(1, MOST_SESSIONS)
+    assert fork is not None
+    for sid in sids:
+        fork.wait_for((2, sid))
+    dump.settle(1)
+    assert {session.final for session in chain if session} == {None}, "its end waits for many"
+    fork.blockers.clear()
+    dump.settle(1)
+    assert {session.final for session in chain if session} == {fork.key}
+    assert (
+        "behind session 20000"
+        in trace._summary(dump, [session for session in dump.in_chains() if session.blockers]).text
+    )
+
+
+class Cursor:
+    """An answer of one row."""
+
+    arraysize = 100
+
+    def fetchmany(self) -> list[tuple[str, None, int]]:
+        return [("x" * 60_000, None, 1)]
+
+
+def test_what_is_too_long_is_cut_and_the_cut_is_shown() -> None:
+    long, shown = "x" * 60_000, f"{'x' * 3_968}… (56,032 more characters)"
+    assert brief(Exception(f"ORA-00600: {' ' * 60_000}y")) == "ORA-00600: … (56,044 more characters)"
+    assert oracle._bounded(cast(Any, Cursor()), 10, int) == [(shown, None, 1)]
+    (table,) = parse_html(f"<table><tr><td>{long}</td></tr></table>").tables
+    assert table.rows == ((shown,),)
+    moment, line = b"*** 2026-03-01 10:00:00\n", f"ORA-00600: {long}".encode()
+    for read, data, most in (
+        (alert.read, moment[4:] + line, "4,096"),
+        (trace.read, moment + 2 * line, "65,536"),
+        (trace.read, moment + line * 40, "65,536"),  # more than one block of the file
+    ):
+        notes = read(io.BytesIO(data + b"\n"), "case").notes
+        assert f"lines longer than {most} bytes, of which the rest is not read: 1" in notes
+    assert not any("longer than" in note for note in trace.read(io.BytesIO(moment + line), "case").notes)
 
 
 @pytest.mark.parametrize("what", PLANTED)

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,18 @@ from collectors.errors import (
     ViewRefused,
 )
 from collectors.model import Missing, Rows
-from collectors.oracle import ROOM, ConnectTarget, Deadlines, OracleConnection, TooSlow, _Remains, prepare
+from collectors.oracle import (
+    MOST_TOGETHER,
+    ROOM,
+    USUAL_BYTES,
+    ConnectTarget,
+    Deadlines,
+    HeldAnswers,
+    OracleConnection,
+    TooSlow,
+    _Remains,
+    prepare,
+)
 from collectors.poll import Grouping, poll
 from collectors.registry import collectors, views_of
 from collectors.release import text_for
@@ -208,6 +220,27 @@ def test_answer_without_an_end_costs_a_bounded_part_of_it_and_no_login(
         ask(connection, sql)
     assert 0 < rows.given <= at_most
     assert ask(connection) == [(1,)] and orcl(listener).counters.logins == 1
+
+
+class Owner:
+    """A session, for those who only count what it holds."""
+
+
+def test_answers_of_many_sick_databases_hold_a_bounded_part_together_and_usual_ones_are_never_counted() -> None:
+    held, sick, usual = HeldAnswers(), [Owner() for _ in range(34)], [Owner() for _ in range(200)]
+    kept: dict[tuple[Owner, str], int] = {}
+    for size, sql, owner in product(range(2**20, MOST_BYTES, 3 * 2**20), ("first", "second"), [*sick, *usual]):
+        if owner in sick:
+            try:
+                held.take(owner, sql, size)
+                kept[owner, sql] = size
+            except TooLarge:
+                kept.pop((owner, sql), None)
+        else:
+            held.take(owner, sql, USUAL_BYTES // 2)
+    assert MOST_TOGETHER // 2 <= sum(kept.values()) <= MOST_TOGETHER + len(sick) * USUAL_BYTES
+    del sick[1:], kept, owner
+    held.take(sick[0], "first", MOST_BYTES)
 
 
 class OneEndlessView(ScriptedBackend):

@@ -210,6 +210,31 @@ def test_odd_column_costs_its_view_and_not_the_poll(columns: tuple[str, ...]) ->
     assert [view for view, one in whole.items() if type(one) is not type(snapshot.readings[view])] == ["v$latch"]
 
 
+@pytest.mark.parametrize("odd", [10**30, 10**400, float("nan"), "12", True, b"12", NOW])
+def test_cell_that_its_column_cannot_have_is_unknown_and_said(odd: Value) -> None:
+    rows = [(270, "row cache objects", odd), (461, "Result Cache: RC Latch", 7.5)]
+    reading = poll("erp1", Session({"v$latch": Answer(("latch#", "name", "gets"), rows)})).readings["v$latch"]
+    assert isinstance(reading, Rows) and [row["gets"] for row in reading.rows] == [None, 7.5]
+    (note,) = reading.notes
+    assert note == f"gets of v$latch cannot be {repr(odd)[:40]}, as 1 of 2 rows have it; it counts as unknown"
+
+
+def test_key_that_its_column_cannot_have_costs_its_view() -> None:
+    answer = Answer(("cache#", "parameter"), [("x", "dc_users")])
+    reading = poll("erp1", Session({"v$rowcache": answer})).readings["v$rowcache"]
+    assert (
+        isinstance(reading, Missing)
+        and reading.kind == "failed"
+        and "cache# of v$rowcache cannot be 'x'" in reading.why
+    )
+
+
+@pytest.mark.parametrize("uptime", [10**30, 1.5e308, "777646", 60 * 365 * 86400.0])
+def test_odd_uptime_is_an_unknown_start(uptime: Value) -> None:
+    snapshot = poll("erp1", Session(instance={**INSTANCE, "uptime_seconds": uptime}))
+    assert snapshot.uptime_seconds is None and snapshot.release == "11.2.0.4.0"
+
+
 def test_statement_text_fits_the_release_and_a_release_older_than_any_is_not_asked() -> None:
     for release, there in (("11.2.0.4.0", False), ("12.1.0.2.0", True), ("19.0.0.0.0", True)):
         session = Session(instance={**INSTANCE, "version": release})

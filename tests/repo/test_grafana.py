@@ -15,6 +15,7 @@ from tests.repo.grafana.dashboards import (
     DASHBOARDS,
     HOME,
     ROOT,
+    TARGET_LABELS,
     Json,
     ask,
     filled,
@@ -25,10 +26,11 @@ from tests.repo.grafana.dashboards import (
     variables,
 )
 from tests.repo.grafana.display import DISPLAY
+from tests.repo.grafana.kinds import KINDS
 from tests.repo.grafana.linter import LINTER
 from tests.repo.processes import need
 
-RULES = {**LINTER, **DISPLAY}
+RULES = {**LINTER, **DISPLAY, **KINDS}
 
 
 def test_dashboards_are_three_with_stable_uids() -> None:
@@ -42,6 +44,14 @@ def test_dashboard_files_are_what_the_script_makes(tmp_path: Path) -> None:
     assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == {
         path.name: path.read_text("utf-8") for path in (HOME / "dashboards").glob("*.json")
     }
+
+
+def test_dashboards_and_rules_keep_the_same_labels() -> None:
+    lists = [
+        re.search(r"^TARGET_LABELS = (.*)$", (ROOT / "dashboards" / of / "build.py").read_text("utf-8"), re.MULTILINE)
+        for of in ("grafana", "prometheus")
+    ]
+    assert {one and one[1] for one in lists} == {str(TARGET_LABELS).replace("'", '"')}
 
 
 def test_link_address_can_be_chosen(tmp_path: Path) -> None:
@@ -68,7 +78,7 @@ def test_lint_file_excludes_known_rules_and_says_why() -> None:
     assert {each["dashboard"] for one in excluded.values() for each in one.get("entries", [])} <= titles
 
 
-OURS = 'rac=~"$rac",db=~"$db"'
+OURS = 'cluster=~"$cluster",env=~"$env",region=~"$region",rac=~"$rac",db=~"$db"'
 
 
 def kind(dashboard: Json, name: str) -> Json:
@@ -122,7 +132,7 @@ PLANTED: list[tuple[str, Callable[[Json], object]]] = [
     ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].pop("unit")),
     ("panel-units-rule", lambda d: first(d)["fieldConfig"]["defaults"].update(unit="seconds")),
     ("panel-no-targets-rule", lambda d: first(d).update(targets=[])),
-    ("target-rate-interval-rule", lambda d: ask(d, f"rate(latchscope_latch_gets_total{{{OURS}}}[5m])")),
+    ("target-rate-interval-rule", lambda d: ask(d, f"rate(latchscope_latch_gets_total{{{OURS}}}[10m])")),
     ("target-job-rule, target-instance-rule", lambda d: ask(d, 'latchscope_up{rac=~"$rac"}')),
     ("target-job-rule, target-instance-rule", lambda d: ask(d, 'process_open_fds{job=~"$job"}')),
     ("target-counter-agg-rule", lambda d: ask(d, f"sum(latchscope_latch_gets_total{{{OURS}}})")),
@@ -172,6 +182,34 @@ SHOWN: list[tuple[str, str, Callable[[Json], object], str]] = [
     ("window-said", "database",
      lambda d: kind(d, "timeseries")["targets"][0].update(expr=f"db_surface:latchscope_impact:ratio_avg5m{{{OURS}}}"),
      "DB time lost over time: a mean over five minutes that does not say so"),
+    ("target-labels", "fleet", lambda d: ask(d, f"max by (rac, db) (latchscope_severity{{{OURS}}})"),
+     "DB time lost over time A: (rac, db) makes one of two"),
+    ("last-poll-raw", "database",
+     lambda d: kind(d, "stat")["targets"][0].update(expr=f"max(db:latchscope_impact:ratio{{{OURS}}})"),
+     "Severity: db:latchscope_impact:ratio is older"),
+    ("worst-of-step", "fleet", lambda d: ask(d, f"latchscope_severity{{{OURS}}}"), "DB time lost over time: a long step"),
+    ("lone-points", "health", lambda d: first(d)["fieldConfig"]["defaults"]["custom"].update(showPoints="never"),
+     "Data age: what one step has"),
+    ("worst-ranks", "database", lambda d: ask(d, f"topk(6, latchscope_rowcache_entries_used{{{OURS}}})"),
+     "DB time lost over time: a rank of each step"),
+    ("worst-ranks", "database",
+     lambda d: ask(d, f"topk(6, avg_over_time(latchscope_impact_ratio{{{OURS}}}[$__range] @ end()))"),
+     "DB time lost over time: a rank by the mean"),
+    ("lines-limited", "health", lambda d: ask(d, f"max by (db) (latchscope_data_age_seconds{{{OURS}}})"),
+     "Data age: a line for each of db"),
+    ("green-of-all", "fleet",
+     lambda d: panels(d)[2]["targets"][-1].update(expr=f"count(latchscope_finding{{{OURS}}}) or 0 * count(latchscope_up)"),
+     "Problems: it can be green although some do not answer"),
+    ("limits-of-one", "fleet",
+     lambda d: default(panels(d)[4], thresholds={"steps": [{"value": None, "color": "green"}, {"value": 0.05, "color": "blue"}]}),
+     "Waiting: the sum of many healthy databases"),
+    ("views-that-can-be-read", "health", lambda d: ask(d, f"sum(1 - latchscope_collector_success{{{OURS}}})"),
+     "Data age A: x$kqrst can be granted nowhere"),
+    ("chosen-although-gone", "health", lambda d: variable(d, "job").update(query="label_values(latchscope_up,job)"),
+     "variable job forgets"),
+    ("annotation-labels", "database", lambda d: d["annotations"]["list"][0].update(textFormat="{{cache}}"),
+     "annotation Episodes: it says 'cache'"),
+    ("down-first", "fleet", lambda d: kind(d, "table")["options"]["sortBy"].pop(0), "Databases: databases that do not answer"),
 ]  # fmt: skip
 """Rule, dashboard, what is planted there, and how the rule begins to say it."""
 

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,10 @@ def test_mixin_takes_an_address_and_labels(tmp_path: Path) -> None:
     told = evaluated("{ _config+:: { address: 'https://latchscope.example.org', targetLabels: ['zone'] } }")
     text = json.dumps(told)
     assert "127.0.0.1:8000" not in text and "https://latchscope.example.org/db/" in text
+    build = [sys.executable, "-B", str(ROOT / "dashboards" / "grafana" / "build.py"), "--output", str(tmp_path)]
+    subprocess.run([*build, "--address", "https://latchscope.example.org", "--labels", "zone"], check=True)
+    made = {path.name: json.loads(path.read_text("utf-8")) for path in tmp_path.iterdir()}
+    assert told["dashboards"] == made and "region" not in json.dumps(made)
     rules = json.dumps([told["rules"], told["alerts"]])
     assert "by (zone, rac, db)" in rules and "$labels.zone $labels.rac $labels.db" in rules
     assert "region" not in rules and "zone=%q,rac=%q,db=%q" in rules

@@ -51,7 +51,7 @@ PHRASES = (
     r"has not got",
     r"for want of",
     r"met (?:nobody|waiting)",
-    r"nobody (?:asks|asked|looked|waited|slept)",
+    r"nobody (?:asks|asked|looked(?! at the sessions)|waited|slept)",
     r"(?<!there )is no (?:number|time|text|address|file|report|release|setting|claim|window|whole number)",
     r"asked (?:together|one by one)",
     r"none of ours",

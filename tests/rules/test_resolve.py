@@ -30,7 +30,7 @@ from rules.context import SignalContext
 from rules.engine import Examination, diagnose, examine
 from rules.model import Confidence, Diagnosis, Severity
 from rules.resolve import unseen_waiters
-from rules.waits import WAITING_SESSIONS as WAITING
+from rules.waiting import WAITING_SESSIONS as WAITING
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import render
 from tests.collectors.scripted import poll_at

@@ -1,11 +1,15 @@
 """Names from a hostile database, file or caller, in every output: visible as they are, and without effect."""
 
 import csv
+import html
 import io
 import json
 import logging
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from hypothesis import example, given
@@ -21,17 +25,19 @@ from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
 from service.cli.diagnose import Format, _printed
 from service.cli.messages import say
 from service.config.logs import OneLine
-from service.escape import UNSEEN, plain_cell, visible, visible_json
+from service.escape import OUTPUTS, UNSEEN, plain_cell, visible, visible_json
 from service.intake.inputs import InputResults, diagnose_data
 from service.metrics.exposition import render
 from service.render import comparison
 from service.store.repository import Repository
-from tests.paths import INCIDENT
+from tests.paths import DATA, INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 NASTY = (
     "\x1b[2J", "\x1b]0;t\x07", "\u202e", "\u2066", "\x9b31m", "\u2028", "\ufeff", "\u3164", "\r", "\n## forged", "\x00", "\x7f",
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![p](http://x/y.png)", "[a](javascript:b)", "|", "`",
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![p](http://x/y.png)", "[a](javascript:b)", "|", "`", "\\", '"',
+    "\n```\n", "[Grafana](http://evil.example/login)", "<!channel>", "@everyone", "www.evil.example", "mailto:a@evil.example",
+    "=cmd|' /C calc'!A0", "~town", "日本",
 )  # fmt: skip
 NAMES = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=3)), min_size=1, max_size=5).map("".join)
 WORST = "".join(NASTY)
@@ -62,8 +68,8 @@ def diagnosed(name: str) -> InputResults:
     return diagnose_data(json.dumps(document).encode(), f"file{name}.json")
 
 
-def harmless_in_every_form(name: str) -> None:
-    outcome = diagnosed(name)
+def harmless_in_every_form(made: Callable[[str], InputResults], name: str) -> None:
+    outcome = made(name)
     assert outcome.diagnosed, outcome.errors
     for form in Format:
         text = _printed(outcome, form, single=True, verbose=True) or ""
@@ -78,13 +84,80 @@ def harmless_in_every_form(name: str) -> None:
 
 
 def test_diagnosis_of_the_worst_name_is_harmless_in_every_form() -> None:
-    harmless_in_every_form(WORST)
+    harmless_in_every_form(diagnosed, WORST)
 
 
 @pytest.mark.slow
 @given(NAMES)
 def test_diagnosis_of_any_name_is_harmless_in_every_form(name: str) -> None:
-    harmless_in_every_form(name)
+    harmless_in_every_form(diagnosed, name)
+
+
+def hung(name: str) -> InputResults:
+    """A hang behind a job that can be stopped, whose sessions have names that an enemy chose."""
+    document = json.loads((DATA / "hangs-4/K05_waits_rdbms_ipc_reply.json").read_text(encoding="utf-8"))
+    views = document["snapshots"][-1]["views"]
+    for table in (views["waiting_sessions"], views["row_cache_blockers"]):
+        for row, column in product(table["rows"], ("module", "username", "machine", "sql_id", "program")):
+            if column in table["columns"]:
+                row[table["columns"].index(column)] = name
+    table = views["row_cache_blockers"]
+    for column, value in (("program", "oracle@db1 (J004)"), ("state", "WAITED SHORT TIME")):
+        table["rows"][0][table["columns"].index(column)] = value
+    jobs = ["owner", "job_name", "con_id", "session_id", "running_instance"]
+    views["running_jobs"] = {"columns": jobs, "rows": [["APP", "NIGHTLY", 0, 300, 1]]}
+    outcome = diagnose_data(json.dumps(document).encode(), "hang.json")
+    assert outcome.diagnosed[0].diagnosis.blockers.chains[0].action is not None  # type: ignore[union-attr]
+    return outcome
+
+
+def test_wait_chain_with_a_command_has_harmless_names_in_every_form() -> None:
+    harmless_in_every_form(hung, WORST)
+
+
+@pytest.mark.slow
+@given(NAMES)
+def test_wait_chain_with_a_command_has_any_name_harmless_in_every_form(name: str) -> None:
+    harmless_in_every_form(hung, name)
+
+
+def blocks(markdown: str) -> list[str]:
+    return [token.content for token in READER.parse(markdown) if token.type == "fence"]
+
+
+def read_csv(cell: str) -> str:
+    file = io.StringIO()
+    csv.writer(file).writerow((cell, "end"))
+    ((first, _),) = csv.reader(io.StringIO(file.getvalue()))
+    return first
+
+
+CHATTED = re.compile(r"[<>@*`~\[\]]|://|www\.|mailto:", re.IGNORECASE)
+SAFE: Mapping[str, Callable[[str, str], bool]] = {
+    "terminal": lambda name, text: harmless(text) and "\n" not in text,
+    "log": lambda name, text: harmless(text) and "\n" not in text,
+    "page": lambda name, text: (
+        harmless(text) and not re.search(r"[<>\"']", text) and visible(name) == html.unescape(text)
+    ),
+    "markdown": lambda name, text: harmless(text) and not kinds(f"x {text}") & BARRED,
+    "markdown table": lambda name, text: not kinds(f"| a |\n| --- |\n{text}\n") & BARRED and "\n" not in text,
+    "markdown code": lambda name, text: blocks(text) == [f"{name}\n"] if name.isprintable() else len(blocks(text)) == 1,
+    "chat": lambda name, text: harmless(text) and not CHATTED.search(text),
+    "mail": lambda name, text: harmless(text) and "\n" not in text and not CHATTED.search(text),
+    "csv": lambda name, text: not read_csv(text).startswith(("=", "+", "-", "@")) and text.isprintable(),
+    "json": lambda name, text: text.replace("\n", "").isprintable(),
+    "label": lambda name, text: harmless(text) and re.fullmatch(r'(?:[^"\\\n]|\\["\\n])*', text) is not None,
+    "header": lambda name, text: re.fullmatch(r"[\w.-]*", text, re.ASCII) is not None,
+}
+"""Output → whether what its escape made of a name is safe there."""
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@given(NAMES)
+@example(WORST)
+def test_the_same_names_are_harmless_in_every_output(output: str, name: str) -> None:
+    for each in (name, *NASTY):
+        assert SAFE[output](each, str(OUTPUTS[output](each))), (output, each)
 
 
 @pytest.fixture(scope="module")
@@ -265,4 +338,9 @@ def test_log_record_is_one_line_that_drives_no_terminal() -> None:
     assert line() == "ERROR a[U+001B][2J[U+000A]2026 ERROR forged failed"
     error = ValueError("\x1b]0;title\x07")
     text = line((ValueError, error, None))
-    assert text.endswith("\nValueError: [U+001B]]0;title[U+0007]")
+    try:
+        raise ValueError("a\n2026 ERROR forged") from KeyError("b\n2026 ERROR forged")
+    except ValueError as forged:
+        lines = line((ValueError, forged, forged.__traceback__)).splitlines()
+    assert len(lines) > 4 and not any(each.startswith("2026") for each in lines)
+    assert text.endswith("\n  ValueError: [U+001B]]0;title[U+0007]")

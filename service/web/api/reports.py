@@ -26,6 +26,7 @@ from service.web.api.common import (
     understood,
 )
 from service.web.api.databases import operation_id
+from service.web.http import Bulkhead
 from service.web.schemas import REPORT_ID, Problem, ReportOut, ReportShortOut
 
 NOT_TAKEN: dict[int | str, dict[str, Any]] = {
@@ -37,6 +38,8 @@ KNOWN: dict[int | str, dict[str, Any]] = {
     200: {"model": list[ReportOut], "description": "Every content was known: the earlier results."}
 }
 T = TypeVar("T")
+READERS = 2
+"""Threads of requests that read files: one reads, one waits. All others wait in line without one of the threads of pages."""
 STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
 
 
@@ -71,8 +74,10 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     )
 
     received, most = _receiver(uploads, access), most_bytes(uploads.max_bytes)
+    in_line = Bulkhead(READERS)
 
     @router.post("/reports", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY, max_body_size=most)
+    @in_line
     def create_reports(
         files: Annotated[Sequence[File], Depends(received)],
         caller: Annotated[Caller, Depends(access.operator)],
@@ -97,6 +102,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         return [ReportShortOut.model_validate(report, from_attributes=True) for report in page.items]
 
     @router.get("/incident", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
+    @in_line
     def get_incident(
         id: Annotated[
             list[str],
@@ -152,10 +158,10 @@ def report_out(upload: Upload) -> ReportOut:
 
 
 def stored(ask: Callable[[], T]) -> T:
-    """The store's answer; 503 if it does not answer."""
+    """The store's answer; 503 if it does not answer, or if a kept file cannot be read again in time."""
     try:
         return ask()
-    except StoreError as error:
+    except (InputError, StoreError) as error:
         raise HTTPException(503, str(error)) from None
 
 

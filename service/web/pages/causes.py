@@ -66,10 +66,6 @@ def firing(board: Iterable[MonitoredDatabase]) -> Mapping[str, Sequence[AlertNow
     return alerts
 
 
-def _down(watched: MonitoredDatabase) -> Severity | None:
-    return Severity.CRITICAL if watched.failure is not None else None
-
-
 def _stopped(watched: MonitoredDatabase) -> Severity | None:
     failure = watched.failure
     return Severity.WARNING if failure is not None and failure.next_attempt is None else None
@@ -102,7 +98,7 @@ def _loses(surface: Surface) -> Callable[[MonitoredDatabase], Severity | None]:
 
 
 JUDGES: Mapping[str, Callable[[MonitoredDatabase], Severity | None]] = {
-    "LatchscopeDatabaseDown": _down,
+    "LatchscopeDatabaseDown": lambda watched: Severity.CRITICAL if watched.failure is not None else None,
     "LatchscopeLoginStopped": _stopped,
     "LatchscopeFindingActive": _found,
     "RowCacheHang": _hangs,

@@ -18,8 +18,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from service.web.access import Access
-from service.web.http import squeezed
-from service.web.pages.layout import FRAME, page
+from service.web.http import FRAME, squeezed
+from service.web.pages.layout import page
 
 # The page of the API: Swagger UI over our own document, served by us, with its own policy.
 #
@@ -47,7 +47,7 @@ def api_pages(access: Access) -> APIRouter:
         if name not in FILES:
             raise HTTPException(404, f"no file {name[:60]}; there are {' and '.join(FILES)}")
         body, headers = squeezed(_file(name), request, LEVEL)
-        headers |= {"Cache-Control": f"max-age={DAY}", "X-Content-Type-Options": "nosniff"}
+        headers["Cache-Control"] = f"max-age={DAY}"
         return Response(body, media_type=FILES[name], headers=headers)
 
     return router
@@ -100,10 +100,8 @@ class Documentation(StaticFiles):
     def file_response(
         self, full_path: str | PathLike[str], stat_result: stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """The library's answer, with the headers of a page."""
+        """The library's answer, with the policy of a page."""
         answer = super().file_response(full_path, stat_result, scope, status_code)
         if str(full_path).endswith(".html"):
             answer.headers["Content-Security-Policy"] = frame_of(Path(full_path).read_bytes())
-        answer.headers["X-Content-Type-Options"] = "nosniff"
-        answer.headers["Referrer-Policy"] = "same-origin"
         return answer

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from fastapi import APIRouter, Depends, Request
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from starlette.responses import Response
 
 from collectors.model import Delta
-from service.escape import visible
+from service.escape import in_header, on_page
 from service.intake.incident import incident
 from service.intake.inputs import DiagnosedInput, InputResults, figures, short_names
 from service.render.incident import incident_view
@@ -93,7 +93,6 @@ def _whose(diagnosed: DiagnosedInput) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in owner.items() if value is not None]
 
 
-_NAME = re.compile(r"[^\w.-]+")
 _SVG = re.compile(r"<svg.*?</svg>", re.S)
 _UNIT = re.compile(r'<figcaption>.*? <span class="quiet">(.*?)</span>')
 HEAD = 26
@@ -149,11 +148,11 @@ def _alone(svg: str, of: str) -> tuple[str, str]:
     whole = svg.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
     whole = whole.replace('viewBox="0 0 ', f'viewBox="0 -{HEAD} ', 1).replace(f' {WIDE.height}"', f' {height}"', 1)
     head, _, rest = whole.partition(">")
-    return head, f'<text class="of" x="0" y="{16 - HEAD}">{escape(visible(of))}</text>{rest}'
+    return head, f'<text class="of" x="0" y="{16 - HEAD}">{on_page(of)}</text>{rest}'
 
 
 def kept_file(text: str, kind: str, database: str, ending: str) -> Response:
     """A file to keep, named after database and time."""
-    name = f"latchscope-{_NAME.sub('-', database)}-{datetime.now(UTC):%Y%m%dT%H%MZ}.{ending}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    name = f"latchscope-{in_header(database)}-{datetime.now(UTC):%Y%m%dT%H%MZ}.{ending}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)

@@ -87,11 +87,6 @@ def _rank(place: Place, wanted: Sequence[str]) -> int | None:
     return None
 
 
-def database_places(watched: Iterable[MonitoredDatabase]) -> list[Place]:
-    """Every database, the worst first."""
-    return sorted(map(_database, watched), key=lambda place: ORDER.index(place.state or "No data"))
-
-
 def _database(watched: MonitoredDatabase) -> Place:
     summary = watched.summary if watched.up else None
     state: State = summary.state if summary else "No data"
@@ -160,7 +155,8 @@ def find_pages(board: Board, access: Access) -> APIRouter:
     @router.get("/find", dependencies=[Depends(access.reader)])
     def found(request: Request, q: str = Query("", max_length=LONGEST)) -> Response:
         documented = documentation_places(SITE)
-        places = chain(database_places(board.all_refreshed()), fixed_places(), documented)
+        watched = sorted(map(_database, board.all_refreshed()), key=lambda place: ORDER.index(place.state or "No data"))
+        places = chain(watched, fixed_places(), documented)
         return page(request, "find.html", q=q, found=find(places, q), undocumented=not documented)
 
     return router

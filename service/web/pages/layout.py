@@ -42,7 +42,6 @@ from rules.hangs.words import (
     tree,
     why_no_command,
 )
-from rules.model import Figure
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
 from service.escape import visible
@@ -57,10 +56,6 @@ from service.web.pages.words import capped
 from service.web.sessions import SESSION_SECONDS
 
 HERE = Path(__file__).parents[1]
-FRAME = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
-)
 
 LEVEL = 4
 """Level of gzip. A higher one takes twice the time for a tenth less."""
@@ -109,10 +104,6 @@ def for_release(statement: Texts | None, release: str | None) -> str:
     return (text_for(statement, release) if release else None) or next(reversed(list(statement.values())), "")
 
 
-def _measured(figure: Figure) -> str:
-    return measured(figure.value, figure.unit)
-
-
 def _seen(value: object) -> object:
     """A value for a page with visible characters. A page has lines, and keeps a number with its unit."""
     if not isinstance(value, str):
@@ -125,7 +116,7 @@ def _seen(value: object) -> object:
 
 FILTERS: Mapping[str, Callable[..., str]] = {
     "count": count,
-    "measured": _measured,
+    "measured": lambda figure: measured(figure.value, figure.unit),
     "percent": percent,
     "section": section_of,
     "spelled": spelled,
@@ -193,12 +184,7 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     }
     text = templates.env.get_template(template).render(shown | values | {"request": request})
     body, headers = squeezed(text.encode(), request, LEVEL)
-    answer = HTMLResponse(body, status, headers)
-    answer.headers["Content-Security-Policy"] = FRAME
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    answer.headers["Referrer-Policy"] = "same-origin"
-    answer.headers["Cache-Control"] = "no-store"  # a page that comes back from a cache would look as if it were of now
-    return answer
+    return HTMLResponse(body, status, headers)
 
 
 def address_at(db: str, moment: datetime) -> str:

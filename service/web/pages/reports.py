@@ -17,7 +17,8 @@ from service.render.incident import incident_view
 from service.state.board import Board
 from service.web.access import Access, Caller
 from service.web.api.common import UploadRefused, most_bytes, receive
-from service.web.api.reports import delete, stored, take
+from service.web.api.reports import READERS, delete, stored, take
+from service.web.http import Bulkhead
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.export import as_html, kept_file
 from service.web.pages.layout import missing, page
@@ -29,13 +30,14 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
     """The HTML routes below /reports. They need no script: a form, and an answer that is a page."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-    received = _receiver(uploads, access)
+    received, in_line = _receiver(uploads, access), Bulkhead(READERS)
 
     @router.get("/reports")
     def reports(request: Request, caller: Annotated[Caller, Depends(access.reader)], deleted: bool = False) -> Response:
         return _listed(request, uploads, caller, deleted=deleted)
 
     @router.post("/reports", max_body_size=most_bytes(uploads.max_bytes))
+    @in_line
     def upload(
         request: Request,
         files: Annotated[Sequence[File] | UploadRefused, Depends(received)],
@@ -53,6 +55,7 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         return RedirectResponse(one if len(taken) == 1 else f"/incident?{together}", 303)
 
     @router.get("/incident")
+    @in_line
     def incident(
         request: Request,
         caller: Annotated[Caller, Depends(access.reader)],
@@ -80,11 +83,12 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         return _shown(request, board, found, known, caller) if found else _gone(request, id)
 
     @router.get("/reports/{id}/export.html", dependencies=[Depends(access.reader)])
+    @in_line
     def export(request: Request, id: str) -> Response:
-        found = stored(lambda: uploads.original(id))
-        if found is None:
+        kept, found = stored(lambda: uploads.get(id)), stored(lambda: uploads.again([id], as_html))
+        if kept is None or found is None:
             return _gone(request, id)
-        return kept_file(as_html(found), "text/html", found.diagnosed[0].diagnosis.database, "html")
+        return kept_file(found, "text/html", kept.kept.databases[0], "html")
 
     @router.post("/reports/{id}/delete")
     def delete_report(request: Request, id: str, caller: Annotated[Caller, Depends(access.operator)]) -> Response:

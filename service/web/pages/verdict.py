@@ -12,7 +12,7 @@ from rules.explain.walk import TIME_SPENT
 from rules.formatting import sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
-from rules.waits import HANGING_SECONDS
+from rules.waiting import HANGING_SECONDS
 from service.state.board import (
     CORRECT_PASSWORD,
     GOES_ON,

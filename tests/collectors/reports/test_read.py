@@ -16,9 +16,9 @@ from collectors.errors import InputError
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, number
 from collectors.reports import html, text
 from collectors.reports.header import header, moment_in, month_of
-from collectors.reports.read import decode, is_html, looks_like_report, read
-from collectors.reports.sections import READERS, BadReader, missing, section
-from collectors.reports.tables import Document, ReportRow, ReportTables, count, decimals, is_overflow, micro, real
+from collectors.reports.read import is_html, looks_like_report, opened, read
+from collectors.reports.sections import READERS, fills
+from collectors.reports.tables import Document, count, decimals, is_overflow, micro, real, squeeze
 from rules.engine import diagnose
 from tests import paths
 from tests.recordings.reports import make
@@ -51,16 +51,19 @@ def only(found: tuple[Delta | NotComparable, ...]) -> Delta:
 
 @cache
 def document(path: Path) -> Document:
-    content = decode(path.read_bytes(), path.name)
+    (content,) = opened(path.read_bytes(), path.name).reports
     return html.parse(content) if path.suffix == ".html" else text.parse(content)
 
 
-def listed(path: Path, title: str) -> tuple[ReportRow, ...]:
-    return ReportTables(document(path), "AWR").section(title) or ()
-
-
-def cells(one: ReportRow, *names: str) -> list[str]:
-    return [one.text(name) for name in names]
+def listed(path: Path, title: str) -> list[Mapping[str, str]]:
+    """The printed rows of a section, by the headings of their columns."""
+    tables = [table for table in document(path).tables if table.section == squeeze(title)]
+    # Of two columns of one heading the first counts.
+    return [
+        dict(reversed([*zip(table.headings, row, strict=False)]))
+        for table in tables
+        for row in dict.fromkeys(table.rows)
+    ]
 
 
 def test_shared_reports_give_begin_end_release_elapsed_and_db_time(
@@ -88,9 +91,9 @@ def test_shared_reports_give_every_latch_figure(
     titles = ("latchname", "getrequests", "pctgetmiss", "avgslpsmiss", "waittimes", "nowaitrequests", "pctnowaitmiss")
     for one in (one for one in verdicts if one["format"] in WITH_FIGURES):
         (latch,) = (row for row in deltas[one["file"]].rows("v$latch") if row["name"] == ROW_CACHE_LATCH)
-        printed = [r for r in listed(reports / one["file"], "Latch Activity") if r.text("latchname") == ROW_CACHE_LATCH]
+        printed = [r for r in listed(reports / one["file"], "Latch Activity") if r["latchname"] == ROW_CACHE_LATCH]
         wanted = next(value for key, value in one.items() if key.startswith("latch_activity"))
-        assert [" | ".join(cells(r, *titles)) for r in printed] == [wanted], one["file"]
+        assert [" | ".join(r[title] for title in titles) for r in printed] == [wanted], one["file"]
         gets, waited = wanted.split(" | ")[1], wanted.split(" | ")[4]
         assert latch["gets"] == int(gets.replace(",", ""))
         assert latch["wait_time"] == int(waited) * 1_000_000
@@ -117,9 +120,9 @@ def test_shared_reports_give_every_miss_source_mutex_and_cache(
         )
         assert mutexes == one["row_cache_mutexes (location/sleeps/ms)"], one["file"]
         caches = sorted(delta.rows("v$rowcache"), key=lambda row: -(number(row["gets"]) or 0))[:4]
-        printed = {r.text("cache"): r for r in listed(reports / one["file"], "Dictionary Cache Stats")}
+        printed = {r["cache"]: r for r in listed(reports / one["file"], "Dictionary Cache Stats")}
         top = "; ".join(
-            f"{row['parameter']}/{row['gets']:,}/{printed[str(row['parameter'])].text('pctmiss')}"
+            f"{row['parameter']}/{row['gets']:,}/{printed[str(row['parameter'])]['pctmiss']}"
             f"/{row['modifications']:,}/{row['usage']:,}"
             for row in caches
         )
@@ -133,15 +136,13 @@ def test_shared_reports_give_every_row_cache_event(
         wanted = one["row_cache_events (event=waits/seconds/average/% of DB time)"]
         told = []
         front = listed(reports / one["file"], "Foreground Wait Events")
-        back = {r.text("event"): r.count("waits") for r in listed(reports / one["file"], "Background Wait Events")}
+        back = {r["event"]: count(r["waits"]) for r in listed(reports / one["file"], "Background Wait Events")}
         for r in front:
-            if r.text("event") in ("latch: row cache objects", "row cache lock", "row cache mutex"):
-                average = r.text("avgwaitms", "avgwait")
-                told.append(
-                    f"{r.text('event')}={r.text('waits')}/{r.text('totalwaittimes')}/{average}/{r.text('dbtime')}"
-                )
-                waits = deltas[one["file"]].cell("v$system_event", "event", r.text("event"), "total_waits")
-                assert waits == (r.count("waits") or 0) + (back.get(r.text("event")) or 0), one["file"]
+            if r["event"] in ("latch: row cache objects", "row cache lock", "row cache mutex"):
+                average = r.get("avgwaitms") or r["avgwait"]
+                told.append(f"{r['event']}={r['waits']}/{r['totalwaittimes']}/{average}/{r['dbtime']}")
+                waits = deltas[one["file"]].cell("v$system_event", "event", r["event"], "total_waits")
+                assert waits == (count(r["waits"]) or 0) + (back.get(r["event"]) or 0), one["file"]
         assert "; ".join(told) == wanted, one["file"]
 
 
@@ -467,13 +468,11 @@ def test_moment_in_reads_printed_moments() -> None:
 # Readers of a section are declared once each, and a wrong one fails loudly.
 
 
-@pytest.mark.parametrize(
-    ("view", "words"), [("v$nothing", "which no collector declares"), ("v$latch", "a second time")]
-)
-def test_readers_reject_a_wrong_view_and_say_why(view: str, words: str) -> None:
+@pytest.mark.parametrize("view", ["v$nothing", "v$latch"])
+def test_readers_reject_a_view_that_nobody_declares_or_that_has_one(view: str) -> None:
     before = dict(READERS)
-    with pytest.raises(BadReader, match=words):
-        section(view)(lambda printed: missing(view, ""))
+    with pytest.raises(KeyError, match="has a reader or is declared by no collector"):
+        fills(view)(lambda printed: printed.missing(view, ""))
     assert before == READERS
 
 

@@ -26,7 +26,9 @@ SELECTOR = re.compile(
     r"(?P<call>[a-z_]+\()?(?P<name>[a-zA-Z_:][\w:]*)\{(?P<matchers>[^{}]*)\}(?:\[(?P<range>[^\]]*)\])?"
 )
 # The values that a person or Grafana puts in place of a variable.
-VALUES = {"$rac": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "12s", "$__range": "1m"}
+TARGET_LABELS = ("cluster", "env", "region")
+VALUES = {"$rac": ".*", "$job": ".+", "$instance": ".+", "$__rate_interval": "1m", "$__range": "1m"}
+VALUES |= {f"${name}": ".*" for name in TARGET_LABELS}
 OF_PROMETHEUS = {"scrape_duration_seconds", "scrape_samples_scraped", "up", "ALERTS"}
 """What Prometheus itself writes about every target and alert."""
 
@@ -72,9 +74,8 @@ def filled(text: str, db: str = ".+") -> str:
 
 def of_a_database(metric: str) -> bool:
     """Whether a metric has the label `db`."""
-    return (
-        metric not in of_the_process() and not metric.startswith(("process_", "python_", "scrape_")) and metric != "up"
-    )
+    others = ("process_", "python_", "scrape_", "instance:")
+    return metric not in of_the_process() and not metric.startswith(others) and metric != "up"
 
 
 @cache

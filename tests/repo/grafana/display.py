@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.repo.grafana.dashboards import DASHBOARDS, Json, Rule, panels, selectors, targets
+from tests.repo.grafana.dashboards import DASHBOARDS, TARGET_LABELS, Json, Rule, panels, selectors, targets
 
 KIOSK, MENU = 1248, 948
 """Pixels for the panels of a window of 1280: alone, and beside Grafana's menu."""
@@ -14,7 +14,7 @@ LETTER, BESIDE_TITLE, BESIDE_COLUMNS = 8, 64, 16
 SENTENCE = 130
 """Pixels that a column without a width needs."""
 SEVERITY_COLORS = {"green", "blue", "orange", "red"}
-OVER_FIVE_MINUTES = re.compile(r":(?:\w+_)?(?:rate|avg|ratio)5m\b")
+OVER_FIVE_MINUTES = re.compile(r":(?:\w+_)?(?:rate|avg|ratio)5m\b|\brate\([^\[]*\[5m\]")
 
 
 def pixels(columns: int, window: int) -> int:
@@ -78,6 +78,7 @@ def all_is_ours(dashboard: Json) -> Iterator[str]:
     open_ended = {one["name"] for one in dashboard["templating"]["list"] if one.get("allValue")}
     for place, match in selectors(dashboard):
         ours = "latchscope_" in match["name"] or 'alertname=~"Latchscope' in match["matchers"]
+        ours |= "$job" in match["matchers"] and "job" not in open_ended
         for name in sorted(open_ended):
             if not ours and f"${name}" in match["matchers"]:
                 yield f"{place}: All of {name} matches {match['name']} of every job; leave out its allValue"
@@ -129,14 +130,15 @@ def title_width(dashboard: Json) -> Iterator[str]:
 
 
 def columns_of(panel: Json) -> set[str]:
-    """The columns that a table shows, by the names in its head."""
+    """The columns that a table shows, by the names in its head, without target labels: few series have them."""
     options = next(one["options"] for one in panel["transformations"] if one["id"] == "organize")
     letters = [f"Value #{target['refId']}" for target in panel["targets"]]
     found = {"Value"} if len(letters) == 1 else set(letters)
     for target in panel["targets"]:
         grouped = re.search(r"\bby \(([^)]*)\)", target["expr"])
         found |= {label.strip() for label in grouped[1].split(",")} if grouped else set()
-    named = {options["renameByName"].get(one, one) for one in found - set(options["excludeByName"])}
+    found -= {*options["excludeByName"], *TARGET_LABELS}
+    named = {options["renameByName"].get(one, one) for one in found}
     return named - {column for column, field in fields(panel) if field.get("custom.hidden")}
 
 

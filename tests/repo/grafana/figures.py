@@ -22,7 +22,12 @@ GOT = re.compile(r'^    expr: ("(?:[^"\\]|\\.)*"), time: (\S+),\n        exp: .*
 SERIES = re.compile(r'\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} (\S+?)(?:, |$)')
 LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"')
 OF_THE_PROCESS = {
+    "latchscope_databases_owned": 3,
+    "latchscope_databases_unowned": 0,
+    "latchscope_store_up": 1,
+    "latchscope_memory_polls": 0,
     "latchscope_thread_up": 1,
+    "latchscope_thread_deaths_total": 0,
     "latchscope_spool_polls": 0,
     "latchscope_spool_lost_polls_total": 0,
     "latchscope_poll_queue_seconds": 0,
@@ -106,7 +111,7 @@ class Answer:
 
 
 def answers(
-    series: Series, exprs: Sequence[str], moments: Sequence[int], folder: Path
+    series: Series, exprs: Sequence[str], moments: Sequence[int], folder: Path, step: int = STEP
 ) -> dict[tuple[str, int], list[Answer]]:
     """What each query answers so many seconds after the begin: promtool's word, with the shipped recording rules.
 
@@ -115,9 +120,9 @@ def answers(
     wanted = sorted({*exprs})
     cases = [{"expr": expr, "eval_time": f"{moment}s", "exp_samples": []} for expr in wanted for moment in moments]
     given = [{"series": name, "values": " ".join(values)} for name, values in series.items()]
-    test = {"interval": f"{STEP}s", "input_series": given, "promql_expr_test": cases}
+    test = {"interval": f"{step}s", "input_series": given, "promql_expr_test": cases}
     (folder / "absence.test.yml").write_text(
-        json.dumps({"rule_files": [*map(str, RECORDING)], "evaluation_interval": f"{STEP}s", "tests": [test]}), "utf-8"
+        json.dumps({"rule_files": [*map(str, RECORDING)], "evaluation_interval": f"{step}s", "tests": [test]}), "utf-8"
     )
     done = subprocess.run(
         ["promtool", "test", "rules", "absence.test.yml"], cwd=folder, capture_output=True, text=True, check=False
@@ -141,8 +146,8 @@ def _number(text: str) -> float | None:
 
 
 def _seconds(text: str) -> int:
-    units = {"h": 3600, "m": 60, "s": 1}
-    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([hms])", text))
+    units = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([dhms])", text))
 
 
 def displayed(asked: Sequence[Mapping[str, Any]], folder: Path) -> list[list[dict[str, str]]]:

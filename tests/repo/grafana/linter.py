@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tests.repo.grafana.dashboards import (
     SELECTOR,
+    TARGET_LABELS,
     Json,
     Rule,
     known_metrics,
@@ -34,6 +35,7 @@ def template_datasource(dashboard: Json) -> Iterator[str]:
 
 def template_job_instance(dashboard: Json) -> Iterator[str]:
     wanted: dict[str, tuple[str, str | None]] = {"rac": ("RAC", ".*"), "db": ("Database", ".+")}
+    wanted |= {name: (name, ".*") for name in TARGET_LABELS}
     if any(not of_a_database(match["name"]) for _, match in selectors(dashboard)):
         wanted |= {"job": ("Job", None), "instance": ("Instance", None)}
     for name, (label, every) in wanted.items():
@@ -103,25 +105,32 @@ def panel_no_targets(dashboard: Json) -> Iterator[str]:
             yield f"{one['title']} asks nothing"
 
 
+RANGES = {
+    "rate(": {"5m"},
+    "increase(": {"$__range"},
+    "last_over_time(": {"5m", "15m", "$__range"},
+    "avg_over_time(": {"$__range"},
+    "max_over_time(": {"$__range", "$__rate_interval"},
+    "min_over_time(": {"$__rate_interval"},
+}
+"""Function → the ranges that we give it. Where a step is longer than five minutes, a subquery looks at all of it."""
+
+
 def target_rate_interval(dashboard: Json) -> Iterator[str]:
     for place, match in selectors(dashboard):
-        wanted = {"rate(": {"$__rate_interval"}, "irate(": {"$__rate_interval"}}
-        whole = {
-            "increase(": {"$__range"},
-            "changes(": {"$__range"},
-            "last_over_time(": {"15m"},
-            "avg_over_time(": {"$__range", "1d"},
-            "sum_over_time(": {"$__range"},
-        }
-        if match["range"] and match["range"] not in {**wanted, **whole}.get(match["call"] or "", set()):
+        if match["range"] and match["range"] not in RANGES.get(match["call"] or "", set()):
             yield f"{place}: {match['call']}…[{match['range']}]"
 
 
 def target_job_instance(dashboard: Json) -> Iterator[str]:
+    several = variables(dashboard)["db"]["multi"]
     for place, match in selectors(dashboard):
-        for label in ("rac", "db") if of_a_database(match["name"]) else ("job", "instance"):
-            if f'{label}=~"${label}"' not in match["matchers"].split(","):
-                yield f"{place}: {match['name']} is not narrowed by {label}"
+        own = ("rac", "db") if of_a_database(match["name"]) else ("job", "instance")
+        for label in (*TARGET_LABELS, *own):
+            # A pattern would take erp-1 for erp.1.
+            wanted = f'{label}="${label}"' if label == "db" and not several else f'{label}=~"${label}"'
+            if wanted not in match["matchers"].split(","):
+                yield f"{place}: {match['name']} is not narrowed by {wanted}"
 
 
 def target_counter_agg(dashboard: Json) -> Iterator[str]:

@@ -39,7 +39,7 @@ def above_the_fold(dashboard: Json) -> list[Json]:
 
 
 RANK = r"fleet:latchscope_worst:topk\{[^}]*\}"
-CHOICE = re.compile(rf"\s+and on \([^()]*\) (?:group by \(rac, db\) \(topk by \(why\) \(\d+, {RANK}\)\)|{RANK})")
+CHOICE = re.compile(rf"\s+and on \([^()]*\) (?:group by \([\w, ]*\) \(topk by \(why\) \(\d+, {RANK}\)\)|{RANK})")
 """What says which databases a query is about, and gives none of its figures."""
 
 
@@ -56,12 +56,16 @@ def recorded() -> dict[str, str]:
 
 
 def windows(expr: str) -> frozenset[str]:
-    """The ranges that a query goes over, through recording rules; the last poll if there is none."""
-    expr = CHOICE.sub("", expr)
+    """The ranges that a query goes over, through recording rules; the last poll if there is none.
+
+    The worst poll of a step is a poll, and what was last known is no mean.
+    """
+    expr = re.sub(r"(last_over_time\([^\[\]]*)\[[^\]]*\]|\[\$__rate_interval[^\]]*\]", r"\1", CHOICE.sub("", expr))
     found = set(re.findall(r"\[([^\]]+)\]", expr))
     for name, behind in recorded().items():
         if re.search(name, expr):
-            found |= windows(behind) - {LAST_POLL}
+            # A rule that remembers reads itself.
+            found |= windows(re.sub(name, "", behind)) - {LAST_POLL}
     return frozenset(found or {LAST_POLL})
 
 

@@ -1,5 +1,6 @@
 """The dashboards' queries against a real Prometheus that scrapes the real service: no panel is without data."""
 
+import re
 import urllib.parse
 from collections.abc import Iterator
 
@@ -59,7 +60,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     scrape = {"job_name": "latchscope", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
     every = {"scrape_interval": "2s", "evaluation_interval": "2s"}
     for rules in RECORDING:
-        (folder / rules.name).write_text(rules.read_text("utf-8").replace("interval: 30s", "interval: 2s"), "utf-8")
+        text = re.sub(r"interval: (?:30s|1m)", "interval: 2s", rules.read_text("utf-8"))
+        (folder / rules.name).write_text(text, "utf-8")
     configured = {"global": every, "scrape_configs": [scrape], "rule_files": [rules.name for rules in RECORDING]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(configured), "utf-8")
     watcher = [program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]

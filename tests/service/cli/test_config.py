@@ -57,6 +57,23 @@ def validate(tmp_path: Path, text: str, *options: str) -> Result:
     return CliRunner().invoke(cli, ["config", "validate", str(path), *options])
 
 
+WORD = "zx9mark"
+MISTAKEN = (
+    f"user: 'scott/{WORD}'", f"user: 'scott {WORD}'", f"password_file: {WORD}", f"password_file: '{WORD}/{WORD}'",
+    f"password_env: {WORD}", f"password_file: '{WORD * 50}'", f"wallet_password_file: '{WORD}!'",
+    f"password_file: x}}]\nnotifications: [{{name: n, url_file: 'slack://{WORD}/x'",
+    f"password_file: x}}]\nwebhooks: [{{name: n, url: 'http://127.0.0.1:1/', secret_file: '{WORD}+/='",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKEN)
+def test_secret_in_the_wrong_place_is_not_repeated(tmp_path: Path, mistake: str) -> None:
+    told = validate(tmp_path, f"databases: [{{name: a, dsn: '127.0.0.1:1/s', {mistake}}}]")
+    checked = CliRunner().invoke(cli, ["check", "--config", str(tmp_path / "latchscope.yaml")])
+    for done in (told, checked):
+        assert WORD not in done.output + done.stderr and "Traceback" not in done.stderr and done.output, done.output
+
+
 def test_every_mistake_is_told_at_once_with_its_line(tmp_path: Path) -> None:
     told = validate(tmp_path, BAD)
     assert told.exit_code == 2 and told.stdout == ""
@@ -262,7 +279,7 @@ def test_each_answer_is_judged_before_the_next_question(tmp_path: Path, monkeypa
         "names no scripted database; did you mean undo-storm?",
         "erp is an alias of tnsnames.ora; if it is a host, end with Ctrl-C and write erp:1521/service",
         "'host:1521/erp' cannot be a name; use letters",
-        "'C ##LATCHSCOPE' has a blank",
+        "has a blank",
         f"there is no folder {tmp_path}/no; create it",
         ". is a folder; name a file in it",
     )
@@ -283,7 +300,7 @@ def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
         (("-o", new, "--dsn", "h:1:X", "--password-env", "P"), "names a SID"),
         (("-o", new, "--dsn", "demo:undo-strom"), "did you mean undo-storm?"),
         (("-o", new, "--dsn", "h/s", "--name", "a b", "--password-env", "P"), "--name 'a b' cannot be a name"),
-        (("-o", new, "--dsn", "h/s", "--user", "a b", "--password-env", "P"), "--user 'a b' has a blank"),
+        (("-o", new, "--dsn", "h/s", "--user", "a b", "--password-env", "P"), "--user has a blank"),
         (("-o", new, "--dsn", "h/s", "--password-file", "f", "--password-env", "P"), "keep one"),
         (("-o", tmp_path / "no/folder.yaml", "--dsn", "demo:undo-storm"), "cannot be written"),
     ):

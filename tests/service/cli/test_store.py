@@ -132,11 +132,13 @@ def test_check_reports_a_damaged_file(tmp_path: Path, stage: Stage) -> None:
 
 
 def test_prune_reports_what_it_deleted(filled: Repository, place: Place, tmp_path: Path) -> None:
-    done = latchscope(tmp_path, place.url, "prune")
+    asked = latchscope(tmp_path, place.url, "prune")
+    assert asked.exit_code == 2 and "the newest poll is of 2026-03-01 13:05; if the clock is right" in asked.stderr
+    done = latchscope(tmp_path, place.url, "prune", "--yes")
     assert done.exit_code == 0
     assert done.stderr.startswith("deleted: ") and "of snapshots" in done.stderr and "of figures" in done.stderr
     assert place.execute("select count(*) from figures") == [(0,)]
-    again = latchscope(tmp_path, place.url, "prune")
+    again = latchscope(tmp_path, place.url, "prune", "--yes")
     assert again.stderr == "deleted: nothing\n"
 
 

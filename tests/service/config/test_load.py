@@ -204,3 +204,7 @@ def test_fingerprint_distinguishes_credentials_and_reveals_nothing() -> None:
     assert fingerprint("A", "B") == fingerprint("A", "B")
     assert len({fingerprint("A", "B"), fingerprint("A", "C"), fingerprint("AB", ""), fingerprint("", "AB")}) == 4
     assert WORD not in fingerprint("A", WORD)
+    assert len({fingerprint(user, "B") for user in ("scope", "SCOPE", '"SCOPE"', "Scope[app]")}) == 1, (
+        "one account, one key"
+    )
+    assert fingerprint('"scope"', "B") != fingerprint("scope", "B")

@@ -121,6 +121,13 @@ def test_demo_marks_catch_up_after_a_failed_round(store: Repository, monkeypatch
     assert found(store) == [MARKED]
 
 
+def test_demo_marks_of_a_clock_that_jumps_by_a_year_are_bounded(store: Repository) -> None:
+    marks = DemoMarks(store, {DB: SCRIPT}, at(0))
+    marks.do(at(86_400 * 400))
+    last = store.marks.between(DB, at(0), at(86_400 * 401), limit=1000).items
+    assert 0 < len(last) <= 86_400 / SCRIPT.length + 1
+
+
 def test_demo_mark_is_at_the_turn_of_the_script() -> None:
     from collectors.demo.load import ScenarioState
 

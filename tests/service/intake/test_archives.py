@@ -36,13 +36,13 @@ def lying(claimed: int, real: bytes) -> bytes:
     return bytes(data)
 
 
-def tar(how: str = "") -> bytes:
+def tar(how: str = "", data: bytes = b"some") -> bytes:
     """A tar archive of one file."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode=f"w:{how}") as archive:  # type: ignore[call-overload]
         one = tarfile.TarInfo("report.txt")
-        one.size = 4
-        archive.addfile(one, io.BytesIO(b"some"))
+        one.size = len(data)
+        archive.addfile(one, io.BytesIO(data))
     return held.getvalue()
 
 
@@ -208,7 +208,6 @@ def test_archive_bomb_costs_little_memory(make: Callable[[], bytes], tmp_path: P
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (tar(), "tar"),
         (tar("bz2"), "bzip2"),
         (tar("xz"), "xz"),
         (b"7z\xbc\xaf\x27\x1c", "7-Zip"),

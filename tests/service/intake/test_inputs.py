@@ -143,8 +143,14 @@ def test_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Path)
         outcome = told(path)
         assert outcome.diagnosed == [] and len(outcome.errors) == 1
         assert outcome.skipped == [f"{path}!inner is an archive within an archive; unpack it first"]
-    path.write_bytes(gzip.compress(zipped(("x", incident.read_bytes()))))
-    assert str(told(path).errors[0]) == f"{path} is an archive within an archive; unpack it first"
+    for packed in (
+        gzip.compress(zipped(("x", incident.read_bytes()))),
+        tar("gz", incident.read_bytes()),
+        tar("", incident.read_bytes()),
+    ):
+        path.write_bytes(packed)
+        (one,) = told(path).diagnosed
+        assert one.name.startswith(f"{path}!")
 
 
 def test_gzip_inside_a_zip_is_read_within_the_same_limits(tmp_path: Path, incident: Path) -> None:
@@ -209,9 +215,14 @@ BAD = {
     "binary": (written(bytes(range(256))), NOT_OURS),
     "no JSON": (written(b"SQL> select * from v$rowcache;"), NOT_OURS),
     "a tar archive in a gz": (written(gzip.compress(bytes(1024))), NOT_OURS),
-    "a tar": (written(tar()), "is a tar archive; unpack it, or give it as .gz of one file or .zip"),
-    "a tgz": (written(tar("gz")), "is a tar archive; unpack it"),
-    "a bz2": (written(tar("bz2")), "is a bzip2 archive; unpack it"),
+    "a tar": (written(tar()), "is an archive without an AWR or Statspack report"),
+    "a tgz": (written(tar("gz")), "is an archive without an AWR or Statspack report"),
+    "a damaged tar": (written(tar()[:700]), "is a damaged tar archive"),
+    "a bz2": (written(tar("bz2")), "is a bzip2 archive; unpack it, or give it as .gz, .zip or .tar"),
+    "a mail": (
+        written(b"From: a@example.com\nMIME-Version: 1.0\n\nhello\n"),
+        "is a mail without an AWR or Statspack report",
+    ),
     "a damaged gz": (written(gzip.compress(b"x" * 99)[:-9]), "is damaged"),
     "a damaged zip": (written(b"PK\x03\x04nonsense"), "is a damaged zip archive"),
     "an empty zip": (written(zipped()), "is an archive without"),

@@ -340,11 +340,11 @@ def test_long_incident_is_cut_and_counted() -> None:
 
 
 def test_names_from_a_database_call_nobody_and_drive_nothing() -> None:
-    hostile = "\x1b[2J<!channel> @everyone *bold* `code` \u202egnp " + "x" * 10_000
+    hostile = "\x1b[2J<!channel> @everyone [Grafana](http://evil.example/login) *bold* `code` \u202egnp " + "x" * 10_000
     told = message_of([logged(headline=hostile, cache=hostile, title=hostile)], HOME)
     for text in (told.title, told.body):
         assert not set(text) & set("\x1b<>@*`\u202e"), text[:200]
-    assert "[U+001B][2J‹!channel› ＠everyone" in told.body
+    assert "［U+001B］［2J‹!channel› ＠everyone ［Grafana］(http․//evil.example/login)" in told.body
     assert len(told.title) <= 200 and len(told.body) < LONGEST_SENTENCE + 300
 
 

@@ -12,7 +12,7 @@ from rules.base import bound_of
 from rules.cause import catalogue
 from rules.model import Confidence, RuledOut
 from rules.remedy import RemedyStep
-from service.escape import visible
+from service.escape import inline, row, visible
 from service.intake.inputs import DiagnosedInput, diagnose_data
 from service.render.parts import (
     COLUMNS,
@@ -23,9 +23,7 @@ from service.render.parts import (
     before_the_steps,
     cost,
     cost_beside,
-    inline,
     nearest,
-    row,
     step_lines,
     steps_as_markdown,
     steps_of_every_release,

@@ -102,7 +102,7 @@ def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput
         for place, finding in enumerate(troubles):
             found += 1
             where = finding.cache or ""
-            line = re.search(rf"(?:What|Found too): {re.escape(finding.title)} \({finding.cause}[^)]*\)", text)
+            line = re.search(rf"(?:What|Found|Found too): {re.escape(finding.title)} \({finding.cause}[^)]*\)", text)
             assert line is not None and where in line[0], each.name
             assert re.search(r"costs [\d<>. ]+ % of DB time|sessions wait on average|cost unknown", text), each.name
             if not whole(text, finding):

@@ -303,6 +303,8 @@ DESCRIPTOR = "(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=db)(PORT=1521))(CONNECT_
         (("db:1521/pdb1", "db:1521/pdb2"), ("SCOPE", "SCOPE"), None, False),
         (("db:1521/erp", "db:1522/erp"), ("SCOPE", "SCOPE"), None, False),
         (("db:1521/erp", "db:1521/erp"), ("SCOPE", '"scope"'), None, False),
+        (("db:1521/erp", "db:1521/erp"), ("scope", '"SCOPE"'), None, True),
+        (("db:1521/erp", "db:1521/erp"), ("scope[app]", "SCOPE"), None, True),
         (("node1/erp", "node2/erp"), ("SCOPE", "SCOPE"), "erp", True),
         (("node1/erp", "node2/erp"), ("SCOPE", "OTHER"), "erp", False),
         (("erp_a", "erp_b"), ("SCOPE", "SCOPE"), None, False),

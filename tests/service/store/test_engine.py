@@ -329,13 +329,13 @@ def test_vacuum_is_no_trouble(running: tuple[Repository, Writer, Path], stage: S
     assert file.stat().st_size < size - 1_000_000 and repository.reachable()
 
 
-def pages_overwritten(file: Path) -> None:
-    """Three pages in the middle of the table of snapshots, which the way of a poll may never meet."""
+def pages_overwritten(file: Path, of: str = "diagnoses_by_severity") -> None:
+    """Three pages of an index, which the way of a poll may never meet, or of a table that a start reads."""
     with sqlite3.connect(file) as connection:
         connection.execute("pragma wal_checkpoint(truncate)")
         (page,) = connection.execute("pragma page_size").fetchone()
-        leaves = "select pageno from dbstat where name = 'diagnoses_by_severity' and pagetype = 'leaf'"
-        numbers = [number for (number,) in connection.execute(leaves)]
+        leaves = "select pageno from dbstat where name = ? and pagetype = 'leaf'"
+        numbers = [number for (number,) in connection.execute(leaves, (of,))]
     connection.close()
     assert numbers
     with file.open("r+b") as opened:
@@ -344,15 +344,17 @@ def pages_overwritten(file: Path) -> None:
             opened.write(b"\x5a" * page)
 
 
-@pytest.mark.parametrize("at_once", [10**8, 0])
+@pytest.mark.parametrize(
+    ("at_once", "of"), [(10**8, "diagnoses_by_severity"), (0, "diagnoses_by_severity"), (0, "alembic_version")]
+)
 def test_damage_that_no_poll_meets_is_found_at_the_start(
-    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, at_once: int
+    tmp_path: Path, stage: Stage, monkeypatch: pytest.MonkeyPatch, at_once: int, of: str
 ) -> None:
-    """At once in a small file, and in the background in a large one."""
+    """At once in a small file, and in the background in a large one. Whatever is damaged, the start goes on."""
     file = tmp_path / "store.db"
     stage.poll("undo-storm", 40)
     stage.keeper.write(f"sqlite:///{file}")
-    pages_overwritten(file)
+    pages_overwritten(file, of)
     monkeypatch.setattr("service.store.repository.CHECKED_AT_ONCE", at_once)
     damaged = Repository(f"sqlite:///{file}")
     writer = Writer(damaged, DiskQueue(tmp_path / "spool", 10 * 2**20))

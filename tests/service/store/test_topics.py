@@ -1,11 +1,13 @@
 """Episodes, marks, confirmations, what is usual: what goes in comes out, page by page, under today's names."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
+from sqlalchemy import func, select
 
 from collectors.model import NotComparable
 from rules.cause import catalogue
@@ -14,11 +16,14 @@ from rules.model import Severity
 from service.state.board import PollRecord
 from service.state.episodes import Episode
 from service.store import record as stored
+from service.store.build import ClockCheck, Maintenance
 from service.store.episodes import Baseline
 from service.store.record import current, former, from_bytes, read_diagnosis, record_of, to_bytes
+from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
 from service.store.rows import Partitions
 from service.store.series import BadCursor, SeriesSelector
+from service.store.tables import StoredPoll
 from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Stage
 from tests.service.stores import Place, Postgres
@@ -220,6 +225,80 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
         assert {one for one in tiers if place.execute(f"select count(*) from {one}") != [(0,)]} == tiers, days
         assert [one for one in some if place.execute(f"select count(*) from {one}") != [(0,)]] == [], days
     assert len(store.episodes.open()) == 1, "open ones are kept, however old"
+
+
+class Watch:
+    """A store under upkeep, polls of real databases by their own clocks, and the two clocks of our host."""
+
+    def __init__(self, store: Repository, stage: Stage, *real: str) -> None:
+        self.store, self.real, self.ticks = store, real, 0.0
+        self._polls = [stage.poll("undo-storm", at) for at in (10, 20)]
+        self.start()
+
+    def start(self) -> None:
+        """The service starts."""
+        clock = ClockCheck(self.store, self.real, lambda: self.ticks)
+        self._upkeep = Maintenance(self.store, clock=clock)
+
+    def poll(self, at: datetime, *databases: str) -> None:
+        """These are polled when their clocks say so."""
+        one = self._polls[1]
+        for database in databases:
+            snapshot = replace(one.snapshot, database=database, taken_at=at)
+            self.store.keep(snapshot, one.diagnosis, PollRecord(replace(one.delta, database=database)))  # type: ignore[type-var]
+
+    def upkeep(self, now: datetime) -> int:
+        """One round by our clock. What is left of the polls."""
+        self._upkeep._pruned = float("-inf")
+        self._upkeep.do(now)
+        with self.store.engine.connect() as connection:
+            return connection.scalar(select(func.count()).select_from(StoredPoll)) or 0
+
+
+AHEAD = timedelta(days=1100)
+
+
+def test_nothing_is_deleted_by_a_clock_that_nobody_else_has(
+    store: Repository, stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch = Watch(store, stage, "erp1", "erp2", "erp3")
+    watch.poll(BEGAN, "erp1", "erp2")
+    store.reports.keep(StoredReportSummary("r", BEGAN, "r", 1, "x", (), "info", "h"), "{}", b"body")
+    watch.start()
+    with caplog.at_level(logging.WARNING, "latchscope.store"):
+        for times, hour in enumerate((1, 9, 17, 25), 2):
+            watch.ticks = hour * 3600.0
+            watch.poll(BEGAN + timedelta(hours=hour), "erp1", "erp2")
+            assert watch.upkeep(BEGAN + AHEAD + timedelta(hours=hour)) == 2 * times
+        watch.start()
+        assert watch.upkeep(BEGAN + AHEAD + timedelta(hours=25)) == 10, "also after another start"
+    said = [record.getMessage() for record in caplog.records]
+    assert (
+        len(said) == 2
+        and "our clock says 2029-03-05 13:00 UTC, and the newest poll is of 2026-03-01 13:00 UTC" in said[0]
+    )
+    watch.poll(BEGAN + AHEAD + timedelta(hours=25), "erp3")
+    assert watch.upkeep(BEGAN + AHEAD + timedelta(hours=25)) == 11, "one that agrees may be as wrong"
+    watch.poll(BEGAN + AHEAD + timedelta(hours=25), "erp1")
+    assert watch.upkeep(BEGAN + AHEAD + timedelta(hours=25)) == 2 and not store.reports.newest(9)
+
+
+def test_clock_that_jumps_deletes_nothing_and_one_that_was_off_for_days_goes_on(
+    store: Repository, stage: Stage
+) -> None:
+    watch = Watch(store, stage, "erp1")
+    watch.poll(BEGAN, "erp1")
+    watch.start()
+    week = timedelta(days=7)
+    watch.ticks = week.total_seconds()
+    watch.poll(BEGAN + week, "erp1")
+    assert watch.upkeep(BEGAN + AHEAD + week) == 2, "it jumped while it ran"
+    assert watch.upkeep(BEGAN + week) == 1, "and back"
+    watch.start()
+    later = BEGAN + week + timedelta(days=3)
+    assert watch.upkeep(later) == 1, "off for three days"
+    watch.poll(later, "erp1")
+    assert watch.upkeep(later) == 1
 
 
 def test_partitions_are_created_ahead_and_dropped_whole(postgres: Postgres) -> None:

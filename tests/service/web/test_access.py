@@ -90,10 +90,31 @@ def test_token_works_as_bearer_and_as_the_password_of_a_browser(tmp_path: Path, 
     for headers in (bearer(READ), bearer(OPERATE), basic(READ)):
         assert app.get(path, headers=headers).status_code == 200
     odd = base64.b64encode(b"\xff:\xff").decode()
-    for wrong in ("", "Bearer", "Bearer x", f"Digest {READ}", "Basic !!!", f"Basic {odd}"):
-        answer = app.get(path, headers={"authorization": wrong})
+    for wrong in (
+        b"",
+        b"Bearer",
+        b"Bearer x",
+        b"Digest x",
+        b"Basic !!!",
+        b"Basic \xff",
+        b"Bearer \xff",
+        f"Basic {odd}".encode(),
+    ):
+        answer = app.get(path, headers={b"authorization": wrong})
         assert answer.status_code == 401 and "Bearer" in answer.headers["www-authenticate"]
         assert READ not in answer.text
+
+
+def test_every_answer_says_that_it_is_not_framed_nor_guessed_nor_kept_by_a_browser(
+    tmp_path: Path, tokens: Path
+) -> None:
+    app = client(tmp_path, tokens)
+    kept = {"/static/latchscope.css", "/docs/problems", "/docs/problems/refused", "/docs/", "/swagger/swagger-ui.css"}
+    for path in (*kept, "/", "/api/v1/databases", "/metrics", "/healthz", "/sign-in", "/nothing", "/api"):
+        answer = app.get(path, headers=bearer(READ))
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"], path
+        assert answer.headers["x-content-type-options"] == "nosniff", path
+        assert (answer.headers.get("cache-control") == "no-store") is (path not in kept), path
 
 
 def test_actions_need_the_operate_role_and_are_audited(

@@ -14,6 +14,7 @@ from service.web.sessions import (
     MOST_GUESSES,
     MOST_SESSIONS,
     SESSION_SECONDS,
+    TOGETHER,
     GuessLimit,
     Sessions,
 )
@@ -94,6 +95,18 @@ def test_limit_locks_nobody_out_who_was_in_from_there(app: Client) -> None:
     assert guess(app, HERE, READ) == 200 and guess(app, HERE, OPERATE) == 200 and guess(app, NEAR, READ) == 200
     assert app.get(ASKED, peer=HERE, headers=cookie).status_code == 200
     assert app.get(ASKED, peer=HERE).status_code == 401, "no token is no guess"
+
+
+def test_guesses_of_all_addresses_together_are_limited_and_lock_nobody_out(app: Client, clock: Clock) -> None:
+    """A program on this machine that says for each guess that it asks for another address."""
+    assert guess(app, HERE, READ) == 200
+    tried = [guess(app, f"10.0.{n}.1", f"guess-{n}") for n in range(TOGETHER * MOST_GUESSES + 20)]
+    assert tried == [401] * (TOGETHER * MOST_GUESSES) + [429] * 20
+    assert guess(app, HERE, READ) == 200 and guess(app, NEAR, READ) == 200 and guess(app, NEAR, OPERATE) == 429
+    clock.now += GUESS_SECONDS / TOGETHER
+    assert [guess(app, NEAR, token) for token in ("later", OPERATE)] == [401, 429]
+    clock.now += GUESS_SECONDS
+    assert guess(app, NEAR, OPERATE) == 200
 
 
 def test_wrong_token_counts_once_and_dead_cookies_do_not_count(app: Client) -> None:

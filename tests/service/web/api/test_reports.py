@@ -21,6 +21,7 @@ from service.intake.archives import label
 from service.intake.incident import Story
 from service.intake.inputs import diagnose_data
 from service.intake.uploads import MOST_FILES
+from service.intake.worker import WORKER
 from service.store import reports as stored_reports
 from service.store.reports import Reports, StoredReportSummary
 from service.store.repository import Repository
@@ -131,7 +132,7 @@ REFUSED: dict[str, tuple[list[tuple[str, bytes]], int, str]] = {
     "nothing of ours": ([("a.html", b"<html>hello</html>")], 415, "a.html is not an AWR or Statspack report"),
     "a picture": ([("a.png", b"\x89PNG\r\n\x1a\n")], 415, "a.png is a picture; send the text that it shows"),
     "empty": ([("a", b"")], 422, "a is empty"),
-    "a tar": ([("a.tar", tar())], 415, "a.tar is a tar archive; unpack it"),
+    "a tar": ([("a.tar", tar())], 415, "a.tar is an archive without an AWR or Statspack report"),
     "damaged": ([("a.json", b'{"format": "latchscope-capture"')], 422, "it ends too early"),
     "encrypted": ([("a.zip", encrypted())], 422, "a.zip!report.txt is encrypted"),
     "one good, one not": ([("a.json", b"{}"), ("b", b"x")], 422, '"format" must be'),
@@ -251,6 +252,24 @@ def test_original_is_never_served_as_a_page_and_diagnosed_again_after_an_older_v
     assert app.get(f"{PATH}/{one['id']}").json()["diagnoses"] == one["diagnoses"]
 
 
+@pytest.mark.slow
+def test_files_that_take_too_long_are_refused_and_the_next_are_read(
+    app: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kept,) = upload(app, ("a.html", AWR)).json()
+    with monkeypatch.context() as patch:
+        patch.setattr(WORKER, "_seconds", 0.0)
+        late = (
+            "b.html takes more than 0 s; nothing limits `latchscope diagnose`, which reads the same; nothing was kept"
+        )
+        answer = upload(app, ("b.html", AWR + b" "))
+        assert (answer.status_code, answer.json()["detail"]) == (422, late)
+        again = app.get(f"/reports/{kept['id']}/export.html")
+        assert again.status_code == 503 and "takes more than 0 s" in again.text
+        assert app.get("/api/v1/incident", params={"id": kept["id"]}).status_code == 503
+    assert upload(app, ("b.html", AWR + b" ")).status_code == 201
+
+
 def test_store_that_is_gone_is_503_but_the_database_page_stays(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     stage.poll_all(40, 42)
     app = stage.app()
@@ -274,6 +293,8 @@ def test_reports_past_their_age_or_number_are_deleted(tmp_path: Path, monkeypatc
 
     keep("old", now - stored_reports.KEEP - timedelta(days=3))
     keep("a", now - timedelta(days=2))
+    assert [one.id for one in reports.newest(9)] == ["a", "old"], "the clock of one upload deletes nothing"
+    store.prune(now)
     assert [one.id for one in reports.newest(9)] == ["a"]
     keep("b", now - timedelta(days=1))
     keep("c", now)

@@ -226,7 +226,8 @@ def test_past_moment_has_an_address_and_a_bad_one_says_why(app: Client, still: S
     began = still["undo-storm"].episodes.open[0].begin
     assert f'Critical since <time datetime="{began.isoformat()}">01 Mar 12:00</time> UTC' in text
     assert "/static/live.js" not in text, "the past does not change"
-    assert app.get("/db/undo-storm?at=soon").status_code == 422
+    for odd in ("soon", "9999-12-31T23:59:59Z", "0001-01-01T00:00Z"):
+        assert app.get(f"/db/undo-storm?at={odd}").status_code == 422
 
 
 def test_forms_act_and_lead_back_to_the_page(own: Client) -> None:

@@ -3,7 +3,8 @@
 from fastapi import FastAPI
 
 from service.web.api.common import TYPES
-from service.web.pages.layout import FRAME, problems_pages
+from service.web.http import FRAME
+from service.web.pages.layout import problems_pages
 from tests.service.stage import Client, Stage
 
 
