@@ -109,6 +109,19 @@ ABSENT = {"absent": True}
 """A cell without a value, in a column where other rows have one."""
 
 
+def looks_like_capture(data: bytes) -> bool:
+    """Whether a file means to be a capture: JSON, whole or cut, that names our format."""
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and FORMAT.encode() in data
+
+
+def is_json(data: bytes) -> bool:
+    """Whether a file is one JSON document, an object or a list. What begins like one may be anything."""
+    try:
+        return isinstance(json.loads(data), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
 def load(text: str | bytes, name: str) -> Capture:
     """Read the text of a capture file; `name` is its name in errors. Raises InputError, one line each."""
     document = _object(_parse(text, name), f"{name}: the document")

@@ -386,11 +386,14 @@ EventKind = Literal[
     "row_cache_timeout",  # WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK, or the header of its trace
     "library_cache_timeout",  # the same of a library cache lock, pin or load; ORA-04020 and ORA-04021
     "deadlock",  # ORA-00060
-    "shared_pool",  # ORA-04031, and a stall of the shared pool
+    "shared_pool",  # ORA-04031 of the shared pool
+    "other_pool",  # ORA-04031 of the large, java, streams or another pool
     "internal_error",  # ORA-00600 and ORA-07445
     "latch_timeout",
     "enqueue_timeout",
     "hang",  # hang manager or blocker resolver, ORA-32701: found, or what was done about it
+    "wait_chain",  # who waits behind whom, as a hang analysis, a system state or a table of Hang Manager shows
+    "traced_wait",  # waits of a statement in a SQL trace
     "parse_errors",
     "processes",  # ORA-00018 and ORA-00020: no session or process is left
     "space",  # ORA-01652 to ORA-01654, ORA-30036

@@ -1,21 +1,23 @@
-"""Alert logs, as text or as log.xml: which of their lines matter, when they were written, and of which instance they are.
+"""Alert logs: which of their lines matter, when they were written, and of which instance they are.
 
 A log may have gigabytes. So `read` searches whole blocks for the marks of `collectors.logs.phrases`, and decodes only the lines
-that carry one. The moment of a line is the nearest one above it.
+that carry one. The moment of a line is on the nearest line above it (the file that Oracle writes), in the element above it
+(log.xml), or on the line itself (what shippers, cloud services and queries of v$diag_alert_ext make of it).
 """
 
 import codecs
 import io
+import json
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import IO
 
 from collectors.delta import reported
-from collectors.logs.phrases import DDL_MARK, MARKS, Said, numbers_in, trace_in
-from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows, Value
+from collectors.logs.phrases import DDL_MARK, PHRASES, TYPICAL, Said, fields_of, said, trace_in
+from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows
 from collectors.reports.header import Header, month_of, release_in
 
 # Text of log files: their lines, decoded one by one with a bound on their length, and the moment that a line begins with.
@@ -67,65 +69,84 @@ def decoded(line: bytes) -> str:
         return line.decode("cp1252", "replace")
 
 
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d*)?(?: ?(Z|[+-]\d\d:?\d\d))?")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,6})\d{0,9})?(?: ?(Z|[+-]\d\d:?\d\d))?")
 _WORDS = re.compile(
-    r"\w{1,4}\.? +([^\W\d]\w{1,4}\.?|\d{1,2}\D) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:[A-Z]{3,5} )?(\d{4})\b"
+    r"\w{1,4}\.? {1,9}([^\W\d]\w{1,4}\.?|\d{1,2}\D) {1,9}(\d{1,2}) (\d\d:\d\d:\d\d) (?:[A-Z]{3,5} )?(\d{4})\b"
+)
+_QUERIED = re.compile(
+    r"(\d{1,2})-(\w{3,5}\.?)-(\d{2}|\d{4}) (\d\d)[.:](\d\d[.:]\d\d)(?:[.,](\d{1,6})\d{0,9})?(?: ([AP])M)?(?: ?([+-]\d\d:\d\d))?"
 )
 
 
-def moment_in(line: str) -> datetime | None:
-    """The moment that a line begins with: 2019-05-14T10:22:33.123456+02:00, or Tue Nov 24 14:02:20 2009. None without one.
+def moment_at(line: str) -> tuple[datetime | None, int] | None:
+    """The moment that a line begins with, None if there is no such moment, and where it ends. None if the line has none.
 
-    A trace file writes `*** ` before it; take that off first.
+    As 2019-05-14T10:22:33.123456+02:00, Tue Nov 24 14:02:20 2009, or a query's 24-NOV-09 02.02.20.118 PM +01:00.
     """
-    if iso := _ISO.match(line):
-        return _iso(*iso.groups())
-    if words := _WORDS.match(line):
-        month, day, hour, minute, second, year = words.groups()
-        number = month_of(month)
-        try:
-            # The host's local time; the log does not say in which zone.
-            return datetime(int(year), number, int(day), int(hour), int(minute), int(second)) if number else None  # noqa: DTZ001
-        except ValueError:
-            return None
-    return None
-
-
-def _iso(moment: str, fraction: str | None, zone: str | None) -> datetime | None:
-    try:
-        return datetime.fromisoformat(f"{moment}.{fraction or '0':<06}{zone or ''}")
-    except ValueError:
+    if found := _ISO.match(line):
+        day, time, fraction, zone = found.groups()
+    elif found := _WORDS.match(line):
+        month, number, time, year = found.groups()
+        # The host's local time; the log does not say in which zone.
+        day, fraction, zone = f"{year}-{month_of(month) or 0:02}-{int(number):02}", None, None
+    elif found := _QUERIED.match(line):
+        number, month, year, hour, rest, fraction, half, zone = found.groups()
+        hour = hour if half is None else f"{int(hour) % 12 + 12 * (half == 'P'):02}"
+        day, time = f"20{year[-2:]}-{month_of(month) or 0:02}-{int(number):02}", f"{hour}:{rest.replace('.', ':')}"
+    else:
         return None
+    try:
+        return datetime.fromisoformat(f"{day}T{time}.{fraction or '0':<06}{zone or ''}"), found.end()
+    except ValueError:
+        return None, found.end()
+
+
+def moment_in(line: str) -> datetime | None:
+    """The moment that a line begins with. A trace file writes `*** ` before it; take that off first."""
+    return (moment_at(line) or (None, 0))[0]
+
+
+_BEFORE = re.compile(r"[\s\"\[(|]{0,9}(?:<\d{1,3}>\d? ?)?")
+_SENDER = re.compile(r"[\w.-]{1,64} [\w./-]{1,32}(?:\[\d{1,9}\])?:? (?:\d{1,9} \S{1,32} (?:- )?)?")
+"""What syslog writes between moment and message."""
+
+
+def shipped(line: str) -> tuple[datetime | None, str] | None:
+    """Moment and message of a line that has both: as text, as a row of a query, or as one JSON object. None for others."""
+    if line.startswith("{"):
+        try:
+            members = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        texts = [text for text in members.values() if isinstance(text, str)]
+        moments = [moment for text in texts if (moment := moment_in(text))]
+        messages = [text for text in texts if not moment_at(text) or len(text) > LONGEST_MOMENT]
+        return (moments[0], max(messages, key=len)) if moments and messages else None
+    start = match.end() if (match := _BEFORE.match(line)) else 0
+    found = moment_at(line[start : start + LONGEST_MOMENT])
+    message = line[start + found[1] :].strip(' \t",;|])') if found else ""
+    return (found[0], message) if found and message else None
 
 
 # Whether a file is an alert log.
 
 HEAD_BYTES = 64 * 1024
 """How much of a file `looks_like_alert_log` needs at most."""
-_XML = re.compile(rb"<msg\s+time=['\"]\d{4}-\d\d-\d\dT")
+_XML = re.compile(rb"<msg\s{1,9}time=['\"]\d{4}-\d\d-\d\dT")
 _LISTENER = (b"comp_id='tnslsnr'", b'comp_id="tnslsnr"', b"TNSLSNR for ", b"* establish *", b"* service_update *")
 _TRACE_HEAD = re.compile(
     r"^(?:Trace file |Dump file |\*\*\* SESSION ID:|\*\*\* CLIENT ID:|Unix process pid: |Redo thread mounted by this instance)",
     re.M,
 )
 _PDB = re.compile(r"([A-Za-z][\w$#]{0,127})\(\d{1,4}\):")
-_TYPICAL = re.compile(
-    r"Starting ORACLE instance|Shutting down (?:ORACLE )?instance|Thread \d+ (?:advanced to|opened at|cannot allocate)|"
-    r"(?:  )?Current log# ?\d|ALTER SYSTEM |ALTER DATABASE |alter database |Completed: |Errors in file \S|ORA-\d{1,6}\b|"
-    r"Archived Log entry |Beginning (?:global )?(?:log switch )?checkpoint|Completed checkpoint|Fatal NI connect error|"
-    r">>> WAITED TOO LONG FOR |System State dumped to trace file|WARNING: too many|PARSE ERROR: ospid=|LGWR: |ARC\w: |"
-    r"Resize operation completed|Incremental checkpoint|\[?\d*\]? ?Successfully onlined Undo|Undo Tablespace \d|LICENSE_MAX|"
-    r"Using LOG_ARCHIVE|Dumping diagnostic data|Dumping current patch|Sweep \[inc|Setting Resource Manager|Begin automatic SQL|"
-    r"Closing scheduler window|DIA0 |Global Enqueue Services|Reconfiguration started|PMON failed|Patch Id: |TABLE SYS\.|"
-    r"Instance shutdown complete|Instance terminated|Process \w+ (?:started|died)|Control autobackup|Media Recovery|"
-    r"Private Strand flush|Deleted Oracle|Killing enqueue|diag_adl:",
-)
+_TYPICAL = re.compile("|".join(TYPICAL))
 _ALONE = re.compile(r"WAITED TOO LONG FOR A \w+ \w+ ENQUEUE LOCK! pid=\d|WARNING: too many parse errors, count=\d")
 """Lines that only an alert log has, even without a moment above them."""
 
-
-_ONLY_MOMENT = re.compile(r"(?: \d{4}|\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)\s*$")
+_ONLY_MOMENT = re.compile(r"(?: \d{4}|\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?)\s{0,9}$")
 """The end of a line that has nothing but a moment. Other programs write their message behind it."""
+_ANYWHERE = ("ORA-", "ALTER ", "alter ", "Completed: ", "Patch Id")
+"""Typical begins that a line of another program may have behind its moment."""
 
 
 def looks_like_alert_log(head: bytes) -> bool:
@@ -135,21 +156,24 @@ def looks_like_alert_log(head: bytes) -> bool:
         return False
     if _XML.search(head):
         return b"comp_id='rdbms'" in head or b'comp_id="rdbms"' in head or b"comp_id=" not in head
-    text = "\n".join(lines(io.BytesIO(head)))
-    if _TRACE_HEAD.search(text[:4096]):
+    every = list(lines(io.BytesIO(head)))
+    if _TRACE_HEAD.search("\n".join(every)[:4096]):
         return False
     dated = typical = False
-    for line in text.split("\n"):
-        line = _PDB.sub("", line, count=1) if "):" in line else line
-        if _ALONE.search(line):
+    for line in every:
+        line = _PDB.sub("", line, count=1) if "):" in line[:LONGEST_LINE] else line
+        if _ALONE.search(line) or (dated and typical):
             return True
-        if not dated and len(line) < LONGEST_MOMENT and _ONLY_MOMENT.search(line) and moment_in(line):
+        if len(line) < LONGEST_MOMENT and _ONLY_MOMENT.search(line) and moment_in(line):
             dated = True
-        elif not typical and _TYPICAL.match(line):
+        elif _TYPICAL.match(line):
             typical = True
-        if dated and typical:
-            return True
-    return False
+        elif both := shipped(line):
+            sent = _SENDER.match(both[1])
+            found = _TYPICAL.match(both[1]) or (_TYPICAL.match(both[1][sent.end() :]) if sent else None)
+            if found and not found[0].startswith(_ANYWHERE):
+                return True
+    return dated and typical
 
 
 # The events of a log, of which a bounded number is kept.
@@ -164,75 +188,53 @@ _BY_TRACE = ("row_cache_timeout", "library_cache_timeout", "deadlock", "hang", "
 """Kinds of which two events with different trace files are never one."""
 
 
-@dataclass(slots=True)
-class _Draft:
-    """An event that may still grow: by its trace file, by its error, by equal lines."""
-
-    at: datetime | None
-    said: Said
-    line: int
-    until: datetime | None = None
-    times: int = 1
-
-    def event(self) -> LoggedEvent:
-        facts = dict(self.said.facts)
-        if self.times > 1:
-            facts |= {"times": self.times} | ({"until": self.until} if self.until else {})
-        return LoggedEvent(self.at, self.said.kind, self.said.text, self.line, facts)
-
-
 class _Events:
     """The first and the last events of each kind, and how many were left out between them."""
 
     def __init__(self) -> None:
-        self._first: dict[EventKind, list[_Draft]] = {}
-        self._last: dict[EventKind, deque[_Draft]] = {}
-        self._seen: dict[tuple[object, ...], _Draft] = {}
-        self.left_out: dict[EventKind, int] = {}
+        self._first: dict[EventKind, list[Said]] = {}
+        self._last: dict[EventKind, deque[Said]] = {}
+        self._seen: dict[tuple[object, ...], Said] = {}
+        self.left_out: Counter[EventKind] = Counter()
 
-    def add(self, draft: _Draft) -> None:
-        said = draft.said
-        kind = said.kind
-        key = (kind, said.text, said.facts.get("trace_file") if kind in _BY_TRACE else None)
+    def add(self, event: Said) -> None:
+        facts, trace = event.facts, event.facts.get("trace_file")
+        key = (event.kind, event.text, trace if event.kind in _BY_TRACE else None)
         earlier = self._seen.get(key)
-        if earlier is not None and _together(earlier.until or earlier.at, draft.at):
-            earlier.times += 1
-            earlier.until = draft.at
-            if "count" in said.facts:
-                earlier.said.facts["count"] = said.facts["count"]
+        until = earlier and earlier.facts.get("until", earlier.at)
+        if earlier is not None and (until is None or isinstance(until, datetime)) and _together(until, event.at):
+            earlier.facts |= {"times": earlier.event().times + 1} | ({"until": event.at} if event.at else {})
+            earlier.facts |= {"count": facts["count"]} if "count" in facts else {}
             return
         if len(self._seen) >= _KEYS:
             self._seen.clear()
-        self._seen[key] = draft
-        first = self._first.setdefault(kind, [])
-        if len(first) < KEPT:
-            first.append(draft)
-            return
-        last = self._last.setdefault(kind, deque(maxlen=KEPT))
+        self._seen[key] = event
+        first = self._first.setdefault(event.kind, [])
+        last = self._last.setdefault(event.kind, deque(maxlen=KEPT))
         if len(last) == KEPT:
-            self.left_out[kind] = self.left_out.get(kind, 0) + last[0].times
-        last.append(draft)
+            self.left_out[event.kind] += last[0].event().times
+        (first if len(first) < KEPT else last).append(event)
 
     def kept(self) -> tuple[LoggedEvent, ...]:
         """In the order of the file. The last of the first ones says how many lines were left out behind it."""
         for kind, many in self.left_out.items():
-            self._first[kind][-1].said.facts["left_out"] = many
-        drafts = [draft for kept in (*self._first.values(), *self._last.values()) for draft in kept]
-        return tuple(draft.event() for draft in sorted(drafts, key=lambda draft: draft.line))
+            self._first[kind][-1].facts["left_out"] = many
+        every = (event for kept in (*self._first.values(), *self._last.values()) for event in kept)
+        return tuple(event.event() for event in sorted(every, key=lambda event: event.line))
 
 
 def _together(earlier: datetime | None, later: datetime | None) -> bool:
     """Whether equal lines of these moments are one event. Undated ones are, since nothing tells them apart."""
     if earlier is None or later is None:
         return earlier is later
-    if earlier.tzinfo is later.tzinfo:
-        return abs(later - earlier) <= TOGETHER
-    return abs(_local(later) - _local(earlier)) <= TOGETHER
+    return abs(_before(earlier, later)) <= TOGETHER
 
 
-def _local(moment: datetime) -> datetime:
-    """The clock on the wall, by which moments with and without a zone can be compared."""
-    return moment.replace(tzinfo=None)
+def _before(moment: datetime, than: datetime) -> timedelta:
+    """By how much a moment is earlier than another; by the clock on the wall, if only one has a zone."""
+    if (moment.tzinfo is None) == (than.tzinfo is None):
+        return than - moment
+    return than.replace(tzinfo=None) - moment.replace(tzinfo=None)
 
 
 # Moments.
@@ -241,7 +243,7 @@ LONGEST_MOMENT = 64
 """Bytes of the longest line that is only a moment."""
 _STAMP = re.compile(
     rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|"
-    rb"[^\n\d:]{1,32}(?:\d{1,2}[^\n\d:]{1,16})?\d{1,2} \d\d:\d\d:\d\d .{0,12}\d{4}\s*$"
+    rb"[^\n\d:]{1,32}(?:\d{1,2}[^\n\d:]{1,16})?\d{1,2} \d\d:\d\d:\d\d .{0,12}\d{4}\s{0,9}$"
 )
 _MSG = b"<msg time="
 _BACK = timedelta(seconds=60)
@@ -266,130 +268,105 @@ class _Clock:
     unread: int = 0
 
     def see(self, moment: datetime | None, line: int) -> None:
-        """The moment that a line begins with, None if it cannot be read."""
+        """The moment of the lines from here on. None if it cannot be read: they are undated."""
+        before, self.now = self.last, moment
         if moment is None:
-            self.now = None  # a moment that cannot be read: the lines below it are undated
             self.unread += 1
             return
-        before = self.last
-        if moment == before:
-            self.now = moment
-            return
-        if before is None or (back := _earlier(moment, before)) > _NONE:
+        if before is None or (back := _before(moment, before)) > _NONE:
             self.covers(moment)
             if before is not None and back > _BACK:
                 self.back += 1
-                went = f"from {_local(before):%Y-%m-%d %H:%M:%S} to {_local(moment):%Y-%m-%d %H:%M:%S}"
-                self.jumps = [*self.jumps, f"{went} before line {line:,}"][:_JUMPS]
-        self.now = self.last = moment
+                went = f"from {before:%Y-%m-%d %H:%M:%S} to {moment:%Y-%m-%d %H:%M:%S} before line {line:,}"
+                self.jumps = [*self.jumps, went][:_JUMPS]
+        self.last = moment
 
     def covers(self, moment: datetime) -> None:
         """The log has this moment. Its last one is covered at the end, and before a clock that goes back."""
         for seen in (moment, self.last or moment):
-            if self.first is None or _earlier(seen, self.first) > _NONE:
-                self.first = seen
-            if self.latest is None or _earlier(self.latest, seen) > _NONE:
-                self.latest = seen
+            self.first = seen if self.first is None or _before(seen, self.first) > _NONE else self.first
+            self.latest = seen if self.latest is None or _before(self.latest, seen) > _NONE else self.latest
 
-
-def _earlier(moment: datetime, than: datetime) -> timedelta:
-    """By how much a moment is earlier than another."""
-    if (moment.tzinfo is None) == (than.tzinfo is None):
-        return than - moment
-    return _local(than) - _local(moment)
-
-
-def _moment_above(block: bytes, start: int, floor: int, xml: bool) -> bytes | None:
-    """The last moment between two places of a block, as it is written. None if there is none."""
-    if xml:
-        at = block.rfind(_MSG, floor, start)
-        return block[at + len(_MSG) + 1 : at + len(_MSG) + 41] if at >= 0 else None
-    end = start
-    while end > floor:
-        begin = block.rfind(b"\n", floor, end - 1) + 1 or floor
-        if end - begin <= LONGEST_MOMENT + 1 and _STAMP.match(line := block[begin : end - 1]):
-            return line
-        end = begin
-    return None
+    def basis(self, since: datetime | None, until: datetime | None) -> Basis:
+        """What the log covers of the time that is asked for."""
+        if self.last is not None:
+            self.covers(self.last)
+        if self.first is None or self.latest is None:
+            return Basis("totals", None, None, None)
+        begin = since if since is not None and _before(self.first, since) > _NONE else self.first
+        end = until if until is not None and _before(until, self.latest) > _NONE else self.latest
+        if (begin.tzinfo is None) != (end.tzinfo is None):
+            begin, end = begin.replace(tzinfo=None), end.replace(tzinfo=None)
+        seconds = (end - begin).total_seconds()
+        return Basis("interval", begin, end, seconds) if seconds > 0 else Basis("totals", None, end, None)
 
 
 # Of which instance it is.
 
-_DIAG = re.compile(r"[/\\]diag[/\\]rdbms[/\\]([^/\\\s]+)[/\\]([^/\\\s]+)[/\\]", re.IGNORECASE)
-_TRACE_OF = re.compile(
-    r"(?P<instance>[A-Za-z][\w$#+-]{0,99}?)_[a-z][a-z0-9]{2,4}_\d{1,20}(?:_\w{1,99})?\.trc$", re.IGNORECASE
-)
-_RELEASE = re.compile(r"Oracle Database .{0,60}?Release (\d[\d.]+\d)|RDBMS Version: ?(\d[\d.]+\d)")
-_VERSION = re.compile(r"Version (\d+\.\d+(?:\.\d+)+)")
+_DIAG = re.compile(r"[/\\]diag[/\\]rdbms[/\\]([^/\\\s]{1,90})[/\\]([^/\\\s]{1,90})[/\\]", re.IGNORECASE)
+_TRACE_OF = re.compile(r"([A-Za-z][\w$#+-]{0,90}?)_[a-z][a-z0-9]{2,4}_\d{1,20}(?:_\w{1,40})?\.trc$", re.IGNORECASE)
+_RELEASE = re.compile(r"Oracle Database .{0,60}?Release (\d[\d.]{1,20}\d)|.{0,40}?RDBMS Version: ?(\d[\d.]{1,20}\d)")
+_VERSION = re.compile(r"Version (\d{1,3}(?:\.\d{1,9}){2,5})")
 _SETTING = re.compile(
-    r" *(db_name|instance_name|instance_number|cluster_database) *= *[\"']?([\w$#.-]+)", re.IGNORECASE
+    r" {0,9}(db_name|instance_name|instance_number|cluster_database|Node name) {0,40}[=:] {0,9}[\"']?([\w$#.-]{1,90})",
+    re.IGNORECASE,
 )
-_NODE = re.compile(r" *Node name: *(\S+)")
 _START_LINES = 400
 """Lines behind the start of an instance that have its release and its parameters."""
 
 
-@dataclass(slots=True)
-class _Identity:
-    """What the log says of its instance. The last start decides."""
-
-    settings: dict[str, str] = field(default_factory=dict)
-    release: str | None = None
-    host: str = ""
-    unique_name: str = ""
-    instance: str = ""
+class _Identity(dict[str, str]):
+    """What the log says of its instance: parameters, release, and the path of its trace files. The last start decides."""
 
     def start(self, line: str) -> None:
         """A line behind the start of the instance."""
         if found := _SETTING.match(line):
-            self.settings[found[1].lower()] = found[2]
-        elif found := _RELEASE.search(line):
-            self.release = release_in(found[1] or found[2])
-        elif (found := _VERSION.match(line)) and self.release and found[1].split(".")[0] == self.release.split(".")[0]:
-            self.release = found[1]
-        elif found := _NODE.match(line):
-            self.host = found[1]
+            self[found[1].lower()] = found[2]
+        elif found := _RELEASE.match(line):
+            self["release"] = release_in(found[1] or found[2]) or ""
+        elif (found := _VERSION.match(line)) and self.get("release", "").split(".")[0] == found[1].split(".")[0]:
+            self["release"] = found[1]
 
     def path(self, line: str, trace: str) -> None:
         """A line that names a trace file."""
         if found := _DIAG.search(line):
-            self.unique_name, self.instance = found[1], found[2]
-        elif not self.instance and (found := _TRACE_OF.match(trace)):
-            self.instance = found["instance"]
+            self["unique name"], self["instance"] = found[1], found[2]
+        elif found := _TRACE_OF.match(trace):
+            self.setdefault("instance", found[1])
 
     def header(self) -> Header:
-        number = self.settings.get("instance_number", "")
-        cluster = self.settings.get("cluster_database", "").upper()
+        number = self.get("instance_number", "")
         return Header(
-            db_name=self.settings.get("db_name", "") or self.unique_name,
-            instance=self.settings.get("instance_name", "") or self.instance,
+            db_name=self.get("db_name") or self.get("unique name", ""),
+            instance=self.get("instance_name") or self.get("instance", ""),
             instance_number=int(number) if number.isascii() and number.isdigit() else None,
-            release=self.release,
-            cluster={"TRUE": True, "FALSE": False}.get(cluster),
-            host=self.host,
+            release=self.get("release") or None,
+            cluster={"TRUE": True, "FALSE": False}.get(self.get("cluster_database", "").upper()),
+            host=self.get("node name", ""),
         )
 
 
 # Reading.
 
-_FOLLOWING: Mapping[bytes, str] = {
-    b"dumped to trace file": "behind",
-    b"etails in trace file": "behind",
-    b"ncident details in:": "behind",
-    b"Errors in file ": "before",
-    b"PARSE ERROR: ospid": "parse",
-    b"Additional information: hd=": "parsed",
-    b"Patch Description:": "patch",
-}
-"""Lines that say more about the event above or below them."""
+_FOLLOWING = (
+    b"ncident details in:",
+    b"Errors in file ",
+    b"PARSE ERROR: ospid",
+    b"Additional information: hd=",
+    b"Patch Description:",
+)
+_TRACE_MARK = b".trc"
+_FURTHER = (*_FOLLOWING, _TRACE_MARK)
+"""Marks of lines that say more about the event above or below them."""
 _NEAR = 8
 """Lines between an event and the line that names its trace file."""
 _STATEMENT = 60
 """Lines of a statement that failed to parse which are not taken for DDL."""
-_ALL = (*(mark for mark in MARKS if mark != DDL_MARK), *_FOLLOWING)
+_ALL = (*(mark for mark in PHRASES if mark != DDL_MARK), *_FURTHER)
 _DDL = re.compile(rb"\n(?: ?<txt>)?(?:diag_adl:)?(?:create|alter|drop|truncate|CREATE|ALTER|DROP|TRUNCATE) ")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
 _ENTITY = re.compile("|".join(_ENTITIES))
+_HEAD_LINES = 50
 
 
 class _Reading:
@@ -399,151 +376,151 @@ class _Reading:
         self.since, self.until = since, until
         self.events, self.clock, self.identity = _Events(), _Clock(), _Identity()
         self.lines = self.long = 0
-        self.xml = False
-        self._stamp = b""
-        self._pending: _Draft | None = None
+        self.xml = self.inline = False
+        self._stamp: object = None
+        self._pending: Said | None = None
         self._errors_in: tuple[int, str] | None = None
-        self._starting = 0  # lines of a start that are still to be read
-        self._behind = (0, 0)  # where in the block the next of them is, and its number
-        self._statement = 0  # up to this line the text of a statement may come
+        self._starting = 0
+        """Lines of a start that are still to be read."""
+        self._statement = 0
+        """Up to this line the text of a statement may come."""
 
     def block(self, block: bytes) -> None:
         """The next whole lines."""
-        self.xml = self.xml or (not self.lines and _XML.search(block[:HEAD_BYTES]) is not None)
         if not self.lines:
+            self.xml = _XML.search(block[:HEAD_BYTES]) is not None
+            head = [line for line in block[:HEAD_BYTES].split(b"\n")[:_HEAD_LINES] if line.strip()]
+            self.inline = 2 * sum(shipped(decoded(line)) is not None for line in head) > len(head)
             block = b"\n" + block  # so that a mark of the begin of a line is found in the first one
         floor = counted = 0
         first_line = self.lines + 1 - (not self.lines)
-        self._behind = (0, first_line)
-        self._start(block)
+        started = self._start(block, 0)
         for start, mark in sorted(_marked(block).items()):
             first_line += block.count(b"\n", counted, start)
             counted = start
-            self._see(block, start, floor, first_line)
-            floor = start
             end = block.find(b"\n", start)
-            self._line(block[start : end if end >= 0 else None], mark, first_line)
+            end = end if end >= 0 else len(block)
+            self._see(block, end + 1 if self.inline else start, floor, first_line)
+            floor = start
+            self._line(block[start:end], mark, first_line)
             if mark == b"Starting ORACLE instance":
-                behind = (end + 1 if end >= 0 else len(block), first_line + 1)
-                self._behind = max(self._behind, behind)
-                self._starting = _START_LINES - (self._behind[1] - behind[1])
-                self._start(block)
+                self._starting = _START_LINES
+                started = self._start(block, max(started, end + 1))
         self.lines = first_line - 1 + block.count(b"\n", counted)
         self._see(block, len(block), floor, self.lines + 1)
 
-    def _see(self, block: bytes, start: int, floor: int, line: int) -> None:
+    def _see(self, block: bytes, end: int, floor: int, line: int) -> None:
+        """The last moment above a place, and the first one of the log, which may be far above its first event."""
         if self.clock.first is None and floor == 0:
-            self._first(block[:start])
-        stamp = _moment_above(block, start, floor, self.xml)
-        if stamp is not None and (stamp != self._stamp or self.clock.now is None):
-            self._stamp = stamp
-            self.clock.see(moment_in(decoded(stamp).strip()), line)
+            for each in block[: min(end, HEAD_BYTES)].split(b"\n"):
+                if (first := self._stamp_of(each)) and first[1] is not None:
+                    self.clock.covers(first[1])
+                    break
+        if self.xml:
+            at = block.rfind(_MSG, floor, end)
+            stamp = self._stamp_of(block[at : at + 60]) if at >= 0 else None
+        else:
+            stamp = None
+            while end > floor and stamp is None:
+                begin = block.rfind(b"\n", floor, end - 1) + 1 or floor
+                stamp, end = self._stamp_of(block[begin : end - 1]), begin
+        if stamp is not None and (stamp[0] != self._stamp or self.clock.now is None):
+            self._stamp = stamp[0]
+            self.clock.see(stamp[1], line)
 
-    def _first(self, text: bytes) -> None:
-        """The first moment of the log, which may be far above its first event."""
-        for line in text[:HEAD_BYTES].split(b"\n"):
-            if self.xml and line.startswith(_MSG):
-                line = line[len(_MSG) + 1 : len(_MSG) + 41]
-            if len(line) <= LONGEST_MOMENT and _STAMP.match(line) and (moment := moment_in(decoded(line).strip())):
-                self.clock.covers(moment)
-                return
+    def _stamp_of(self, line: bytes) -> tuple[object, datetime | None] | None:
+        """The moment that a line gives, as it is written and as it is read. None for a line that gives none."""
+        if self.inline:
+            both = shipped(decoded(line))
+            return both and (both[0], both[0])
+        if self.xml:
+            line = line[len(_MSG) + 1 : len(_MSG) + 41] if line.startswith(_MSG) else b""
+        if len(line) > LONGEST_MOMENT or not _STAMP.match(line):
+            return None
+        return line, moment_in(decoded(line).strip())
 
-    def _start(self, block: bytes) -> None:
-        """The lines behind a start that are still to be read. None is read twice, whatever starts on each line."""
-        at, number = self._behind
-        for line in block[at : at + 256 * self._starting].split(b"\n")[: self._starting]:
+    def _start(self, block: bytes, begin: int) -> int:
+        """Read the lines behind a start of the instance. Where they end."""
+        while self._starting and begin < len(block):
+            end = block.find(b"\n", begin)
+            end = end if end >= 0 else len(block)
+            self.identity.start(self._text(block[begin : min(end, begin + 256)]))
             self._starting -= 1
-            at, number = at + len(line) + 1, number + 1
-            self.identity.start(decoded(line).strip() if not self.xml else _unescaped(decoded(line)))
-        self._behind = at, number
+            begin = end + 1
+        return begin
+
+    def _text(self, raw: bytes) -> str:
+        """What a line says, without what was put around it."""
+        line = decoded(raw if self.inline else raw[:LONGEST_EVENT]).strip()
+        if self.inline and (both := shipped(line)):
+            return both[1]
+        if not self.xml:
+            return line
+        # No entity but the five of XML itself is expanded.
+        line = (line.partition("<txt>")[2] or line).partition("</txt>")[0]
+        return _ENTITY.sub(lambda found: _ENTITIES[found[0]], line).strip()
 
     def _line(self, raw: bytes, mark: bytes, number: int) -> None:
         self.long += len(raw) > LONGEST_EVENT
-        line = decoded(raw[:LONGEST_EVENT]).strip()
-        if self.xml:
-            line = _unescaped(line)
-        facts: dict[str, Value] = {}
-        if container := _PDB.match(line):
+        line = self._text(raw)[:LONGEST_EVENT]
+        container = _PDB.match(line)
+        if container:
             line = line[container.end() :]
-            facts["container"] = container[1]
-        if mark in _FOLLOWING:
-            self._more(_FOLLOWING[mark], line, number)
+        if mark in _FURTHER:
+            self._more(mark, line, number)
             return
-        said = MARKS[mark](line)
-        if said is None or (said.kind == "ddl" and number <= self._statement):
+        what = said(mark, line)
+        if what is None or (what.kind == "ddl" and number <= self._statement):
             return
-        if said.kind == "undo_switch" and self._starting and said.text.endswith("in use"):
+        if what.kind == "undo_switch" and self._starting and what.text.endswith("in use"):
             return  # each start puts it to use
-        if (trace := said.facts.get("trace_file")) is not None:
-            self.identity.path(line, str(trace))
-        elif self._errors_in and number - self._errors_in[0] <= _NEAR and "error" in said.facts:
-            said.facts["trace_file"] = self._errors_in[1]
-        said.facts |= facts
+        if trace := trace_in(line):
+            self.identity.path(line, trace)
+        elif self._errors_in and number - self._errors_in[0] <= _NEAR and "error" in what.facts:
+            trace = self._errors_in[1]
+        what.facts |= {"container": container[1]} if container else {}
+        what.facts |= {"trace_file": trace} if trace and ("error" in what.facts or what.kind == "deadlock") else {}
         self._close()
-        self._pending = _Draft(self.clock.now, said, number)
+        what.at, what.line = self.clock.now, number
+        self._pending = what
 
-    def _more(self, how: str, line: str, number: int) -> None:
+    def _more(self, mark: bytes, line: str, number: int) -> None:
         """A line that says more about the event above it, or about the one below."""
         near = self._pending if self._pending and number - self._pending.line <= _NEAR else None
-        if how == "parsed":
+        if mark == b"Additional information: hd=":
             self._statement = 0
-        elif how == "patch":
-            if near and near.said.kind == "patch":
-                near.said.text += f": {line.partition(':')[2].strip()[:80]}"
-        elif how == "parse":
+        elif mark == b"Patch Description:":
+            if near and near.kind == "patch":
+                near.text += f": {line.partition(':')[2].strip()[:80]}"
+        elif mark == b"PARSE ERROR: ospid":
             self._statement = number + _STATEMENT
             error = re.search(r"error=(\d{1,5})\b", line)
-            facts = {**numbers_in(line, "ospid"), **({"error": f"ORA-{int(error[1]):05}"} if error else {})}
-            if near and near.said.kind == "parse_errors" and "error" not in near.said.facts:
-                near.said.facts |= facts
+            if near and near.kind == "parse_errors" and "error" not in near.facts:
+                near.facts |= fields_of(line, "ospid") | ({"error": f"ORA-{int(error[1]):05}"} if error else {})
         elif trace := trace_in(line):
             self.identity.path(line, trace)
-            if how == "before":
+            if mark == b"Errors in file ":
                 self._errors_in = (number, trace)
-            elif near:
-                near.said.facts["trace_file"] = trace
+            elif near and (mark != _TRACE_MARK or "trace_file" not in near.facts):
+                near.facts["trace_file"] = trace
 
     def _close(self) -> None:
-        draft, self._pending = self._pending, None
-        if draft is not None and self._within(draft.at):
-            self.events.add(draft)
-
-    def _within(self, at: datetime | None) -> bool:
-        """Whether a moment is asked for. An undated line always is."""
-        if at is None:
-            return True
-        after = self.since is None or _earlier(at, self.since) <= _NONE
-        return after and (self.until is None or _earlier(at, self.until) >= _NONE)
+        event, self._pending = self._pending, None
+        if event is not None and within(event.at, self.since, self.until):
+            self.events.add(event)
 
     def delta(self, name: str) -> Delta:
         self._close()
         head = self.identity.header()
-        row = head.row
-        database = head.database if head.database != "unknown" else name
         return reported(
-            database,
+            head.database if head.database != "unknown" else name,
             head.release,
-            self._basis(),
-            {"v$instance": Rows("v$instance", (row,))} if row else {},
+            self.clock.basis(self.since, self.until),
+            {"v$instance": Rows("v$instance", (head.row,))} if head.row else {},
             tuple(self._notes()),
             source="alert log",
             events=self.events.kept(),
         )
-
-    def _basis(self) -> Basis:
-        if self.clock.last is not None:
-            self.clock.covers(self.clock.last)
-        begin, end = self.clock.first, self.clock.latest
-        if begin is None or end is None:
-            return Basis("totals", None, None, None)
-        if self.since is not None and _earlier(begin, self.since) > _NONE:
-            begin = self.since
-        if self.until is not None and _earlier(self.until, end) > _NONE:
-            end = self.until
-        if (begin.tzinfo is None) != (end.tzinfo is None):
-            begin, end = _local(begin), _local(end)
-        seconds = (end - begin).total_seconds()
-        return Basis("interval", begin, end, seconds) if seconds > 0 else Basis("totals", None, end, None)
 
     def _notes(self) -> Iterator[str]:
         for kind, many in self.events.left_out.items():
@@ -558,6 +535,13 @@ class _Reading:
             yield f"{self.clock.unread:,} times could not be read; the lines below them are undated"
 
 
+def within(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    """Whether a moment is in the time that is asked for. One without a date is."""
+    return at is None or not (
+        (since is not None and _before(at, since) > _NONE) or (until is not None and _before(until, at) > _NONE)
+    )
+
+
 def _marked(block: bytes) -> dict[int, bytes]:
     """Where the lines with a mark begin, and their first mark in the order of the tables."""
     found: dict[int, bytes] = {}
@@ -570,12 +554,6 @@ def _marked(block: bytes) -> dict[int, bytes]:
     for begun in _DDL.finditer(block):
         found.setdefault(begun.start() + 1, DDL_MARK)
     return found
-
-
-def _unescaped(line: str) -> str:
-    """The text of a line of log.xml: without its tags, and with the five entities of XML itself. No other one is expanded."""
-    line = line.partition("<txt>")[2] or line
-    return _ENTITY.sub(lambda found: _ENTITIES[found[0]], line.partition("</txt>")[0]).strip()
 
 
 def read(stream: IO[bytes], name: str, since: datetime | None = None, until: datetime | None = None) -> Delta:

@@ -1,41 +1,54 @@
-"""Trace files, streamed: time-outs for the row cache, chains of a hang, system states, deadlocks, and errors.
+"""Trace files, streamed: time-outs for the row cache, dumps of who waits for whom, deadlocks, errors, and waits of a SQL trace.
 
 A trace file has no counters. What it says is returned as events, and the sessions of its last telling dump as rows of the looks
-that a hang has (`collectors.logs.sessions`). Neither SQL texts nor keys of entries, nor names of clients, are kept.
+that a hang has (`collectors.logs.dumps`). Neither SQL texts nor keys of entries, nor names of clients, are kept.
 
 The layouts are those of public pages and files; tests/collectors/logs/published_traces.py has their addresses.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePath
 from typing import IO
 
 from collectors.delta import reported
 from collectors.errors import InputError
-from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in
-from collectors.logs.hanganalyze import HangAnalysis
-from collectors.logs.sessions import MODES, Dump, SessionKey, TracedSession, decimal
-from collectors.logs.systemstate import ENTRY, ProcessDumps
-from collectors.model import Basis, Delta, EventKind, LoggedEvent, Reading, Row, Rows, Value
+from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in, within
+from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, TracedSession, grammar, take, whole
+from collectors.logs.phrases import Said, error
+from collectors.model import Basis, Delta, LoggedEvent, Reading, Row, Rows, Value, spoken
+from collectors.release import at_least
 from collectors.reports.header import dbid_in, release_in
 from collectors.reports.undo import as_text
 
 MOST_EVENTS = 5_000
+MOST_STATEMENTS = 1_000
+"""Cursors, and statements with their waits, that are remembered of a SQL trace."""
 TEXT_BEGINS = 20
 """A file with a zero byte within its first lines is binary."""
 HELD = {0: "not held", 3: "share", 5: "exclusive"}
+APPLICATION, DICTIONARY = re.compile(r"TX|TM|UL"), re.compile(r"Q[A-Z]|[LN][A-Z]")
+"""Enqueues whose deadlocks are the application's, and those of the row cache and the library cache."""
+_BY_ID = (
+    "dc_tablespaces dc_free_extents dc_segments dc_rollback_segments dc_used_extents dc_tablespace_quotas dc_files - dc_objects "
+    "- - - dc_constraints dc_sequences - - dc_histogram_defs dc_global_oids"
+)
+CACHES: Mapping[int, str] = {id: name for id, name in enumerate(_BY_ID.split()) if name != "-"}
+"""Caches by id, for a file that prints ids only: those that have the same id in every list that is public, from 9.2
+(https://www.iter01.com/355568.html) to 12.1. Others have moved, and are not named."""
 
 _HEADS = re.compile(
-    r"^(?:Trace file \S+\.trc|Dump file \S+\.tr[cm]|Unix process pid: *\d+|Windows thread id: *\d+"
+    r"^(?:Trace file \S{1,250}\.trc|Dump file \S{1,250}\.tr[cm]|Unix process pid: {0,9}\d|Windows thread id: {0,9}\d"
     r"|\*\*\* \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\*\*\* SESSION ID:\(\d|HANG ANALYSIS:|SYSTEM STATE\b|PROCESS STATE\b"
-    r"|PROCESS \d+:(?: *[A-Z]\w{2,4})?[ \t]*$|DEADLOCK DETECTED \( ?ORA-00060|Deadlock graph:|Global Wait-For-Graph\(WFG\)"
-    r"|>{1,3} *WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! *<|[ \t]*row cache enqueue: session: "
-    r"|[ \t]*row cache parent object: address=|[ \t]*(?:=> )?Oracle session identified by:|(?:Chain|Cycle) \d+ : *<\w+/"
-    r"|[ \t]*\(session\) sid: \d+ |[ \t]*SOC?: (?:0x)?[0-9a-fA-F]{6,16}, type: |Resolvable Hangs in the System)",
+    r"|PROCESS \d{1,9}: {0,9}(?:[A-Z]\w{2,4})?[ \r]{0,9}$|DEADLOCK DETECTED \( ?ORA-00060|Deadlock graph:|Global Wait-For-Graph"
+    r"|>{1,3} {0,9}WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK! {0,9}<|\s{0,40}row cache enqueue: session: "
+    r"|\s{0,40}row cache parent object: address=|\s{0,40}(?:=> )?Oracle session identified by:"
+    r"|(?:Chain|Cycle) \d{1,9} : {0,9}<\w{1,30}/"
+    r"|\s{0,40}\(session\) sid: \d{1,9} |\s{0,40}SOC?: (?:0x)?[0-9a-fA-F]{6,16}, type: |Resolvable Hangs in the System"
+    r"|PARSING IN CURSOR #\d|WAIT #\d{1,20}: nam=')",
     re.MULTILINE,
 )
 """How a line of a trace file begins that no alert log and no report has."""
@@ -67,57 +80,21 @@ def read(stream: IO[bytes], name: str, since: datetime | None = None, until: dat
     return reader.delta(name)
 
 
-def within(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
-    """Whether a moment is in the time that is asked for. One without a date is, and zones count only if both have one."""
+@dataclass(slots=True)
+class _Waits:
+    """The waits of one statement for one thing."""
 
-    def before(one: datetime, other: datetime) -> bool:
-        if (one.tzinfo is None) != (other.tzinfo is None):
-            one, other = one.replace(tzinfo=None), other.replace(tzinfo=None)
-        return one < other
+    line: int
+    at: datetime | None
+    many: int = 0
+    total: int = 0
+    longest: int = 0
+    """Microseconds."""
 
-    return at is None or not ((since and before(at, since)) or (until and before(until, at)))
 
-
-_SESSION_ID = re.compile(r"\*\*\* SESSION ID:\((\d+)\.(\d+)\)")
-_NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\)+ ?(?=\d{4}-)")
-_RELEASE = re.compile(r"(?:Oracle.*\bRelease|Version):? +(\d+\.\d+[\d.]*)")
-_HEADER = re.compile(
-    r"(Instance name|Instance number|Node name|Database name|Database id|Unix process pid|Windows thread id):\s*(\S+)"
-)
-_TIMEOUT = re.compile(r"WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK!(?: *pid=(\d+))?")
-_REQUEST = re.compile(r"row cache enqueue: session: \S+, mode: ([NSX]), request: ([NSX])")
+_NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\){1,9} ?(?=\d{4}-)")
 _CACHE = re.compile(r'\bcid="?(\d{1,4})\(([\w $#/&.-]{1,64})\)')
-_LISTS = re.compile(r"own=(?:0x)?([0-9a-fA-F]+)\[(?:0x)?([0-9a-fA-F]+),.* mode=([NSX])")
-_GRAPH = re.compile(r"([A-Z]{2})-[0-9A-Fa-f]{4,}-[0-9A-Fa-f-]+ +(.*)")
-_GLOBAL = re.compile(
-    r"BLOCK(?:ED|ER) 0x[0-9a-fA-F]+ \d+ wq \d+ cvtops x\w+ (?:([A-Z]{2}) .* inst (\d+)|\[0x\w+\]\[0x\w+\],\[([A-Z]{2})\])"
-)
-"""10g prints a node after the resource. Its number need not be that of the instance, so it is left out."""
-_SIGNALED = re.compile(
-    r"Resolving deadlock by signaling ORA-00060 to 'instance: (\d+), os id: ([\w.]+), session id: (\d+)"
-)
-_HANG = re.compile(r"(\d+) +(HANG|DEADLOCK) +(\w+) +(\d+) +(\d+) +(\d+) +(\d+) +\w+ +\w+ +(\S.*)")
-_ERROR = re.compile(r"ORA-(\d{5}): (.*)")
-_ALLOCATE = re.compile(r'unable to allocate (\d+) bytes of shared memory \("([\w ]{1,40})"')
-_OBJECT = re.compile(r"lock object ([\w$#.]{1,260})")
-_ARGUMENT = re.compile(r"arguments?: \[([\w: .+-]{1,64})\]|core dump \[([\w: .+()-]{1,64})\]")
-ERRORS: Mapping[str, EventKind] = {
-    "00018": "processes",
-    "00020": "processes",
-    "00060": "deadlock",
-    "00600": "internal_error",
-    "01652": "space",
-    "01653": "space",
-    "01654": "space",
-    "04020": "library_cache_timeout",
-    "04021": "library_cache_timeout",
-    "04031": "shared_pool",
-    "07445": "internal_error",
-    "30036": "space",
-    "32701": "hang",
-}
-SAID_ABOVE = 60
-"""Lines after a deadlock in which ORA-00060 is the same one."""
+_GRAPH = re.compile(r"([A-Z]{2})-[0-9A-Fa-f]{4,20}-[0-9A-Fa-f-]{1,60} {1,60}(.*)")
 
 
 class TraceReader:
@@ -127,240 +104,203 @@ class TraceReader:
         self._since, self._until = since, until
         self._inside = True
         self.at: datetime | None = None
-        self.first_moment: datetime | None = None
         self.header: dict[str, str] = {}
-        self._session_id: tuple[int | None, int | None] = (None, None)
+        self._session_id: dict[str, Value] = {}
         self.events: list[LoggedEvent] = []
         self._more_events = 0
-        self._open: LoggedEvent | None = None
+        self._open: Said | None = None
         """A time-out or deadlock whose lines are being read."""
         self._serials = False
         self._line = 0
-        self.dump: Dump = Dump("process state", 0)
-        self._analysis, self._processes = HangAnalysis(self.dump), ProcessDumps(self.dump)
+        self.dump = Dump("process state", 0)
+        self._reader = DumpReader(self.dump)
         self.dumps = 0
         self._best: Dump | None = None
         self.cut_off = False
         self._long = 0
+        self._statements: dict[str, str] = {}
+        """Cursor → id of its statement."""
+        self._waits: dict[tuple[str, int | None, str], _Waits] = {}
+        """By event, P1 of a cache, and statement."""
+        self._parses: Counter[str] = Counter()
+        """Microseconds of the longest parse, by statement."""
 
     def line(self, number: int, line: str) -> None:
         """One line of the file."""
         self._line = number
         self._long += line.endswith(CUT)
         stripped = line.strip()
-        handler = _BEGINNINGS.get(stripped[:4])
-        if handler is not None and (self._inside or handler in _ALWAYS):
-            handler(self, stripped)
-        elif stripped[2:3] == "-" and self._deadlocked():
-            self._graph(stripped)
-        elif stripped[:1].isdigit():
-            self._numbered(stripped)
-        if self._inside:
-            self._processes.line(stripped)
-            if self.dump.kind != "system state":
-                self._analysis.line(stripped)
-            if not self.dump.line and self.dump.sessions:
-                self.dump.line, self.dump.at = number, self.at
+        if take(_ALWAYS, self, stripped) or not self._inside:
+            return
+        if stripped[2:3] == "-" and self._deadlocked() and (found := _GRAPH.match(stripped)):
+            self._graph(found[1], found[2])
+        take(_LINES, self, stripped)
+        self._reader.line(stripped)
+        if not self.dump.line and self.dump.sessions:
+            self.dump.line, self.dump.at = number, self.at
 
     # The head, and the time
 
     def _stars(self, line: str) -> None:
-        if found := _SESSION_ID.match(line):
-            self._session_id = decimal(found[1]), decimal(found[2])
-        if moment := moment_in(_NAMED.sub("", line).removeprefix("*** ")):
-            self._moment(moment)
+        if line.startswith("*** SESSION ID:("):
+            sid, _, serial = line.partition("(")[2].partition(")")[0].partition(".")
+            self._session_id = {"sid": whole(sid), "serial#": whole(serial)}
+        self._dated(_NAMED.sub("", line, count=1).removeprefix("*** "))
 
-    def _moment(self, moment: datetime) -> None:
-        self._close()
-        self.at = moment
-        self.first_moment = self.first_moment or moment
-        self._inside = within(moment, self._since, self._until)
+    def _dated(self, line: str) -> None:
+        if moment := moment_in(line):
+            self._close()
+            self.at = moment
+            self._inside = within(moment, self._since, self._until)
 
-    def _head(self, line: str) -> None:
-        if "Release" in line or line.startswith("Version"):
-            if (found := _RELEASE.match(line)) and "release" not in self.header:
-                self.header["release"] = found[1]
-        elif found := _HEADER.match(line):
-            self.header.setdefault(found[1], found[2])
+    def _head(self, name: str, value: str) -> None:
+        self.header.setdefault(name, value)
 
     # Time-outs for the row cache
 
-    def _timeout(self, line: str) -> None:
-        found = _TIMEOUT.search(line)
-        if found is None:
-            return
+    def _begin(self, kind: str, **facts: Value) -> None:
         self._close()
-        facts: dict[str, Value] = {"pid": decimal(found[1])} if found[1] else {}
-        sid, serial = self._session_id
-        facts |= {"sid": sid, "serial#": serial} if sid is not None else {}
-        facts |= self._who()
-        self._open = LoggedEvent(self.at, "row_cache_timeout", "", self._line, facts)
-        self._entry(line)
+        self._open = Said(kind, "", facts, self.at, self._line)  # type: ignore[arg-type]
 
-    def _who(self) -> dict[str, Value]:
+    def _timed_out(self, pid: str | None = None, rest: str = "") -> None:
+        self._begin("row_cache_timeout", **_known(pid=whole(pid), **self._session_id), **self._writer())
+        self._entry(rest)
+
+    def _number(self) -> int | None:
+        return whole(self.header.get("Instance number"))
+
+    def _writer(self) -> dict[str, Value]:
         ospid = self.header.get("Unix process pid") or self.header.get("Windows thread id")
-        number = decimal(self.header.get("Instance number"))
-        facts: dict[str, Value] = {"ospid": ospid.strip(",") if ospid else None, "instance": number}
-        return {name: value for name, value in facts.items() if value is not None}
+        return _known(ospid=ospid and ospid.strip(","), instance=self._number())
 
-    def _row_cache(self, line: str) -> None:
-        if found := _REQUEST.match(line):
-            if self._open is None or self._open.kind != "row_cache_timeout" or "lock_request" in self._open.facts:
-                self._timeout("WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK!")
-            self._add(lock_mode=MODES[found[1]], lock_request=MODES[found[2]])
-        elif self._open is not None and self._open.kind == "row_cache_timeout" and "cache_id" not in self._open.facts:
-            self._entry(line)
+    def _timing(self, without: str) -> dict[str, Value] | None:
+        """The facts of the time-out that is being read, if they do not have this one yet."""
+        of = self._open if self._open is not None and self._open.kind == "row_cache_timeout" else None
+        return of.facts if of is not None and without not in of.facts else None
+
+    def _request(self, mode: str, request: str) -> None:
+        if self._timing("lock_request") is None:
+            self._timed_out()
+        if (facts := self._timing("lock_request")) is not None:
+            facts |= {"lock_mode": MODES[mode], "lock_request": MODES[request]}
 
     def _entry(self, line: str) -> None:
-        if found := ENTRY.match(line):
-            self._add(cache_id=decimal(found[2]), cache=found[3])
-        elif found := _CACHE.search(line):
-            self._add(cache_id=decimal(found[1]), cache=found[2])
+        facts = self._timing("cache_id")
+        if facts is not None and (found := _CACHE.search(line) or _TYPE.match(line)):
+            facts |= {"cache_id": whole(found[1]), "cache": found[2]}
 
-    def _lists(self, line: str) -> None:
+    def _owners(self, entry: str, first: str, mode: str) -> None:
         """Who holds the entry: its list of owners is empty where it leads back to itself."""
-        if self._open is None or self._open.kind != "row_cache_timeout" or "held" in self._open.facts:
-            return
-        if (found := _LISTS.match(line)) and found[1].lower() != found[2].lower():
-            self._add(held=MODES[found[3]])
-
-    def _add(self, **facts: Value) -> None:
-        if self._open is not None:
-            self._open = replace(self._open, facts={**self._open.facts, **facts})
+        facts = self._timing("held")
+        if facts is not None and entry.lower() != first.lower():
+            facts["held"] = MODES[mode]
 
     # Deadlocks and errors
 
-    def _deadlock(self, line: str) -> None:
-        if line.lower().startswith("deadlock") and not self._deadlocked():
-            self._close()
-            self._open = LoggedEvent(self.at, "deadlock", "", self._line, {"error": "ORA-00060"})
+    def _deadlock(self) -> None:
+        if not self._deadlocked():
+            self._begin("deadlock", error="ORA-00060")
         self._serials = False
 
     def _deadlocked(self) -> bool:
         return self._open is not None and self._open.kind == "deadlock"
 
-    def _resource(self, line: str) -> None:
-        self._serials = line.endswith("serial")
+    def _resource(self, rest: str) -> None:
+        self._serials = rest.endswith("serial")
 
-    def _graph(self, line: str) -> None:
-        found = _GRAPH.match(line)
-        if found is None or self._open is None or not self._deadlocked():
-            return
-        numbers = [part for part in found[2].split() if part.isdigit()]
-        width = 3 if self._serials else 2
-        sessions = [numbers[place] for place in (1, width + 1) if place < len(numbers)]
-        self._involve(found[1], sessions)
+    def _graph(self, resource: str, rest: str) -> None:
+        numbers = [part for part in rest.split() if part.isdigit()]
+        places = (1, 4) if self._serials else (1, 3)
+        self._involve(resources=resource, sessions=" ".join(numbers[place] for place in places if place < len(numbers)))
 
-    def _global(self, line: str) -> None:
-        if line.startswith("Glob"):
-            if not self._deadlocked() or "global" in (self._open.facts if self._open else ()):
-                self._close()
-                self._open = LoggedEvent(self.at, "deadlock", "", self._line, {"error": "ORA-00060", "global": 1})
-            self._add(**{"global": 1})
-        elif (found := _GLOBAL.match(line)) and self._deadlocked():
-            self._involve(found[1] or found[3], [], found[2] or "")
+    def _global(self) -> None:
+        if self._open is None or not self._deadlocked() or "global" in self._open.facts:
+            self._begin("deadlock", error="ORA-00060")
+        if self._open is not None:
+            self._open.facts["global"] = 1
 
-    def _involve(self, resource: str, sessions: list[str], instance: str = "") -> None:
-        known: Row = self._open.facts if self._open else {}
+    def _blocked(self, resource: str | None, instance: str | None, old: str | None) -> None:
+        """10g prints a node after the resource. Its number need not be that of the instance, so it is left out."""
+        if self._deadlocked():
+            self._involve(resources=resource or old or "", instances=instance or "")
 
-        def with_(name: str, more: list[str]) -> str | None:
-            parts = str(known.get(name) or "").split() + [part for part in more if part]
-            return " ".join(list(dict.fromkeys(parts))[:20]) or None
+    def _involve(self, **more: str) -> None:
+        facts = self._open.facts if self._open else {}
+        for name, parts in more.items():
+            each = list(dict.fromkeys([*str(facts.get(name) or "").split(), *parts.split()]))[:20]
+            facts |= {name: " ".join(each)} if each else {}
 
-        facts = {
-            "resources": with_("resources", [resource]),
-            "sessions": with_("sessions", sessions),
-            "instances": with_("instances", [instance]),
-        }
-        self._add(**{name: value for name, value in facts.items() if value})
-
-    def _resolving(self, line: str) -> None:
-        if found := _SIGNALED.match(line):
-            self._close()
-            facts: Row = {
-                "error": "ORA-00060",
-                "instance": decimal(found[1]),
-                "ospid": found[2],
-                "sid": decimal(found[3]),
-            }
-            self._open = LoggedEvent(self.at, "deadlock", "", self._line, facts)
+    def _resolving(self, instance: str, ospid: str, sid: str) -> None:
+        self._begin("deadlock", error="ORA-00060", instance=whole(instance), ospid=ospid, sid=whole(sid))
 
     def _error(self, line: str) -> None:
-        found = _ERROR.match(line)
-        kind = ERRORS.get(found[1]) if found else None
-        if found is None or kind is None:
+        said = error(line)
+        just = self._open or (self.events[-1] if self.events else None)
+        if said is None or said.kind == "other":
             return
-        last = self.events[-1] if self.events else None
-        just_said = self._open or last
-        if kind == "deadlock" and just_said and just_said.kind == kind and self._line - just_said.line < SAID_ABOVE:
+        if said.kind == "deadlock" and just and just.kind == "deadlock" and self._line - just.line < SAID_ABOVE:
             return
-        facts: dict[str, Value] = {"error": f"ORA-{found[1]}", **self._who()}
-        text = f"ORA-{found[1]}"
-        if kind == "shared_pool" and (asked := _ALLOCATE.search(found[2])):
-            facts["argument"], text = asked[2], f"{text}: no piece of {int(asked[1]):,} bytes in the {asked[2]}"
-        elif kind == "library_cache_timeout" and (object_ := _OBJECT.search(found[2])):
-            facts["argument"] = object_[1]
-            text = f"{text}: {'a deadlock' if found[1] == '04020' else 'a time-out'} while locking {object_[1]}"
-        elif kind == "internal_error" and (argument := _ARGUMENT.search(found[2])):
-            facts["argument"] = argument[1] or argument[2]
-            text = f"{text}: an internal error, first argument {facts['argument']}"
-        elif kind == "hang":
-            text = f"{text}: Oracle found a possible hang"
-        self._say(LoggedEvent(self.at, kind, text, self._line, facts))
+        said.facts |= self._writer()
+        said.at, said.line = self.at, self._line
+        self._say(said.event())
 
-    def _numbered(self, line: str) -> None:
-        """A moment without stars before it, or a hang that Hang Manager found."""
-        if line.startswith("20") and (moment := moment_in(line)):
-            self._moment(moment)
-        elif self._inside and (found := _HANG.match(line)):
-            number, kind, status, instance, sid, _, total, action = found.groups()
-            text = (
-                f"Hang Manager found {kind.lower()} {number}: {total} sessions wait, session {sid} on instance {instance} is at "
-                f"the end; status {status}; it means to: {action.strip().lower()[:60]}"
-            )
-            facts: Row = {"instance": decimal(instance), "sid": decimal(sid), "sessions": decimal(total)}
-            self._say(LoggedEvent(self.at, "hang", text, self._line, facts))
+    def _hang(self, number: str, kind: str, status: str, instance: str, sid: str, total: str, action: str) -> None:
+        text = (
+            f"Hang Manager found {kind.lower()} {number}: {total} sessions wait, session {sid} on instance {instance} is at the "
+            f"end; status {status}; it means to: {action.strip().lower()[:60]}"
+        )
+        facts: Row = {"instance": whole(instance), "sid": whole(sid), "sessions": whole(total)}
+        self._say(LoggedEvent(self.at, "hang", text, self._line, facts))
+
+    # Waits of a SQL trace
+
+    def _parsing(self, cursor: str, sql_id: str) -> None:
+        if len(self._statements) >= MOST_STATEMENTS:
+            self._statements.clear()
+        self._statements[cursor] = sql_id
+
+    def _waited(self, cursor: str, event: str, micro: str, rest: str) -> None:
+        if not event.startswith(WAITS):
+            return
+        p1 = whole(rest.partition("=")[2].partition(" ")[0]) if event in ROW_CACHE_EVENTS[1:] else None
+        key = (event, p1, self._statements.get(cursor, ""))
+        if key in self._waits or len(self._waits) < MOST_STATEMENTS:
+            waits = self._waits.setdefault(key, _Waits(self._line, self.at))
+            waits.many, waits.total = waits.many + 1, waits.total + int(micro)
+            waits.longest = max(waits.longest, int(micro))
+
+    def _parsed(self, cursor: str, micro: str) -> None:
+        sql_id = self._statements.get(cursor, "")
+        if sql_id in self._parses or len(self._parses) < MOST_STATEMENTS:
+            self._parses[sql_id] = max(self._parses[sql_id], int(micro))
 
     # Dumps
 
-    def _analysis_begins(self, line: str) -> None:
-        if line.startswith("HANG ANALYSIS:"):
-            self._begin("hang analysis")
-
-    def _state(self, line: str) -> None:
-        if line.startswith("SYSTEM STATE") and not line.startswith("SYSTEM STATE DUMP"):
-            self._begin("system state")
-            self.cut_off = True
-
-    def _end(self, line: str) -> None:
-        if line.startswith("END OF SYSTEM STATE"):
-            self.cut_off = False
-
-    def _begin(self, kind: str) -> None:
+    def _dump(self, kind: str) -> None:
         self._finish()
         self.dump = Dump(kind, self._line, self.at)
-        self._analysis, self._processes = HangAnalysis(self.dump), ProcessDumps(self.dump)
+        self._reader = DumpReader(self.dump)
+        self.cut_off |= kind == "system state"
 
     def _finish(self) -> None:
         """The end of a dump: keep it if it says more than an earlier one, or as much and later."""
         self._close()
         dump = self.dump
-        self._analysis.end()
+        self._reader.end()
         dump.at = dump.at or self.at
         dump.settle(self._own(dump))
         if not dump.sessions:
             return
         self.dumps += 1
-        chained = dump.in_chains()
-        if dump.kind == "hang analysis" or chained:
-            self._say(_summary(dump, chained))
+        if (chained := dump.in_chains()) or dump.kind == "hang analysis":
+            self._say(_summary(dump, [session for session in chained if session.blockers]))
         if self._best is None or _telling(dump) >= _telling(self._best):
             self._best = dump
 
     def _own(self, dump: Dump) -> int | None:
         """Number of the instance that wrote the file: from its head, else the only one that a dump names."""
-        told = decimal(self.header.get("Instance number"))
         named = {instance for instance, _ in dump.sessions if instance is not None}
+        told = self._number()
         return told if told is not None else next(iter(named)) if len(named) == 1 else None
 
     # Events
@@ -369,22 +309,24 @@ class TraceReader:
         """The event whose lines were read is complete."""
         event, self._open = self._open, None
         if event is not None:
-            words = self._deadlock_words if event.kind == "deadlock" else _timeout_words
-            self._say(replace(event, text=words(event.facts)))
+            event.text = self._deadlock_words(event.facts) if event.kind == "deadlock" else _timeout_words(event.facts)
+            self._say(event.event())
 
-    def _deadlock_words(self, facts: Row) -> str:
-        sid = facts.get("sid")
-        if sid is not None:
-            session = self.dump.sessions.get((decimal(str(facts.get("instance"))), int(str(sid))))
-            cache = "" if session is None or session.event is None else f", which waits for {session.event}"
-            return f"deadlock: Oracle ends a wait of session {sid} with ORA-00060{cache}"
+    def _deadlock_words(self, facts: dict[str, Value]) -> str:
+        if "sid" in facts:
+            session = self.dump.sessions.get((whole(str(facts.get("instance"))), int(str(facts["sid"]))))
+            waits = "" if session is None or not session.event else f", which waits for {session.event}"
+            facts |= {"event": session.event} if session is not None and session.event else {}
+            return f"deadlock: Oracle ends a wait of session {facts['sid']} with ORA-00060{waits}"
+        each = {name: str(facts.get(name) or "").split() for name in ("sessions", "instances", "resources")}
         words = ["global deadlock" if facts.get("global") else "deadlock"]
-        if facts.get("sessions"):
-            words.append(f"of sessions {' and '.join(str(facts['sessions']).split())}")
-        if facts.get("instances"):
-            words.append(f"over instances {', '.join(sorted(str(facts['instances']).split()))}")
-        if facts.get("resources"):
-            words.append(f"on enqueues {', '.join(str(facts['resources']).split())}")
+        words += [f"of sessions {' and '.join(each['sessions'])}"] if each["sessions"] else []
+        words += [f"over instances {', '.join(sorted(each['instances']))}"] if each["instances"] else []
+        words += [f"on enqueues {', '.join(each['resources'])}"] if each["resources"] else []
+        if each["resources"] and all(map(APPLICATION.fullmatch, each["resources"])):
+            facts["whose"] = "application"
+            return f"{' '.join(words)} (ORA-00060), which are the application's"
+        facts |= {"whose": "dictionary"} if any(map(DICTIONARY.fullmatch, each["resources"])) else {}
         return f"{' '.join(words)} (ORA-00060)"
 
     def _say(self, event: LoggedEvent) -> None:
@@ -401,8 +343,11 @@ class TraceReader:
     def delta(self, name: str) -> Delta:
         """All that was read."""
         self._finish()
-        dump = self._best
-        readings: dict[str, Reading] = {} if dump is None else dump.readings()
+        dump, release = self._best, release_in(self.header.get("release", ""))
+        caches = caches_of(release)
+        for key, waits in self._waits.items():
+            self._say(_traced(*key, waits, self._parses[key[2]], caches))
+        readings: dict[str, Reading] = {} if dump is None else dump.readings(caches)
         instance = self._instance(dump)
         if instance:
             readings["v$instance"] = Rows("v$instance", (instance,))
@@ -410,32 +355,28 @@ class TraceReader:
             (event for event in self.events if event.at is not None),
             key=lambda event: (event.at.replace(tzinfo=None) if event.at else datetime.min, event.line),  # noqa: DTZ901
         )
-        undated = [event for event in self.events if event.at is None]
         end = (dump.at if dump else None) or (dated[-1].at if dated else None) or self.at
         return reported(
             str(instance.get("instance_name") or PurePath(name).stem or name),
-            self.header.get("release") and release_in(self.header["release"]),
+            release,
             Basis("totals", None, end, None),
             readings,
             tuple(self._notes(dump)),
             dbid=dbid_in(self.header.get("Database id", "")),
             cut_off=self.cut_off,
             source="trace",
-            events=(*undated, *dated),
+            events=(*(event for event in self.events if event.at is None), *dated),
         )
 
     def _instance(self, dump: Dump | None) -> dict[str, Value]:
-        number = None if dump is None else self._own(dump)
-        told = decimal(self.header.get("Instance number"))
-        row: dict[str, Value] = {
-            "instance_name": self.header.get("Instance name"),
-            "host_name": self.header.get("Node name"),
-            "version": self.header.get("release"),
-            "instance_number": told if told is not None else number,
-        }
-        if dump is not None and len({instance for instance, _ in dump.sessions if instance is not None}) > 1:
-            row["parallel"] = "YES"
-        return {name: value for name, value in row.items() if value is not None}
+        several = dump is not None and len({instance for instance, _ in dump.sessions if instance is not None}) > 1
+        return _known(
+            instance_name=self.header.get("Instance name"),
+            host_name=self.header.get("Node name"),
+            version=self.header.get("release"),
+            instance_number=self._number() if dump is None else self._own(dump),
+            parallel="YES" if several else None,
+        )
 
     def _notes(self, dump: Dump | None) -> Iterator[str]:
         if dump is not None and dump.sessions:
@@ -459,6 +400,69 @@ class TraceReader:
             yield f"{self._more_events:,} events more are left out"
 
 
+SAID_ABOVE = 60
+"""Lines after a deadlock in which ORA-00060 is the same one."""
+WAITS = (*ROW_CACHE_EVENTS, "library cache", "latch: library cache", "cursor: ")
+"""How the names of the waits of a SQL trace begin that become events."""
+_TYPE = re.compile(ENTRY.replace("(?:0x)?([0-9a-fA-F]{1,16})", "(?:0x)?[0-9a-fA-F]{1,16}"))
+_is = TraceReader
+_ALWAYS = grammar(
+    ("*** ", r"(.*)", _is._stars),
+    ("0", r"(20\d\d-.*)", _is._dated),
+    ("Orac|Vers", r"(?:Oracle.{0,90}?\bRelease|Version):? {1,9}(\d{1,3}\.\d[\d.]{0,20})",
+     lambda reader, release: reader._head("release", release)),
+    ("Inst|Node|Data|Unix|Wind", r"(Instance name|Instance number|Node name|Database name|Database id|Unix process pid|"
+     r"Windows thread id):\s{0,40}(\S{1,90})", _is._head),
+)  # fmt: skip
+"""What is read outside the time that is asked for as well."""
+_LINES = grammar(
+    (">>> |>> W|WAIT", r".{0,9}WAITED TOO LONG FOR A ROW CACHE ENQUEUE LOCK!(?: {0,9}pid=(\d{1,9}))?(.*)", _is._timed_out),
+    ("row ", r"row cache enqueue: session: [^ ,]{1,30}, mode: ([NSX]), request: ([NSX])", _is._request),
+    ("row ", r"(.*)", _is._entry),
+    ("own=", r"own=(?:0x)?([0-9a-fA-F]{1,16})\[(?:0x)?([0-9a-fA-F]{1,16}),.{0,200}? mode=([NSX])", _is._owners),
+    ("DEAD|Dead", r"(?i:deadlock)", lambda reader: reader._deadlock()),
+    ("Reso", r"Resolving deadlock by signaling ORA-00060 to 'instance: (\d{1,9}), os id: ([\w.]{1,30}), session id: (\d{1,9})",
+     _is._resolving),
+    ("Reso", r"Resource Name (.*)", _is._resource),
+    ("Reso", r"Resolvable Hangs in the System", lambda reader: reader._dump("table of Hang Manager")),
+    ("Glob", r"Global Wait-For-Graph", _is._global),
+    ("BLOC", r"BLOCK(?:ED|ER) 0x[0-9a-fA-F]{1,16} \d{1,9} wq \d{1,9} cvtops x\w{1,9} "
+     r"(?:([A-Z]{2}) .{0,200}? inst (\d{1,9})|\[0x\w{1,16}\]\[0x\w{1,16}\],\[([A-Z]{2})\])", _is._blocked),
+    ("ORA-", r"(.*)", _is._error),
+    ("0", r"(\d{1,9}) {1,9}(HANG|DEADLOCK) {1,9}(\w{1,20}) {1,9}(\d{1,9}) {1,9}(\d{1,9}) {1,9}\d{1,9} {1,9}(\d{1,9}) "
+     r"{1,9}\w{1,20} {1,9}\w{1,20} {1,9}(\S.*)", _is._hang),
+    ("HANG", r"HANG ANALYSIS:", lambda reader: reader._dump("hang analysis")),
+    ("anal", r"analysis initiated by (.{1,60})", lambda reader, by: setattr(reader.dump, "asked_by", by.strip())),
+    ("SYST", r"SYSTEM STATE(?! DUMP)", lambda reader: reader._dump("system state")),
+    ("END ", r"END OF SYSTEM STATE", lambda reader: setattr(reader, "cut_off", False)),
+    ("PARS", r"PARSING IN CURSOR #(\d{1,20}) .{0,300}?sqlid='(\w{13})'", _is._parsing),
+    ("PARS", r"PARSE #(\d{1,20}):c=\d{1,18},e=(\d{1,18}),", _is._parsed),
+    ("WAIT", r"WAIT #(\d{1,20}): nam='([^']{1,64})' ela= {0,9}(\d{1,18})(.*)", _is._waited),
+)  # fmt: skip
+
+
+def caches_of(release: str | None) -> Mapping[int, str]:
+    """The caches that an id stands for. From 11.2 on dc_users has 10, and the entries of its part 7 (Oracle Core, chapter 7)."""
+    users = {7: "dc_users", 10: "dc_users"} if release and at_least(release, "11.2") else {}
+    return {**CACHES, **users}
+
+
+def _traced(
+    event: str, p1: int | None, sql_id: str, waits: _Waits, parse: int, caches: Mapping[int, str]
+) -> LoggedEvent:
+    """The waits of one statement for one thing, in one line."""
+    cache = "" if p1 is None else f" on {caches[p1]} (cache id {p1})" if p1 in caches else f" on cache id {p1}"
+    text = f"{waits.many:,} wait{'s' * (waits.many > 1)} for {event}{cache}, {waits.total / 1e6:,.1f} s in all, the longest "
+    text += f"{waits.longest / 1e6:,.1f} s; statement {sql_id or 'unknown'}"
+    text += f", whose parse took {parse / 1e6:,.1f} s" if parse and sql_id else ""
+    facts = _known(event=event, seconds=waits.total / 1e6, cache_id=p1, sql_id=sql_id or None)
+    return LoggedEvent(waits.at, "traced_wait", text, waits.line, facts)
+
+
+def _known(**facts: Value) -> dict[str, Value]:
+    return {name: value for name, value in facts.items() if value is not None}
+
+
 def _timeout_words(facts: Row) -> str:
     cache, cache_id = facts.get("cache"), facts.get("cache_id")
     words = "a wait for a row cache lock took too long"
@@ -477,70 +481,53 @@ def _timeout_words(facts: Row) -> str:
 
 def _telling(dump: Dump) -> tuple[bool, bool, bool]:
     """How much a dump says: of waits for the row cache, and of who waits for whom."""
-    waiting = dump.on_row_cache()
+    waiting = dump.on(*ROW_CACHE_EVENTS)
     return bool(waiting), any(session.blockers for session in waiting), bool(dump.in_chains())
 
 
-def _summary(dump: Dump, chained: list[TracedSession]) -> LoggedEvent:
-    """A dump in one line: how many sessions wait behind whom."""
-    waiting = [session for session in chained if session.blockers]
+def _summary(dump: Dump, waiting: list[TracedSession]) -> LoggedEvent:
+    """A dump in one line: how many sessions wait behind whom, for what, for how long. What it counts wins over what it lists."""
+    asked = dump.asked_by.lower()
+    by = "" if not asked else " of Hang Manager" if "hang m" in asked or "dia0" in asked else f" asked for with {asked}"
+    kind = f"{dump.kind}{by}"
     if not waiting:
-        return LoggedEvent(dump.at, "other", f"{dump.kind}: no session waits for another one", dump.line, {})
-    ends: dict[SessionKey | None, list[TracedSession]] = {}
-    for session in waiting:
-        ends.setdefault(session.final, []).append(session)
-    end, most = max(ends.items(), key=lambda item: len(item[1]))
-    events = Counter(session.event for session in most if session.event)
-    common = max(sorted(events), key=events.__getitem__, default=None)
-    facts: dict[str, Value] = {"sessions": len(waiting)}
-    text = f"{dump.kind}: {len(waiting):,} session{'s' * (len(waiting) != 1)} wait{'s' * (len(waiting) == 1)}"
-    if end is None:
-        text += ", in a circle" if any(session.cycle for session in most) else ""
-    else:
+        return LoggedEvent(dump.at, "other", f"{kind}: no session waits for another one", dump.line, {})
+    ends = Counter(dump.ends[session.key] for session in waiting)
+    counted = {end: max(dump.counted(end), listed) for end, listed in ends.items()}
+    end, many = max(counted.items(), key=lambda item: item[1])
+    behind, every = [session for session in waiting if dump.ends[session.key] == end], sum(counted.values())
+    circle = [session for session in behind if session.cycle]
+    facts: dict[str, Value] = {"sessions": every}
+    text = f"{kind}: {_sessions(every)}"
+    if circle:
+        text = f"{kind}: {_sessions(len(circle))} for each other in a circle"
+        more = every - len(circle)
+        text += f", and {more:,} more wait{'s' * (more == 1)} behind it" if more else ""
+    elif end is not None:
         last = dump.sessions.get(end)
         serial = None if last is None else last.serial
         where = "" if end[0] is None else f" on instance {end[0]}"
         facts |= {"sid": end[1], "serial#": serial, "instance": end[0]}
-        behind = "" if len(most) == len(waiting) else f", {len(most):,} of them"
-        text += f"{behind} behind session {end[1]}{'' if serial is None else f',{serial}'}{where}"
+        few = "" if many == every else f", {many:,} of them"
+        text += f"{few} behind session {end[1]}{'' if serial is None else f',{serial}'}{where}"
         if last is not None and last.waits is not None:
             text += f", which waits for {last.event}" if last.event else ", which is not in a wait"
-        if last is not None and last.blocking is not None and last.blocking > len(most):
-            text += f"; Oracle counts {last.blocking:,} sessions behind it"
+            text += f" since {spoken(last.idle)}" if last.idle is not None else ""
+    events = Counter(session.event for session in behind if session.event)
+    common = max(sorted(events), key=events.__getitem__, default=None)
     if common:
         text += f"; most wait for {common}"
+        p3 = next(
+            (session.parameters[2] for session in behind if session.event == common and len(session.parameters) > 2),
+            None,
+        )
+        facts |= {"event": common, "p3": p3}
     seconds = max((session.seconds for session in waiting if session.seconds is not None), default=None)
     if seconds is not None:
         facts["seconds"] = seconds
-    return LoggedEvent(
-        dump.at, "hang", text, dump.line, {name: each for name, each in facts.items() if each is not None}
-    )
+        text += f", the longest for {spoken(seconds)}"
+    return LoggedEvent(dump.at, "wait_chain", text, dump.line, _known(**facts))
 
 
-_BEGINNINGS: Mapping[str, Callable[[TraceReader, str], None]] = {
-    "*** ": TraceReader._stars,
-    "Orac": TraceReader._head,
-    "Vers": TraceReader._head,
-    "Inst": TraceReader._head,
-    "Node": TraceReader._head,
-    "Data": TraceReader._head,
-    "Unix": TraceReader._head,
-    "Wind": TraceReader._head,
-    ">>> ": TraceReader._timeout,
-    ">> W": TraceReader._timeout,
-    "WAIT": TraceReader._timeout,
-    "row ": TraceReader._row_cache,
-    "own=": TraceReader._lists,
-    "DEAD": TraceReader._deadlock,
-    "Dead": TraceReader._deadlock,
-    "Reso": lambda self, line: self._resolving(line) if line.startswith("Resolving") else self._resource(line),
-    "Glob": TraceReader._global,
-    "BLOC": TraceReader._global,
-    "ORA-": TraceReader._error,
-    "HANG": TraceReader._analysis_begins,
-    "SYST": TraceReader._state,
-    "END ": TraceReader._end,
-}
-"""The first four characters of a line → what reads it."""
-_ALWAYS = (TraceReader._stars, TraceReader._head)
-"""What is read outside the time that is asked for as well."""
+def _sessions(many: int) -> str:
+    return f"{many:,} session{'s' * (many != 1)} wait{'s' * (many == 1)}"

@@ -12,6 +12,7 @@ from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.formatting import number as spelled
 from rules.hangs.blockers import blockers_of, holder_of
 from rules.hangs.model import WaitingGroup
+from rules.hangs.words import behind_circle
 from rules.judge import OpenCause
 from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
@@ -276,8 +277,10 @@ def _traced(context: SignalContext) -> str | None:
         return None
     chain = found.chains[0]
     cache = next((waiter.cache for waiter in chain.waiters if waiter.cache not in (None, "unknown")), None)
-    who = f"{count(chain.waiting)} session{'s' * (chain.waiting != 1)} wait{'s' * (chain.waiting == 1)}"
-    where = " in a circle" if chain.cycle else f" behind {holder}" if (holder := holder_of(context)) else ""
+    many = chain.circle or chain.waiting
+    who = f"{count(many)} session{'s' * (many != 1)} wait{'s' * (many == 1)}"
+    circle = f" in a circle{behind_circle(chain.waiting - many)}"
+    where = circle if chain.cycle else f" behind {holder}" if (holder := holder_of(context)) else ""
     return f"{who} for {cache or 'an entry of the row cache'}{where}, as the trace file shows; it does not prove why"
 
 

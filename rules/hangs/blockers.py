@@ -115,7 +115,8 @@ def holder_of(context: SignalContext) -> str | None:
 def described_session(session: ChainSession) -> str:
     """`session 312,48211 on instance 1 (module checkout)`, as far as it is known."""
     module = f"module {session.module}" if session.module else None
-    about = session.name if session.kind == "background" else module or session.program or session.username
+    by_name = session.kind == "background" or (session.program or "").startswith("(")  # a dump may have the name alone
+    about = session.name if by_name else module or session.program or session.username
     return f"session {named_session(session)}" + (f" ({about})" if about else "")
 
 

@@ -16,8 +16,8 @@ from rules.waits import unlisted
 
 # What a session is: a foreground session, a parallel slave, a job, or a background process.
 
-PROCESS = re.compile(r"(?:oracle@\S+|ORACLE\.EXE) \(([A-Z][A-Z0-9]{2,4})\)\s*$")
-"""The program of a process that Oracle starts. A client may have any name, but is not called so."""
+PROCESS = re.compile(r"(?:(?:oracle@\S+|ORACLE\.EXE) )?\(([A-Z][A-Z0-9]{2,4})\)\s*$")
+"""The program of a process that Oracle starts; a dump may have its name alone. A client may have any name, but not this one."""
 SLAVE = re.compile(r"P[A-Z0-9]{3}")
 JOB = re.compile(r"J[A-Z0-9]{3}")
 

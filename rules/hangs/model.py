@@ -102,6 +102,7 @@ class WaitChain(Frozen):
     waiting: int = Field(description="sessions that wait behind the end")
     left_out: int = Field(0, description="sessions among them that are not listed")
     cycle: bool = False
+    circle: int = Field(0, description="sessions that wait for each other in a circle; the others wait behind it")
     disagreements: tuple[str, ...] = Field((), description="where the sources name different sessions; all are kept")
     oracle: HangVerdict | None = None
     seen_at: datetime | None = Field(

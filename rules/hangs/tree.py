@@ -163,7 +163,13 @@ def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
     cycle = any(graph.facts[key].cycle for key in graph.members(end) if key in graph.facts)
-    return _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
+    chain = _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
+    more = (whole(graph.facts[end].row.get("blocking")) or 0) - chain.waiting  # a trace may count more than it lists
+    return (
+        chain.model_copy(update={"waiting": chain.waiting + more, "left_out": chain.left_out + more})
+        if more > 0
+        else chain
+    )
 
 
 def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
@@ -172,7 +178,8 @@ def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
     chain = _chain(graph, start, members, end=None, cycle=True)
     inside = _session(graph, start, depth=1, behind=at(ahead[0].ahead) if ahead else None)
     below = (session.model_copy(update={"depth": session.depth + 1}) for session in chain.waiters)
-    return chain.model_copy(update={"waiters": (inside, *below), "waiting": chain.waiting + 1})
+    every = {"waiters": (inside, *below), "waiting": chain.waiting + 1, "circle": len(members)}
+    return chain.model_copy(update=every)
 
 
 def _chain(graph: ChainGraph, start: SessionKey, members: Iterable[SessionKey], **more: Any) -> WaitChain:

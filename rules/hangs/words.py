@@ -48,10 +48,16 @@ def heading(chain: WaitChain) -> str:
     """How many sessions a tree has."""
     behind = f"{count(chain.waiting)} session{'s' * (chain.waiting != 1)}"
     if chain.cycle and chain.end is None:
-        return f"{behind} wait for each other in a circle"
+        inside = chain.circle or chain.waiting  # a chain of an earlier version does not say how many
+        return f"{count(inside)} sessions wait for each other in a circle{behind_circle(chain.waiting - inside)}"
     if chain.end is None:
         return f"{behind} wait, and nobody is known to hold what they wait for"
     return f"{behind} wait{'s' * (chain.waiting == 1)} behind session {named_session(chain.end)}"
+
+
+def behind_circle(more: int) -> str:
+    """`, and 3 more wait behind it`, for sessions that a circle keeps waiting. Empty without any."""
+    return f", and {count(more)} more wait{'s' * (more == 1)} behind it" if more > 0 else ""
 
 
 def tree(chain: WaitChain, held: Blocker | None = None) -> tuple[TreeLine, ...]:
@@ -97,7 +103,7 @@ def _about(session: ChainSession) -> str:
     kind: str = session.kind or "kind not known"
     if session.kind in ("background", "parallel slave", "job") and session.name:
         kind = f"{session.kind} {session.name}"
-    program = None if session.kind == "background" else session.program
+    program = None if session.kind == "background" or (session.program or "").startswith("(") else session.program
     said = [kind, session.username, program, session.module, f"SQL {session.sql_id}" if session.sql_id else None]
     return ", ".join(dict.fromkeys(" ".join(part.split()) for part in said if part))
 

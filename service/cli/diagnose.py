@@ -209,8 +209,8 @@ def _written(text: str, output: Path | None, format: Format) -> bool:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr, on a terminal with many files. It disappears at the end."""
+def _progress() -> Iterator[Callable[[float, int], None]]:
+    """A progress bar on stderr, on a terminal with many files or a large one. It disappears at the end."""
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("reading", visible=False)
-        yield lambda done, of: bar.update(task, completed=done, total=of, visible=of >= MANY)
+        yield lambda done, of: bar.update(task, completed=done, total=of, visible=of >= MANY or done % 1 > 0)

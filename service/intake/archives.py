@@ -80,9 +80,14 @@ def is_gzip(data: bytes) -> bool:
     return data.startswith(GZIP)
 
 
+def is_zip(data: bytes) -> bool:
+    """Whether the first bytes are those of a zip archive."""
+    return data.startswith(ZIP)
+
+
 def is_container(data: bytes) -> bool:
     """Whether a zip or tar archive begins so, or a mail: what a browser saves as .mht, or a message as .eml."""
-    return data.startswith(ZIP) or _is_tar(data) or is_mail(data)
+    return is_zip(data) or _is_tar(data) or is_mail(data)
 
 
 def _is_tar(data: bytes) -> bool:

@@ -23,6 +23,7 @@ from service.intake.inputs import DiagnosedInput
 SIGNS: Mapping[EventKind, int] = {
     "row_cache_timeout": 5,
     "hang": 4,
+    "wait_chain": 4,
     "library_cache_timeout": 3,
     "shared_pool": 3,
     "latch_timeout": 3,

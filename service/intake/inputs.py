@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO
 
-from collectors.capture import FORMAT, delta_of, load
+from collectors.capture import delta_of, is_json, load, looks_like_capture
 from collectors.errors import InputError
 from collectors.model import ROW_CACHE_LATCH, Delta, DeltaSource, NotComparable, Row, number
 from collectors.reports.read import NOTE as PERIODS_NOTE
@@ -27,12 +27,14 @@ from rules.engine import cannot_tell, diagnose
 from rules.model import CANNOT_TELL, Diagnosis
 from service.intake.archives import (
     LIMITS,
+    MIB,
     Limits,
     TooLarge,
     gunzipped,
     is_container,
     is_gzip,
     is_mail,
+    is_zip,
     label,
     members,
     mib,
@@ -40,6 +42,7 @@ from service.intake.archives import (
     unpacked_member,
     unread_kind,
 )
+from service.intake.foreign import named, without_utf16
 from service.intake.logs import EVERYTHING, HEAD_BYTES, Window, gunzipped_log, log_reader, read_log, rejoined
 
 # The files of a directory that are read: its own, or where it holds directories alone, theirs.
@@ -102,6 +105,8 @@ def _passed_over(entry: os.DirEntry[str]) -> str:
     return f"{label(entry.path)} is neither a file nor a folder"
 
 
+LARGE = 16 * MIB
+"""Bytes of a file from which on the reading tells how far it is."""
 LOOKED_THROUGH = 1000
 """Names of a folder that are compared with a missing name."""
 STDIN = "-"
@@ -189,11 +194,12 @@ class InputResults:
 
 def diagnose_all(
     names: Sequence[str],
-    step: Callable[[int, int], None] = lambda done, of: None,
+    step: Callable[[float, int], object] = lambda done, of: None,
     window: Window = EVERYTHING,
 ) -> InputResults:
     """Every file, directory and archive among `names`. `step` receives the number of finished files and of all.
 
+    Within a large file the number has the part of it that was read.
     `window`: the time of the lines of logs that count.
     """
     outcome = InputResults(window=window)
@@ -202,7 +208,7 @@ def diagnose_all(
     for done, (name, (file, contained)) in enumerate(files):
         step(done, len(files))
         before = outcome.read
-        _file(file, contained, outcome)
+        _file(file, contained, outcome, lambda part, done=done: step(done + part, len(files)))  # type: ignore[misc]
         if contained:
             ours[name] += outcome.read - before
     step(len(files), len(files))
@@ -238,12 +244,14 @@ def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
     yield from ((path, True) for path in found.files)
 
 
-def _file(name: str, contained: bool, outcome: InputResults) -> None:
+def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[float], object]) -> None:
     shown = "standard input" if name == STDIN else label(name)
     try:
         with _opened(name) as stream:
+            size = 0 if name == STDIN else os.stat(name).st_size
             head = stream.read(HEAD_BYTES)
-            if log := _log(head, stream, shown, outcome.window):
+            part: Callable[[int], object] = lambda taken: told(min(taken / size, 1)) if size > LARGE else None  # noqa: E731
+            if log := _log(head, stream, shown, outcome.window, part):
                 outcome.diagnosed += _diagnosed((log,), shown)
                 outcome.read += 1
                 return
@@ -261,13 +269,15 @@ def _file(name: str, contained: bool, outcome: InputResults) -> None:
         _data(data, shown, outcome, LIMITS, contained)
 
 
-def _log(head: bytes, rest: IO[bytes], shown: str, window: Window) -> Delta | None:
-    """What a log says, plain or gzipped. None if it is none. Raises InputError."""
-    if packed := gunzipped_log(head, rest, shown):
+def _log(
+    head: bytes, rest: IO[bytes], shown: str, window: Window, told: Callable[[int], object] = bool
+) -> Delta | None:
+    """What a log says, plain or gzipped. None if it is none. `told` hears how many bytes were taken. Raises InputError."""
+    if packed := gunzipped_log(head, rest, shown, told):
         reader, stream = packed
         return read_log(reader, stream, shown, window)
     found = log_reader(head)
-    return None if found is None else read_log(found, rejoined(head, rest), shown, window)
+    return None if found is None else read_log(found, rejoined(head, rest, told), shown, window)
 
 
 @contextmanager
@@ -312,6 +322,9 @@ def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contain
             raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz, .zip or .tar")
         if is_gzip(plain) or (inside and is_container(plain) and not is_mail(plain)):
             raise UnknownFormat(f"{name} {NESTED}")
+        said = named(plain)
+        if is_zip(plain) and said is not None:
+            raise ForeignFile(f"{name} is {said}")
         if is_container(plain):
             _members(plain, name, outcome, limits, contained)
             return
@@ -374,10 +387,11 @@ def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
 
 def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
     """The changes in an input. `strict`: the sender says that it is ours, so a JSON file gets an error that names its mistake."""
-    if _looks_like_json(data) and (strict or FORMAT.encode() in data):
-        return (delta_of(load(data, name)),)
-    if spool.looks_like_spool(data):
-        return (delta_of(spool.load(data, name)),)
+    text = without_utf16(data)
+    if looks_like_capture(text):
+        return (delta_of(load(text, name)),)
+    if spool.looks_like_spool(text):
+        return (delta_of(spool.load(text, name)),)
     if looks_like_report(data):
         file = opened(data, name)
         beside = file.rest.encode()
@@ -387,11 +401,11 @@ def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[D
         return (log,)
     if not data.strip():
         raise EmptyFile(f"{name} is empty; give it {OURS}")
+    if said := named(data):
+        raise ForeignFile(f"{name} is {said}")
+    if strict and is_json(text):
+        load(text, name)  # raises, and says what is missing to a capture
     raise ForeignFile(f"{name} is not {OURS}")
-
-
-def _looks_like_json(data: bytes) -> bool:
-    return data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
 # The figures of one change that are drawn beside its Diagnosis: gets by cache, sleeps by location.

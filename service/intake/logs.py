@@ -61,29 +61,19 @@ class Read(Protocol):
     ) -> Delta: ...
 
 
-@dataclass(frozen=True, slots=True)
-class LogReader:
-    """A kind of log file: how its begin looks, and its reader."""
-
-    looks_like: Callable[[bytes], bool]
-    read: Read
-
-
-READERS = (LogReader(trace.looks_like_trace, trace.read), LogReader(alert.looks_like_alert_log, alert.read))
-"""The first that knows the begin of a file reads it."""
-
-
-def log_reader(head: bytes) -> LogReader | None:
+def log_reader(head: bytes) -> Read | None:
     """The reader of a file with this begin. None if it is no log file."""
-    if head.lstrip()[:1] in (b"{", b"[") or looks_like_spool(head) or looks_like_report(head):
+    if looks_like_spool(head) or looks_like_report(head):
         return None
-    return next((reader for reader in READERS if reader.looks_like(head)), None)
+    if trace.looks_like_trace(head):
+        return trace.read
+    return alert.read if alert.looks_like_alert_log(head) else None
 
 
-def read_log(reader: LogReader, stream: IO[bytes], name: str, window: Window = EVERYTHING) -> Delta:
+def read_log(read: Read, stream: IO[bytes], name: str, window: Window = EVERYTHING) -> Delta:
     """The Delta of a log. `name` is its display name. Raises InputError."""
     try:
-        return reader.read(stream, name, window.since, window.until)
+        return read(stream, name, window.since, window.until)
     except (OSError, EOFError, zlib.error) as error:
         raise damaged(name, error) from None
 
@@ -94,8 +84,8 @@ def read_log(reader: LogReader, stream: IO[bytes], name: str, window: Window = E
 class _Rejoined(io.RawIOBase):
     """A stream whose begin was read already."""
 
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest = head, rest
+    def __init__(self, head: bytes, rest: IO[bytes], told: Callable[[int], object]) -> None:
+        self._head, self._rest, self._told = head, rest, told
         self.taken = 0
         """Bytes that were read of it."""
 
@@ -109,12 +99,13 @@ class _Rejoined(io.RawIOBase):
         else:
             piece, self._head = self._head + self._rest.read(size), b""
         self.taken += len(piece)
+        self._told(self.taken)
         return piece
 
 
-def rejoined(head: bytes, rest: IO[bytes]) -> IO[bytes]:
-    """The whole stream again, after its begin was read."""
-    return cast(IO[bytes], _Rejoined(head, rest))
+def rejoined(head: bytes, rest: IO[bytes], told: Callable[[int], object] = bool) -> IO[bytes]:
+    """The whole stream again, after its begin was read. `told` hears how many bytes of it were taken."""
+    return cast(IO[bytes], _Rejoined(head, rest, told))
 
 
 RATIO = 200
@@ -145,7 +136,9 @@ class _Gunzipped(io.RawIOBase):
         return piece
 
 
-def gunzipped_log(head: bytes, rest: IO[bytes], name: str) -> tuple[LogReader, IO[bytes]] | None:
+def gunzipped_log(
+    head: bytes, rest: IO[bytes], name: str, told: Callable[[int], object] = bool
+) -> tuple[Read, IO[bytes]] | None:
     """The reader and the unpacked stream of a gzipped log. None if its content is no log, or cannot be unpacked."""
     if not head.startswith(GZIP):
         return None
@@ -154,7 +147,7 @@ def gunzipped_log(head: bytes, rest: IO[bytes], name: str) -> tuple[LogReader, I
     except zlib.error:
         return None
     reader = log_reader(inner)
-    return None if reader is None else (reader, cast(IO[bytes], _Gunzipped(_Rejoined(head, rest), name)))
+    return None if reader is None else (reader, cast(IO[bytes], _Gunzipped(_Rejoined(head, rest, told), name)))
 
 
 CUT = (

@@ -23,8 +23,8 @@ from collectors import oracle
 from collectors.capture import delta_of
 from collectors.errors import InputError, brief
 from collectors.logs import alert, trace
-from collectors.logs.phrases import MARKS
-from collectors.logs.sessions import MOST_SESSIONS, Dump, RowCacheLock
+from collectors.logs.dumps import MOST_SESSIONS, Dump
+from collectors.logs.phrases import PHRASES
 from collectors.model import Changes, Delta, Missing, NotComparable, Rows, number
 from collectors.reports.html import parse as parse_html
 from collectors.reports.read import read as read_report
@@ -151,7 +151,7 @@ PRINTED = (b"Begin Snap: 1 01-Jan-25 10:00:00", b"End Snap: 2 01-Jan-25 11:00:00
            b"Latch Activity  DB/Inst: A/B", b"----- ----- -----", b"Latch Name Get Requests", b"row cache objects 1 2",
            b"1e400", b"9" * 60, "٣".encode(), b"\f", b"STATSPACK report for", b"DB Name Release")  # fmt: skip
 READERS: Mapping[str, Reader] = {
-    "alert": Reader(lambda _: "".join(one.log for one in published.PUBLISHED).encode(), check_alert, tuple(MARKS)),
+    "alert": Reader(lambda _: "".join(one.log for one in published.PUBLISHED).encode(), check_alert, tuple(PHRASES)),
     "trace": Reader(whole_trace, check_trace, (b"*** 2020-01-01 10:00:00.000", b"HANG ANALYSIS:", b"PROCESS 7:", b"Chain 1 :")),
     "report": Reader(lambda chance: kept(chance.choice((*ONE_OF_EACH, COMPARED))), check_report, (*PRINTED, *TABLE)),
     "cluster": Reader(
@@ -388,8 +388,7 @@ def test_the_largest_dump_takes_a_moment() -> None:
         assert session is not None
         session.begin_wait(f"event {sid}")
         session.wait_for((1, sid + 1))
-        dump.add_lock(RowCacheLock(7, None, session.key, 3, 0))
-        dump.add_lock(RowCacheLock(7, None, session.key, 0, 5))
+        dump.locks += [(7, None, session.key, 3, 0), (7, None, session.key, 0, 5)]
     fork = dump.session(1, MOST_SESSIONS)
     assert fork is not None
     for sid in sids:
@@ -399,7 +398,10 @@ def test_the_largest_dump_takes_a_moment() -> None:
     fork.blockers.clear()
     dump.settle(1)
     assert {session.final for session in chain if session} == {fork.key}
-    assert "behind session 20000" in trace._summary(dump, dump.in_chains()).text
+    assert (
+        "behind session 20000"
+        in trace._summary(dump, [session for session in dump.in_chains() if session.blockers]).text
+    )
 
 
 class Cursor:

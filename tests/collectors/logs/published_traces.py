@@ -182,7 +182,7 @@ PROCESS 77:
       row cache parent object: address=70000003a118c20 cid=13(dc_sequences)
 END OF SYSTEM STATE
 """,
-        ("row_cache_timeout", "hang"),
+        ("row_cache_timeout", "wait_chain"),
         (
             "dc_sequences (cache id 13), asked for in exclusive mode by session",
             "held in exclusive mode by another session",
@@ -238,8 +238,8 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
     }
     and is blocked by the session at the start of the chain.
 """,
-        ("deadlock", "hang"),
-        ("Oracle ends a wait of session 281 with ORA-00060", "in a circle"),
+        ("deadlock", "wait_chain"),
+        ("Oracle ends a wait of session 281 with ORA-00060", "2 sessions wait for each other in a circle"),
     ),
     Published(
         "level 1 without pointers",
@@ -249,7 +249,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "Chain 1 : <cnode/sid/sess_srno/ospid/wait_event> :\n"
         "<0/151/48/3581/No Wait> -- <0/157/519/6065/enq: TM - contention>\n"
         "Other chains found:\nChain 2 : <cnode/sid/sess_srno/ospid/wait_event> :\n<0/155/118/2500/jobq slave wait>\n",
-        ("hang",),
+        ("wait_chain",),
         ("1 session waits behind session 151,48, which is not in a wait; most wait for enq: TM - contention",),
     ),
     Published(
@@ -261,7 +261,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "Chain 1 : <cnode/sid/sess_srno/proc_ptr/ospid/wait_event> :\n\n"
         "<0/552/2127/0xd1006f29/25643/SQL*Net message from client>\n\n"
         "-- <0/1107/44387/0xd2001049/26065/enq: TX - row lock contention>\n\nOther chains found:\n",
-        ("hang",),
+        ("wait_chain",),
         ("1 session waits behind session 552,2127, which waits for SQL*Net message from client",),
     ),
     Published(
@@ -272,7 +272,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         + chained(
             41, "enq: TX - row lock contention", TX, 35, "waiting for 'SQL*Net message from client' with wait info:"
         ),
-        ("hang",),
+        ("wait_chain",),
         ("1 session waits behind session 35,1248 on instance 1, which waits for SQL*Net message from client",),
     ),
     Published(
@@ -292,7 +292,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "=====\nEND OF HANG ANALYSIS\n=====\nSYSTEM STATE (level=10, with short stacks)\n------------\n"
         "Dumping the Process Summary\n"
         "       1: PSEUDO process\n       2: PMON ospid 167 sid 1 ser 51353, waiting for 'pmon timer' \n\nEND OF SYSTEM STATE\n",
-        ("hang",),
+        ("wait_chain",),
         ("1 session waits behind session 70,1248 on instance 1, which waits for PL/SQL lock timer",),
     ),
     Published(
@@ -308,10 +308,10 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "  inst# SessId  Ser#     OSPID PrcNm Event\n  ----- ------ ----- --------- ----- -----\n"
         "      1    121  1239     34567    FG row cache lock\n      1     24  1349     34568    FG row cache lock\n"
         "      3     47  1459     34569    FG not in wait\n",
-        ("hang", "hang"),
+        ("wait_chain", "hang"),
         (
             "Hang Manager found hang 2: 6 sessions wait, session 47 on instance 3",
-            "2 sessions wait behind session 47,1459 on instance 3",
+            "table of Hang Manager: 6 sessions wait behind session 47,1459 on instance 3",
         ),
         (47,),
     ),
@@ -336,7 +336,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "two sessions of 12c hold and want rows of two tables",
         deadlock("TX", 1207, 11, "X"),
         ("deadlock",),
-        ("deadlock of sessions 1207 and 11 on enqueues TX (ORA-00060)",),
+        ("deadlock of sessions 1207 and 11 on enqueues TX (ORA-00060), which are the application's",),
     ),
     Published(
         "deadlock seen in March",
@@ -344,7 +344,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "two sessions wait for each other in TX, each exclusively",
         deadlock("TX", 1323, 697, "X"),
         ("deadlock",),
-        ("deadlock of sessions 1323 and 697 on enqueues TX (ORA-00060)",),
+        ("deadlock of sessions 1323 and 697 on enqueues TX (ORA-00060), which are the application's",),
     ),
     Published(
         "deadlock with serial numbers",
@@ -356,7 +356,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "TX-00030013-000003CD-00000001-00000000         73     139     X        39541      74     257           X  45851\n"
         "TX-00060006-000003BB-00000001-00000000         74     257     X        45851      73     139           X  39541\n",
         ("deadlock",),
-        ("deadlock of sessions 139 and 257 on enqueues TX (ORA-00060)",),
+        ("deadlock of sessions 139 and 257 on enqueues TX (ORA-00060), which are the application's",),
     ),
     Published(
         "global deadlock of three instances",
@@ -378,7 +378,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "BLOCKED 0x1d4929551 5 wq 2 cvtops x1 [0x1c001c][0x19645],[TX] [4A000-0001-00000D8B] 0 \n"
         "BLOCKER 0x1b81f25d1 5 wq 1 cvtops x8 [0x1c001c][0x19645],[TX] [B3000-0002-00000C61] 1 \n",
         ("deadlock",),
-        ("global deadlock on enqueues TX (ORA-00060)",),
+        ("global deadlock on enqueues TX (ORA-00060), which are the application's",),
     ),
     Published(
         "global deadlock of 11g",
@@ -388,7 +388,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "BLOCKED 0xc0000000ef59db71 5 wq 2 cvtops x1 TX 0x1001c.0x40373(ext 0x2,0x0)[2002-0022-0003CECB] inst 3\n"
         "BLOCKER 0xc0000000ef47faf9 5 wq 1 cvtops x28 TX 0x1001c.0x40373(ext 0x2,0x0)[3002-0028-00013E58] inst 2\n",
         ("deadlock",),
-        ("global deadlock over instances 2, 3 on enqueues TX (ORA-00060)",),
+        ("global deadlock over instances 2, 3 on enqueues TX (ORA-00060), which are the application's",),
     ),
     Published(
         "blockers named in a system state",
@@ -403,7 +403,7 @@ Resolving deadlock by signaling ORA-00060 to 'instance: 1, os id: 27001, session
         "    There is at least one session blocking this session.\n      Dumping 1 direct blocker(s):\n"
         "        inst: 1, sid: 1158, ser: 8824\n      Dumping final blocker:\n        inst: 1, sid: 1158, ser: 8824\n"
         "END OF SYSTEM STATE\n",
-        ("hang",),
+        ("wait_chain",),
         ("1 session waits behind session 1158,8824 on instance 1",),
         (1158,),
         "dc_objects",

@@ -1,6 +1,8 @@
 """Alert logs: what is recognised, which lines become events, when they were, and of which instance they are."""
 
 import io
+import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -114,6 +116,33 @@ def test_events_are_bounded_and_the_rest_is_counted() -> None:
 def test_moment_is_read_in_both_forms_and_in_other_languages(stamp: str) -> None:
     (event,) = told(f"{stamp}\n{TIMEOUT.format(1, 2)}").events
     assert event.at == datetime(2009, 11, 24, 14, 2, 20)  # noqa: DTZ001 - as the log has it
+
+
+SHIPPED = {
+    "cloud service": lambda moment, text: f"{moment.isoformat()} {text}",
+    "classic": lambda moment, text: f"[{moment:%a %b %d %H:%M:%S %Y}] {text}",
+    "query as CSV": lambda moment, text: f'"{moment:%d-%b-%y %I.%M.%S.%f %p} +00:00","{text}"'.replace("Nov", "NOV"),
+    "syslog": lambda moment, text: f"<134>1 {moment.isoformat()} db2 oracle 77 - {text}",
+    "syslog of a file": lambda moment, text: f"{moment.isoformat()} db2 oracle[77]: {text}",
+    "JSON lines": lambda moment, text: json.dumps({"host": "db2", "time": moment.isoformat(), "line": text}),
+}
+
+
+@pytest.mark.parametrize("write", SHIPPED.values(), ids=SHIPPED)
+def test_moment_may_be_on_each_line(write: Callable[[datetime, str], str]) -> None:
+    begin = datetime(2025, 11, 16, 21, 4, 11, tzinfo=UTC)
+    texts = (
+        "Thread 2 advanced to log sequence 88117 (LGWR switch)",
+        *TIMEOUT.format(7, 8).splitlines(),
+        "Thread 2 opened at log 9",
+    )
+    log = "".join(f"{write(begin + timedelta(minutes=n), text)}\n" for n, text in enumerate(texts))
+    assert looks_like_alert_log(log.encode())
+    delta = told(log)
+    (event,) = delta.events
+    assert event.at is not None and event.at.replace(tzinfo=UTC) == begin + timedelta(minutes=1)
+    assert (event.kind, event.facts) == ("row_cache_timeout", {"pid": 7, "trace_file": "db1_ora_8.trc"})
+    assert delta.basis.seconds == 180
 
 
 def test_unread_moment_leaves_its_lines_undated() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from collectors.errors import InputError
-from collectors.logs import sessions
+from collectors.logs import dumps
 from collectors.logs.trace import MOST_EVENTS, looks_like_trace, read
 from collectors.model import Delta
 from rules.engine import diagnose
@@ -111,9 +111,9 @@ def test_errors_keep_neither_statements_nor_owners_of_them() -> None:
         "ORA-04020: deadlock detected while trying to lock object MILL.WEIGH\n"
     )
     assert [event.text for event in delta.events] == [
-        "ORA-04031: no piece of 4,160 bytes in the shared pool",
-        "ORA-00600: an internal error, first argument kqrpre1",
-        "ORA-04020: a deadlock while locking MILL.WEIGH",
+        "no piece of 4,160 bytes was free in the shared pool (ORA-04031)",
+        "internal error ORA-00600 of the row cache, kqrpre1",
+        "a cycle of waits for a lock on MILL.WEIGH (ORA-04020)",
     ]
     assert "hidden" not in str(delta)
 
@@ -167,11 +167,11 @@ def test_a_hole_in_a_file_costs_no_more_than_its_line() -> None:
         [*[b"*** 2020-01-01 10:00:00.000"] * 30, b"\0\0\0ORA-04021: timeout occurred while waiting to lock object A.B"]
     )
     (event,) = read(io.BytesIO(data), "case").events
-    assert event.text == "ORA-04021: a time-out while locking A.B"
+    assert event.text == "the wait for a lock on A.B ran out of time (ORA-04021)"
 
 
 def test_what_is_kept_of_a_large_dump_has_a_bound_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "MOST_SESSIONS", 50)
+    monkeypatch.setattr(dumps, "MOST_SESSIONS", 50)
     state = b"*** 2020-01-01 10:00:00.000\nSYSTEM STATE (level=10)\n" + b"".join(
         b"PROCESS %d:\n(session) sid: %d ser: 1 trans: 0x0\n"
         b" 0: waiting for 'row cache lock'\n cache id=0x3, mode=0x0, request=0x3\n" % (n, n)
@@ -198,6 +198,6 @@ def test_only_the_time_that_is_asked_for_is_read() -> None:
     since, until = datetime(2020, 1, 1, 7), datetime(2020, 1, 1, 9)  # noqa: DTZ001 - as a trace of 11g prints it
     said = [event.text for event in read(io.BytesIO(undated + data), "case", since, until).events]
     assert said == [
-        "ORA-04031: no piece of 32 bytes in the shared pool",
-        *(f"ORA-04021: a time-out while locking A.B{hour}" for hour in (7, 8, 9)),
+        "no piece of 32 bytes was free in the shared pool (ORA-04031)",
+        *(f"the wait for a lock on A.B{hour} ran out of time (ORA-04021)" for hour in (7, 8, 9)),
     ]

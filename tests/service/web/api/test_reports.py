@@ -130,7 +130,7 @@ REFUSED: dict[str, tuple[list[tuple[str, bytes]], int, str]] = {
     "a zip bomb": ([("a.zip", zipped(("a", bytes(4 << 20)), level=6))], 413, "unpacks to 4 MiB"),
     "too many": ([(str(i), b"x") for i in range(MOST_FILES + 1)], 422, f"Maximum number of files is {MOST_FILES}"),
     "nothing of ours": ([("a.html", b"<html>hello</html>")], 415, "a.html is not an AWR or Statspack report"),
-    "a picture": ([("a.png", b"\x89PNG\r\n\x1a\n")], 415, "a.png is not"),
+    "a picture": ([("a.png", b"\x89PNG\r\n\x1a\n")], 415, "a.png is a picture; send the text that it shows"),
     "empty": ([("a", b"")], 422, "a is empty"),
     "a tar": ([("a.tar", tar())], 415, "a.tar is an archive without an AWR or Statspack report"),
     "damaged": ([("a.json", b'{"format": "latchscope-capture"')], 422, "it ends too early"),
