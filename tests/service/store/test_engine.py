@@ -171,7 +171,7 @@ def test_passfile_that_the_client_ignores_is_named_and_not_the_store(
         Repository(url)
     assert f"the password file {tmp_path}/gone cannot be read" in str(raised.value)
     assert "fe_sendauth" not in str(raised.value)
-    with pytest.raises(StoreError, match="no password supplied; set `store`"):
+    with pytest.raises(StoreError, match="no password supplied; correct the setting `store`"):
         Repository("postgresql+psycopg://latchscope@127.0.0.1:1/latchscope")
 
 
