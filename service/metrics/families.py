@@ -299,8 +299,8 @@ EPISODE_BEGIN = _diagnosis(
     help="Unix time of the begin of an open episode.",
     labels=("cause", "cache"),
     series="one per open episode",
-    note="episodes of a cause over a range, also where its latchscope changed: "
-    "`sum by (cause) (changes(max by (rac, db, cause, cache) (latchscope_episode_begin_timestamp_seconds)[1d:15s]) + 1)`",
+    note="episodes of a cause over a range, also where its latchscope changed: `sum by (cause) (changes(max by (rac, db, cause, "
+    "cache) (latchscope_episode_begin_timestamp_seconds)[1d:15s]) + 1)`",
 )
 TROUBLE_SINCE = _diagnosis(
     "latchscope_trouble_since_timestamp_seconds",
