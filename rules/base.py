@@ -177,6 +177,13 @@ class Easing(Frozen):
     waits: WaitsLeft | None = Field(
         None, description="what its waits do while they go on and nothing else explains them; null where they are gone"
     )
+    missing: str | None = Field(
+        None,
+        description="what is missing to judge it any more, so that it is not recovering; null where polls can tell",
+    )
+    severity: Severity | None = Field(
+        None, description="of its waits, or as last known where they are not read; null where polls can tell"
+    )
     change: ChangeMade | None = Field(None, description="the last change marked in it; null where none is known")
 
 

@@ -3,7 +3,7 @@
 A poll needs only the verdict. What explains it, and what a remedy is worth, follows from the same Delta on request.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -95,10 +95,10 @@ class Examination:
         self.release()
         return made
 
-    def open_causes(self) -> Set[str]:
-        """The causes that were not ruled out."""
+    def open_causes(self) -> Mapping[str, str]:
+        """The causes that were not ruled out, each with what is missing to judge it."""
         undetermined = self.verdict.undetermined if self._judgement is None else self._judgement.undetermined()
-        return {verdict.cause for verdict in undetermined}
+        return {verdict.cause: verdict.missing for verdict in undetermined}
 
     def release(self) -> None:
         """Give up what was prepared, many times as large as the verdict. A later question prepares it again."""

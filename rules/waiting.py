@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from collectors.model import ROW_CACHE_LOCK_EVENT, Delta, Row, Rows, Snapshot, number, text
+from collectors.model import ROW_CACHE_LOCK_EVENT, Delta, Row, Rows, Snapshot, number
 from collectors.release import at_least
 
 WAITING_SESSIONS = "waiting_sessions"
@@ -30,7 +30,7 @@ def sessions_met(rows: Iterable[Row]) -> int:
 # again for the same entry (note 34609.1 has the timer). Then no wait lasts, and nobody gets the entry.
 
 LEAST_SLICE, MOST_SLICE = 2.8, 3.1
-CLUSTER_SLICE = 60.0
+SLICE, CLUSTER_SLICE = 3.0, 60.0
 ALL_TIMED_OUT = 0.9
 SLICES_BEFORE = "12.2"
 
@@ -131,9 +131,9 @@ def _wait(row: Row) -> tuple[object, ...]:
 
 
 def moving(
-    delta: Delta, waiting: Sequence[Row], cache_of: Callable[[Row], str | None]
-) -> Iterator[tuple[str | None, str | None]]:
-    """Event and cache of the waits that go on ending although sessions hang on the same: a queue that moves.
+    delta: Delta, waiting: Sequence[Row], what_of: Callable[[Row], tuple[str | None, ...]]
+) -> Iterator[tuple[str | None, ...]]:
+    """Event, cache and blocker of the waits that go on ending although sessions hang on the same: a queue that moves.
 
     Shown by the sessions that waited at the begin; where nobody did, by the waits that ended, without those of a timer.
     """
@@ -142,9 +142,6 @@ def moving(
     waits, _ = waits_of(counted)
     share, *_ = timed_out(counted) or (0.0,)
     ending = delta.basis.kind == "interval" and bool(waits) and share < ALL_TIMED_OUT
-
-    def what_of(row: Row) -> tuple[str | None, str | None]:
-        return text(row.get("event")), cache_of(row)
 
     for what in {what_of(row) for row in stuck(waiting)}:
         before = [row for row in (began.rows if began is not None else ()) if what_of(row) == what]

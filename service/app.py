@@ -19,7 +19,7 @@ from service.metrics.exposition import own_registry
 from service.notify.build import Notifiers, build_notifiers
 from service.state.board import Board, MonitoredDatabase, readiness
 from service.store.build import Store, build_store
-from service.store.writer import SpoolMetrics
+from service.store.writer import StoreMetrics
 from service.watch.connect import Connector
 from service.watch.scheduler import QueueMetrics
 from service.web.http import ScrapesFirst
@@ -37,7 +37,7 @@ def create_app(settings: Settings, scripted_until: datetime | None = None) -> Fa
     connector = Connector(settings.oracle, settings.defaults, scripted_until)
     registry = own_registry()
     store = build_store(settings)
-    registry.register(SpoolMetrics(store.writer.spool))
+    registry.register(StoreMetrics(store.writer))
     jobs = build_jobs(store.repository, board, connector.began, registry)
     notifiers = build_notifiers(settings, store.repository, board, registry)
     fleet = build_fleet(settings, store, board, connector)

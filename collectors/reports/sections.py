@@ -551,7 +551,14 @@ def _unread_events(records: Iterable[ReportRow]) -> frozenset[str] | None:
 
 def _all(event: str, ones: list[ReportRow], whole: Range | None) -> dict[str, Value]:
     time = added(waited(record, whole) for record in ones)
-    return {"event": event, "total_waits": added(one.number("waits") for one in ones), "time_waited_micro": time}
+    row: dict[str, Value] = {
+        "event": event,
+        "total_waits": added(one.number("waits") for one in ones),
+        "time_waited_micro": time,
+    }
+    shares = [(one.number("waits"), one.number("timeouts")) for one in ones]
+    known = [waits * share / 100 for waits, share in shares if waits is not None and share is not None and share <= 100]
+    return {**row, "total_timeouts": round(sum(known))} if known and len(known) == len(ones) else row
 
 
 def _own(event: str, front: tuple[ReportRow, ...] | None, whole: Range | None, *others: str) -> dict[str, Value]:

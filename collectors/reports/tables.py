@@ -416,9 +416,8 @@ class ReportTables:
             cells = {column: row[i] for column, i in at.items() if i < len(row)}
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
             if strange and not any(note.startswith(f"{section.title}: a cell") for note in self.notes):
-                self.notes[
-                    f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]}), so such rows are unknown"
-                ] = None
+                where = f"{section.title}: a cell of {row[0][:40]}"
+                self.notes[f"{where} cannot be read as a number ({strange[0][:40]}), so such rows are unknown"] = None
             if strange:
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
             yield ReportRow(cells, units, widths, section.title, self.notes, not strange)

@@ -1,4 +1,4 @@
-"""Writes the rules and the routing: `python dashboards/prometheus/build.py [--address URL] [--labels A,B] [--output DIR]`.
+"""Writes the rules and the routing: `python dashboards/prometheus/build.py`, whose `--help` names its options.
 
 templates/ holds what is written; this file holds what stands in many places of it: the address of latchscope's pages and
 the labels that every rule keeps. A test holds the files in the tree to this.
@@ -29,22 +29,34 @@ LISTED = (
 )
 """Rule and figure: what the tables of the fleet show of a database."""
 FILES = ("recording.yml", "fleet.yml", "alerts.yml", "alertmanager.yml")
-HELD_BACK = (
-    ("", "RowCacheObjectsSleepsHigh|RowCacheObjectsOneChildDominates|RowCacheMutexWaits"),
-    ("result-cache-.*", "ResultCacheLatchWaits"),
+SYMPTOMS = {
+    "latch": "RowCacheObjectsSleepsHigh|RowCacheObjectsOneChildDominates",
+    "mutex": "RowCacheMutexWaits",
+    "lock": "RowCacheLockWaits|RowCacheHang",
+    "result-cache": "ResultCacheLatchWaits",
+}
+"""Surface → the alerts on its waits, which only a cause that can show there holds back."""
+
+WITHOUT_FIGURES = (
+    "LatchscopeDatabaseDown|LatchscopeMostDatabasesDown|LatchscopeDataStale|LatchscopeLoginStopped|LatchscopeDatabaseUnwatched|"
+    "LatchscopeReplicaDown"
 )
-"""Causes (none: all of them) and the symptoms of the same database that they hold back."""
-OF_THE_LOCK = "RowCacheLockWaits|RowCacheHang"
-"""Symptoms that only a cause which can show in waits for the row cache lock holds back, of a RAC on all its instances."""
+"""The alerts that have their reason where all latchscopes of an environment are gone."""
 
 
-def lock_causes() -> str:
-    """The causes that can show there, as a regular expression."""
-    return "|".join(cause.id for cause in catalogue().values() if "lock" in cause.surfaces and not cause.handbook)
+def held_back() -> Sequence[tuple[str, str, str, bool]]:
+    """Surface, the causes that can show there as a regular expression, its symptoms, and whether a RAC shares its waits."""
+    known = [cause for cause in catalogue().values() if not cause.handbook]
+    return [
+        (surface, "|".join(cause.id for cause in known if surface in cause.surfaces), symptoms, surface == "lock")
+        for surface, symptoms in SYMPTOMS.items()
+    ]
 
 
-def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) -> Mapping[str, str]:
-    """File name → its text."""
+def texts(
+    address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS, runbooks: str | None = None
+) -> Mapping[str, str]:
+    """File name → its text. `runbooks`: where people read the runbooks, else on latchscope's own pages."""
     environment = jinja2.Environment(
         block_start_string="<%",
         block_end_string="%>",
@@ -61,21 +73,23 @@ def texts(address: str = ADDRESS, target_labels: Sequence[str] = TARGET_LABELS) 
     labels = [*target_labels, "rac", "db"]
     environment.globals.update(
         address=address.rstrip("/"),
+        runbooks=(runbooks or f"{address.rstrip('/')}/runbooks").rstrip("/"),
         by=", ".join(labels),
         targets=", ".join(target_labels),
         of_rac=", ".join(labels[:-1]),
+        target_db=", ".join([*target_labels, "db"]),
+        instance=", ".join([*target_labels, "job", "instance"]),
         same=",".join(f"{label}=%q" for label in labels),
         these=" ".join(f"$labels.{label}" for label in labels),
         ranked=RANKED,
         all=f"sum by ({', '.join(target_labels)})" if target_labels else "sum",
         listed=LISTED,
         gates=GATES,
-        held=HELD_BACK,
-        of_the_lock=OF_THE_LOCK,
-        lock_causes=lock_causes(),
+        held=held_back(),
+        of_latchscope=WITHOUT_FIGURES,
     )
     macros = vars(environment.get_template("macros").module)
-    said = {name: macros[name] for name in ("gate", "cost", "told", "lasts")}
+    said = {name: macros[name] for name in ("gate", "cost", "told", "lasts", "bridged", "alone")}
     return {name: environment.get_template(name).render(said) for name in FILES}
 
 
@@ -83,11 +97,12 @@ def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", default=ADDRESS, help="where people reach latchscope's own pages")
+    parser.add_argument("--runbooks", help="where people read the runbooks, also while latchscope is down")
     parser.add_argument("--labels", default=",".join(TARGET_LABELS), help="target labels that the rules keep")
     parser.add_argument("--output", type=Path, default=HOME, help="folder for the files")
     given = parser.parse_args()
     labels = [label.strip() for label in given.labels.split(",") if label.strip()]
-    for name, text in texts(given.address, labels).items():
+    for name, text in texts(given.address, labels, given.runbooks).items():
         (given.output / name).write_text(text, encoding="utf-8")
 
 

@@ -99,8 +99,8 @@ class ChainLooks:
     """Whether a trace file shows it all: a moment that is over, of which Oracle itself said that sessions wait too long."""
 
     release: str | None = None
-    moving: frozenset[tuple[str | None, str | None]] = frozenset()
-    """Event and cache of waits that go on ending, one after the other: a queue, however long each has to wait."""
+    moving: frozenset[tuple[str | None, ...]] = frozenset()
+    """Event, cache and blocker of waits that go on ending, one after the other: a queue, however long each has to wait."""
     seen_at: datetime | None = None
     """When v$rowcache_parent was read, or its answer was proven again. None if it was not read, or at an unknown time."""
     age_seconds: float | None = None

@@ -15,7 +15,7 @@ from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.signals import Subject, already_enough, certain, enough_sleeps, signal
 from rules.signals.instance import waited_share_of_db_time, waits_to_row_cache
 from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_sleep
-from rules.waiting import HANGING_SECONDS, LEAST_SLICE, WAITING_SESSIONS, timed_out, waits_of
+from rules.waiting import HANGING_SECONDS, SLICE, WAITING_SESSIONS, timed_out, waits_of
 from rules.waits import MINIMUM_WAITERS, StillWaiting, hanging
 
 # Signals of what sessions did while they waited: the time of an activity includes the waits in it.
@@ -298,7 +298,7 @@ def average_finished_lock_wait(context: SignalContext, subject: Subject) -> Sign
         return Unknown("v$system_event", "there is no interval in which waits could end", "take a second snapshot")
     sliced = (timed_out(row) or (0.0,))[0] * waits
     ended = waits - sliced
-    left = micro / 1e6 - sliced * LEAST_SLICE
+    left = micro / 1e6 - sliced * SLICE
     by_timer = f", {sliced:.0f} more by a timer" if sliced else ""
     return Known(max(0.0, left) / ended if ended >= 1 else 0.0, f"{ended:.0f} waits ended{by_timer}")
 
@@ -310,8 +310,8 @@ def timed_out_lock_waits(context: SignalContext, subject: Subject) -> SignalValu
     """Share of the waits for row cache lock that a timer ended after 3 seconds: nobody got the entry. 0 for other lengths."""
     row = _lock_event(context)
     if (found := timed_out(row)) is None:
-        if waits_of(row)[0] is not None:
-            return Known(0.0, "timeouts were not counted, so none is known")
+        if waits_of(row)[0] is not None or (not row and context.delta.rows("v$system_event")):
+            return Known(0.0, "of no wait it is known that a timer ended it")
         return _why_no_lock_event(context)
     share, waits, _ = found
     return Known(share, f"{share * waits:,.0f} of {waits:,.0f} waits", share * waits, waits)

@@ -37,10 +37,16 @@ def export(
     address: Annotated[
         str, typer.Option(metavar="URL", help="where people reach the pages of your latchscope, for every link")
     ] = ADDRESS,
+    runbooks: Annotated[
+        str, typer.Option(metavar="URL", help="where people read the runbooks, also while latchscope is down")
+    ] = "",
 ) -> None:
     """Write the dashboards, rules and runbooks of this version into a folder."""
-    if not _OTHER.fullmatch(address):
-        fail(f"--address {address!r} is not an address; write https://latchscope.example.com")
+    for option, given in (("--address", address), ("--runbooks", runbooks or address)):
+        if not _OTHER.fullmatch(given):
+            fail(f"{option} {given!r} is not an address; write https://latchscope.example.com")
+    places = {f"runbook_url: {ADDRESS}/runbooks/": f"runbook_url: {runbooks.rstrip('/')}/"} if runbooks else {}
+    places[ADDRESS] = address.rstrip("/")
     if folder.exists() and not folder.is_dir():
         fail(f"{folder} is a file; name a folder; it is created if needed")
     home = next(place for place in PLACES if (place / EXPORTED[0]).is_dir())
@@ -52,7 +58,9 @@ def export(
         for path, to in targets.items():
             to.parent.mkdir(parents=True, exist_ok=True)
             text = path.read_bytes()
-            to.write_bytes(text.replace(ADDRESS.encode(), address.rstrip("/").encode()))
+            for ours, theirs in places.items():
+                text = text.replace(ours.encode(), theirs.encode())
+            to.write_bytes(text)
     except OSError as error:
         fail(f"{folder} cannot be written: {error.strerror}; name a folder that this account can write to")
     say(f"{folder}: {len(targets)} files written; docs/dashboards.md says where they go")

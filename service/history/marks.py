@@ -32,7 +32,7 @@ from service.history.comparison import (
     comparison,
     diagnosis_at,
 )
-from service.metrics.families import LAST_MARK, MARKS_VERIFIED, VERIFIED_SECONDS
+from service.metrics.families import LAST_MARK, MARKS_VERIFIED, RETIRED, VERIFIED_SECONDS
 from service.state.board import Board
 from service.state.episodes import NOT_VERIFIED, NOT_YET, VERIFIED, Episode, MarkVerdict
 from service.state.window import YEARS
@@ -174,17 +174,28 @@ CLOCK_AHEAD = timedelta(hours=1)
 """Clocks differ, so a mark may be a little in the future."""
 
 
+RETIRED_FOR = timedelta(days=8)
+"""A day longer than the alert on databases that nobody watches remembers them."""
+
+
 class Outcomes(Collector):
-    """Marks and verified remedies of this process' databases. `do` is a round of the job that looks for marks."""
+    """Marks and verified remedies of this process' databases, and databases that left. `do` is a round of the job that looks."""
 
     def __init__(self, store: Repository, board: Board) -> None:
         self._store, self._board = store, board
         self._marks: Mapping[str, float] = {}
+        self._retired: Mapping[str, datetime] = {}
+        """The databases that only the store knows any more, and since when this process has seen it."""
         self._verified: Counter[tuple[str, str]] = Counter()
         self._seconds: dict[tuple[str, str], float] = {}
 
     def do(self, now: datetime) -> None:
-        """Look for the last mark of every database polled here. Raises what the store does."""
+        """Look for the last mark of every database polled here, and for databases that left. Raises what the store does."""
+        configured = self._store.names.databases(
+            watched.name for watched in self._board
+        )  # known, whether it ever answers
+        left = set(self._store.names.all_databases().values()) - configured.keys()
+        self._retired = {name: self._retired.get(name, now) for name in sorted(left)}
         newest = self._store.marks.newest(now - FIRST_LOOK, now + CLOCK_AHEAD)
         self._marks = {
             watched.name: newest[watched.name].timestamp() for watched in self._board.own() if watched.name in newest
@@ -199,17 +210,23 @@ class Outcomes(Collector):
             self._verified[key] += 1
 
     def collect(self) -> Iterator[Metric]:
-        """The three families."""
+        """The four families. A counter begins at 0 with the first episode of its cause."""
         racs = {watched.name: watched.settings.cluster or "" for watched in self._board}
         marks = GaugeMetricFamily(LAST_MARK.name, LAST_MARK.help, labels=["db", "rac"])
         for name, at in self._marks.items():
             marks.add_metric([name, racs.get(name, "")], at)
+        retired, now = GaugeMetricFamily(RETIRED.name, RETIRED.help, labels=["db"]), datetime.now(UTC)
+        for name, since in self._retired.items():
+            if now - since < RETIRED_FOR:
+                retired.add_metric([name], 1.0)
         counts = CounterMetricFamily(MARKS_VERIFIED.name, MARKS_VERIFIED.help, labels=["db", "rac", "cause"])
         seconds = CounterMetricFamily(VERIFIED_SECONDS.name, VERIFIED_SECONDS.help, labels=["db", "rac", "cause"])
-        for (name, cause), count in list(self._verified.items()):
-            counts.add_metric([name, racs.get(name, ""), cause], float(count))
-            seconds.add_metric([name, racs.get(name, ""), cause], self._seconds[name, cause])
-        yield from (marks, counts, seconds)
+        begun = {(watched.name, each.cause) for watched in self._board.own() for each in watched.episodes.all}
+        for name, cause in sorted(begun | self._verified.keys()):
+            labels = [name, racs.get(name, ""), cause]
+            counts.add_metric(labels, float(self._verified[name, cause]))
+            seconds.add_metric(labels, self._seconds.get((name, cause), 0.0))
+        yield from (marks, retired, counts, seconds)
 
 
 # The background jobs of history: verdicts on change marks, usual figures, and the marks of the demo's scripts.

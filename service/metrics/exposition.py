@@ -16,7 +16,8 @@ from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue, hedged
 from rules.explain.headline import QUIET, speaks_against
-from rules.model import Confidence, Diagnosis, Finding, Severity
+from rules.model import Confidence, Diagnosis, Finding, Severity, worst
+from rules.waits import severity_of
 from service.config.settings import DatabaseSettings
 from service.escape import in_label
 from service.metrics import families
@@ -31,7 +32,8 @@ from service.state.episodes import Episode
 def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
     """What is active: troubles while their episode lasts, so that they do not flap, and findings that are only a note."""
     for episode in episodes:
-        yield families.FINDING, 1, _of(episode)
+        if episode.missing is None:
+            yield families.FINDING, 1, _of(episode)
     lasting = {episode.cause for episode in episodes}
     for finding in diagnosis.findings:
         if finding.severity is Severity.INFO and finding.cause not in lasting:
@@ -63,18 +65,35 @@ def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
 
 
 def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
-    """The first line of a dashboard, in the words of the page: every open episode, else the last poll."""
-    yield families.SEVERITY, diagnosis.severity.rank if diagnosis.basis else None, {}
+    """The first lines of a dashboard, in the words of the page: every open episode, else the last poll."""
+    unjudged = [episode.severity for episode in episodes if episode.missing]
+    yield families.SEVERITY, worst((diagnosis.severity, *unjudged)).rank if diagnosis.basis else None, {}
     shown = {finding.cause: finding for finding in diagnosis.findings}
+    told = []
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
-        yield families.VERDICT, 1, _lasting(episode, shown.get(episode.cause), diagnosis)
+        told.append(_lasting(episode, shown.get(episode.cause), diagnosis))
         about = {"cause": episode.cause, "cache": episode.cache or ""}
         yield families.EPISODE_BEGIN, episode.begin.timestamp(), about
         taken_at = diagnosis.basis.end if diagnosis.basis else None
         began = board.since_when(episode, shown.get(episode.cause), diagnosis.waiting, taken_at)
         yield families.TROUBLE_SINCE, round(began.timestamp()), about
-    if not episodes:
-        yield families.VERDICT, 1, _of_the_poll(diagnosis)
+    told += _beside(diagnosis, episodes) if episodes else [_of_the_poll(diagnosis)]
+    worse = max(Severity(labels["severity"]).rank for labels in told) < diagnosis.severity.rank
+    told += [_unexplained(diagnosis.severity)] if worse else []
+    for labels in told:
+        yield families.VERDICT, 1, labels
+
+
+def _beside(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[Labels]:
+    """What the last poll shows that no open episode is about: causes found once so far, and waits without any."""
+    lasting = {episode.cause for episode in episodes}
+    for finding in diagnosis.findings:
+        known = catalogue().get(finding.cause)
+        if known and finding.severity is not Severity.INFO and finding.cause not in lasting:
+            yield _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
+    strange = worst(severity_of(trouble) or Severity.INFO for trouble in board.strange(diagnosis, episodes))
+    if strange is not Severity.INFO:
+        yield _unexplained(strange)
 
 
 def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) -> Labels:
@@ -82,7 +101,9 @@ def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) ->
     easing = board.easing_of(diagnosis, (episode,))
     if easing is not None and (finding is None or finding.severity is Severity.INFO):
         severity, action, do_not = episode.severity, board.WAIT_AND_SEE, board.NOT_MORE
-        if not episode.waits:
+        if easing.missing:
+            action, do_not = board.LOOK, board.NOT_BLINDLY
+        elif not episode.waits:
             severity, action, do_not = Severity.INFO, board.GOES_ON, board.NOT_CURED
         easing = easing.model_copy(update={"waits": episode.waits})
         return _words(episode.cause, board.eased_title(easing), episode.cache, severity, action, do_not=do_not)
@@ -102,7 +123,11 @@ def _of_the_poll(diagnosis: Diagnosis) -> Labels:
     if diagnosis.severity is Severity.INFO:
         title = QUIET if diagnosis.state == "Quiet" else board.NOTHING_TO_DO
         return _words("", title, None, diagnosis.severity, board.GOES_ON, do_not=board.NOT_TO_TUNE)
-    return _words("", board.UNEXPLAINED, None, diagnosis.severity, board.LOOK, do_not=board.NOT_BLINDLY)
+    return _unexplained(diagnosis.severity)
+
+
+def _unexplained(severity: Severity) -> Labels:
+    return _words("", board.UNEXPLAINED, None, severity, board.LOOK, do_not=board.NOT_BLINDLY)
 
 
 def _sentences(

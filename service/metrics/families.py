@@ -254,8 +254,8 @@ FINDING = _diagnosis(
     help="1 while a cause is found; see the diagnosis for its evidence.",
     labels=("cause", "cache", "severity"),
     series="one per finding, at most one per cause",
-    note="starts with the second poll in a row that shows it and ends with the third that does not, but a note of "
-    "severity `info` follows each poll; `cache` is empty if the cause is about none",
+    note="starts with the second poll in a row that shows it, ends with the third that does not, and is absent while polls "
+    "cannot tell; a note of severity `info` follows each poll; `cache` is empty if the cause is about none",
 )
 IMPACT = _diagnosis(
     "latchscope_impact_ratio",
@@ -282,23 +282,25 @@ SURFACE_SESSIONS = _diagnosis(
 SEVERITY = _diagnosis(
     "latchscope_severity",
     help="Severity of the diagnosis: 0 fine, 1 notice, 2 warning, 3 critical.",
-    note="no sample before the second poll: nothing is known then, which is not fine",
+    note="no sample before the second poll: nothing is known then, which is not fine; a problem that cannot be judged any more "
+    "counts as bad as its waits",
 )
 VERDICT = _diagnosis(
     "latchscope_verdict_info",
     help="What is wrong and what to do now; always 1.",
     labels=("cause", "title", "cache", "severity", "action", "check", "do_not"),
-    series="one per open episode; else one",
+    series="one per open episode, and one for waits that none of them explains; else one",
     note="`title`, `action` (do now), `check` (check first) and `do_not` are the page's words without its figures; `cause` is "
-    "empty if nothing is wrong or no known cause explains it; `severity` of a recovering episode is that of the waits it left, "
-    "`info` if they are gone",
+    "empty if nothing is wrong or no known cause explains it; `severity` of an episode that is recovering, or cannot be judged "
+    "any more, is that of its waits, `info` if they are gone",
 )
 EPISODE_BEGIN = _diagnosis(
     "latchscope_episode_begin_timestamp_seconds",
     help="Unix time of the begin of an open episode.",
     labels=("cause", "cache"),
     series="one per open episode",
-    note="`changes()` of it over a range, plus one, is the number of episodes of the cause",
+    note="episodes of a cause over a range, whoever exported them: `sum by (cause) (changes(max by (rac, db, cause, cache) "
+    "(latchscope_episode_begin_timestamp_seconds)[1d:15s]) + 1)`",
 )
 TROUBLE_SINCE = _diagnosis(
     "latchscope_trouble_since_timestamp_seconds",
@@ -314,19 +316,28 @@ LAST_MARK = _outcome(
     help="Unix time of the last change mark.",
     note="of every database with a mark, updated every half minute",
 )
+RETIRED = _outcome(
+    "latchscope_database_retired",
+    type="gauge",
+    help="1 for 8 days after a database was taken out of the configuration.",
+    source=("the store",),
+    series="one, while nothing else is exported of it",
+    note="so that its missing figures alert nobody; it has no `rac`",
+)
 MARKS_VERIFIED = _outcome(
     "latchscope_verified_remedies_total",
     type="counter",
     help="Episodes that a change ended, as verified against the figures before it.",
     labels=("cause",),
-    series="one per cause that was verified",
+    series="one per cause with an episode",
+    note="0 from the begin of the first episode on, so that `increase()` knows all of them",
 )
 VERIFIED_SECONDS = _outcome(
     "latchscope_verified_remedy_seconds_total",
     type="counter",
     help="Time from the begin of those episodes to their end.",
     labels=("cause",),
-    series="one per cause that was verified",
+    series="one per cause with an episode",
     note="divided by the former: the mean time to a verified remedy",
 )
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 
 from collectors.model import ConfirmationResult, Delta, NotComparable, Snapshot
-from rules.base import Confidence, Easing, LastingTrouble, Severity, State
+from rules.base import Confidence, Easing, LastingTrouble, Severity, State, worst
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.changes import Change
@@ -19,7 +19,7 @@ from rules.engine import Examination
 from rules.explain.headline import NO_CAUSE, NONE_JUDGED
 from rules.formatting import within
 from rules.hangs.model import WaitingGroup
-from rules.model import Diagnosis, Finding, Surface
+from rules.model import Diagnosis, Finding, Surface, Trouble
 from rules.waits import SURFACE_OF
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Confirmed, Episode, EpisodeChange, Episodes, own_waits, still_counting, waits_left
@@ -112,23 +112,24 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
     """The last poll in short. `lasting`: the open episodes."""
     instance = snapshot.instance.get("instance_name")
     impact, easing = diagnosis.impact, easing_of(diagnosis, lasting)
-    left = easing if easing and easing.waits else None
+    left = easing if easing and (easing.waits or easing.missing) else None
     top = None if left else _first(diagnosis)
+    severity = severity_with(diagnosis, easing)
     return DatabaseSummary(
         release=snapshot.release,
         instance=None if instance is None else str(instance),
         started_at=_started(snapshot),
         mechanism=diagnosis.mechanism,
-        severity=diagnosis.severity,
+        severity=severity,
         headline=with_easing(diagnosis.headline, easing),
-        state=diagnosis.state,
+        state=diagnosis.state if severity is diagnosis.severity else severity.state,
         since=_since(top, snapshot, diagnosis, lasting) if left is None else _begin(left, lasting),
         share_of_db_time=impact.share_of_db_time if impact else None,
         waiting_sessions=impact.waiting_sessions if impact else None,
         cause=top.cause if top else None,
         name=top.name if top else None,
         title=top.title if top else eased_title(left) if left else None,
-        do_now=top.do_now if top else WAIT_AND_SEE if left else None,
+        do_now=top.do_now if top else None if left is None else LOOK if left.missing else WAIT_AND_SEE,
         do_not=(top.do_not or None) if top else None,
         surface=top.surface if top else None,
         cache=top.cache if top else left.cache if left else None,
@@ -170,19 +171,40 @@ def easing_of(diagnosis: Diagnosis, lasting: Sequence[Episode]) -> Easing | None
     if diagnosis.basis is None:
         return None  # a poll without figures changes nothing
     shown = {finding.cause for finding in diagnosis.findings if finding.severity is not Severity.INFO}
-    gone = [episode for episode in lasting if episode.cause not in shown]
+    gone = [each for each in lasting if each.cause not in shown and not (shown and each.missing)]
     left = {episode.cause for episode in gone if waits_left(episode, diagnosis)} if not shown else set()
-    worst = max(gone, key=lambda episode: (episode.cause in left, episode.peak_severity.rank), default=None)
-    if worst is None:
+    first = max(
+        gone, key=lambda each: (each.cause in left, each.missing is not None, each.peak_severity.rank), default=None
+    )
+    if first is None:
         return None
-    strange = any(not any(own_waits(trouble, episode) for episode in gone) for trouble in diagnosis.troubles)
-    waits = worst.waits if worst.cause in left and not strange else None
-    return Easing(cause=worst.cause, name=worst.title, cache=worst.cache, until=worst.last_seen, waits=waits)
+    return Easing(
+        cause=first.cause,
+        name=first.title,
+        cache=first.cache,
+        until=first.last_seen,
+        waits=first.waits if first.cause in left and not strange(diagnosis, gone) else None,
+        missing=first.missing,
+        severity=first.severity if first.missing else None,
+    )
+
+
+def strange(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> list[Trouble]:
+    """Waits of a poll that no finding explains, and none of these episodes."""
+    unexplained = (trouble for trouble in diagnosis.troubles if not trouble.causes)
+    return [each for each in unexplained if not any(own_waits(each, episode) for episode in episodes)]
+
+
+def severity_with(diagnosis: Diagnosis, easing: Easing | None) -> Severity:
+    """Of the waits, and of a trouble that cannot be judged any more: what was not read is not fine."""
+    return worst((diagnosis.severity, (easing and easing.severity) or Severity.INFO))
 
 
 def eased_title(easing: Easing, until: str = "") -> str:
     """What eases, as a title, with `until` when; for as long as its waits go on, with what they do."""
     name = f"{within(easing.name)}{until}"
+    if easing.missing:
+        return f"Cannot be judged any more: {name}, for want of {easing.missing}"
     if easing.waits == "lasting":
         return f"The waits go on{' after the change' if easing.change else ''}: {name}"
     return f"Recovering: {name}{', and the waits are falling' if easing.waits else ''}"
@@ -200,7 +222,10 @@ def with_easing(headline: str, easing: Easing | None) -> str:
 
 def told_with(diagnosis: Diagnosis, easing: Easing) -> Diagnosis:
     """The diagnosis of a poll with what eases: said first, and named where its waits have no other cause."""
-    told = {"easing": easing, "headline": with_easing(diagnosis.headline, easing)}
+    severity = severity_with(diagnosis, easing)
+    told = {"easing": easing, "headline": with_easing(diagnosis.headline, easing), "severity": severity}
+    if severity is not diagnosis.severity:
+        told["state"] = severity.state
     if not easing.waits or not diagnosis.chain or diagnosis.chain[-1].kind != "cause":
         return diagnosis.model_copy(update=told)
     last = diagnosis.chain[-1].model_copy(

@@ -1,12 +1,12 @@
 """Episodes: a trouble from its start over its peak to its end, instead of one finding per poll.
 
 Hysteresis keeps a finding from flapping: it counts after two polls in a row that show it and is over after three that
-do not. Polls that cannot tell change nothing. A remedy takes the cause away at once and the waits little by little: while
-they fall, and nothing else explains them, the trouble is not over.
+do not. Polls that cannot tell change nothing but how bad its waits are, so only a judgement ends a trouble. A remedy takes the
+cause away at once and the waits little by little: while they fall, and nothing else explains them, the trouble is not over.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -19,8 +19,9 @@ from rules.base import WaitsLeft
 from rules.cause import Cause, catalogue
 from rules.explain.headline import speaks_against
 from rules.judge import missing_grant
-from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, Trouble
+from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
 from rules.remedy import PredictionScore
+from rules.waiting import WAITING_SESSIONS
 from rules.waits import severity_of
 
 # Results of confirming queries: their numbers, and how long they are valid for a trouble.
@@ -147,9 +148,11 @@ class Episode:
     """Where it shows; the store does not keep it."""
     waits: WaitsLeft | None = field(default=None, compare=False)
     """What its waits do since the last poll that showed it; None while polls show it, and where they are gone."""
+    missing: str | None = field(default=None, compare=False)
+    """What the last poll would have needed to judge it; None if that could tell."""
 
 
-OF_ONE_POLL = {"surface", "waits"}
+OF_ONE_POLL = {"surface", "waits", "missing"}
 """Members that hold for the last poll alone: neither stored nor sent with the news of an episode."""
 
 
@@ -201,11 +204,13 @@ class Episodes:
         ended = sorted((episode for episode in known if episode.end is not None), key=lambda episode: episode.begin)
         self._ended = [*ended, *self._ended][-KEEP:]
 
-    def update(self, diagnosis: Diagnosis, open_causes: Callable[[], Set[str]] | None = None) -> list[EpisodeChange]:
+    def update(
+        self, diagnosis: Diagnosis, open_causes: Callable[[], Mapping[str, str]] | None = None
+    ) -> list[EpisodeChange]:
         """Take in one diagnosis. A diagnosis without an interval changes nothing.
 
-        `open_causes`: the causes that were not ruled out, asked for only while a trouble is open or may be about to
-        start. Default: those of the diagnosis.
+        `open_causes`: the causes that were not ruled out, each with what is missing to judge it, asked for only while a
+        trouble is open or may be about to start. Default: those of the diagnosis.
         """
         if diagnosis.basis is None or diagnosis.basis.end is None:
             return []
@@ -214,8 +219,15 @@ class Episodes:
         changes = list(self._seen(found, diagnosis, at))
         if self._tracks.keys() <= found.keys():
             return changes
-        undetermined = {verdict.cause for verdict in diagnosis.undetermined} if open_causes is None else open_causes()
-        return [*changes, *self._missed(found.keys() | undetermined, diagnosis, at)]
+        undetermined = (
+            {verdict.cause: verdict.missing for verdict in diagnosis.undetermined}
+            if open_causes is None
+            else open_causes()
+        )
+        for cause, track in self._tracks.items():
+            if track.episode is not None and cause in undetermined and cause not in found:
+                track.episode = _unjudged(track.episode, undetermined[cause], diagnosis)
+        return [*changes, *self._missed(found.keys() | undetermined.keys(), diagnosis, at)]
 
     def _seen(self, found: dict[str, Finding], diagnosis: Diagnosis, at: datetime) -> Iterator[EpisodeChange]:
         for cause, finding in found.items():
@@ -252,9 +264,13 @@ class Episodes:
 
 def own_waits(trouble: Trouble, episode: Episode) -> bool:
     """Whether these waits are where an episode shows: on its surface, and for its cache where both are known."""
+    return trouble.surface in surfaces_of(episode) and _same_cache(trouble, episode.cache)
+
+
+def surfaces_of(episode: Episode) -> Sequence[Surface]:
+    """Where an episode shows, or may show."""
     known = catalogue().get(episode.cause)
-    surfaces = (episode.surface,) if episode.surface else known.surfaces if known else ()
-    return trouble.surface in surfaces and _same_cache(trouble, episode.cache)
+    return (episode.surface,) if episode.surface else known.surfaces if known else ()
 
 
 def waits_left(episode: Episode, diagnosis: Diagnosis) -> Impact | None:
@@ -271,7 +287,7 @@ def _same_cache(trouble: Trouble, cache: str | None) -> bool:
     return None in (trouble.cache, cache) or trouble.cache == cache
 
 
-def _together(troubles: Sequence[Trouble]) -> Impact | None:
+def _together(troubles: Sequence[Trouble | SurfaceImpact]) -> Impact | None:
     """What they cost together; a number that one of them lacks is not known of all."""
     if not troubles:
         return None
@@ -295,7 +311,7 @@ def _missed_again(track: _Track, episode: Episode, left: Impact | None, at: date
     many = _many(left)
     if left is None or many is None:
         track.missed += 1
-        track.episode = replace(episode, waits=None)
+        track.episode = replace(episode, waits=None, missing=None)
         return
     track.waited = at
     if track.least is not None and many <= FALLEN * track.least:
@@ -304,7 +320,16 @@ def _missed_again(track: _Track, episode: Episode, left: Impact | None, at: date
         track.missed += 1
     track.least = many if track.fell == at or track.least is None else track.least
     waits: WaitsLeft = "falling" if track.fell else "lasting"
-    track.episode = replace(episode, waits=waits, severity=severity_of(left) or episode.severity)
+    track.episode = replace(episode, waits=waits, missing=None, severity=severity_of(left) or episode.severity)
+
+
+def _unjudged(episode: Episode, missing: str, diagnosis: Diagnosis) -> Episode:
+    """The episode after a poll that could not judge it: as bad as its waits are now, or as before where they were not read."""
+    read = [each for each in diagnosis.surfaces if each.surface in surfaces_of(episode)]
+    now = severity_of(waits_left(episode, diagnosis) or _together(read)) or episode.severity
+    if missing == WAITING_SESSIONS:
+        now = worst((now, episode.severity))  # waits that have not ended stand in no counter
+    return replace(episode, waits=None, missing=missing, severity=now)
 
 
 def _advised(episode: Episode, finding: Finding) -> Episode:
@@ -344,7 +369,9 @@ def _opened(finding: Finding, diagnosis: Diagnosis, first: datetime, at: datetim
 
 
 def _grown(episode: Episode, finding: Finding, diagnosis: Diagnosis, at: datetime) -> Episode:
-    lasting = replace(episode, last_seen=at, severity=finding.severity, surface=finding.surface, waits=None)
+    lasting = replace(
+        episode, last_seen=at, severity=finding.severity, surface=finding.surface, waits=None, missing=None
+    )
     episode = _advised(lasting, finding)
     share, peak = _share(diagnosis), episode.peak_share_of_db_time
     if (finding.severity.rank, share or 0.0) <= (episode.peak_severity.rank, peak or 0.0):

@@ -128,12 +128,21 @@ class Writer:
             log.warning("store: the last poll of %s cannot be read: %s", database, brief(error))
             return None
 
+    @property
+    def waiting(self) -> int:
+        """How many polls wait in memory."""
+        return len(self._queue) + len(self._in_flight)
+
+    def takes_polls(self) -> bool:
+        """Whether the store took the last poll, and answers. It may wait two seconds for a store that hangs."""
+        asked_at = self._asked_at
+        stuck = asked_at is not None and monotonic() - asked_at > STUCK_SECONDS
+        return not stuck and self._trouble is None and self._probe.answers()
+
     def trouble(self) -> str | None:
         """The store's trouble, in one line. None while all is well."""
         disk = self.spool.trouble
-        asked_at = self._asked_at
-        stuck = asked_at is not None and monotonic() - asked_at > STUCK_SECONDS
-        if stuck or self._trouble or not self._probe.answers():
+        if not self.takes_polls():
             why = self._lasting or self._store.lasting or "the store does not answer"
             waiting = f"{why}; {len(self.spool)} polls wait in the spool"
             return f"{waiting}, {len(self._queue)} in memory; {disk}" if disk else waiting
@@ -249,17 +258,22 @@ class Writer:
         self._trouble, self._pause = why, min(2 * self._pause, LONGEST_PAUSE)
 
 
-class SpoolMetrics(Collector):
-    """The state of the spool, for /metrics."""
+class StoreMetrics(Collector):
+    """The state of the store and of what waits for it, for /metrics."""
 
-    def __init__(self, spool: DiskQueue) -> None:
-        self._spool = spool
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
 
     def collect(self) -> Iterator[Metric]:
-        """Waiting polls, their size, and polls lost."""
-        waiting, size = float(len(self._spool)), float(self._spool.size)
-        yield GaugeMetricFamily("latchscope_spool_polls", "Polls that wait on disk for the store.", value=waiting)
-        yield GaugeMetricFamily("latchscope_spool_bytes", "Size of the polls that wait on disk.", value=size)
+        """Whether the store takes polls; waiting polls, their size, and polls lost."""
+        writer, spool = self._writer, self._writer.spool
+        for name, what, value in (
+            ("latchscope_store_up", "1 while the store takes polls.", writer.takes_polls()),
+            ("latchscope_memory_polls", "Polls that wait in memory for the store or its disk.", writer.waiting),
+            ("latchscope_spool_polls", "Polls that wait on disk for the store.", len(spool)),
+            ("latchscope_spool_bytes", "Size of the polls that wait on disk.", spool.size),
+        ):
+            yield GaugeMetricFamily(name, what, value=float(value))
         lost = CounterMetricFamily("latchscope_spool_lost_polls", "Polls dropped by a full or unwritable spool.")
-        lost.add_metric([], float(self._spool.lost))
+        lost.add_metric([], float(spool.lost))
         yield lost

@@ -261,7 +261,11 @@ def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diag
     diagnosis = diagnosis_at(store, watched.name, at)
     episodes = episode_page(store, [watched], watched.name, Window(at - GRACE, at + GRACE), None, limit=100).items
     lasting = [episode for episode in episodes if episode.begin <= at and (episode.end is None or at <= episode.end)]
-    then = [replace(episode, waits="falling") if episode.last_seen < at else episode for episode in lasting]
+    open_then = {verdict.cause: verdict.missing for verdict in diagnosis.undetermined}
+    then = [
+        replace(episode, waits="falling", missing=open_then.get(episode.cause)) if episode.last_seen < at else episode
+        for episode in lasting
+    ]
     told = _told(store, diagnosis, easing_of(diagnosis, then), lasting)
     begin = waits_began(told, lasting)
     since = (begin or at) - BEFORE

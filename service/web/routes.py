@@ -21,7 +21,7 @@ from service.web.api.history import changes_api, compare_api, differences_api, e
 from service.web.api.live import monitoring, streams
 from service.web.api.reports import reports_api
 from service.web.http import AnswersHead, SafeHeaders
-from service.web.pages.causes import causes_pages
+from service.web.pages.causes import causes_pages, runbook_pages
 from service.web.pages.compare import compare_pages
 from service.web.pages.database import marks_pages, operate_pages, pages, static
 from service.web.pages.docs import Documentation, api_pages
@@ -63,6 +63,7 @@ def build_web(
         reports_api(uploads, access, audit),
         monitoring(board, registry, ready, access),
         causes_pages(board, repository, access),
+        runbook_pages(),
         pages(board, access, uploads, repository),
         history_pages(board, repository, access),
         compare_pages(board, repository, access),

@@ -1,6 +1,7 @@
 """The mixin equals what we ship, and takes your own address and labels."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,27 @@ def test_mixin_takes_an_address_and_labels(tmp_path: Path) -> None:
         (tmp_path / f"{name}.yml").write_text(yaml.safe_dump(told[name]), "utf-8")
     promtool = need("promtool", "prometheus")
     subprocess.run([promtool, "check", "rules", "rules.yml", "alerts.yml"], cwd=tmp_path, check=True)
+
+
+def test_mixin_takes_a_selector_gates_and_a_place_for_the_runbooks() -> None:
+    gates = "{ critical: { share: '0.3', sessions: '7' }, warning+: {}, undoSegments: '20000' }"
+    told = evaluated(
+        f"{{ _config+:: {{ selector: 'job=\"ls\"', runbooks: 'https://wiki.example.org', gates+: {gates} }} }}"
+    )
+    exprs = {rule["expr"] for kind in ("rules", "alerts") for group in told[kind]["groups"] for rule in group["rules"]}
+    raw = [
+        name for expr in exprs for name in re.findall(r"(?<![:\w])latchscope_[a-z_]+(?![a-z_:])(?:\{[^}]*\})?", expr)
+    ]
+    assert raw and [name for name in raw if 'job="ls"' not in name] == []
+    assert not [expr for expr in exprs if re.search(r':latchscope_[a-z_]+\{job=|latchscope_[a-z_]+\{job="ls"\}:', expr)]
+    alerts = [rule for group in told["alerts"]["groups"] for rule in group["rules"]]
+    assert {rule["annotations"]["runbook_url"].rpartition("/")[0] for rule in alerts} == {"https://wiki.example.org"}
+    gated = {rule["labels"]["severity"]: rule["expr"] for rule in alerts if rule["alert"] == "RowCacheMutexWaits"}
+    assert [re.findall(r">= ([\d.]+)", gated[each]) for each in ("critical", "warning")] == [
+        ["0.3", "0.05", "7"],
+        ["0.02", "0.05", "0.5"],
+    ]
+    assert any("> 20000" in rule["expr"] for rule in alerts if rule["alert"] == "UndoSegmentsGrowing")
 
 
 def test_mixin_can_be_added_to_another() -> None:

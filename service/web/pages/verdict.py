@@ -137,7 +137,7 @@ def verdict(
     since = database.since if database else _began(diagnosis)
     if easing is not None and easing.waits:
         return _drains(diagnosis, easing, now, since)
-    return _trouble(diagnosis, finding, now, since)
+    return _trouble(diagnosis, finding, now, since, easing)
 
 
 def _began(diagnosis: Diagnosis) -> datetime | None:
@@ -209,6 +209,8 @@ def _fine(
     if easing is not None:
         title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
         lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
+        if easing.missing:
+            lede = f"The last poll could not read {easing.missing}. It stays open until a poll can judge it."
         do_not = NOT_CURED
     elif finding:
         title, lede, do_not = finding.title, finding.lede, finding.do_not
@@ -278,7 +280,9 @@ def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime
     )
 
 
-def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since: datetime | None) -> VerdictCard:
+def _trouble(
+    diagnosis: Diagnosis, finding: Finding | None, now: datetime, since: datetime | None, easing: Easing | None
+) -> VerdictCard:
     state = words.state_of(diagnosis.severity)
     low = finding is not None and finding.confidence is Confidence.LOW
     against = speaks_against(finding) if finding else None
@@ -286,6 +290,8 @@ def _trouble(diagnosis: Diagnosis, finding: Finding | None, now: datetime, since
     numbers = _numbers(diagnosis, since, now)
     if finding is None:
         title, lede = UNEXPLAINED, _where(diagnosis)
+        if easing is not None and easing.missing:
+            title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
         do, do_not = _holder(diagnosis) or (LOOK, NOT_BLINDLY)
         warn = ""
     else:

@@ -97,8 +97,9 @@ def test_export_names_the_successor_of_a_file_of_an_earlier_version(tmp_path: Pa
 
 @pytest.mark.slow
 def test_export_puts_your_own_address_everywhere(tmp_path: Path) -> None:
-    own = "https://latchscope.example.org/cell"
-    for folder, options in (("shipped", []), ("own", ["--address", f"{own}/"])):
+    own, wiki = "https://latchscope.example.org/cell", "https://wiki.example.org/runbooks"
+    both = ["--address", f"{own}/", "--runbooks", wiki]
+    for folder, options in (("shipped", []), ("own", both[:2]), ("wiki", both)):
         told = CliRunner().invoke(cli, ["dashboards", "export", str(tmp_path / folder), *options])
         assert told.exit_code == 0, told.output
     shipped, ours = (
@@ -107,6 +108,8 @@ def test_export_puts_your_own_address_everywhere(tmp_path: Path) -> None:
     )
     assert shipped.keys() == ours.keys() and sum(text.count(own.encode()) for text in ours.values()) > 50
     assert not [name for name, text in ours.items() if b"127.0.0.1:8000" in text]
+    alerts = (tmp_path / "wiki/prometheus/alerts.yml").read_text(encoding="utf-8")
+    assert f"{wiki}/LatchscopeMissing\n" in alerts and f"{own}/runbooks" not in alerts and f"{own}/db/" in alerts
     unchanged = {path: (ROOT / "dashboards" / path).read_bytes() for path in shipped}
     assert shipped == unchanged
     for kind, folder in (("prometheus", "prometheus"), ("grafana", "grafana/dashboards")):

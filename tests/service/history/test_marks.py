@@ -1,11 +1,13 @@
 """Whether a mark ended a trouble: stored when the trouble ends, with its reason."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from collectors.demo.scenarios import scenarios
+from service.history import marks
 from service.history.comparison import diagnosis_at
 from service.history.marks import DemoMarks, Outcomes, Verifier, mark_of
 from service.store.repository import Repository
@@ -162,4 +164,23 @@ def test_outcomes_count_no_remedy_that_was_not_verified(store: Repository, stage
     polled(store, stage, 80, 165)
     marked(store, 110)
     Verifier(store, outcomes.verified).do(at(165))
-    assert all(not one.samples for one in outcomes.collect())
+    stage[DB].episodes.restore(store.episodes.recent(DB))
+    *_, counts, seconds = outcomes.collect()
+    assert [sample.value for family in (counts, seconds) for sample in family.samples] == [0.0, 0.0], "not absent"
+
+
+def test_database_that_left_the_configuration_is_said_to_be_retired_for_eight_days(
+    store: Repository, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polled(store, stage, 80, 81)
+    store.names.databases(["gone"])
+    outcomes, clock = Outcomes(store, stage.board), SimpleNamespace()
+    monkeypatch.setattr(marks, "datetime", clock)
+    for days, left in ((0, [{"db": "gone"}]), (7.9, [{"db": "gone"}]), (8.1, [])):
+        clock.now = lambda _, days=days: at(0) + timedelta(days=days)
+        outcomes.do(at(0))
+        _, retired, *_ = outcomes.collect()
+        assert [sample.labels for sample in retired.samples] == left
+    assert set(store.names.all_databases().values()) > {watched.name for watched in stage.board}, (
+        "known before they answer"
+    )

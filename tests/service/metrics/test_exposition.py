@@ -16,7 +16,7 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import ROW_CACHE_LATCH, Missing, Rows, Snapshot
 from collectors.registry import collectors
 from rules.cache_map import CacheMap
-from rules.model import Confidence, Diagnosis
+from rules.model import Confidence, Diagnosis, Severity
 from service.config.settings import DatabaseSettings
 from service.metrics import families
 from service.metrics.exposition import Block, exposition, own_registry, render, verdict_samples
@@ -310,7 +310,7 @@ def verdict_of(stage: Stage, db: str, *moments: float) -> dict[str, str]:
     published = stage[db].published
     assert published is not None
     told = b"".join(published.blocks.values()).decode()
-    wanted = r"^(latchscope_(?:severity|verdict_info|episode_begin_timestamp_seconds)\{.*\}) (\S+)$"
+    wanted = r"^(latchscope_(?:severity|finding|verdict_info|episode_begin_timestamp_seconds)\{.*\}) (\S+)$"
     return dict(re.findall(wanted, told, re.MULTILINE))
 
 
@@ -384,6 +384,44 @@ def test_verdict_says_cause_since_when_and_what_to_do(
     assert since == ([] if began is None else [BEGAN.timestamp() + began])
     (words,) = (name for name in told if name.startswith("latchscope_verdict_info"))
     assert [each for each in said if each not in words] == []
+
+
+@pytest.mark.parametrize(
+    ("db", "moments", "refused"),
+    [
+        ("users-mutex", range(15, 106, 15), ("v$rowcache", "v$mutex_sleep", "v$sysstat", "waiting_sessions")),
+        ("ddl-hang", range(66, 79, 2), ("waiting_sessions",)),
+    ],
+    ids=["a storm after a dropped role", "a hang that can be seen nowhere else"],
+)
+def test_storm_whose_views_are_lost_is_never_green(
+    stage: Stage, db: str, moments: range, refused: tuple[str, ...]
+) -> None:
+    before, after = moments[:4], moments[4:]
+    (found,) = {name for name in verdict_of(stage, db, *before) if name.startswith("latchscope_finding")}
+    stage.refused = {db: refused}
+    for moment in after:
+        told = verdict_of(stage, db, moment)
+        (said,) = {name for name in told if name.startswith("latchscope_verdict_info")}
+        assert 'severity="critical"' in said and 'title="Cannot be judged any more: ' in said
+        assert told[f'latchscope_severity{{db="{db}"}}'] == "3" and found not in told, "it holds no other alert back"
+    summary = stage[db].summary
+    assert summary is not None and summary.headline.startswith("Cannot be judged any more: ")
+    assert (summary.state, summary.do_now) == ("Critical", "Look at who waits, and at what could not be judged.")
+    stage.refused = {}
+    assert found in verdict_of(stage, db, moments[-1] + 2, moments[-1] + 4), "healed by the first whole interval"
+
+
+def test_waits_that_no_open_episode_is_about_are_told_beside_it(stage: Stage) -> None:
+    verdict_of(stage, "undo-storm", 45.0, 60.0, 75.0)
+    published, (small,) = stage["undo-storm"].published, stage["undo-storm"].episodes.open
+    assert published is not None
+    other = replace(small, cause="sequence-nocache", cache="dc_sequences", severity=Severity.NOTICE)
+    unexplained = tuple(each.model_copy(update={"causes": ()}) for each in published.diagnosis.troubles)
+    for found, cause in ((published.diagnosis.findings, small.cause), ((), "")):
+        diagnosis = published.diagnosis.model_copy(update={"findings": found, "troubles": () if found else unexplained})
+        rows = [labels for family, _, labels in verdict_samples(diagnosis, [other]) if family is families.VERDICT]
+        assert [row["severity"] for row in rows if row["cause"] == cause] == ["critical"]
 
 
 def test_unsure_finding_says_so_and_to_look_first(stage: Stage) -> None:

@@ -68,9 +68,9 @@ class Polls:
         """A poll without a cause, while sessions wait."""
         return self._take(findings=(), undetermined=(), troubles=troubles)
 
-    def cannot_tell(self) -> list[EpisodeChange]:
+    def cannot_tell(self, *troubles: Trouble) -> list[EpisodeChange]:
         one = Undetermined(cause=CAUSE, missing="v$latch", why="refused", way_out="grant it")
-        return self._take(findings=(), undetermined=(one,))
+        return self._take(findings=(), undetermined=(one,), troubles=troubles, surfaces=())
 
     def without_interval(self) -> list[EpisodeChange]:
         return self.episodes.update(self._shown.model_copy(update={"basis": None, "findings": ()}))
@@ -180,6 +180,17 @@ def test_waits_elsewhere_or_of_another_cause_keep_no_episode(polls: Polls, other
     polls.found(), polls.found()
     assert [what(polls.waits(other)) for _ in range(3)] == [[], [], ["end"]]
     assert polls.episodes.all[0].end == polls.began + timedelta(minutes=1)
+
+
+def test_poll_that_cannot_judge_an_episode_says_so_at_the_severity_of_its_waits(polls: Polls) -> None:
+    polls.found(), polls.found(Severity.CRITICAL)
+    polls.cannot_tell(trouble(1.0))
+    (one,) = polls.episodes.open
+    assert (one.missing, one.severity, one.peak_severity) == ("v$latch", Severity.WARNING, Severity.CRITICAL)
+    for _ in range(5):
+        assert polls.cannot_tell() == [], "as bad as it was where the waits are unknown too"
+    assert polls.episodes.open == (one,)
+    assert [what(polls.quiet()) for _ in range(3)] == [[], [], ["end"]], "only a judgement ends it"
 
 
 def test_trouble_that_returns_is_the_same_episode_and_one_from_the_store_has_waits_that_go_on(polls: Polls) -> None:

@@ -19,7 +19,7 @@ from service.store import writer as module
 from service.store.engine import StoreError
 from service.store.record import CompleteDiagnoses, IngestRecord, to_bytes
 from service.store.spool import DiskQueue, held_spool
-from service.store.writer import SpoolMetrics, Writer
+from service.store.writer import StoreMetrics, Writer
 from tests.oracle_standin.deadline import within
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -60,8 +60,13 @@ def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
     assert spool.size <= 3 * size + 200
     assert "is full (spool.max_bytes" in caplog.text and "are lost" in caplog.text
     registry = CollectorRegistry()
-    registry.register(SpoolMetrics(spool))
+    answers: list[bool] = [False]
+    writer = Writer(SimpleNamespace(reachable=lambda: answers[0]), spool)  # type: ignore[arg-type]
+    registry.register(StoreMetrics(writer))
+    assert "latchscope_store_up 0.0" in generate_latest(registry).decode()
+    answers[0] = True
     told = generate_latest(registry).decode()
+    assert "latchscope_store_up 1.0" in told and "latchscope_memory_polls 0.0" in told
     assert "latchscope_spool_polls 3.0" in told
     assert f"latchscope_spool_bytes {float(spool.size)}" in told
     assert "latchscope_spool_lost_polls_total 2.0" in told

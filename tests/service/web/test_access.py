@@ -25,7 +25,7 @@ from tests.started import Started
 READ, OPERATE = "a-token-to-read", "a-token-to-operate"
 RESUME = "/api/v1/databases/demo/login/resume"
 LOOPBACK = {"host": "127.0.0.1:8000"}
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/readyz", "/runbooks/LatchscopeMissing"}
 
 
 def digest(token: str) -> str:
@@ -57,7 +57,7 @@ def client(folder: Path, tokens: Path | None = None) -> Client:
 def test_routes_all_need_a_token_except_the_process_probes(tmp_path: Path, tokens: Path) -> None:
     app = client(tmp_path, tokens)
     routes = app.get("/api/v1/openapi.json", headers=bearer(READ)).json()["paths"]
-    pages = {"/": ["get"], "/db/{db}": ["get"], "/causes": ["get"], "/find": ["get"]}
+    pages = {"/": ["get"], "/db/{db}": ["get"], "/causes": ["get"], "/find": ["get"], "/runbooks": ["get"]}
     asked = 0
     for path, methods in {**routes, **pages}.items():
         for method in methods:

@@ -1,0 +1,182 @@
+"""How many calls a failure sends: the shipped rules and routing in a real Prometheus and Alertmanager, as in test_alerting.py.
+They scrape scripted answers. Each scenario is an environment of its own, and all of them happen at once."""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.live.test_alerting import FACTOR, Receiver, process, receiving, tools, wait_for, write_configuration
+from tests.ports import free_port
+
+pytestmark = pytest.mark.slow
+
+MINUTE = 60 / FACTOR
+QUIET = 20
+"""Minutes before the failures: a name is known for a while before it is lost."""
+FAILED = 40
+"""Minutes from the failures to the end."""
+Script = Callable[[float], str]
+"""Minutes since the failures, negative before → what /metrics says; nothing: no answer."""
+
+
+def up(env: str, names: Mapping[str, int], more: str = "") -> str:
+    labels = f'env="{env}",' if env else ""
+    return "".join(f'latchscope_up{{{labels}db="{name}"{more}}} {value}\n' for name, value in names.items())
+
+
+def down(env: str, count: int) -> Script:
+    """No database of a latchscope answers."""
+    return lambda now: up(env, {f"{env}-{number}": int(now < 0) for number in range(count)})
+
+
+def ends(env: str, prefix: str, count: int) -> Script:
+    """A latchscope that is gone for good."""
+    return lambda now: up(env, {f"{prefix}{number}": 1 for number in range(count)}) if now < 0 else ""
+
+
+def lasts(env: str, prefix: str, count: int) -> Script:
+    return lambda now: up(env, {f"{prefix}{number}": 1 for number in range(count)})
+
+
+def moved(now: float) -> str:
+    """A database is taken out; twenty minutes later the other gets a target label."""
+    if now < 0:
+        return up("", {"kept": 1, "left": 1})
+    env = "" if now < 20 else "moved"
+    return up(env, {"kept": 1}) + f'latchscope_database_retired{{env="{env}",db="left"}} 1\n'
+
+
+def storms(env: str, again: str) -> Script:
+    """A mutex storm with a cause, remedied at 0; ten minutes later another, with this cause or none."""
+
+    def script(now: float) -> str:
+        first, second = -12 <= now < 0, now >= 10
+        labels = f'env="{env}",db="{env}"'
+        cost = 0.4 if first or second else 0.0
+        cause = "logon-storm" if first else again if second else ""
+        text = up(env, {env: 1}) + "".join(
+            f"latchscope_{name}{{{labels}{more}}} {value}\n"
+            for name, more, value in (
+                ("impact_ratio", "", cost),
+                ("impact_sessions", "", 20 * cost),
+                ("surface_impact_ratio", ',surface="mutex"', cost),
+                ("surface_impact_sessions", ',surface="mutex"', 20 * cost),
+            )
+        )
+        return text + (f'latchscope_finding{{{labels},cause="{cause}",severity="critical"}} 1\n' if cause else "")
+
+    return script
+
+
+SCRIPTS: Mapping[str, Script] = {
+    "net12": down("net12", 12),
+    "net600": down("net600", 600),
+    "beside": lambda now: up("net12", {"single": int(now < 0), "well": 1}),
+    "second": ends("lost", "lost-", 40),
+    "first": lasts("lost", "stays-", 3),
+    "prod": ends("prod", "twin-", 2),
+    "test": lasts("test", "twin-", 2),
+    "moved": moved,
+    "unnamed": storms("unnamed", ""),
+    "same": storms("same", "logon-storm"),
+}
+CALLS = {
+    "net12": {"LatchscopeMostDatabasesDown": 1, "LatchscopeDatabaseDown": 1},
+    "net600": {"LatchscopeMostDatabasesDown": 1},
+    "lost": {"LatchscopeDatabaseUnwatched": 1},
+    "prod": {"LatchscopeMissing": 1},
+    "unnamed": {"LatchscopeFindingActive": 1, "RowCacheMutexWaits": 1},
+    "same": {"LatchscopeFindingActive": 2},
+}
+"""Environment → how often `pager` is called, and by which alert first. `single` is not behind the dead switch."""
+
+
+@contextmanager
+def answering(zero: Callable[[], float]) -> Iterator[int]:
+    """Each script under a path of its own."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            text = SCRIPTS[self.path.strip("/")]((time.monotonic() - zero()) / MINUTE - QUIET)
+            self.send_response(200 if text else 503)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join(60)
+
+
+@dataclass
+class Pager(Receiver):
+    """Counts calls, not alerts."""
+
+    pages: list[tuple[float, str, str]] = field(default_factory=list)
+    """Minute, environment and first alert of every call of `pager` with something that fires anew."""
+
+    def take(self, path: str, body: bytes) -> None:
+        told = {json.dumps(one["labels"], sort_keys=True) for _, _, one in self.calls if one["status"] == "firing"}
+        super().take(path, body)
+        firing = [one["labels"] for one in json.loads(body)["alerts"] if one["status"] == "firing"]
+        new = [labels for labels in firing if json.dumps(labels, sort_keys=True) not in told or "cause" in labels]
+        if path.strip("/") == "pager" and new:
+            at = (time.monotonic() - self.zero) / MINUTE - QUIET
+            self.pages.append((at, new[0].get("env", ""), new[0]["alertname"]))
+
+
+def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Path) -> None:
+    tools()
+    ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
+    pager = Pager(time.monotonic())
+    with ExitStack() as stack:
+        ports["webhook"] = stack.enter_context(receiving(pager))
+        served = stack.enter_context(answering(lambda: pager.zero))
+        write_configuration(tmp_path, ports)
+        told = yaml.safe_load((tmp_path / "prometheus.yml").read_text(encoding="utf-8"))
+        told["scrape_configs"] = [
+            {
+                "job_name": name,
+                "metrics_path": f"/{name}",
+                "honor_labels": True,
+                "static_configs": [{"targets": [f"127.0.0.1:{served}"]}],
+            }
+            for name in SCRIPTS
+        ]
+        (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(told), encoding="utf-8")
+        for name, flags in (
+            ("alertmanager", ("--cluster.listen-address=",)),
+            ("prometheus", ()),
+        ):
+            program = "prometheus-alertmanager" if name == "alertmanager" else name
+            storage = "--storage.path" if name == "alertmanager" else "--storage.tsdb.path"
+            url = f"127.0.0.1:{ports[name]}"
+            where = (
+                f"--config.file={tmp_path}/{name}.yml",
+                f"{storage}={tmp_path}/{name}",
+                f"--web.listen-address={url}",
+            )
+            stack.enter_context(process(f"http://{url}/-/ready", tmp_path / f"{name}.log", program, *where, *flags))
+        pager.zero = time.monotonic()
+        wait_for(lambda: time.monotonic() - pager.zero > (QUIET + FAILED) * MINUTE, "the end of the scripts")
+    pages = pager.pages
+    lines = "\n".join(f"{at:6.1f} min  {env:8} {alert}" for at, env, alert in pages)
+    counted = {env: dict(Counter(alert for _, of, alert in pages if of == env)) for env in {of for _, of, _ in pages}}
+    assert counted == CALLS, f"{lines}\n{pager.timeline()[:3000]}"
+    (unnamed,) = (at for at, env, alert in pages if (env, alert) == ("unnamed", "RowCacheMutexWaits"))
+    again = max(at for at, env, _ in pages if env == "same")
+    assert 10 < unnamed < 25 and 10 < again < 20, f"the second storm began at 10:\n{lines}"
