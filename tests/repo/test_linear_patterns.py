@@ -27,6 +27,7 @@ from collectors import errors
 from collectors.reports import read
 from rules.hangs.knowledge import knowledge
 from service.cli import main as cli
+from service.intake import foreign
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # it imports every module, and runs some 20,000 lines
@@ -188,7 +189,9 @@ OURS = {
 """Patterns that meet no text from outside → what they meet."""
 BUILT: Mapping[str, Callable[[], Iterable[str | bytes]]] = {
     "collectors.errors: pattern": lambda: [pattern for pattern, _ in errors._PLAIN],
-    "collectors.logs.phrases: pattern": list,  # held by the functions that it is made for
+    "collectors.logs.dumps: pattern": list,  # these and those of phrases.yaml are held by tables
+    "collectors.logs.phrases: pattern": list,
+    "collectors.logs.phrases: phrase.ma": list,
     'collectors.reports.read: f"^[^\\\\S\\': lambda: [
         read._any_of(tuple(each)).pattern for each in (read._READ, read._REFUSED)
     ],
@@ -197,6 +200,7 @@ BUILT: Mapping[str, Callable[[], Iterable[str | bytes]]] = {
     "rules.hangs.knowledge: each.name": lambda: [each.name for each in knowledge().processes],
     "rules.remedy: f'(?<![\\\\": lambda: [r"(?<![\w$#])v\$latch(?![\w$#])"],
     "service.cli.main: said": lambda: [said for said, _ in cli._PLAIN],
+    "service.intake.foreign: each['sig": lambda: [sign.pattern for sign, _ in foreign._kinds()],
     "service.web.api.common: pattern": list,  # of our own schemas, on our own words
     "service.web.pages.layout: f\"({'|'.j": lambda: ["(OWNER|NAME)"],
 }
