@@ -182,6 +182,8 @@ def _any_of(titles: tuple[str, ...]) -> re.Pattern[str]:
 # A file: bytes to text, what was done to it undone, and the reports in it one by one.
 
 LIMIT_BYTES = 64 * 1024 * 1024
+MOST_LINES = 1_000_000
+"""Reports have some ten thousand. Lists of more would only fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,8 @@ def opened(data: bytes, name: str) -> ReportFile:
     content = as_text(data)
     if "\0" in content:
         raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
+    if content.count("\n") + content.count("\r") > MOST_LINES:
+        raise InputError(f"{name} has more than {MOST_LINES:,} lines; give one report at a time")
     content, said = undone(content, page=is_html(content))
     reports, rest = _one_by_one(content)
     return ReportFile(tuple(reports), rest, said)
