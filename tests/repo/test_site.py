@@ -111,7 +111,7 @@ def test_service_without_the_site_says_how_to_build_it(tmp_path: Path) -> None:
     app = FastAPI()
     app.mount("/docs", Documentation(tmp_path / "none"))
     answer = Client(app).get("/docs/faq.html")
-    assert answer.status_code == 404 and "make site" in answer.text and "default-src 'none'" in str(answer.headers)
+    assert answer.status_code == 404 and "make site" in answer.text
 
 
 def test_site_navigation_has_every_page_of_docs() -> None:
