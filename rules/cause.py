@@ -180,7 +180,7 @@ class Cause(Frozen):
 # The sentences of a cause: fills slots with measured values, and adds doubt in one place.
 
 CACHE = "cache"
-HOLDER = "holder"
+HOLDER, WHY_LEFT = "holder", "why_left"
 """Slots that are not signals: the cache of the finding, and the session that most hanging sessions wait for."""
 
 
@@ -255,11 +255,10 @@ def read(path: Path) -> Cause:
     for condition in conditions(cause):
         if condition.signal not in SIGNALS:
             raise BadCause(f"{path.name} asks for the signal {condition.signal}; the signals are {known}")
-    for slot in sorted(slots(*cause.sentences) - {CACHE, HOLDER}):
+    for slot in sorted(slots(*cause.sentences) - {CACHE, HOLDER, WHY_LEFT}):
         if slot not in SIGNALS:
-            raise BadCause(
-                f"{path.name} has the slot {{{slot}}}, which is not a signal; the slots are {CACHE}, {HOLDER}, {known}"
-            )
+            listed = f"{CACHE}, {HOLDER}, {WHY_LEFT}, {known}"
+            raise BadCause(f"{path.name} has the slot {{{slot}}}, which is not a signal; the slots are {listed}")
     if plain := slots(cause.title, cause.lede):
         raise BadCause(
             f"{path.name} has the slot {{{min(plain)}}} in title or lede; move it to measured_title or measured_lede"

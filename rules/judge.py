@@ -17,12 +17,12 @@ from typing import Literal
 from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.base import UsualBetween, bound_of, meets
 from rules.cache_map import cache_ref
-from rules.cause import CACHE, HOLDER, AnyOf, Cause, Condition, filled, in_slot
+from rules.cause import CACHE, HOLDER, WHY_LEFT, AnyOf, Cause, Condition, filled, in_slot
 from rules.confidence import CacheKind, EvidenceKind, RivalKind, SightKind, SignKind
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.fixes import FIX_MISSING, ended_by, fix_line
 from rules.formatting import against_bound, within
-from rules.hangs.blockers import holder_of
+from rules.hangs.blockers import holder_of, why_left
 from rules.hangs.tree import chains_of, platform_of
 from rules.model import (
     CacheRef,
@@ -606,7 +606,9 @@ def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dic
     wanted = slots(*cause.sentences) - {CACHE}
     if HOLDER in wanted and (holder := holder_of(context)) is not None:
         values[HOLDER] = holder
-    for name in wanted - {HOLDER}:
+    if WHY_LEFT in wanted and (why := why_left(context)) is not None:
+        values[WHY_LEFT] = why
+    for name in wanted - {HOLDER, WHY_LEFT}:
         reading = SIGNALS[name].read(context, subject)
         if isinstance(reading, Known):
             values[name] = in_slot(reading.value, SIGNALS[name].unit)

@@ -14,7 +14,15 @@ from collectors.model import Row, spoken, text
 from collectors.release import at_least
 from rules.hangs.graph import ChainGraph, first, kind_of, process_name, whole
 from rules.hangs.knowledge import event_of, knowledge, left_alone, query, state
-from rules.hangs.model import ActionKind, ChainAction, ChainSession, FurtherAction, MissingFact, WaitChain
+from rules.hangs.model import (
+    NOT_KNOWN,
+    ActionKind,
+    ChainAction,
+    ChainSession,
+    FurtherAction,
+    MissingFact,
+    WaitChain,
+)
 from rules.words import Value, say
 
 CANCEL_SINCE = {None: "18", "rds": "19"}
@@ -80,7 +88,7 @@ def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitCh
 
 def without(chain: WaitChain, why: str | None, *missing: MissingFact) -> WaitChain:
     """The chain without an action: why, or the facts that are missing."""
-    told = why or f"not known: {'; '.join(each.fact for each in missing)}"
+    told = why or f"{NOT_KNOWN}{'; '.join(each.fact for each in missing)}"
     return chain.without(told, *missing)
 
 

@@ -112,6 +112,15 @@ def holder_of(context: SignalContext) -> str | None:
     return described_session(chain.end)
 
 
+def why_left(context: SignalContext) -> str | None:
+    """Why the end of the largest chain is left alone, in its first words. None if it may be ended, or if only facts are missing."""
+    found = blockers_of(context)
+    chain = next(iter(found.chains), None) if found else None
+    if chain is None or chain.end is None or chain.end.sid is None or chain.missing_alone or not chain.why_no_action:
+        return None
+    return chain.why_no_action.partition(";")[0]
+
+
 def described_session(session: ChainSession) -> str:
     """`session 312,48211 on instance 1 (module checkout)`, as far as it is known."""
     module = f"module {session.module}" if session.module else None

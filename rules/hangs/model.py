@@ -127,11 +127,17 @@ class WaitChain(Frozen):
         """Whether the look is young enough for a command."""
         return self.age_seconds is not None and self.age_seconds <= OLDEST_SECONDS
 
+    @property
+    def missing_alone(self) -> bool:
+        """Whether there is no command only because facts are missing."""
+        return (self.why_no_action or "").startswith(NOT_KNOWN)
+
     def without(self, why: str, *missing: MissingFact) -> "WaitChain":
         """The chain without its command: why, and the facts that are missing."""
         return self.model_copy(update={"action": None, "why_no_action": why, "missing": missing})
 
 
+NOT_KNOWN = "not known: "
 OLDEST_SECONDS = 60.0
 """The longest time since it was proven that the end holds, for which there is a command."""
 UNCHECKED = "it was found by an earlier version, which did not say how to check it"

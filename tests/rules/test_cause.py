@@ -12,6 +12,7 @@ from rules.cause import (
     CACHE,
     HOLDER,
     HOME,
+    WHY_LEFT,
     BadCause,
     Cause,
     Releases,
@@ -271,7 +272,7 @@ def test_title_is_no_name_and_can_be_doubted() -> None:
 
 def test_slots_of_causes_name_signals_and_read_well_without() -> None:
     for one in catalogue().values():
-        assert slots(*one.sentences) <= {*SIGNALS, CACHE, HOLDER}, one.id
+        assert slots(*one.sentences) <= {*SIGNALS, CACHE, HOLDER, WHY_LEFT}, one.id
         assert all(slots(text) for text in one.sentences), (
             f"{one.id}: a measured form without a slot is a second plain one"
         )
