@@ -133,7 +133,7 @@ def _wait(row: Row) -> tuple[object, ...]:
 def moving(
     delta: Delta, waiting: Sequence[Row], what_of: Callable[[Row], tuple[str | None, ...]]
 ) -> Iterator[tuple[str | None, ...]]:
-    """Event, cache and blocker of the waits that go on ending although sessions hang on the same: a queue that moves.
+    """Event and cache of the waits that go on ending although sessions hang on the same: a queue that moves.
 
     Shown by the sessions that waited at the begin; where nobody did, by the waits that ended, without those of a timer.
     """

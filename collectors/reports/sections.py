@@ -551,14 +551,7 @@ def _unread_events(records: Iterable[ReportRow]) -> frozenset[str] | None:
 
 def _all(event: str, ones: list[ReportRow], whole: Range | None) -> dict[str, Value]:
     time = added(waited(record, whole) for record in ones)
-    row: dict[str, Value] = {
-        "event": event,
-        "total_waits": added(one.number("waits") for one in ones),
-        "time_waited_micro": time,
-    }
-    shares = [(one.number("waits"), one.number("timeouts")) for one in ones]
-    known = [waits * share / 100 for waits, share in shares if waits is not None and share is not None and share <= 100]
-    return {**row, "total_timeouts": round(sum(known))} if known and len(known) == len(ones) else row
+    return {"event": event, "total_waits": added(one.number("waits") for one in ones), "time_waited_micro": time}
 
 
 def _own(event: str, front: tuple[ReportRow, ...] | None, whole: Range | None, *others: str) -> dict[str, Value]:
@@ -569,7 +562,10 @@ def _own(event: str, front: tuple[ReportRow, ...] | None, whole: Range | None, *
     if ones is None:
         return {"time_waited_micro_fg": 0}
     own = _all(event, ones, whole)
-    return {"total_waits_fg": own["total_waits"], "time_waited_micro_fg": own["time_waited_micro"]}
+    row = {"total_waits_fg": own["total_waits"], "time_waited_micro_fg": own["time_waited_micro"]}
+    shares = [(one.number("waits"), one.number("timeouts")) for one in ones]
+    known = [waits * share / 100 for waits, share in shares if waits is not None and share is not None and share <= 100]
+    return {**row, "total_timeouts": round(sum(known))} if known and len(known) == len(ones) else row
 
 
 def waited(row: ReportRow, whole: Range | None = None) -> int | None:

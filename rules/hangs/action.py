@@ -67,9 +67,7 @@ def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitCh
         return without(chain, forbidden, *_to_watch(end, graph))
     if (awaits := _awaited(end, graph)) is not None:
         return without(chain, *awaits)
-    ends = (f"{end.sid}@{end.instance}", str(end.sid), None)
-    behind = {(waiter.event, waiter.cache) for waiter in chain.waiters if waiter.depth == 1}
-    if any((*what, blocker) in graph.looks.moving for what in behind for blocker in ends):
+    if any((waiter.event, waiter.cache) in graph.looks.moving for waiter in chain.waiters if waiter.depth == 1):
         return without(chain, state("moves"))
     missing = list(_missing(chain, end, graph))
     if graph.looks.past:

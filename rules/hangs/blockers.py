@@ -113,7 +113,7 @@ def holder_of(context: SignalContext) -> str | None:
 
 
 def why_left(context: SignalContext) -> str | None:
-    """Why the end of the largest chain is left alone, in its first words. None if it may be ended, or if only facts are missing."""
+    """Why the end of the largest chain is left alone, in its first words. None if it may be ended, or if only facts lack."""
     found = blockers_of(context)
     chain = next(iter(found.chains), None) if found else None
     if chain is None or chain.end is None or chain.end.sid is None or chain.missing_alone or not chain.why_no_action:

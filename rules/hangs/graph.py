@@ -100,7 +100,7 @@ class ChainLooks:
 
     release: str | None = None
     moving: frozenset[tuple[str | None, ...]] = frozenset()
-    """Event, cache and blocker of waits that go on ending, one after the other: a queue, however long each has to wait."""
+    """Event and cache of waits that go on ending, one after the other: a queue, however long each has to wait."""
     seen_at: datetime | None = None
     """When v$rowcache_parent was read, or its answer was proven again. None if it was not read, or at an unknown time."""
     age_seconds: float | None = None

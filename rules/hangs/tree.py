@@ -25,7 +25,7 @@ from rules.hangs.graph import (
 from rules.hangs.knowledge import state
 from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
 from rules.waiting import moving, waiting_in
-from rules.waits import blocker_of, cache_namer
+from rules.waits import cache_namer
 
 HOLDERS, SESSIONS, UNDO = "row_cache_blockers", "chain_sessions", "v$transaction"
 BESIDE = {
@@ -77,7 +77,7 @@ def chains_of(context: SignalContext) -> Forest:
         read=frozenset(view for view in BESIDE.values() if not isinstance(delta.read(view), Missing)),
         past=delta.source == "trace",
         release=delta.release,
-        moving=frozenset(moving(delta, waiting, lambda row: (text(row.get("event")), cache_of(row), blocker_of(row)))),
+        moving=frozenset(moving(delta, waiting, lambda row: (text(row.get("event")), cache_of(row)))),
         **_age(delta),
         **_earlier(delta),
         **views,

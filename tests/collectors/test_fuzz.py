@@ -417,8 +417,8 @@ def test_what_is_too_long_is_cut_and_the_cut_is_shown() -> None:
     long, shown = "x" * 60_000, f"{'x' * 3_968}… (56,032 more characters)"
     assert brief(Exception(f"ORA-00600: {' ' * 60_000}y")) == "ORA-00600: … (56,044 more characters)"
     assert oracle._bounded(cast(Any, Cursor()), 10, int) == [(shown, None, 1)]
-    (table,) = parse_html(f"<table><tr><td>{long}</td></tr></table>").tables
-    assert table.rows == ((shown,),)
+    (table,) = parse_html(f"<table><tr><th>Name</th></tr><tr><td>{long}</td></tr></table>").tables
+    assert shown in table.rows[-1]
     moment, line = b"*** 2026-03-01 10:00:00\n", f"ORA-00600: {long}".encode()
     for read, data, most in (
         (alert.read, moment[4:] + line, "4,096"),

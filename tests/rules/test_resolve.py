@@ -95,7 +95,7 @@ def agreed(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> Diagnosis |
     assert short.severity is Severity.INFO and whole.troubles == ()
     assert all(catalogue()[one.cause].namespaces for one in whole.candidates), "what waits in the library cache alone"
     assert short.undetermined == (), "nobody reads it"
-    assert examined.open_causes() == {one.cause for one in whole.undetermined}, "for a reader who wants to know"
+    assert set(examined.open_causes()) == {one.cause for one in whole.undetermined}, "for a reader who wants to know"
     return whole
 
 

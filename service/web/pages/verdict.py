@@ -86,7 +86,7 @@ RESTARTED = "The instance has restarted"
 COUNTERS_ANEW = "Its counters started again, so there is no rate before the second poll."
 NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
 NO_SESSION = "Waits for the dictionary caches cost next to nothing."
-NOT_LOOKED = "No counter has a wait that has not ended. Open v$session to latchscope, or ask who waits right now."
+UNSEEN = "No counter has a wait that has not ended. Open v$session to latchscope, or ask who waits right now."
 HARDLY_ANY = "Hardly any session waits for a dictionary cache."
 NOTHING_TO_TUNE = f"{NOT_TO_TUNE} Nothing is to be won there."
 OF_A_FILE = "If the database is slow, look for the time elsewhere in the report."
@@ -222,7 +222,7 @@ def _fine(
         together = words.share(larger.together_share_of_db_time)
         lede = f"Waits for something else that are read have {together} of DB time, and the row cache costs little."
     elif state == "quiet":
-        title, lede, do_not = QUIET, NOT_LOOKED, HARDLY_TO_TUNE
+        title, lede, do_not = QUIET, UNSEEN, HARDLY_TO_TUNE
     elif (cost := diagnosis.impact) is not None and (cost.waiting_sessions or cost.share_of_db_time):
         title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
     else:

@@ -60,7 +60,7 @@ def test_answer_is_all_of_stdout_in_each_form(incident: Path, tmp_path: Path, fo
         assert (told.exit_code, told.stderr) == (0, "") and told.stdout.startswith(begins[form])
         assert form != "json" or Diagnosis.model_validate_json(told.stdout).findings[0].cause == "undo-segments"
     (tmp_path / "bad.json").write_bytes(b"{nonsense")
-    assert f"{tmp_path / 'bad.json'} is not valid JSON" in one_line(
+    assert f"{tmp_path / 'bad.json'} is not an AWR or Statspack report" in one_line(
         run("diagnose", tmp_path / "bad.json", "--format", form)
     )
     assert "standard input is empty" in one_line(run("diagnose", "-", "--format", form, stdin=b""))
@@ -401,7 +401,7 @@ def test_formats_are_those_that_commands_take_and_inputs_that_are_read() -> None
 
 # Native Windows
 
-LACKS = {"fcntl", "resource", "os.getuid", "termios", "tty", "signal.SIGHUP"}
+LACKS = {"fcntl", "resource", "os.getuid", "os.nice", "termios", "tty", "signal.SIGHUP"}
 ONLY_POSIX = {
     "fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix", "readline", "curses",
 }  # fmt: skip

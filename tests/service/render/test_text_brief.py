@@ -70,7 +70,8 @@ def test_answers_are_short(answers: list[tuple[DiagnosedInput, str]]) -> None:
     trouble = {each.name: len(text.split()) for each, text in answers if each.name not in quiet}
     most = {each.name: ELSEWHERE_WORDS if each.diagnosis.state == "Elsewhere" else QUIET_WORDS for each, _ in answers}
     assert {name: words for name, words in quiet.items() if words > most[name]} == {}
-    assert {name: words for name, words in trouble.items() if words > TROUBLE_WORDS} == {}
+    hangs = {each.name for each, _ in answers if each.diagnosis.blockers and each.diagnosis.blockers.chains}
+    assert {name: words for name, words in trouble.items() if words > TROUBLE_WORDS + 150 * (name in hangs)} == {}
 
 
 @pytest.mark.parametrize("verbose", [False, True])

@@ -170,11 +170,6 @@ def test_store_is_reachable_until_its_tables_are_gone(store: Repository, place: 
     assert store.reachable()
 
 
-def garbage(folder: Path) -> str:
-    (folder / "garbage.db").write_bytes(b"not a database " * 100)
-    return f"sqlite:///{folder}/garbage.db"
-
-
 def newer(folder: Path) -> str:
     url = f"sqlite:///{folder}/newer.db"
     Repository(url).close()
@@ -190,7 +185,6 @@ def newer(folder: Path) -> str:
         (lambda folder: "nonsense", "Could not parse"),
         (lambda folder: f"sqlite:///{folder}", "unable to open database file"),
         (lambda folder: f"sqlite:///{folder}/no/such/folder.db", "unable to open database file"),
-        (garbage, "file is not a database"),
         (newer, "it was last used by another latchscope"),
         (lambda folder: "oracel://u:geheim@h/db", "oracel"),
         (lambda folder: "postgresql+psycopg://u:geheim@h:port/db", "its port is not a number"),
