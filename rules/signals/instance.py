@@ -267,10 +267,10 @@ def host_busy_ratio(context: SignalContext, subject: Subject) -> SignalValue:
 def own_share_of_busy_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the host's busy processor time that sessions of this instance used, waiters that spin included."""
     own, busy = context.seconds_of("DB CPU"), context.host("BUSY_TIME")
-    if own is None:
-        return context.why_unknown("v$sys_time_model", "DB CPU")
     if not busy:
         return context.why_unknown("v$osstat", "BUSY_TIME")
+    if own is None:
+        return context.why_unknown("v$sys_time_model", "DB CPU")
     return Known(100 * own / busy, part_of(100 * own, busy) + " cs", 100 * own, busy)
 
 

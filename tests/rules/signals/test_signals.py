@@ -78,6 +78,7 @@ KNOWN = {
     "average_lock_wait": 50.0,
     "average_finished_lock_wait": 0.05,
     "timed_out_lock_waits": 0.0,
+    "own_share_of_busy_time": 0.123,
     "share_behind_one_user": 0.0,
     "average_mutex_sleep": 3.0,
     "average_result_cache_sleep": 15.0,
