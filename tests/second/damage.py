@@ -193,7 +193,8 @@ def diagnose(files: Sequence[Path]) -> list[list[Told]]:
     command = [sys.executable, "-m", "service", "diagnose", "--format", "json", *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = [Told.of(one) for one in json.loads(f"[{done.stdout.strip().removeprefix('[').removesuffix(']')}]")]
-    read = [file for file in files if str(file) not in done.stderr]
+    refused = re.sub(r"latchscope: skipped: .*", "", done.stderr)  # Such as the picture beside a report.
+    read = [file for file in files if str(file) not in refused]
     if len(files) == 1:
         return [found]
     if len(found) != len(read):
