@@ -168,9 +168,9 @@ TRIED = (
     "second stages: a simulator of hangs, drawn dumps, damaged reports, boards in each state, worst lines of patterns"
 )
 CEILINGS: Sequence[Ceiling] = (
-    Ceiling("product lines", lambda: lines(".py", *FLOORS), 63_190, 45_000, ROUND),
+    Ceiling("product lines", lambda: lines(".py", *FLOORS), 63_200, 45_000, ROUND),
     Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_610, 10_500, ROUND),
-    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_380, 12_000, ROUND),
+    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_400, 12_000, ROUND),
     Ceiling("lines of service", lambda: lines(".py", "service"), 32_210, 22_500, ROUND),
     Ceiling("product files", product_files, 209, 200, ROUND),
     Ceiling("lines of the longest file", longest_file, 800, 700, ROUND),
@@ -183,7 +183,7 @@ CEILINGS: Sequence[Ceiling] = (
     Ceiling("product lines for each comment", lines_per_comment, 110, None),
     Ceiling("one-line functions with one caller", one_line_helpers, 156, None, ROUND),
     Ceiling("packages of all extras", packages, 60, 60),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 71_300, 52_000, TRIED),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 71_800, 52_000, TRIED),
     Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_910, None, ROUND),
     Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 470, 260),
     Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_700, 6_000, ROUND),
