@@ -618,11 +618,10 @@ def _slot_values(cause: Cause, context: SignalContext, cache: str | None) -> dic
 def _remedy(cause: Cause, context: SignalContext) -> tuple[RemedyStep, ...]:
     """The steps of the remedy on this database: on its platform, in a cluster or not, what its wait chain allows."""
     delta, steps = context.delta, []
-    commanded = any(chain.action is not None for chain in chains_of(context).chains)
     parallel = next((text(row.get("parallel")) for row in delta.rows("v$instance")), None)
     clustered = None if parallel is None else parallel == "YES"
     for step in cause.remedy_steps:
-        if step.from_chain and not commanded:
+        if step.from_chain and not any(chain.action for chain in chains_of(context).chains):
             continue
         if step.sql is not None and step.text(delta.release) is None:
             continue  # every text of the statement is for a newer release

@@ -101,6 +101,8 @@ def waiting_at(before: Snapshot | None, now: Snapshot) -> tuple[Row, ...]:
     """The same of a poll that is not compared with the one before it yet."""
     polls = [poll.readings.get(WAITING_SESSIONS) if poll else None for poll in (before, now)]
     then, rows = ([*reading.rows] if isinstance(reading, Rows) else [] for reading in polls)
+    if not rows:
+        return ()
     apart = (now.taken_at - before.taken_at).total_seconds() if before and before.taken_at and now.taken_at else None
     totals = [_lock_totals(poll) for poll in (before, now)]
     rose = {name: value - totals[0][name] for name, value in totals[1].items() if name in totals[0]}

@@ -169,9 +169,10 @@ def commands(view: View | None) -> Iterator[tuple[str, bool]]:
     """The command of a wait chain below its check, and whether the look for it is young enough. Else the check alone."""
     blockers = (view.diagnosis.get("blockers") if view else None) or {}
     for each in blockers.get("chains", ()):
-        if view is None or (action := each.get("action")) is None:
+        action, age = each.get("action") or {}, each.get("age_seconds")
+        if view is None or "check" not in action:  # an older service has none, and no age
             continue
-        fresh = (each.get("age_seconds") or 0.0) + view.age <= OLDEST_SECONDS
+        fresh = age is not None and age + view.age <= OLDEST_SECONDS
         yield f"{CHECK}: {action['check']}", fresh
         yield (f"{ONLY_IF.format(action['still'])}: {action['command']}", True) if fresh else (NO_COMMAND_NOW, False)
 

@@ -16,6 +16,7 @@ from rules.hangs.tree import chains_of
 from rules.library_cache import target_of
 from rules.library_cache_model import LibraryCacheWait
 from rules.row_cache_keys import read_key
+from rules.waiting import WAITING_SESSIONS
 from rules.waits import StillWaiting, blocker_of, hanging, unlisted
 
 ROW_CACHE_BLOCKERS = "row_cache_blockers"
@@ -42,8 +43,7 @@ class LoneHolder(NamedTuple):
     def described(self) -> str:
         """`session 300,5511 on instance 1 (module batch)`."""
         sid, serial, instance = (_whole(self.row, name) for name in ("sid", "serial#", "instance"))
-        about = text(self.row.get("module")) or text(self.row.get("program")) or text(self.row.get("username"))
-        return f"session {named(sid or 0, serial, instance)} ({about})"
+        return described_session(ChainSession(instance=instance, sid=sid, serial=serial, **who(self.row)))
 
 
 @remembered
@@ -52,7 +52,7 @@ def lone_holder(context: SignalContext) -> LoneHolder | None:
 
     Before it: at the poll before, 12 seconds or more ago, or in the samples since. A queue that moves names another each time.
     """
-    basis, began = context.delta.basis, context.delta.at_begin.get("waiting_sessions")
+    basis, began = context.delta.basis, context.delta.at_begin.get(WAITING_SESSIONS)
     waiting = context.look.of(ROW_CACHE_SURFACES) if context.look else ()
     now = Counter(waiter.blocker for waiter in waiting if waiter.blocker)
     if basis.kind != "interval" or (basis.seconds or 0.0) < LEAST_SECONDS or len(waiting) < 2 or not now:

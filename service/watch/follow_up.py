@@ -277,7 +277,7 @@ class BlockerLook:
             return None
         fresh = tuple({**row, **now.get(_session(row), {})} for row in holders)
         held = replace(held, rows=fresh) if isinstance(held, Rows) else held
-        return _as_of({**before, **more, VIEW: held}, polled)
+        return {**before, **_as_of({**more, VIEW: held}, polled)}
 
 
 def _session(row: Row) -> tuple[object, ...]:
