@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rules.base import FOUNDED_ON, Easing
-from rules.confidence import counted_in_words
 from rules.explain.headline import QUIET, speaks_against
 from rules.explain.walk import TIME_SPENT
 from rules.formatting import sentence
+from rules.grade import counted_in_words
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from rules.waiting import HANGING_SECONDS
