@@ -120,7 +120,7 @@ def alone(cause: Cause, name: str) -> tuple[object, ...]:
     if isinstance(verdict, OpenCause):
         return OpenCause, verdict.reading, verdict.near, verdict.held
     if isinstance(verdict, Hypothesis):
-        return Hypothesis, finding(verdict), verdict.named, verdict.signs, verdict.sign, verdict.doubts, verdict.gaps
+        return Hypothesis, finding(verdict), verdict.named, verdict.sign, [each.result for each in verdict.outcomes]
     return type(verdict), verdict
 
 
