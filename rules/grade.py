@@ -130,10 +130,12 @@ def measured() -> Mapping[str, Reliability]:
 
 
 def counted_in_words(reliability: Reliability) -> str:
-    """How often such findings were right, how often it was another cause, and why the label is lower than that."""
+    """How often such findings were right, or true beside a special case, and how often it was another cause."""
     if not reliability.of:
         return "how often such a finding is right was not counted"
-    told = f"right in {reliability.right:,} of {reliability.of:,} such cases, generated"
-    if reliability.true > reliability.right:
-        told += f", and true beside the right one in {reliability.true - reliability.right:,}"
-    return f"{told}; another cause in {reliability.of - reliability.true:,}"
+    # Beside a special case a general cause is seldom the staged one, and true all the same.
+    word, many = (
+        ("right", reliability.right) if 2 * reliability.right >= reliability.true else ("true", reliability.true)
+    )
+    other = reliability.of - reliability.true
+    return f"{word} in {many:,} of {reliability.of:,} such cases, generated; another cause in {other:,}"
