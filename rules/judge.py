@@ -30,7 +30,7 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 # What an outcome of a condition means for its cause.
 
 Result = Literal["holds", "fails", "diluted", "gap", "few"]
-"""diluted: it fails, and other work may be why. gap: its figure was not captured. few: too few events, or no look at the sessions."""
+"""diluted: it fails, and other work may be why. gap: its figure was not captured. few: too few events, or no look."""
 Effect = Literal[
     "agrees", "names", "sign", "doubts", "refutes", "gap", "blocks", "blocks unless shaped", "blocks unless signed", "–"
 ]

@@ -356,7 +356,11 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             (10.0, 25.0),
             "0",
             None,
-            ['title="Nothing to do"', 'action="latchscope keeps watching."', 'do_not="Do not tune the row cache."'],
+            [
+                'title="Nothing to do"',
+                'action="latchscope keeps watching."',
+                'do_not="Do not tune the row cache. Nothing is to be won there."',
+            ],
         ),
         (
             "undo-storm",
