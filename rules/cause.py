@@ -289,6 +289,10 @@ def _check_relations(cause: Cause, known: Mapping[str, Cause]) -> None:
         other = known[name]
         if not set(cause.surfaces) & set(other.surfaces):
             raise BadCause(f"{cause.id}.yaml {kind} {name}, which never shows on {' or '.join(cause.surfaces)}")
+        if other.handbook:
+            raise BadCause(f"{cause.id}.yaml {kind} {name}, a handbook entry, which is never found")
+        if [each for relation in cause.relations for each in relation.kinds.values()].count(name) > 1:
+            raise BadCause(f"{cause.id}.yaml has two relations to {name}; leave out one of them")
         if cause.id in _reached(name, known, kind):
             raise BadCause(f"{cause.id}.yaml {kind} {name}, which leads back to {cause.id}; leave out one of them")
 

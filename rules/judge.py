@@ -32,7 +32,7 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 Result = Literal["holds", "fails", "diluted", "gap", "few"]
 """diluted: it fails, and other work may be why. gap: its figure was not captured. few: too few events, or no look."""
 Effect = Literal[
-    "agrees", "names", "sign", "doubts", "refutes", "gap", "blocks", "blocks unless shaped", "blocks unless signed", "–"
+    "agrees", "sign", "doubts", "refutes", "gap", "blocks", "blocks unless shaped", "blocks unless signed", "–"
 ]
 _SIGN: Mapping[Result, Effect] = {
     "holds": "sign",
@@ -44,7 +44,7 @@ _SIGN: Mapping[Result, Effect] = {
 EFFECTS: Mapping[ConditionRole, Mapping[Result, Effect]] = {
     "required": {"holds": "agrees", "fails": "refutes", "diluted": "doubts", "gap": "gap", "few": "blocks"},
     "identity": {
-        "holds": "names",
+        "holds": "agrees",
         "fails": "refutes",
         "diluted": "refutes",
         "gap": "gap",
@@ -274,7 +274,7 @@ def _outcomes(cause: Cause, context: SignalContext, *, quiet: bool) -> Iterator[
             yield own
             if (quiet and own.effect in STOPS) or (own.effect == "refutes" and not doubted):
                 return
-            doubted = doubted or own.effect in ("doubts", "refutes")
+            doubted = doubted or own.effect == "doubts"
 
 
 _subject = lru_cache(4096)(Subject)
@@ -343,7 +343,7 @@ def _keeps_open(outcome: Outcome) -> bool:
 def of_own_cache(outcome: Outcome, context: SignalContext) -> Outcome:
     """The outcome. A view without caches never speaks against one of several caches in trouble together."""
     condition, signal = outcome.condition, SIGNALS[outcome.condition.signal]
-    whole = signal.of in WHOLE_SURFACE and signal.surface is not None and condition.role == "shape"
+    whole = signal.of in WHOLE_SURFACE and condition.role == "shape"
     if outcome.result not in ("fails", "diluted") or not whole or signal.surface is None:
         return outcome
     if signal.surface == "latch" and not context.printed and context.children_sleeps is None:
@@ -362,13 +362,12 @@ def of_own_cache(outcome: Outcome, context: SignalContext) -> Outcome:
 def refute(hypothesis: Hypothesis) -> Verdict:
     """Ruled out by what refutes it, or by a doubt where nothing may name its cache; open by what blocks it, or by a gap
     where nothing speaks for it. Else it stands, with its doubts and gaps."""
-    doubted = hypothesis.having("doubts", "refutes")
     # Other work dilutes a ratio, so it proves nothing where sleeps or waiters name the cache, or would if they were captured.
     naming = None if hypothesis.named or not hypothesis.doubts else _unread_name(hypothesis)
-    for outcome in doubted:
+    for outcome in hypothesis.having("doubts", "refutes"):
         if outcome.effect == "refutes" or not (hypothesis.named or naming):
             return ruled_out(hypothesis.cause, outcome)
-    blocking = hypothesis.lacking() or (naming if doubted else None)
+    blocking = hypothesis.lacking() or naming
     if blocking is None and hypothesis.gaps and not (hypothesis.named or hypothesis.signs):
         blocking = hypothesis.gaps[0].why_unknown
     if blocking is None:
@@ -459,10 +458,10 @@ def _closed_if_cheap(verdict: OpenCause) -> OpenCause | RuledOut:
     """An open cause is ruled out where its waits cost nothing. What was not captured may show a near one, cheap as it is."""
     context, surfaces, missing = verdict.hypothesis.context, verdict.hypothesis.cause.surfaces, verdict.reading.missing
     unseen = missing == WAITING_SESSIONS and unseen_waiters(context) is not None  # the open waits may be anything
-    elsewhere = (
+    of_another = (
         missing == LIBRARY_CACHE_SESSIONS
     )  # they are not of the row cache, and its own conditions say their cost
-    if verdict.near or unseen or elsewhere or context.gate_of(surfaces) is not Severity.INFO:
+    if verdict.near or unseen or of_another or context.gate_of(surfaces) is not Severity.INFO:
         return verdict
     db_time, waited = context.shared_db_time, context.waited_on(surfaces) or 0.0
     name, unit, bound = "sessions that wait", "waiting sessions", IDLE_SESSIONS

@@ -359,7 +359,7 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             [
                 'title="Nothing to do"',
                 'action="latchscope keeps watching."',
-                'do_not="Do not tune the row cache. Nothing is to be won there."',
+                'do_not="Do not tune the row cache. Hardly any session waits for it."',
             ],
         ),
         (
