@@ -5,7 +5,7 @@ hold how such lines look, `DumpReader` puts what they say into a `Dump`, which g
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -101,7 +101,7 @@ class TracedSession:
     analysed: bool = False
     """Whether a hang analysis names it."""
     blocking: int | None = None
-    """How many sessions the dump says it blocks. It may list fewer."""
+    """How many sessions wait behind it, as the dump says; it may list fewer. At the end of a chain, at least those listed."""
 
     @property
     def key(self) -> SessionKey:
@@ -167,6 +167,8 @@ class Dump:
     """Address of an entry of the row cache → id and name of its cache."""
     ends: dict[SessionKey, SessionKey | None] = field(default_factory=dict)
     """Session → the end of its chain; for a circle one of those in it; None where the chain forks."""
+    waiting: Counter[SessionKey | None] = field(default_factory=Counter)
+    """End of a chain → how many sessions wait behind it, or in the circle and behind it: those listed, or more if it counts more."""
     asked_by: str = ""
     """Who asked for a hang analysis, as it says."""
     left_out: int = 0
@@ -238,19 +240,17 @@ class Dump:
                     key = next(iter(session.blockers))
             for each in way:
                 self.ends.setdefault(each, self.sessions[each].final or self.ends[key])
+        self.waiting = Counter(self.ends[key] for key, session in self.sessions.items() if session.blockers)
+        last = {key: session for key, session in self.sessions.items() if session.cycle or self.ends[key] == key}
+        for key, session in last.items():
+            counted = (session.blocking or 0) + session.cycle
+            self.waiting[self.ends[key]] = max(self.waiting[self.ends[key]], counted)
         for key, session in self.sessions.items():
             end = self.ends[key]
-            if session.blockers and end is not None and not self.in_circle(end):
+            if key in last:
+                session.blocking = self.waiting[end] - session.cycle or session.blocking
+            elif session.blockers and end and not (end in last and last[end].cycle):
                 session.final = session.final or end
-
-    def in_circle(self, key: SessionKey) -> bool:
-        """Whether a session is one of a circle."""
-        return key in self.sessions and self.sessions[key].cycle
-
-    def counted(self, end: SessionKey | None) -> int:
-        """How many sessions the dump counts behind the end of a chain. 0 if it does not say, or for a circle."""
-        last = None if end is None else self.sessions.get(end)
-        return last.blocking or 0 if last is not None and not last.cycle else 0
 
     def by_entry(self) -> Mapping[int, tuple[dict[SessionKey, int], dict[SessionKey, int]]]:
         """Entry → who holds it and who asks for it, each with the mode. Only entries that somebody asks for."""
@@ -407,6 +407,8 @@ class DumpReader:
         self._listed: list[SessionKey] = []
         """A list in angle brackets: its fields, and its sessions so far."""
         self._closed = False
+        self._counted: str | None = None
+        """How many wait for the one session of the list."""
         self._nodes: dict[str, SessionKey] = {}
         self._adjacent: list[tuple[TracedSession, list[str]]] = []
 
@@ -532,10 +534,10 @@ class DumpReader:
 
     # Lists in angle brackets: the blocker first, each session after it waits for the one before
 
-    def _chain(self, kind: str, fields: str | None, rest: str | None) -> None:
+    def _chain(self, kind: str | None, counted: str | None, fields: str | None, rest: str | None) -> None:
         self._end_of_list()
         self._session = self._waiter = self._first = None
-        self._fields, self._closed = (fields or "").split("/"), kind == "Cycle"
+        self._fields, self._closed, self._counted = (fields or "").split("/"), kind == "Cycle", counted
         self._list(rest or "")
 
     def _list(self, line: str) -> None:
@@ -544,7 +546,7 @@ class DumpReader:
             parts = found[1].split("/", max(len(self._fields), 2) - 1)
             said = dict(zip((names.get(each, each) for each in self._fields), parts, strict=False))
             kept = {name: said.get(name) for name in ("sid", "cnode", "serial", "ospid")}
-            session = self._who(**kept) if len(self._listed) < MOST_DEEP else None
+            session = self._who(**kept, blocking=self._counted) if len(self._listed) < MOST_DEEP else None
             if session is None:
                 continue
             if event := said.get("wait_event", ""):
@@ -672,7 +674,8 @@ PROCESSES = grammar(
 )  # fmt: skip
 """Lines of dumps of processes, alone or in a system state. Most lines of a system state are of no kind."""
 ANALYSES = grammar(
-    ("Chai|Cycl", r"(Chain|Cycle) \d{1,9} ?:(?: {0,2}<([\w/]{1,90})> {0,2}: {0,2}(.*)|$)", _is._chain),
+    ("Chai|Cycl|Foun", r"(?:(Chain|Cycle) \d{1,9} ?:|Found (\d{1,6}) objects waiting for)(?: {0,2}<([\w/]{1,90})>(?: {0,2}: {0,2}(.*))?|$)",
+     _is._chain),
     ("<|-- <", r"(.*)", _is._list),
     ("Orac|=> O|-> O", r"(?:[=-]> )?Oracle session identified by:", _is._begin),
     ("inst", r"instance: (?P<cnode>\d{1,4})\b", _learned),

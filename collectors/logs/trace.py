@@ -490,19 +490,18 @@ def _summary(dump: Dump, waiting: list[TracedSession]) -> LoggedEvent:
     asked = dump.asked_by.lower()
     by = "" if not asked else " of Hang Manager" if "hang m" in asked or "dia0" in asked else f" asked for with {asked}"
     kind = f"{dump.kind}{by}"
-    if not waiting:
+    if not dump.waiting.total():
         return LoggedEvent(dump.at, "other", f"{kind}: no session waits for another one", dump.line, {})
-    ends = Counter(dump.ends[session.key] for session in waiting)
-    counted = {end: max(dump.counted(end), listed) for end, listed in ends.items()}
-    end, many = max(counted.items(), key=lambda item: item[1])
-    behind, every = [session for session in waiting if dump.ends[session.key] == end], sum(counted.values())
+    ((end, many),), every = dump.waiting.most_common(1), dump.waiting.total()
+    behind = [session for session in waiting if dump.ends[session.key] == end]
     circle = [session for session in behind if session.cycle]
     facts: dict[str, Value] = {"sessions": every}
     text = f"{kind}: {_sessions(every)}"
     if circle:
         text = f"{kind}: {_sessions(len(circle))} for each other in a circle"
-        more = every - len(circle)
+        more, others = many - len(circle), every - many
         text += f", and {more:,} more wait{'s' * (more == 1)} behind it" if more else ""
+        text += f"; {others:,} more wait{'s' * (others == 1)} elsewhere" if others else ""
     elif end is not None:
         last = dump.sessions.get(end)
         serial = None if last is None else last.serial
