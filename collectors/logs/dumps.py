@@ -168,7 +168,7 @@ class Dump:
     ends: dict[SessionKey, SessionKey | None] = field(default_factory=dict)
     """Session → the end of its chain; for a circle one of those in it; None where the chain forks."""
     waiting: Counter[SessionKey | None] = field(default_factory=Counter)
-    """End of a chain → how many sessions wait behind it, or in the circle and behind it: those listed, or more if it counts more."""
+    """End of a chain → how many wait behind it, or in the circle and behind it: those listed, or more if the dump counts more."""
     asked_by: str = ""
     """Who asked for a hang analysis, as it says."""
     left_out: int = 0
@@ -674,8 +674,8 @@ PROCESSES = grammar(
 )  # fmt: skip
 """Lines of dumps of processes, alone or in a system state. Most lines of a system state are of no kind."""
 ANALYSES = grammar(
-    ("Chai|Cycl|Foun", r"(?:(Chain|Cycle) \d{1,9} ?:|Found (\d{1,6}) objects waiting for)(?: {0,2}<([\w/]{1,90})>(?: {0,2}: {0,2}(.*))?|$)",
-     _is._chain),
+    ("Chai|Cycl|Foun", r"(?:(Chain|Cycle) \d{1,9} ?:|Found (\d{1,6}) objects waiting for)"
+     r"(?: {0,2}<([\w/]{1,90})>(?: {0,2}: {0,2}(.*))?|$)", _is._chain),
     ("<|-- <", r"(.*)", _is._list),
     ("Orac|=> O|-> O", r"(?:[=-]> )?Oracle session identified by:", _is._begin),
     ("inst", r"instance: (?P<cnode>\d{1,4})\b", _learned),
