@@ -15,7 +15,7 @@ DDL_MARK = b"DDL"
 """Stands for the words with which a logged DDL statement begins, at the begin of a line."""
 LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DATA: Mapping[str, Any] = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=LOADER)
-KINDS: Mapping[EventKind, Mapping[str, str]] = _DATA["kinds"]
+KINDS: Mapping[EventKind, Mapping[str, Any]] = _DATA["kinds"]
 """What events of each kind are called, and what they may have to do with the row cache."""
 TYPICAL: Sequence[str] = _DATA["typical"]
 """How lines begin that an alert log has, as patterns."""
