@@ -60,6 +60,14 @@ def fields_of(line: str, *names: str) -> dict[str, Value]:
     return {name: value for name, value in found.items() if value != ""}
 
 
+def worded(words: str, facts: Mapping[str, Value]) -> str:
+    """Words with facts in them: `[a|b]` is a if all of its facts are known, else b. Raises KeyError if another one is not."""
+    known = {name: value for name, value in facts.items() if value is not None}
+    return _OPTION.sub(lambda each: each[1 if known.keys() >= {*_NEEDS.findall(each[1])} else 2], words).format_map(
+        known
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """One way in which Oracle says something. The kind `none` announces something, and counts as no event."""
@@ -72,19 +80,12 @@ class Phrase:
     def said(self, line: str, **known: Value) -> Said | None:
         """What the line says. None where a field that the words need is not in it."""
         facts = {**known, **fields_of(line, *self.fields)}
-
-        def chosen(option: re.Match[str]) -> str:
-            return option[1] if all(name in facts for name in _NEEDS.findall(option[1])) else option[2]
-
         try:
-            words = _OPTION.sub(chosen, self.words).format_map(facts)
+            words = worded(self.words, facts)
         except KeyError:
             return None
-        return (
-            None
-            if self.kind == "none"
-            else Said(self.kind, words, {name: facts[name] for name in facts if name[0] != "_"})
-        )
+        kept = {name: facts[name] for name in facts if name[0] != "_"}
+        return None if self.kind == "none" else Said(self.kind, words, kept)
 
 
 Phrases = Sequence[tuple[re.Pattern[str], Phrase]]
