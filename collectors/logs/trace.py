@@ -509,7 +509,7 @@ def _summary(dump: Dump) -> LoggedEvent:
         )
         if last.waits is not None:
             text += f", which waits for {last.event}" if last.event else ", which is not in a wait"
-            text += f" since {spoken(last.idle)}" if last.idle is not None else ""
+            text += f"; its last wait ended {spoken(last.idle)} earlier" if last.idle is not None else ""
     text += f"; most wait for {common}" if common else ""
     text += f", the longest for {spoken(seconds)}" if seconds is not None else ""
     return LoggedEvent(dump.at, "wait_chain", text, dump.line, _known(**facts))
