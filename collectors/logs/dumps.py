@@ -125,7 +125,7 @@ class TracedSession:
 
     def merged(self, other: "TracedSession") -> "TracedSession":
         """With what a dump says of the same session in another place."""
-        for name in _OF_ITSELF:
+        for name in _OF_ITSELF.split():
             if getattr(self, name) is None:
                 setattr(self, name, getattr(other, name))
         self.blockers |= other.blockers
@@ -134,19 +134,7 @@ class TracedSession:
         return self
 
 
-_OF_ITSELF = (
-    "serial",
-    "ospid",
-    "pid",
-    "type",
-    "program",
-    "username",
-    "module",
-    "sql_id",
-    "seconds",
-    "final",
-    "blocking",
-)
+_OF_ITSELF = "serial ospid pid type program username module sql_id seconds final blocking"
 
 
 @dataclass(slots=True)
