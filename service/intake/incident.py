@@ -156,44 +156,26 @@ class _Clock:
         return moment.astimezone(UTC).replace(tzinfo=None) + (self.offset or timedelta())
 
 
-@dataclass(frozen=True, slots=True)
 class _Input:
     """One input as the story reads it. Times are on the common clock."""
 
-    entry: DiagnosedInput
-    name: str
-    dbid: str | None
-    names: frozenset[str]
-    """Of database and instance, without case and without the number of an instance."""
-    instance: str | None
-    events: tuple[tuple[datetime | None, LoggedEvent], ...]
-    window: tuple[datetime, datetime] | None
-    release: tuple[int, ...]
-    """As far as every kind of input writes it: from 18 on some have 19.21.0.0.0 where others have 19.0.0.0.0."""
-
-    @classmethod
-    def of(cls, entry: DiagnosedInput, clock: _Clock) -> "_Input":
-        change = entry.change
-        row = next(iter(change.rows("v$instance")), {}) if isinstance(change, Delta) else {}
+    def __init__(self, entry: DiagnosedInput, clock: _Clock) -> None:
+        self.entry, self.name, self.dbid = entry, entry.name, entry.change.dbid
+        delta = entry.change if isinstance(entry.change, Delta) else None
+        row = next(iter(delta.rows("v$instance")), {}) if delta else {}
         called = row.get("instance_name") or row.get("instance_number")
-        instance = str(called) if called else None
-        named = {
-            name for name in (change.database, str(row.get("instance_name") or "")) if name.casefold() not in UNNAMED
-        }
-        delta = change if isinstance(change, Delta) else None
+        self.instance = str(called) if called else None
+        named = {entry.change.database.casefold(), str(row.get("instance_name") or "").casefold()} - UNNAMED
+        self.names = frozenset(re.sub(r"[/_]?\d$", "", name) for name in named)
+        """Of database and instance, without case and without the number of an instance."""
+        events = delta.events if delta else ()
+        self.events = tuple((clock.put(event.at) if event.at else None, event) for event in events)
         basis = delta.basis if delta and delta.source in ("views", "report") else None
-        placed = basis is not None and basis.begin is not None and basis.end is not None
+        placed = basis and basis.begin and basis.end and (clock.put(basis.begin), clock.put(basis.end))
+        self.window: tuple[datetime, datetime] | None = placed or None
         release = parts(entry.diagnosis.release or "")
-        return cls(
-            entry,
-            entry.name,
-            change.dbid,
-            frozenset(re.sub(r"[/_]?\d$", "", name.casefold()) for name in named),
-            instance,
-            tuple((clock.put(event.at) if event.at else None, event) for event in (delta.events if delta else ())),
-            (clock.put(basis.begin), clock.put(basis.end)) if placed else None,  # type: ignore[union-attr,arg-type]
-            release[: 1 if release >= (18,) else 4],
-        )
+        self.release = release[: 1 if release >= (18,) else 4]
+        """As far as every kind of input writes it: from 18 on some have 19.21.0.0.0 where others have 19.0.0.0.0."""
 
     @property
     def troubled(self) -> bool:
@@ -277,7 +259,7 @@ def _signs(each: _Input) -> Iterator[tuple[datetime, datetime, float]]:
 def _joined(diagnosed: Sequence[DiagnosedInput]) -> "_Joined | None":
     """The incident with the heaviest signs."""
     clock = _Clock.of(diagnosed)
-    inputs = [_Input.of(entry, clock) for entry in diagnosed]
+    inputs = [_Input(entry, clock) for entry in diagnosed]
     spans = [span for group in _by_database(inputs) for span in _spans(group)]
     return _Joined(max(spans, key=lambda each: (each.weight, each.end)), inputs, clock) if spans else None
 
