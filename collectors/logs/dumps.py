@@ -145,11 +145,11 @@ class Dump:
     line: int
     at: datetime | None = None
     sessions: dict[SessionKey, TracedSession] = field(default_factory=dict)
-    addresses: dict[int, SessionKey] = field(default_factory=dict)
+    addresses: dict[int, TracedSession] = field(default_factory=dict)
     """Address of a session → the session."""
-    behind: list[tuple[SessionKey, str, int]] = field(default_factory=list)
+    behind: list[tuple[TracedSession, str, int]] = field(default_factory=list)
     """A session, and the address of the one that it waits for, or the pid of the process that may hold its latch."""
-    locks: list[tuple[int, int | None, SessionKey | None, int, int]] = field(default_factory=list)
+    locks: list[tuple[int, int, TracedSession | None, int, int]] = field(default_factory=list)
     """Locks on the row cache: addresses of entry and session, the session being dumped, modes held and asked for."""
     entries: dict[int, tuple[int, str]] = field(default_factory=dict)
     """Address of an entry of the row cache → id and name of its cache."""
@@ -191,20 +191,15 @@ class Dump:
             known = self.sessions.get(placed(key), session)
             first, second = (known, session) if known.waits is not None else (session, known)
             self.sessions[placed(key)] = first.merged(second)
-        self.addresses = {address: placed(key) for address, key in self.addresses.items()}
-        self.locks = [(entry, of, inside and placed(inside), *modes) for entry, of, inside, *modes in self.locks]  # type: ignore[misc]
-        processes = {session.pid: key for key, session in self.sessions.items() if session.pid is not None}
-        for key, what, number in self.behind:
-            self._wait(placed(key), (self.addresses if what == "address" else processes).get(number))
+        processes = {session.pid: session for session in self.sessions.values() if session.pid is not None}
+        for waiter, what, number in self.behind:
+            if blocker := (self.addresses if what == "address" else processes).get(number):
+                self.sessions[waiter.key].wait_for(blocker.key)
         for held, asked in self.by_entry().values():
-            for waiter in asked:
-                others = [holder for holder in held if holder != waiter] if len(held) < 3 else []
-                self._wait(waiter, others[0] if len(others) == 1 else None)
+            for key in asked:
+                if len(held) < 3 and len(others := [holder for holder in held if holder != key]) == 1:
+                    self.sessions[key].wait_for(others[0])
         self._follow()
-
-    def _wait(self, waiter: SessionKey, blocker: SessionKey | None) -> None:
-        if blocker is not None and waiter in self.sessions:
-            self.sessions[waiter].wait_for(blocker)
 
     def _follow(self) -> None:
         """The end of every chain. Each session is walked over once, however long the chains are."""
@@ -245,10 +240,10 @@ class Dump:
         found: dict[int, tuple[dict[SessionKey, int], dict[SessionKey, int]]] = defaultdict(lambda: ({}, {}))
         for entry, address, inside, *modes in self.locks:
             # The session of a lock: by its address, else the one that was being dumped.
-            key = self.addresses.get(address or 0) or inside
+            session = self.addresses.get(address) or inside
             for mode, keys in zip(modes, found[entry], strict=True):
-                if mode and key in self.sessions:
-                    keys[key] = max(mode, keys.get(key, 0))
+                if mode and session:
+                    keys[session.key] = max(mode, keys.get(session.key, 0))
         return {entry: both for entry, both in found.items() if both[1]}
 
     # As rows of our views
@@ -291,15 +286,8 @@ class Dump:
         for entry, (held, asked) in self.by_entry().items():
             cache_id, cache = self.entries.get(entry, (None, None))
             for key, mode in held.items():
-                yield {
-                    "cache#": cache_id,
-                    "key": None,
-                    "cache_name": cache,
-                    "lock_request": max(asked.values()),
-                    "waiters": len(asked.keys() - {key}),
-                    "lock_mode": mode,
-                    **_in_chain(self.sessions[key]),
-                }
+                lock = {"lock_mode": mode, "lock_request": max(asked.values()), "waiters": len(asked.keys() - {key})}
+                yield {"cache#": cache_id, "cache_name": cache, "key": None, **lock, **_in_chain(self.sessions[key])}
 
 
 def _in_chain(session: TracedSession) -> Row:
@@ -454,9 +442,9 @@ class DumpReader:
             self._waiter.wait_for(session.key)
             self._waiter = None
         if len(self.dump.addresses) < MOST_LOCKS:
-            self.dump.addresses |= dict.fromkeys(self._addresses, session.key)
+            self.dump.addresses |= dict.fromkeys(self._addresses, session)
         if self._holder:
-            self.dump.behind.append((session.key, "process", self._holder))
+            self.dump.behind.append((session, "process", self._holder))
         if "flags: (" in flags or "flag: (" in flags:
             self._flags(flags.partition("(")[2].partition(")")[0])
 
@@ -474,7 +462,7 @@ class DumpReader:
         self._section = "parameters"
         address = whole(rest.partition("blocking sess=")[2].partition(" ")[0], 16)
         if address:
-            self.dump.behind.append((session.key, "address", address))
+            self.dump.behind.append((session, "address", address))
         seconds = rest.partition("seconds since wait started=")[2].partition(" ")[0]
         session.seconds = None if whole(seconds) is None else float(seconds)
 
@@ -563,7 +551,7 @@ class DumpReader:
         self._nodes[number] = session.key
         self._adjacent.append((session, (adjacent or "").split(",")))
 
-    def _hang(self, cnode: str, sid: str, total: str) -> None:
+    def hang(self, cnode: str, sid: str, total: str) -> None:
         """A hang: its root session, and how many sessions hang in all. The rows of its sessions follow."""
         self._waiter = None
         if (session := self._who(sid, cnode)) is not None:
@@ -619,9 +607,8 @@ class DumpReader:
         if len(self.dump.locks) >= MOST_LOCKS:
             self.dump.left_out += 1
             return
-        inside = None if self._session is None else self._session.key
         held, asked = modes.get("mode", 0), modes.get("request", 0)
-        self.dump.locks.append((int(entry, 16), int(of, 16), inside, held, asked))
+        self.dump.locks.append((int(entry, 16), int(of, 16), self._session, held, asked))
 
     def _latch(self, pid: str | None = None) -> None:
         """A wait for a latch of the row cache, or who may hold the latch that was named before."""
@@ -682,8 +669,6 @@ ANALYSES = grammar(
     ("[", r"\[(?P<number>\d{1,9})\]/(?P<cnode>\d{1,9})/(?P<sid>\d{1,9})/(?P<serial>\d{1,9})/(?:0x)?[0-9a-fA-F]{1,16}/"
      r"(?P<ospid>[\w.]{0,30})/(?P<state>[A-Z_]{1,30})/(?:\(0x[0-9a-f]{1,16}\)/\{(?P<time>\d{1,18})\}/?)?"
      r"(?:[^\[]{0,30}\[(?P<adjacent>[\d,]{0,999}))?", _is._node),
-    ("0", r"\d{1,9} {1,9}(?:HANG|DEADLOCK) {1,9}\w{1,16} {1,9}(?P<cnode>\d{1,9}) {1,9}(?P<sid>\d{1,9}) {1,9}\d{1,9} {1,9}"
-     r"(?P<total>\d{1,9}) ", _is._hang),
     ("0", r"(?P<cnode>\d{1,4}) {1,9}(?P<sid>\d{1,9}) {1,9}(?P<serial>\d{1,9}) {1,9}(?P<ospid>[\d_]{1,24}) {1,9}"
      r"(?P<process>[A-Z0-9]{2,5}) {1,9}(?P<event>\S.{0,63})", _is._row),
     ("inst", r"inst# SessId", lambda reader: reader._begin()),

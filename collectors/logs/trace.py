@@ -251,6 +251,7 @@ class TraceReader:
             f"end; status {status}; it means to: {action.strip().lower()[:60]}"
         )
         facts: Row = {"instance": whole(instance), "sid": whole(sid), "sessions": whole(total)}
+        self._reader.hang(instance, sid, total)
         self._say(LoggedEvent(self.at, "hang", text, self._line, facts))
 
     # Waits of a SQL trace
