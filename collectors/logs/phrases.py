@@ -101,13 +101,9 @@ def _first(phrases: Phrases, line: str) -> Phrase | None:
     return next((phrase for pattern, phrase in phrases if pattern.search(line)), None)
 
 
-def _marks(of: Mapping[str, Any]) -> Sequence[str]:
-    return of["mark"] if isinstance(of["mark"], list) else [of["mark"]]
-
-
 PHRASES: Mapping[bytes, Phrases] = {
-    mark.encode(): _phrases([each for each in _DATA["lines"] if mark in _marks(each)])
-    for mark in dict.fromkeys(mark for each in _DATA["lines"] for mark in _marks(each))
+    mark.encode(): _phrases([each for each in _DATA["lines"] if mark in each["mark"].split("|")])
+    for mark in dict.fromkeys(mark for each in _DATA["lines"] for mark in each["mark"].split("|"))
 }
 """What the lines with each mark say. Where a line has several marks, the first of these decides."""
 ERRORS: Mapping[int, Phrases] = {

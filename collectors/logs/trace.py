@@ -19,7 +19,7 @@ from collectors.errors import InputError
 from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in, within
 from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, TracedSession, grammar, take, whole
 from collectors.logs.phrases import Said, error, worded
-from collectors.model import Basis, Delta, LoggedEvent, Reading, Row, Rows, Value, spoken
+from collectors.model import Basis, Delta, EventKind, LoggedEvent, Reading, Row, Rows, Value, spoken
 from collectors.release import at_least
 from collectors.reports.header import dbid_in, release_in
 from collectors.reports.undo import as_text
@@ -136,7 +136,7 @@ class TraceReader:
         stripped = line.strip()
         if take(_ALWAYS, self, stripped) or not self._inside:
             return
-        if stripped[2:3] == "-" and self._deadlocked() and (found := _GRAPH.match(stripped)):
+        if stripped[2:3] == "-" and self._of("deadlock") and (found := _GRAPH.match(stripped)):
             self._graph(found[1], found[2])
         take(_LINES, self, stripped)
         self._reader.line(stripped)
@@ -159,9 +159,14 @@ class TraceReader:
 
     # Time-outs for the row cache
 
-    def _begin(self, kind: str, **facts: Value) -> None:
+    def _begin(self, kind: EventKind, **facts: Value) -> dict[str, Value]:
         self._close()
-        self._open = Said(kind, "", facts, self.at, self._line)  # type: ignore[arg-type]
+        self._open = Said(kind, "", facts, self.at, self._line)
+        return facts
+
+    def _of(self, kind: EventKind) -> dict[str, Value] | None:
+        """The facts of the event of that kind whose lines are being read."""
+        return self._open.facts if self._open is not None and self._open.kind == kind else None
 
     def _timed_out(self, pid: str | None = None, rest: str = "") -> None:
         self._begin("row_cache_timeout", **_known(pid=whole(pid), **self._session_id), **self._writer())
@@ -174,37 +179,32 @@ class TraceReader:
         ospid = self.header.get("Unix process pid") or self.header.get("Windows thread id")
         return _known(ospid=ospid and ospid.strip(","), instance=self._number())
 
-    def _timing(self, without: str) -> dict[str, Value] | None:
-        """The facts of the time-out that is being read, if they do not have this one yet."""
-        of = self._open if self._open is not None and self._open.kind == "row_cache_timeout" else None
-        return of.facts if of is not None and without not in of.facts else None
-
     def _request(self, mode: str, request: str) -> None:
-        if self._timing("lock_request") is None:
+        facts = self._of("row_cache_timeout")
+        if facts is None or "lock_request" in facts:
             self._timed_out()
-        if (facts := self._timing("lock_request")) is not None:
-            facts |= {"lock_mode": MODES[mode], "lock_request": MODES[request]}
+        self._learn(lock_mode=MODES[mode], lock_request=MODES[request])
+
+    def _learn(self, **said: Value) -> None:
+        """More of the time-out that is being read. What is known of it stays."""
+        if (facts := self._of("row_cache_timeout")) is not None:
+            facts |= {**said, **facts}
 
     def _entry(self, line: str) -> None:
-        facts = self._timing("cache_id")
-        if facts is not None and (found := _CACHE.search(line) or _TYPE.match(line)):
-            facts |= {"cache_id": whole(found[1]), "cache": found[2]}
+        if self._of("row_cache_timeout") is not None and (found := _CACHE.search(line) or _TYPE.match(line)):
+            self._learn(cache_id=whole(found[1]), cache=found[2])
 
     def _owners(self, entry: str, first: str, mode: str) -> None:
         """Who holds the entry: its list of owners is empty where it leads back to itself."""
-        facts = self._timing("held")
-        if facts is not None and entry.lower() != first.lower():
-            facts["held"] = MODES[mode]
+        if entry.lower() != first.lower():
+            self._learn(held=MODES[mode])
 
     # Deadlocks and errors
 
     def _deadlock(self) -> None:
-        if not self._deadlocked():
+        if self._of("deadlock") is None:
             self._begin("deadlock", error="ORA-00060")
         self._serials = False
-
-    def _deadlocked(self) -> bool:
-        return self._open is not None and self._open.kind == "deadlock"
 
     def _resource(self, rest: str) -> None:
         self._serials = rest.endswith("serial")
@@ -215,18 +215,17 @@ class TraceReader:
         self._involve(resources=resource, sessions=" ".join(numbers[place] for place in places if place < len(numbers)))
 
     def _global(self) -> None:
-        if self._open is None or not self._deadlocked() or "global" in self._open.facts:
-            self._begin("deadlock", error="ORA-00060")
-        if self._open is not None:
-            self._open.facts["global"] = 1
+        facts = self._of("deadlock")
+        if facts is None or "global" in facts:
+            facts = self._begin("deadlock", error="ORA-00060")
+        facts["global"] = 1
 
     def _blocked(self, resource: str | None, instance: str | None, old: str | None) -> None:
         """10g prints a node after the resource. Its number need not be that of the instance, so it is left out."""
-        if self._deadlocked():
-            self._involve(resources=resource or old or "", instances=instance or "")
+        self._involve(resources=resource or old or "", instances=instance or "")
 
     def _involve(self, **more: str) -> None:
-        facts = self._open.facts if self._open else {}
+        facts = self._of("deadlock") or {}
         for name, parts in more.items():
             each = list(dict.fromkeys([*str(facts.get(name) or "").split(), *parts.split()]))[:20]
             facts |= {name: " ".join(each)} if each else {}
