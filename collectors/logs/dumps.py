@@ -586,10 +586,6 @@ class DumpReader:
         if self._session is not None and self._section == "session":
             self._session.type = self._session.type or _SESSION_TYPE.get((whole(flags, 16) or 0) & 0x13)
 
-    def _user(self, name: str) -> None:
-        if self._session is not None and self._section == "session":
-            self._session.username = name
-
     def _summary(self, sid: str, name: str, event: str | None, **said: str | None) -> None:
         """A process in the summary before the dumps of a system state."""
         if (session := self._who(sid, **said)) is not None:
@@ -616,31 +612,26 @@ class DumpReader:
             self._holder = whole(pid or "0")
 
 
-def _learned(reader: DumpReader, **said: str | None) -> None:
-    reader._learn(**said)
-
-
 _is = DumpReader
 PROCESSES = grammar(
     ("PROC", r"PROCESS (\d{1,9}):(?: ([A-Z][A-Z0-9]{2,4})\b)?", _is._process),
     ("OSD ", r"OSD pid info: (?:Unix process pid|Windows thread id): {0,9}(?P<ospid>\w{1,20}),.{0,40}?"
-     r"image: {0,9}(?P<image>.{0,64})", _learned),
+     r"image: {0,9}(?P<image>.{0,64})", _is._learn),
     ("SO: |SOC:", rf"(SOC?): {_HEX}, type: ([\w ]{{1,30}})", _is._object),
     ("(ses", r"\(session\)(?: sid: (\d{1,9}))?(?: ser: (\d{1,9}))?( .*|$)", _is._identify),
     ("flag", r"flags?: \((?:0x)?([0-9a-fA-F]{1,8})\)", _is._flags),
-    ("user|oct:", r".{0,90}?user(?:#/name)?: \d{1,9}/([\w$#]{1,90})", _is._user),
-    ("prog|mach", r".{0,90}?\bprogram: (?P<program>.{1,64})", _learned),
-    ("appl", r"application name: (?P<module>.{0,64}?), hash value", _learned),
-    ("wait", r"waiting for {1,2}(?:\(efd=\d{1,9}\) )?[0-9a-fx]{4,18} (?:Child |Parent )?row cache objects\b",
-     lambda reader: reader._latch()),
+    ("user|oct:", r".{0,90}?user(?:#/name)?: \d{1,9}/(?P<username>[\w$#]{1,90})", _is._learn),
+    ("prog|mach", r".{0,90}?\bprogram: (?P<program>.{1,64})", _is._learn),
+    ("appl", r"application name: (?P<module>.{0,64}?), hash value", _is._learn),
+    ("wait", r"waiting for {1,2}(?:\(efd=\d{1,9}\) )?[0-9a-fx]{4,18} (?:Child |Parent )?row cache objects\b", _is._latch),
     ("poss", r"possible holder pid = (\d{1,9})", _is._latch),
     ("wait|0", r"(?:(?P<place>\d{1,9}): )?waiting for '(?P<event>[^']{1,64})'(?P<rest>.*)", _is._waits),
     ("wait", r"wait times:(.*)", _is._wait_times),
     ("0", r"(?P<pid>\d{1,9}): (?P<name>\S{1,16}) ospid (?P<ospid>\S{1,24}) sid (?P<sid>\d{1,9}) ser (?P<serial>\d{1,9})"
      r"(?:, waiting for '(?P<event>[^']{1,64})')?", _is._summary),
     ("last|Not ", r"last wait for |Not in wait", _is._no_wait),
-    ("last", r"last wait: (?P<idle>.{1,60}) ago", _learned),
-    ("Ther", r"There are (?P<blocking>\d{1,6}) sessions blocked by this session", _learned),
+    ("last", r"last wait: (?P<idle>.{1,60}) ago", _is._learn),
+    ("Ther", r"There are (?P<blocking>\d{1,6}) sessions blocked by this session", _is._learn),
     ("Sess|Samp|Dump|wait", r"((?:Dumping )?Session Wait History|Sampled Session History|wait history|"
      r"Dumping .{0,20}(?:waiter|direct blocker|final blocker))", _is._goes_on),
     ("inst", r"inst: (\d{1,9}), sid: (\d{1,9}), ser: (\d{1,9})", _is._blocker),
@@ -653,24 +644,24 @@ ANALYSES = grammar(
      r"(?: {0,2}<([\w/]{1,90})>(?: {0,2}: {0,2}(.*))?|$)", _is._chain),
     ("<|-- <", r"(.*)", _is._list),
     ("Orac|=> O|-> O", r"(?:[=-]> )?Oracle session identified by:", _is._begin),
-    ("inst", r"instance: (?P<cnode>\d{1,4})\b", _learned),
-    ("os i", r"os id: (?P<ospid>[^,]{1,24})", _learned),
-    ("proc", r"process id: (?P<pid>\d{1,9})(?:, {0,9}(?P<image>[^,]{1,64}))?", _learned),
+    ("inst", r"instance: (?P<cnode>\d{1,4})\b", _is._learn),
+    ("os i", r"os id: (?P<ospid>[^,]{1,24})", _is._learn),
+    ("proc", r"process id: (?P<pid>\d{1,9})(?:, {0,9}(?P<image>[^,]{1,64}))?", _is._learn),
     ("sess", r"session id: (\d{1,9})", _is._identify),
-    ("sess", r"session serial #: (?P<serial>\d{1,9})", _learned),
-    ("modu", r"module name: \d{1,9} {0,9}\((?P<module>.{0,64})\)$", _learned),
+    ("sess", r"session serial #: (?P<serial>\d{1,9})", _is._learn),
+    ("modu", r"module name: \d{1,9} {0,9}\((?P<module>.{0,64})\)$", _is._learn),
     ("is w|whic", r"(?:which )?is waiting for '([^']{1,64})'", _is._waits),
     ("is n|whic", r"(?:which )?is not in (?:a )?wait", _is._waits),
     ("p1: |p2: |p3: ", r"p([123]): '[^']{0,64}'=(?:0x)?([0-9a-fA-F]{1,16})", _is._parameter),
-    ("time", r"time in wait:(?P<seconds>.*)", _learned),
-    ("bloc", r"blocking: {0,9}(?P<blocking>\d{1,6}) session", _learned),
-    ("curr", r"current sql_id: {0,9}(?:\d{1,10} {0,9})?\(?(?P<sql_id>[0-9a-z]{13})\b", _learned),
+    ("time", r"time in wait:(?P<seconds>.*)", _is._learn),
+    ("bloc", r"blocking: {0,9}(?P<blocking>\d{1,6}) session", _is._learn),
+    ("curr", r"current sql_id: {0,9}(?:\d{1,10} {0,9})?\(?(?P<sql_id>[0-9a-z]{13})\b", _is._learn),
     ("and |whic|bloc", r"((?:and |which )?(?:(?:is|may be) )?blocked by.*)", _is._ahead),
     ("[", r"\[(?P<number>\d{1,9})\]/(?P<cnode>\d{1,9})/(?P<sid>\d{1,9})/(?P<serial>\d{1,9})/(?:0x)?[0-9a-fA-F]{1,16}/"
      r"(?P<ospid>[\w.]{0,30})/(?P<state>[A-Z_]{1,30})/(?:\(0x[0-9a-f]{1,16}\)/\{(?P<time>\d{1,18})\}/?)?"
      r"(?:[^\[]{0,30}\[(?P<adjacent>[\d,]{0,999}))?", _is._node),
     ("0", r"(?P<cnode>\d{1,4}) {1,9}(?P<sid>\d{1,9}) {1,9}(?P<serial>\d{1,9}) {1,9}(?P<ospid>[\d_]{1,24}) {1,9}"
      r"(?P<process>[A-Z0-9]{2,5}) {1,9}(?P<event>\S.{0,63})", _is._row),
-    ("inst", r"inst# SessId", lambda reader: reader._begin()),
+    ("inst", r"inst# SessId", _is._begin),
 )  # fmt: skip
 """Lines of hang analyses: chains with braces of 11.2 and later, lists in angle brackets before, nodes, tables of Hang Manager."""

@@ -418,7 +418,7 @@ _LINES = grammar(
     ("row ", r"row cache enqueue: session: [^ ,]{1,30}, mode: ([NSX]), request: ([NSX])", _is._request),
     ("row ", r"(.*)", _is._entry),
     ("own=", r"own=(?:0x)?([0-9a-fA-F]{1,16})\[(?:0x)?([0-9a-fA-F]{1,16}),.{0,200}? mode=([NSX])", _is._owners),
-    ("DEAD|Dead", r"(?i:deadlock)", lambda reader: reader._deadlock()),
+    ("DEAD|Dead", r"(?i:deadlock)", _is._deadlock),
     ("Reso", r"Resolving deadlock by signaling ORA-00060 to 'instance: (\d{1,9}), os id: ([\w.]{1,30}), session id: (\d{1,9})",
      _is._resolving),
     ("Reso", r"Resource Name (.*)", _is._resource),

@@ -379,12 +379,9 @@ class ChainGraph:
         if packed is None or row.get("p2") is None or row.get("p3") is None:
             return
         kind = chr(packed >> 24 & 0xFF) + chr(packed >> 16 & 0xFF)
+        enqueue = (kind, whole(row.get("p2")), whole(row.get("p3")))
         for lock in self.looks.locks:
-            same = (lock.get("type"), whole(lock.get("id1")), whole(lock.get("id2"))) == (
-                kind,
-                whole(row.get("p2")),
-                whole(row.get("p3")),
-            )
+            same = (lock.get("type"), whole(lock.get("id1")), whole(lock.get("id2"))) == enqueue
             if same and whole(lock.get("sid")) == ahead[1]:
                 yield "exclusive" if whole(lock.get("lmode")) == ENQUEUE_EXCLUSIVE else "share"
 
