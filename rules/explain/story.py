@@ -83,7 +83,7 @@ def of_finding(finding: Finding) -> FirstScreen:
 
 
 def eased(easing: Easing, at: str = "") -> FirstScreen:
-    """What is said of a trouble that the last poll did not show. `at`: until when it was shown, as the title says it."""
+    """What to say of a trouble that the last poll did not show. `at`: until when it was shown, as the title says it."""
     until, change = f"{easing.until:%H:%M:%S}", easing.change
     values = {"cause": f"{within(easing.name)}{at}", "until": until}
     if easing.missing:
@@ -97,7 +97,7 @@ def eased(easing: Easing, at: str = "") -> FirstScreen:
 
 
 def _fine(diagnosis: Diagnosis, *, watched: bool) -> FirstScreen:
-    """Nothing to do: nothing waits, hardly anything does, nobody looked, or the time goes elsewhere."""
+    """Nothing to do, because nothing waits, or hardly anything, or the time goes to something else."""
     larger, cost = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None, diagnosis.impact
     if larger is not None:
         event = f"{larger.event}{' and the like' * (larger.share_of_db_time < 0.5)}"

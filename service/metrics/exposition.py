@@ -123,7 +123,7 @@ def _unexplained(severity: Severity) -> Labels:
 
 
 def _told(told: FirstScreen, severity: Severity, cause: str = "", cache: str | None = None) -> Labels:
-    """What is said where no cause is found. Only the first sentence of what not to do: it makes a series."""
+    """The words where no cause is found."""
     return _words(cause, told.title, cache, severity, told.do, do_not=told.do_not)
 
 
