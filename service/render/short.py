@@ -78,7 +78,7 @@ def _lines(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[ShortLine]:
         _weight(finding.impact, diagnosed.diagnosis.basis),
     )
     yield _since(diagnosed)
-    advice = dict(before_the_steps(finding))
+    advice = {each.name: each.words for each in before_the_steps(finding)}
     do = advice[DO]
     if CONFIRM_FIRST in advice and speaks_against(finding) is None:
         do = f"first run the query below. If it confirms the cause: {do}"
@@ -182,6 +182,6 @@ def _for_the_remedy(diagnosis: Diagnosis, finding: Finding, advice: dict[str, st
     """What must be true before; else what the remedy is worth."""
     if CHECK_FIRST in advice:
         return f"{CHECK_FIRST}: {advice[CHECK_FIRST]}"
-    worth = dict(after_the_steps(finding, diagnosis.prediction))
+    worth = {each.name: each.words for each in after_the_steps(finding, diagnosis.prediction)}
     name = next((each for each in AS_EVIDENCE if each in worth), None)
     return f"{name}: {worth[name].split('. ')[0].rstrip('.')}." if name else ""

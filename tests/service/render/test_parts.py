@@ -43,7 +43,7 @@ POOL = RemedyStep(do="Fix the pool.", setting="least = POOL_SIZE\nmost = POOL_SI
 def test_lines_tell_each_step_its_statement_and_its_risk() -> None:
     lines = list(step_lines(UNDO, "11.2.0.4.0", "  ", whole=True))
     assert [line[2] for line in lines if line[2:5].strip().endswith(".") and line[2].isdigit()] == list("123456")
-    assert "     alter system set undo_tablespace = UNDO_NEW" in [line[2:] for line in lines]
+    assert "     alter system set undo_tablespace = UNDO_NEW;" in [line[2:] for line in lines]
     text = " ".join(" ".join(lines).split())
     for step in UNDO:
         for words in filter(None, (step.do, step.reading, step.risk, step.way_back, *step.texts())):
@@ -116,7 +116,7 @@ def test_a_platform_is_shown_with_its_own_step_and_the_catalogue_with_all() -> N
 def test_markdown_has_a_list_with_blocks_of_code() -> None:
     text = "\n".join(steps_as_markdown((*UNDO, POOL), "11.2.0.4.0"))
     assert (
-        "1. Check that free undo segment numbers remain.\n\n   ```sql\n   select count(*), max(us#) from sys.undo$\n   ```"
+        "1. Check that free undo segment numbers remain.\n\n   ```sql\n   select count(*), max(us#) from sys.undo$;\n   ```"
         in text
     )
     assert "7. Fix the pool.\n\n   ```\n   least = POOL_SIZE\n   most = POOL_SIZE\n   ```\n" in text
@@ -164,20 +164,20 @@ def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incid
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, _ in before_the_steps(finding)] == ["Do", "Check first", "Do not"]
-    assert [name for name, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
+    assert [name for name, _, _ in before_the_steps(finding)] == ["Do", "Check first", "Do not"]
+    assert [name for name, _, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
-    assert [name for name, _ in before_the_steps(unsure)] == [
+    assert [name for name, _, _ in before_the_steps(unsure)] == [
         "Confirm first",
         QUERY_NAMES,
         "Do",
         "Check first",
         "Do not",
     ]
-    assert [name for name, _ in after_the_steps(unsure)] == ["Expected effect"]
+    assert [name for name, _, _ in after_the_steps(unsure)] == ["Expected effect"]
     assert finding.confirm is not None
     asked = finding.confirm.model_copy(update={"names": ({"tablespace_name": "UNDO_OLD", "segments": 14_838.0},)})
-    assert QUERY_NAMES not in dict(after_the_steps(finding.model_copy(update={"confirm": asked}))), (
+    assert QUERY_NAMES not in [each.name for each in after_the_steps(finding.model_copy(update={"confirm": asked}))], (
         "they are there already"
     )
 
@@ -185,7 +185,7 @@ def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> Non
 def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
     old = finding.model_copy(update={"do_now": "", "check_first": None, "do_not": "", "remedy_steps": ()})
-    assert dict(before_the_steps(old)) == {"Do": finding.remedy, "Risk": finding.risk}
+    assert [each[:2] for each in before_the_steps(old)] == [("Do", finding.remedy), ("Risk", finding.risk)]
 
 
 def test_statements_lose_the_interval_that_the_circumstances_tell(incident: Path) -> None:
