@@ -141,9 +141,8 @@ def _at_the_end(chains: Sequence[WaitChain], held: Sequence[Blocker]) -> Iterato
         end = chain.end
         if end is None or end.sid is None or (end.instance, end.sid) in known:
             continue
-        direct = [session for session in chain.waiters if session.depth == 1]
-        caches = {session.cache for session in direct}
-        certain = all(session.certain for session in direct) and len(caches) == 1
+        caches = {session.cache for session in chain.direct}
+        certain = all(session.certain for session in chain.direct) and len(caches) == 1
         yield Blocker(
             cache=next(iter(caches)) if certain else None,
             mode=None if end.holds == "unknown" else end.holds,

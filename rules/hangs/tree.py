@@ -38,6 +38,7 @@ BESIDE = {
     "transactions": UNDO,
     "cleanups": "v$dead_cleanup",
     "cleaners": "v$cleanup_process",
+    "enqueues": "gv$ges_blocking_enqueue",
 }
 PARTS = {
     "v$rowcache_parent": "the locks of the processes",

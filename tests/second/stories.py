@@ -113,7 +113,8 @@ def draw(seed: int, *, only: str = "", sliced: bool = False) -> Story:
         cluster,
         named,
         rng.uniform(2, 10) if named == "stale" else 0.0,
-        frozenset(view for view in (*REFUSABLE, *JOBS) if rng.random() < 0.04),
+        frozenset(view for view in (*REFUSABLE, *JOBS) if rng.random() < 0.04)
+        | frozenset(["gv$ges_blocking_enqueue"] * (Random(seed + 3).random() < 0.04)),
         rng.random() < 0.1,
         rng.choice((0.001, 0.7, 0.7, 0.7, 1.5)),
         rng.choice((0.0, 0.0, 0.0, 0.02, 0.2)),

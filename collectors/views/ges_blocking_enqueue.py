@@ -1,0 +1,34 @@
+"""gv$ges_blocking_enqueue: which instance of a cluster keeps others from an entry of the row cache. Read for such an entry only.
+
+The lock of an entry between instances has its type, Q and a letter, and its identifiers in `v$rowcache_parent` too.
+"""
+
+from collectors.model import Collector, Column, ColumnKind
+
+MOST_ROWS = 100
+
+GES_BLOCKING_ENQUEUE = Collector(
+    view="gv$ges_blocking_enqueue",
+    about="locks of row cache entries with which an instance of the cluster blocks others",
+    columns=(
+        Column("resource_name1", ColumnKind.KEY, "", "identifiers and type of the lock, `[0x1f][0xbeef],[QI]`"),
+        Column("instance", ColumnKind.KEY, "", "instance that shows it: the one that holds it, or its master"),
+        Column("owner_node", ColumnKind.KEY, "", "node that holds it, counted from 0"),
+        Column("grant_level", ColumnKind.TEXT, "", "mode in which it is held; KJUSEREX is exclusive, KJUSERPR share"),
+    ),
+    statements={
+        "11.2": f"""
+            select /* latchscope gv$ges_blocking_enqueue */
+                   resource_name1, inst_id as instance, owner_node, grant_level
+              from gv$ges_blocking_enqueue
+             where blocker = 1
+               and resource_name1 like '%,[Q_]%'
+               and rownum <= {MOST_ROWS}""",
+    },
+    without="the mode in which a session of another instance holds an entry, so it gets no command",
+    granted_on="sys.gv_$ges_blocking_enqueue",
+    on_request=True,
+    optional=True,
+    momentary=True,
+    after=("v$instance",),
+)
