@@ -203,8 +203,10 @@ def behind(kind: str, cast: Cast) -> str:
     rng, world = cast.rng, cast.world
     lock, cycle = world.resource(kind, 0x50011 + rng.randrange(9)), kind == "library" and rng.random() < 0.5
     more = (Spend(6.0), Get(cast.entry)) if cycle else ()
-    owner = cast.session(iter((Get(lock), *more, cast.own())), cast.begins - 4, undo=rng.choice((2, 900)))
-    holder = cast.hold(cast.own(), Get(lock))
+    place = 2 if cast.cluster and rng.random() < 0.4 else 1
+    steps = iter((Get(lock), *more, cast.own()))
+    owner = cast.session(steps, cast.begins - 4, undo=rng.choice((2, 900)), instance=place)
+    holder = cast.hold(cast.own(), Get(lock), instance=place)
     cast.crowd(cast.entry, cast.begins + rng.uniform(0.1, 20))
     if cycle or rng.random() < 0.5:
         return "a cycle" if cycle else ending(cast, holder)
