@@ -21,6 +21,7 @@ from collectors.poll import Connection, sound
 from collectors.registry import collectors, view_of
 from collectors.release import text_for
 from collectors.statement import Statement
+from collectors.views.chain_sessions import READ_OF_SESSION
 
 VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
@@ -29,11 +30,8 @@ VIEWS = (VIEW, LIBRARY_CACHE)
 LOOKS = "a look comes when a hang begins, when one of its waits ends, and every 5 minutes"
 MOST_ELSEWHERE = 2
 """The most sessions of other instances that one look reads."""
-ELSEWHERE = """\
-select /* latchscope gv$session */
-       inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event, seq#,
-       p1, p2, p3, wait_time_micro, last_call_et, blocking_instance, blocking_session, final_blocking_instance,
-       final_blocking_session, blocking_session_status, final_blocking_session_status
+ELSEWHERE = f"""\
+select /* latchscope gv$session */ inst_id as instance, sid, {READ_OF_SESSION}
   from gv$session
  where inst_id = :instance
    and (sid = :sid or blocking_instance = :instance and blocking_session = :sid and event <> 'row cache lock')
@@ -51,11 +49,9 @@ CHAIN_VIEWS = (SESSIONS, SLAVES, JOBS, LOCKS, UNDO, *CLEANUPS, CLUSTER, *ORACLES
 OFF = "defaults.wait_chains is off"
 TURN_ON = "set defaults.wait_chains: on, if your licence allows it; see docs/oracle.md"
 
-COORDINATOR = """\
-select /* latchscope v$session of a coordinator */
-       to_number(sys_context('userenv', 'instance')) as instance, sid, serial#, type, program, username, machine, module,
-       sql_id, status, state, event, seq#, p1, p2, p3, wait_time_micro, last_call_et, blocking_instance, blocking_session,
-       final_blocking_instance, final_blocking_session, blocking_session_status, final_blocking_session_status
+COORDINATOR = f"""\
+select /* latchscope v$session of a coordinator */ to_number(sys_context('userenv', 'instance')) as instance, sid,
+       {READ_OF_SESSION}
   from v$session
  where sid = :sid
    and rownum <= 1"""

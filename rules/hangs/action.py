@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from collectors.commands import WithheldError, command
 from collectors.model import Row, spoken, text
 from collectors.release import at_least
-from rules.hangs.graph import ChainGraph, first, kind_of, process_name, whole
+from rules.hangs.graph import ChainGraph, first, kind_of, named, process_name, whole
 from rules.hangs.knowledge import event_of, knowledge, left_alone, query, state
 from rules.hangs.model import (
     MESSENGER,
-    NOT_KNOWN,
     ActionKind,
     ChainAction,
     ChainSession,
@@ -59,36 +58,33 @@ class Target:
 def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitChain:
     """The chain with its action, or with why there is none."""
     if chain.cycle:
-        return without(chain, state("circle"))
+        return chain.without(state("circle"))
     end = chain.end
     if end is None or end.sid is None:
-        return without(chain, *_nobody(graph))
+        return chain.without(*_nobody(graph))
     forbidden = _forbidden(end, platform, graph)
     if forbidden is not None:
-        return without(chain, forbidden, *_to_watch(chain, end, graph))
+        return chain.without(forbidden, *_to_watch(chain, end, graph))
     if (awaits := _awaited(end, graph)) is not None:
-        return without(chain, *awaits)
+        return chain.without(*awaits)
     if any((waiter.event, waiter.cache) in graph.looks.moving for waiter in chain.direct):
-        return without(chain, state("moves"))
+        return chain.without(state("moves"))
     missing = list(_missing(chain, end, graph))
     if graph.looks.past:
         # Its serial number would keep the command from another session, and not from the same one at other work.
         missing.append(_still(end))
     if missing:
-        return without(chain, None, *missing)
+        return chain.without(None, *missing)
     if not chain.fresh:
         age = "" if chain.age_seconds is None else spoken(chain.age_seconds)
-        return without(chain, state("old", age=age) if age else state("never"), _still_holds(chain, end, graph))
+        return chain.without(
+            state("old", age=age) if age else state("never"),
+            MissingFact(fact="whether it still holds that", query=_check(chain, end, graph)[0], instance=end.instance),
+        )
     try:
         return chain.model_copy(update={"action": _action(chain, end, graph, platform)})
     except WithheldError as reason:
-        return without(chain, state("unpastable", reason=str(reason)), _fact("what it is called", "job", end))
-
-
-def without(chain: WaitChain, why: str | None, *missing: MissingFact) -> WaitChain:
-    """The chain without an action: why, or the facts that are missing."""
-    told = why or f"{NOT_KNOWN}{'; '.join(each.fact for each in missing)}"
-    return chain.without(told, *missing)
+        return chain.without(state("unpastable", reason=str(reason)), _fact("what it is called", "job", end))
 
 
 def _fact(fact: str, named: str, end: ChainSession, **more: str) -> MissingFact:
@@ -128,7 +124,7 @@ def _in_the_cluster(chain: WaitChain | None, graph: ChainGraph) -> MissingFact:
     entry, places = graph.asked_elsewhere(cache), [*graph.locks_elsewhere(cache)]
     if len(places) == 1 and (key := text(entry.get("key"))):
         said = f"who holds the entry on instance {places[0]}, which keeps this one from it"
-        return MissingFact(fact=said, query=query("entry", key=key), instance=places[0])
+        return MissingFact(fact=said, query=query("elsewhere_check", key=key), instance=places[0])
     return MissingFact(fact="who holds the lock of the cluster that it is", query=query("cluster"))
 
 
@@ -269,10 +265,6 @@ def _still(end: ChainSession) -> MissingFact:
     return _fact(fact, "about", end)
 
 
-def _still_holds(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> MissingFact:
-    return MissingFact(fact="whether it still holds that", query=_check(chain, end, graph)[0], instance=end.instance)
-
-
 # The command. Every fact that it needs is known.
 
 
@@ -299,8 +291,8 @@ def _check(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> tuple[str,
     shown = graph.facts[(end.instance, end.sid or 0)].entries
     by = "enqueue" if _all_begin(events, "enq: ") else "entry" if shown else "elsewhere"
     key = text(graph.asked_elsewhere(next((each.cache for each in chain.direct), None)).get("key")) or ""
-    more = {"key": key} if by == "elsewhere" else {}
-    return query(f"{by}_check", sid=end.sid or 0, serial=end.serial or 0, **more), _said(by, instance=str(end.instance))
+    more = {"key": key} if by == "elsewhere" else {"sid": end.sid or 0, "serial": end.serial or 0}
+    return query(f"{by}_check", **more), _said(by, session=named(end.sid or 0, end.serial, end.instance))
 
 
 def _ending(end: ChainSession, graph: ChainGraph, platform: str | None) -> tuple[list[FurtherAction], str, str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from collectors.model import Missing, Row, number, text
 from rules.base import remembered
 from rules.context import ROW_CACHE_SURFACES, SignalContext
-from rules.hangs.graph import named, who
+from rules.hangs.graph import MODES, named, who, whole
 from rules.hangs.graph import process as process
 from rules.hangs.knowledge import query
 from rules.hangs.model import Blocker, Blockers, ChainSession, WaitChain
@@ -21,7 +21,6 @@ from rules.waits import StillWaiting, blocker_of, hanging, unlisted
 
 ROW_CACHE_BLOCKERS = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
-MODES = {3: "share", 5: "exclusive"}
 READABLE = re.compile(rb"[ -~]{4,}")
 """This many printable characters in a row within a key are probably a name."""
 
@@ -42,7 +41,7 @@ class LoneHolder(NamedTuple):
     @property
     def described(self) -> str:
         """`session 300,5511 on instance 1 (module batch)`."""
-        sid, serial, instance = (_whole(self.row, name) for name in ("sid", "serial#", "instance"))
+        sid, serial, instance = (whole(self.row.get(name)) for name in ("sid", "serial#", "instance"))
         return described_session(ChainSession(instance=instance, sid=sid, serial=serial, **who(self.row)))
 
 
@@ -164,13 +163,13 @@ def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
     for row in sorted(rows, key=lambda row: (-(number(row.get("sessions")) or 0.0), str(row))):
         yield LibraryCacheWait(
             event=text(row.get("event")) or "library cache",
-            sessions=_whole(row, "sessions") or 0,
+            sessions=whole(row.get("sessions")) or 0,
             longest_seconds=(number(row.get("wait_time_micro")) or 0.0) / 1e6,
             type=target_of(row.get("p3")).namespace,
-            instance=_whole(row, "blocking_instance"),
-            sid=_whole(row, "blocking_session"),
-            final_instance=_whole(row, "final_blocking_instance"),
-            final_sid=_whole(row, "final_blocking_session"),
+            instance=whole(row.get("blocking_instance")),
+            sid=whole(row.get("blocking_session")),
+            final_instance=whole(row.get("final_blocking_instance")),
+            final_sid=whole(row.get("final_blocking_session")),
         )
 
 
@@ -188,14 +187,14 @@ def _held(
     row: Row, stuck: Sequence[StillWaiting], waiting: Sequence[StillWaiting], chains: Sequence[WaitChain]
 ) -> Blocker:
     """A holder as v$rowcache_parent and v$session show it."""
-    sid, serial, instance = (_whole(row, name) for name in ("sid", "serial#", "instance"))
+    sid, serial, instance = (whole(row.get(name)) for name in ("sid", "serial#", "instance"))
     behind = [waiter for waiter in waiting if waiter.blocker == f"{sid}@{instance}"]
     cache_id = number(row.get("cache#"))
     listed = text(row.get("cache_name")) or (None if cache_id is None else unlisted(cache_id))
     cache = listed or (behind[0].cache if behind else None)
-    mode = MODES.get(_whole(row, "lock_mode") or 0)
+    mode = MODES.get(whole(row.get("lock_mode")) or 0)
     waits = [waiter.seconds for waiter in stuck if waiter.cache == cache or cache is None]
-    waiters = _whole(row, "waiters")
+    waiters = whole(row.get("waiters"))
     kind = text(row.get("type"))
     background = None if kind is None else kind == "BACKGROUND"
     micro = number(row.get("wait_time_micro"))
@@ -225,10 +224,10 @@ def _held(
 
 def _not_at_the_end(row: Row, chains: Sequence[WaitChain]) -> str:
     """Why there is no command for a holder that ends no chain."""
-    if _whole(row, "sid") is None:
+    if whole(row.get("sid")) is None:
         return NO_SESSION.format(text(row.get("saddr")) or "it gives")
     named = {(waiter.instance, waiter.sid) for chain in chains for waiter in chain.waiters}
-    return MIDDLE if (_whole(row, "instance"), _whole(row, "sid")) in named else UNFOLLOWED
+    return MIDDLE if (whole(row.get("instance")), whole(row.get("sid"))) in named else UNFOLLOWED
 
 
 def _chain_of(sid: int | None, instance: int | None, chains: Sequence[WaitChain]) -> WaitChain | None:
@@ -262,8 +261,3 @@ def readable(key: str | None) -> str | None:
     except ValueError:
         return None
     return max(runs, key=len).decode("ascii").strip() or None if runs else None
-
-
-def _whole(row: Row, name: str) -> int | None:
-    value = number(row.get(name))
-    return None if value is None else int(value)

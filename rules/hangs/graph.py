@@ -153,6 +153,7 @@ def first(rows: Iterable[Row]) -> Row:
     return next(iter(rows), {})
 
 
+VICTIM = ("victim_instance", "victim_session_id")
 HANGS_AFTER_MICRO = 10_000_000.0
 MODES: dict[int, Holding] = {3: "share", 5: "exclusive"}
 """Modes of a row cache lock."""
@@ -277,7 +278,7 @@ class ChainGraph:
         for row in looks.chains:
             self._learn_chain(row)
         for row in looks.hangs:
-            victim = looks.key(row.get("victim_instance"), row.get("victim_session_id"))
+            victim = looks.key(*map(row.get, VICTIM))
             if victim is not None and (serial := whole(row.get("victim_serial#"))) is not None:
                 self.facts[victim].serials.add(serial)
 
@@ -432,6 +433,7 @@ class ChainGraph:
             }
             said = {source: keys for source, keys in by_source.items() if keys}
             self._disagree(f"{_who(group)} waits", {**said, "v$rowcache_parent": holders})
+            self._join_all(group, holders, set())
         elif holders and not named and len(holders) > 1:
             group.count = 0  # who waits for which entry is not known; v$rowcache_parent counts the waiters of each
         elif holders and not any(edge.direct for edge in group.edges):
@@ -439,9 +441,6 @@ class ChainGraph:
             self._join_all(group, holders, named)
         else:
             self._join_all(group, holders & named, set())
-            return
-        if named and not meets:
-            self._join_all(group, holders, set())
 
     def _join_all(self, group: WaiterRows, holders: set[SessionKey], named: set[SessionKey]) -> None:
         """Edges to the holders of the entry. `named`: those that v$session names as final blocker as well."""
@@ -580,17 +579,9 @@ class ChainGraph:
 
     def fatal(self, key: SessionKey) -> bool | None:
         """Whether Oracle calls it a critical background process. None if Oracle does not say."""
-        looks = self.looks
-        said = [
-            row.get("fatal_background") == "Y"
-            for row in looks.hang_sessions
-            if looks.key(row.get("instance"), row.get("sid")) == key
-        ]
-        said += [
-            row.get("fatal_background") == "Y"
-            for row in looks.hangs
-            if looks.key(row.get("victim_instance"), row.get("victim_session_id")) == key
-        ]
+        looks, said = self.looks, list[bool]()
+        for rows, names in ((looks.hang_sessions, ("instance", "sid")), (looks.hangs, VICTIM)):
+            said += [row.get("fatal_background") == "Y" for row in rows if looks.key(*map(row.get, names)) == key]
         return any(said) if said else None
 
     def _meet(self, some: set[SessionKey], others: set[SessionKey]) -> bool:

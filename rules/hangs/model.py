@@ -140,9 +140,10 @@ class WaitChain(Frozen):
         """Whether there is no command only because facts are missing."""
         return (self.why_no_action or "").startswith(NOT_KNOWN)
 
-    def without(self, why: str, *missing: MissingFact) -> "WaitChain":
-        """The chain without its command: why, and the facts that are missing."""
-        return self.model_copy(update={"action": None, "why_no_action": why, "missing": missing})
+    def without(self, why: str | None, *missing: MissingFact) -> "WaitChain":
+        """The chain without its command: why, or the facts that are missing."""
+        told = why or f"{NOT_KNOWN}{'; '.join(each.fact for each in missing)}"
+        return self.model_copy(update={"action": None, "why_no_action": told, "missing": missing})
 
 
 MESSENGER = "LCK0"

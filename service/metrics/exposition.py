@@ -82,7 +82,7 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
     worse = max(Severity(labels["severity"]).rank for labels in told) < diagnosis.severity.rank
     told += [_unexplained(diagnosis.severity)] if worse else []
     for labels in told:
-        yield families.VERDICT, 1, labels | {"severity": "quiet"} if quiet and labels["severity"] == "info" else labels
+        yield families.VERDICT, 1, {**labels, "severity": "quiet"} if quiet and labels["severity"] == "info" else labels
 
 
 def _beside(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[Labels]:
