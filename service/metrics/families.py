@@ -189,7 +189,7 @@ NEXT_ATTEMPT = _poll(
     labels=("reason",),
     stays=True,
 )
-POLL_DURATION = _poll("latchscope_poll_duration_seconds", help="Total time of the last poll.")
+POLL_DURATION = _poll("latchscope_poll_duration_seconds", help="Total time of a poll, as a mean of about a minute.")
 POLL_INTERVAL = _poll(
     "latchscope_poll_interval_seconds",
     help="Current time between polls, longer when they are costly.",
