@@ -201,9 +201,9 @@ def _awaited(end: ChainSession, graph: ChainGraph) -> tuple[str, MissingFact] | 
     if facts.at_the_end or end.event is None:
         return None
     known = event_of(end.event)
-    if known is None or known.own is not None:
-        if known is None:
-            return state("unknown_event", event=end.event), _fact("who it waits for", "about", end)
+    if known is None:
+        return state("unknown_event", event=end.event), _fact("who it waits for", "about", end)
+    if known.own is not None:
         return None
     found = command(known.find or knowledge().queries["about"], sid=end.sid or 0)
     why = state("awaits", event=end.event, who=known.who or "", kill=known.kill or "")

@@ -102,22 +102,25 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     )
 
 
-def holder_of(context: SignalContext) -> str | None:
-    """The session that most hanging sessions wait for, in a few words. None if it is unknown."""
+def _largest(context: SignalContext) -> tuple[WaitChain, ChainSession] | None:
+    """The largest chain and its end, if that is a session."""
     found = blockers_of(context)
     chain = next(iter(found.chains), None) if found else None
-    if chain is None or chain.end is None or chain.end.sid is None:
-        return lone.described if (lone := lone_holder(context)) is not None else None
-    return described_session(chain.end)
+    return (chain, chain.end) if chain and chain.end and chain.end.sid is not None else None
+
+
+def holder_of(context: SignalContext) -> str | None:
+    """The session that most hanging sessions wait for, in a few words. None if it is unknown."""
+    if (largest := _largest(context)) is not None:
+        return described_session(largest[1])
+    return lone.described if (lone := lone_holder(context)) is not None else None
 
 
 def why_left(context: SignalContext) -> str | None:
     """Why the end of the largest chain is left alone, in its first words. None if it may be ended, or if only facts lack."""
-    found = blockers_of(context)
-    chain = next(iter(found.chains), None) if found else None
-    if chain is None or chain.end is None or chain.end.sid is None or chain.missing_alone or not chain.why_no_action:
-        return None
-    return chain.why_no_action.partition(";")[0]
+    chain, _ = _largest(context) or (None, None)
+    left = chain and not chain.missing_alone and chain.why_no_action
+    return left.partition(";")[0] if left else None
 
 
 def described_session(session: ChainSession) -> str:

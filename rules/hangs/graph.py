@@ -13,6 +13,7 @@ from datetime import datetime
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
 from rules.hangs.knowledge import event_of, state
 from rules.hangs.model import MESSENGER, ChainSource, Holding, SessionKind
+from rules.waiting import stuck
 from rules.waits import unlisted
 
 # What a session is: a foreground session, a parallel slave, a job, or a background process.
@@ -154,7 +155,6 @@ def first(rows: Iterable[Row]) -> Row:
 
 
 VICTIM = ("victim_instance", "victim_session_id")
-HANGS_AFTER_MICRO = 10_000_000.0
 MODES: dict[int, Holding] = {3: "share", 5: "exclusive"}
 """Modes of a row cache lock."""
 ENQUEUE_EXCLUSIVE = 6
@@ -318,14 +318,8 @@ class ChainGraph:
         known = [(row, self.looks.cache_of(row)) for row in self.looks.waiters]
         if self.looks.past:  # traces before 11.2 do not say for how long
             return [row for row, cache in known if cache is not None]
-        stuck = {
-            (row.get("event"), cache)
-            for row, cache in known
-            if cache is not None
-            and row.get("type") != "BACKGROUND"
-            and (number(row.get("wait_time_micro")) or 0.0) >= HANGS_AFTER_MICRO
-        }
-        return [row for row, cache in known if (row.get("event"), cache) in stuck]
+        hang = {(row.get("event"), cache) for row, cache in known if cache is not None and stuck([row])}
+        return [row for row, cache in known if (row.get("event"), cache) in hang]
 
     def _named(self, waiting: Iterable[Row]) -> set[SessionKey]:
         """Sessions that others wait for, by any source."""
