@@ -3,11 +3,11 @@
 The lock of an entry between instances has its type, Q and a letter, and its identifiers in `v$rowcache_parent` too.
 """
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 100
 
-GES_BLOCKING_ENQUEUE = Collector(
+GES_BLOCKING_ENQUEUE = optional_view(
     view="gv$ges_blocking_enqueue",
     about="locks of row cache entries with which an instance of the cluster blocks others",
     columns=(
@@ -27,8 +27,4 @@ GES_BLOCKING_ENQUEUE = Collector(
     },
     without="the mode in which a session of another instance holds an entry, so it gets no command",
     granted_on="sys.gv_$ges_blocking_enqueue",
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )
