@@ -36,9 +36,8 @@ select /* latchscope gv$session */ inst_id as instance, sid, {READ_OF_SESSION}
  where inst_id = :instance
    and (sid = :sid or blocking_instance = :instance and blocking_session = :sid and event <> 'row cache lock')
    and rownum <= 9"""
-"""A session of another instance, and those that wait behind it there, which may hold the entry in its place. v$session of this
-instance does not show their serial numbers. The query starts a parallel process on each instance, so it runs only for a
-blocker that the waiting sessions name."""
+"""A session of another instance, and those that wait behind it there, one of which may hold the entry in its place. Only for a
+blocker that the waiting sessions name, because it starts a parallel process on each instance."""
 SESSIONS = "chain_sessions"
 SLAVES, JOBS, LOCKS, UNDO = "v$px_session", "running_jobs", "v$lock", "v$transaction"
 CLEANUPS = ("v$dead_cleanup", "v$cleanup_process")
@@ -155,7 +154,7 @@ def look_at_chains(
 ) -> Mapping[str, Reading]:
     """Look once, while sessions hang. `holders`: sessions known to hold something. Raises SessionError.
 
-    `before`: what the look before gave. A view that may not be read, or hit its deadline, is not asked again.
+    `before`: the look before; a view that failed in it is not asked again.
     """
     sessions = read(connection, SESSIONS, release, cold=cold)
     met = [*holders, *(sessions.rows if isinstance(sessions, Rows) else ())]

@@ -1,7 +1,4 @@
-"""gv$ges_blocking_enqueue: which instance of a cluster keeps others from an entry of the row cache. Read for such an entry only.
-
-The lock of an entry between instances has its type, Q and a letter, and its identifiers in `v$rowcache_parent` too.
-"""
+"""gv$ges_blocking_enqueue: which instance of a cluster keeps others from an entry of the row cache. Read for such an entry only."""
 
 from collectors.model import Column, ColumnKind, optional_view
 
@@ -11,10 +8,10 @@ GES_BLOCKING_ENQUEUE = optional_view(
     view="gv$ges_blocking_enqueue",
     about="locks of row cache entries with which an instance of the cluster blocks others",
     columns=(
-        Column("resource_name1", ColumnKind.KEY, "", "identifiers and type of the lock, `[0x1f][0xbeef],[QI]`"),
-        Column("instance", ColumnKind.KEY, "", "instance that shows it: the one that holds it, or its master"),
+        Column("resource_name1", ColumnKind.KEY, "", "name of the lock, `[0x1f][0xbeef],[QI]`"),
+        Column("instance", ColumnKind.KEY, "", "instance that shows it"),
         Column("owner_node", ColumnKind.KEY, "", "node that holds it, counted from 0"),
-        Column("grant_level", ColumnKind.TEXT, "", "mode in which it is held; KJUSEREX is exclusive, KJUSERPR share"),
+        Column("grant_level", ColumnKind.TEXT, "", "its mode: KJUSEREX exclusive, KJUSERPR share"),
     ),
     statements={
         "11.2": f"""

@@ -40,10 +40,7 @@ SEVERITIES = {
     "3": {"text": "Critical", "color": "red", "index": 3},
 }
 """latchscope_severity in words, one colour each wherever it is shown."""
-SEVERITY_WORDS = {
-    name: SEVERITIES[str(rank)]
-    for rank, name in enumerate(("quiet", "info", "notice", "warning", "critical"), start=-1)
-}
+SEVERITY_WORDS = dict(zip(("quiet", "info", "notice", "warning", "critical"), SEVERITIES.values(), strict=True))
 SEVERITY_WORDS["down"] = {"text": "Down", "color": "red", "index": 4}
 """The label `severity` in the same words and colours, and what shared.outage says."""
 BY_SEVERITY = ((None, "green"), (1, "blue"), (2, "orange"), (3, "red"))

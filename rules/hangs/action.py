@@ -77,10 +77,9 @@ def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitCh
         return chain.without(None, *missing)
     if not chain.fresh:
         age = "" if chain.age_seconds is None else spoken(chain.age_seconds)
-        return chain.without(
-            state("old", age=age) if age else state("never"),
-            MissingFact(fact="whether it still holds that", query=_check(chain, end, graph)[0], instance=end.instance),
-        )
+        query_now, _ = _check(chain, end, graph)
+        still = MissingFact(fact="whether it still holds that", query=query_now, instance=end.instance)
+        return chain.without(state("old", age=age) if age else state("never"), still)
     try:
         return chain.model_copy(update={"action": _action(chain, end, graph, platform)})
     except WithheldError as reason:

@@ -466,8 +466,8 @@ class ChainGraph:
     def _over_instances(self, cache: str, final: SessionKey) -> Edge:
         """The edge to a session at the end. It is direct if its mode is known by the lock between the instances."""
         mode = self._mode_elsewhere(cache, final)
-        known: tuple[ChainSource, ...] = () if mode == "unknown" else ("gv$ges_blocking_enqueue",)
-        return Edge(final, ("v$session", *known), bool(known), mode)
+        sources: tuple[ChainSource, ...] = ("v$session", "gv$ges_blocking_enqueue")
+        return Edge(final, sources[: 1 if mode == "unknown" else 2], mode != "unknown", mode)
 
     def asked_elsewhere(self, cache: str | None) -> Row:
         """The entry that this instance asks another one for. Empty without one, or with several in that cache."""
@@ -476,7 +476,7 @@ class ChainGraph:
         return first(entries.values()) if len(entries) == 1 else {}
 
     def locks_elsewhere(self, cache: str | None) -> dict[int | None, set[Holding]]:
-        """Instance that keeps this one from that entry → the modes in which it has the lock. Nodes count from 0."""
+        """Instance that keeps this one from that entry → its modes."""
         names, found = tuple(_lock_names(self.asked_elsewhere(cache))), defaultdict[int | None, set[Holding]](set)
         for row in self.looks.enqueues:
             if (text(row.get("resource_name1")) or "").startswith(names):
@@ -485,10 +485,9 @@ class ChainGraph:
         return found
 
     def _mode_elsewhere(self, cache: str | None, holder: SessionKey) -> Holding:
-        """The mode in which a session of another instance holds an entry, by the lock of its instance.
+        """The mode in which a session of another instance holds an entry, by the lock of that instance, which is as strong.
 
-        That lock is as strong as those of its sessions: LCK0 lowers it when they let go. Unknown if other instances have one too,
-        or if a session waits there behind this one: then that one may hold the entry.
+        Unknown if other instances have one too, or if a session behind this one there may hold the entry.
         """
         found = self.locks_elsewhere(cache)
         between = any(

@@ -147,7 +147,6 @@ class WaitChain(Frozen):
 
 
 MESSENGER = "LCK0"
-"""The process that asks for the locks of an instance, as the others of the cluster see them."""
 NOT_KNOWN = "not known: "
 OLDEST_SECONDS = 60.0
 """The longest time since it was proven that the end holds, for which there is a command."""
