@@ -1,4 +1,4 @@
-"""gv$ges_blocking_enqueue: which instance of a cluster keeps others from an entry of the row cache. Read for such an entry only."""
+"""gv$ges_blocking_enqueue: which instance of a cluster keeps others from an entry of the row cache. Read for such an entry."""
 
 from collectors.model import Column, ColumnKind, optional_view
 
