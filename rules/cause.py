@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -100,6 +100,31 @@ class Fix(Frozen):
         return " and ".join(part for part in (self.first_fixed, alone) if part) or "no release that we know"
 
 
+class Relation(Frozen):
+    """What one cause says about another where both may be about the same waits; one kind each."""
+
+    explains: str | None = Field(None, description="this one says why that one happens, which is then ruled out")
+    shares: str | None = Field(None, description="both are true; that one is the special case, and is shown above")
+    drags: Literal["row-cache"] | None = Field(
+        None, description="it makes any row cache wait, and explains what has no sign of its own"
+    )
+    because: str | None = Field(None, description="why, as a clause")
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Kind → the cause that it names. One, if the relation is well written."""
+        named = {"explains": self.explains, "shares": self.shares, "drags": self.drags}
+        return {kind: name for kind, name in named.items() if name is not None}
+
+    @model_validator(mode="after")
+    def _one_kind_with_a_reason(self) -> Self:
+        if len(self.kinds) != 1:
+            raise ValueError("a relation is one of explains, shares and drags")
+        if self.drags is None and not self.because:
+            raise ValueError("say why under because")
+        return self
+
+
 class Cause(Frozen):
     """An entry of the knowledge base, one YAML file each. `kb` is its number in our reference."""
 
@@ -125,7 +150,7 @@ class Cause(Frozen):
     caches: tuple[str, ...] = ()
     namespaces: tuple[int, ...] = Field((), description="of the library cache, whose waiters make a candidate")
     location: str | None = None
-    look_alike: bool = Field(False, description="explains row cache sleeps without the row cache being the cause")
+    relations: tuple[Relation, ...] = Field((), description="what it says about other causes of the same waits")
     cap: Severity = Field(Severity.CRITICAL, description="highest severity this cause may take")
     explanation: str
     when: tuple[Condition | AnyOf, ...] = ()
@@ -138,6 +163,21 @@ class Cause(Frozen):
     false_positives: str
     references: tuple[Reference, ...] = ()
     fixes: tuple[Fix, ...] = Field((), description="the bugs that it may be, and where they are fixed")
+
+    @cached_property
+    def drags(self) -> bool:
+        """Whether it explains row cache sleeps without the row cache being the cause."""
+        return any(relation.drags for relation in self.relations)
+
+    @cached_property
+    def explains(self) -> Mapping[str, str]:
+        """Cause → why this one says the same and more."""
+        return {each.explains: each.because or "" for each in self.relations if each.explains}
+
+    @cached_property
+    def shares(self) -> tuple[str, ...]:
+        """Its special cases, which are true together with it."""
+        return tuple(relation.shares for relation in self.relations if relation.shares)
 
     @property
     def remedy(self) -> str:
@@ -235,7 +275,37 @@ def catalogue() -> Mapping[str, Cause]:
 def load(home: Path) -> Mapping[str, Cause]:
     """Every cause in a folder. The file name is the id."""
     causes = [read(path) for path in sorted(home.glob("*.yaml")) if not path.name.endswith(".cases.yaml")]
-    return {cause.id: cause for cause in sorted(causes, key=lambda cause: (cause.kb, cause.id))}
+    known = {cause.id: cause for cause in sorted(causes, key=lambda cause: (cause.kb, cause.id))}
+    for cause in known.values():
+        _check_relations(cause, known)
+    return known
+
+
+def _check_relations(cause: Cause, known: Mapping[str, Cause]) -> None:
+    """Every relation names a cause that may be about the same waits, and nothing explains itself by others."""
+    for kind, name in (pair for relation in cause.relations if not relation.drags for pair in relation.kinds.items()):
+        if name not in known:
+            raise BadCause(f"{cause.id}.yaml {kind} {name}, which is not a cause; the causes are {', '.join(known)}")
+        other = known[name]
+        if not set(cause.surfaces) & set(other.surfaces):
+            raise BadCause(f"{cause.id}.yaml {kind} {name}, which never shows on {' or '.join(cause.surfaces)}")
+        if other.handbook:
+            raise BadCause(f"{cause.id}.yaml {kind} {name}, a handbook entry, which is never found")
+        if [each for relation in cause.relations for each in relation.kinds.values()].count(name) > 1:
+            raise BadCause(f"{cause.id}.yaml has two relations to {name}; leave out one of them")
+        if cause.id in _reached(name, known, kind):
+            raise BadCause(f"{cause.id}.yaml {kind} {name}, which leads back to {cause.id}; leave out one of them")
+
+
+def _reached(start: str, known: Mapping[str, Cause], kind: str) -> set[str]:
+    """What a cause explains or shares, directly or by others."""
+    reached, ahead = set[str](), [start]
+    while ahead:
+        name = ahead.pop()
+        if name not in reached and name in known:
+            reached.add(name)
+            ahead.extend(getattr(known[name], kind))
+    return reached
 
 
 def read(path: Path) -> Cause:

@@ -3,7 +3,7 @@
 A poll needs only the verdict. What explains it, and what a remedy is worth, follows from the same Delta on request.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,12 +14,25 @@ from rules.cause import Cause, catalogue
 from rules.containers import container_shares
 from rules.contention.prediction import prediction_of
 from rules.context import SignalContext, gaps_of
+from rules.cost import (
+    anything_read,
+    cost_is_open,
+    costs_nothing,
+    largest_use,
+    other_wait,
+    overall_gate,
+    surface_impacts,
+    totals_without_waits,
+    troubles,
+    whole_impact,
+)
 from rules.explain.headline import headline, nobody_looked, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.fixes import fix_line
+from rules.grade import grade
 from rules.hangs.blockers import blockers_of
-from rules.judge import CauseVerdict, OpenCause, elsewhere, judge
+from rules.judge import CauseVerdict, Hypothesis, OpenCause, elsewhere, hypotheses, refute
 from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
 from rules.logs import with_events
 from rules.model import (
@@ -34,20 +47,17 @@ from rules.model import (
     Undetermined,
     worst,
 )
-from rules.resolve import (
-    anything_read,
-    cost_is_open,
-    largest_use,
-    other_wait,
-    overall_gate,
-    quiet_findings,
-    ranked,
-    surface_impacts,
-    totals_without_waits,
-    troubles,
-    weighed,
-    whole_impact,
-)
+from rules.rivals import rank, relate
+
+
+def judged(context: SignalContext, causes: Iterable[Cause], *, quiet: bool = False) -> Sequence[CauseVerdict]:
+    """One verdict per cause: hypotheses → refute → relate → grade. `rank` puts the findings in order afterwards.
+
+    `quiet`: no wait costs anything, so only the findings, without what was ruled out.
+    """
+    refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, causes, quiet=quiet)]
+    related = relate([one for one in refuted if not quiet or isinstance(one, Hypothesis)])
+    return [grade(one, related) if isinstance(one, Hypothesis) else one for one in related]
 
 
 def diagnose(
@@ -117,8 +127,9 @@ class Judgement:
 
     def verdict(self) -> Diagnosis:
         """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
-        quiet = quiet_findings(self._context) if self.causes is None else None
-        return self._judged_whole if quiet is None else self._diagnosis(quiet, quiet=True)
+        if not costs_nothing(self._context) or self.causes is not None:
+            return self._judged_whole
+        return self._diagnosis(judged(self._context, self._judged.values(), quiet=True), quiet=True)
 
     def undetermined(self) -> tuple[Undetermined, ...]:
         """The causes that stayed open."""
@@ -158,8 +169,7 @@ class Judgement:
 
     @cached_property
     def _verdicts(self) -> Sequence[CauseVerdict]:
-        alone = [judge(cause, self._context) for cause in self._judged.values()]
-        return weighed(self._context, self._judged, alone)
+        return judged(self._context, self._judged.values())
 
     @cached_property
     def _judged_whole(self) -> Diagnosis:
@@ -174,7 +184,7 @@ class Judgement:
     def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
         """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""
         context, basis = self._context, self.delta.basis
-        findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
+        findings = rank((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
         open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
         severity = severity_by_cost(context, self._judged, findings)
         other = other_wait(context)
@@ -284,7 +294,7 @@ def _waits_unmeasured(context: SignalContext) -> bool:
 def severity_by_cost(context: SignalContext, causes: Mapping[str, Cause], findings: Sequence[Finding]) -> Severity:
     """The cost of the waits, whether or not a cause is known. A cause that exonerates the row cache decides by itself."""
     found = worst(finding.severity for finding in findings)
-    if any(causes[finding.cause].look_alike for finding in findings):
+    if any(causes[finding.cause].drags for finding in findings):
         return found
     unknown = Severity.NOTICE if cost_is_open(context) or _waits_unmeasured(context) else Severity.INFO
     return worst((found, overall_gate(context) or Severity.INFO, unknown))

@@ -8,15 +8,7 @@ from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, takes
 from rules.contradictions import contradictions
-from rules.formatting import count, over, part_of, percent, sentence, within
-from rules.formatting import number as spelled
-from rules.hangs.blockers import blockers_of, holder_of
-from rules.hangs.model import WaitingGroup
-from rules.hangs.words import behind_circle
-from rules.judge import OpenCause
-from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
-from rules.remedy import Confirmation
-from rules.resolve import (
+from rules.cost import (
     SEVERAL_DOZEN,
     anything_read,
     cost_is_open,
@@ -27,6 +19,14 @@ from rules.resolve import (
     troubles,
     unseen_waiters,
 )
+from rules.formatting import count, over, part_of, percent, sentence, within
+from rules.formatting import number as spelled
+from rules.hangs.blockers import blockers_of, holder_of
+from rules.hangs.model import WaitingGroup
+from rules.hangs.words import behind_circle
+from rules.judge import OpenCause
+from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
+from rules.remedy import Confirmation
 from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS
 from rules.waits import (
     IDLE_SESSIONS,

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, get_args
 from collectors.commands import command
 from collectors.model import RESULT_CACHE_LATCH
 from rules.baseline import UsualRange
-from rules.confidence import counted_in_words
 from rules.containers import container_step
 from rules.context import SURFACE_EVENTS, SignalContext
+from rules.cost import LARGE, largest_use, other_wait
 from rules.explain.hang_steps import blocker_steps
 from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
 from rules.explain.library_cache import library_cache_steps
@@ -23,6 +23,7 @@ from rules.explain.notes import groups
 from rules.explain.report import as_printed
 from rules.explain.stops import Stop, stops, unknown_link
 from rules.formatting import counted, measured, percent, sentence, within
+from rules.grade import counted_in_words
 from rules.hangs.blockers import ROW_CACHE_BLOCKERS as BLOCKERS_VIEW
 from rules.hangs.blockers import blockers_of
 from rules.hangs.words import entry_of, in_one_sentence
@@ -40,7 +41,6 @@ from rules.model import (
     Surface,
     WaiterGroup,
 )
-from rules.resolve import LARGE, largest_use, other_wait
 from rules.signals import SIGNALS
 from rules.waiting import WAITING_SESSIONS
 from rules.waits import hanging

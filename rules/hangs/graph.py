@@ -238,9 +238,12 @@ class ChainGraph:
                 self._holding[_cache(entry)].add(holder)
         waiting = self._hanging()
         nodes = self._named(waiting)
+        self._both: set[SessionKey] = set()
+        """Sessions that hang on the row cache and that others wait for."""
         for row in waiting:
             if (key := looks.here(row)) in nodes and key is not None:
                 self._learn(key, {**row, "state": "WAITING"}, fresh=True)
+                self._both.add(key)
         for key in sorted(nodes, key=str):
             self._lead(key)
         self.groups = list(self._grouped(row for row in waiting if looks.here(row) not in nodes))
@@ -248,9 +251,7 @@ class ChainGraph:
             self._attach(group)
         self.groups = [group for group in self.groups if group.count]
         self._holders_alone()
-        self.reached = self._with_circles(
-            sorted((key for row in waiting if (key := looks.here(row)) in nodes), key=str)
-        )
+        self.reached = self._reached()
         self.behind: dict[SessionKey, list[tuple[SessionKey, Edge]]] = defaultdict(list)
         """Session → those that others wait for and that wait directly behind it."""
         for key in sorted(self.reached, key=str):
@@ -380,12 +381,9 @@ class ChainGraph:
         if packed is None or row.get("p2") is None or row.get("p3") is None:
             return
         kind = chr(packed >> 24 & 0xFF) + chr(packed >> 16 & 0xFF)
+        enqueue = (kind, whole(row.get("p2")), whole(row.get("p3")))
         for lock in self.looks.locks:
-            same = (lock.get("type"), whole(lock.get("id1")), whole(lock.get("id2"))) == (
-                kind,
-                whole(row.get("p2")),
-                whole(row.get("p3")),
-            )
+            same = (lock.get("type"), whole(lock.get("id1")), whole(lock.get("id2"))) == enqueue
             if same and whole(lock.get("sid")) == ahead[1]:
                 yield "exclusive" if whole(lock.get("lmode")) == ENQUEUE_EXCLUSIVE else "share"
 
@@ -522,19 +520,9 @@ class ChainGraph:
         return seen
 
     def _reached(self) -> set[SessionKey]:
-        """Sessions that others wait behind, directly or not."""
-        return self.reach(*{edge.ahead for group in self.groups for edge in group.edges})
-
-    def _with_circles(self, waiting: Iterable[SessionKey]) -> set[SessionKey]:
-        """Those, and the waiting sessions of circles that nobody outside waits behind."""
-        reached = self._reached()
-        for key in waiting:
-            if key in reached:
-                continue
-            after = self.reach(*(edge.ahead for edge in self.ahead.get(key, ())))
-            if key in after:
-                reached |= after
-        return reached
+        """Sessions that others wait behind, directly or not, and those that hang behind one of them themselves."""
+        ahead = {edge.ahead for group in self.groups for edge in group.edges}
+        return self.reach(*ahead, *(key for key in self._both if self.ahead.get(key)))
 
     def members(self, end: SessionKey) -> set[SessionKey]:
         """The session, and all that others wait for and that wait behind it."""

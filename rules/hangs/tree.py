@@ -165,13 +165,7 @@ def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
     cycle = any(graph.facts[key].cycle for key in graph.members(end) if key in graph.facts)
-    chain = _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
-    more = (whole(graph.facts[end].row.get("blocking")) or 0) - chain.waiting  # a trace may count more than it lists
-    return (
-        chain.model_copy(update={"waiting": chain.waiting + more, "left_out": chain.left_out + more})
-        if more > 0
-        else chain
-    )
+    return _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
 
 
 def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
@@ -187,7 +181,11 @@ def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
 def _chain(graph: ChainGraph, start: SessionKey, members: Iterable[SessionKey], **more: Any) -> WaitChain:
     listed, waiting, left_out = _drawn(graph, start)
     about = {"disagreements": _disagreements(graph, members), "oracle": _verdict(graph, members)}
-    return WaitChain(waiters=tuple(listed), waiting=waiting, left_out=left_out, **about, **more)
+    unlisted = max(
+        (whole(graph.facts[start].row.get("blocking")) or 0) - waiting, 0
+    )  # a trace may count more than it lists
+    counts = {"waiting": waiting + unlisted, "left_out": left_out + unlisted}
+    return WaitChain(waiters=tuple(listed), **counts, **about, **more)
 
 
 def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:

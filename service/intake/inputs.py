@@ -179,6 +179,14 @@ class InputResults:
     window: Window = EVERYTHING
     """The time of the lines of logs that count."""
 
+    def failed(self, error: InputError, passed: bool = False) -> None:
+        """An input gives an error, or where it came with others, a reason to pass it over."""
+        if passed:
+            self.passed.append(str(error))
+        else:
+            self.read += 1
+            self.errors.append(error)
+
     @property
     def skipped(self) -> list[str]:
         """What was not read, one line each. Many foreign files share one line."""
@@ -256,15 +264,8 @@ def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[flo
                 outcome.read += 1
                 return
             data = _rest(name, head, stream, shown)
-    except TooLarge as error:
-        if contained:
-            outcome.passed.append(str(error))
-            return
-        outcome.read += 1
-        outcome.errors.append(error)
     except InputError as error:
-        outcome.read += 1
-        outcome.errors.append(error)
+        outcome.failed(error, contained and isinstance(error, TooLarge))
     else:
         _data(data, shown, outcome, LIMITS, contained)
 
@@ -330,13 +331,13 @@ def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contain
             return
         changes = _changes(plain, name, outcome.window, strict=not contained)
     except InputError as error:
-        if contained and isinstance(error, UnknownFormat):
-            (outcome.foreign.append(name) if isinstance(error, ForeignFile) else outcome.passed.append(str(error)))
-            return
-        outcome.errors.append(error)
+        if contained and isinstance(error, ForeignFile):
+            outcome.foreign.append(name)
+        else:
+            outcome.failed(error, contained and isinstance(error, UnknownFormat))
     else:
         outcome.diagnosed += _diagnosed(changes, name)
-    outcome.read += 1
+        outcome.read += 1
 
 
 def _members(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool) -> None:
@@ -346,8 +347,7 @@ def _members(data: bytes, name: str, outcome: InputResults, limits: Limits, cont
             try:
                 inner = unpacked_member(member, limits)
             except InputError as error:
-                outcome.read += 1
-                outcome.errors.append(error)
+                outcome.failed(error)
                 continue
             unpacked += len(inner)
             if unpacked > limits.total:
@@ -356,8 +356,7 @@ def _members(data: bytes, name: str, outcome: InputResults, limits: Limits, cont
                 )
             _data(inner, member.label, outcome, limits, contained=True)
     except InputError as error:
-        outcome.read += 1
-        outcome.errors.append(error)
+        outcome.failed(error)
     if outcome.read == before:
         nothing = f"{name} is {'a mail' if is_mail(data) else 'an archive'} without {OURS}"
         (outcome.passed.append(nothing) if contained else outcome.errors.append(UnknownFormat(nothing)))

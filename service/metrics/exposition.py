@@ -15,7 +15,8 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, 
 from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue, hedged
-from rules.explain.headline import QUIET, speaks_against
+from rules.explain.headline import speaks_against
+from rules.explain.story import FirstScreen, eased, first_screen, screen
 from rules.model import Confidence, Diagnosis, Finding, Severity, worst
 from rules.waits import severity_of
 from service.config.settings import DatabaseSettings
@@ -101,13 +102,9 @@ def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) ->
     """An episode. It is easing if a poll with figures no longer shows it, with the severity of the waits that it left."""
     easing = board.easing_of(diagnosis, (episode,))
     if easing is not None and (finding is None or finding.severity is Severity.INFO):
-        severity, action, do_not = episode.severity, board.WAIT_AND_SEE, board.NOT_MORE
-        if easing.missing:
-            action, do_not = board.LOOK, board.NOT_BLINDLY
-        elif not episode.waits:
-            severity, action, do_not = Severity.INFO, board.GOES_ON, board.NOT_CURED
-        easing = easing.model_copy(update={"waits": episode.waits})
-        return _words(episode.cause, board.eased_title(easing), episode.cache, severity, action, do_not=do_not)
+        told = eased(easing.model_copy(update={"waits": episode.waits, "change": None}))
+        gone = not easing.missing and not episode.waits
+        return _told(told, Severity.INFO if gone else episode.severity, episode.cause, episode.cache)
     known = catalogue().get(episode.cause)
     if known is None:
         return _words(episode.cause, episode.title, episode.cache, episode.severity, "")
@@ -119,16 +116,16 @@ def _of_the_poll(diagnosis: Diagnosis) -> Labels:
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if finding is not None and (known := catalogue().get(finding.cause)):
         return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
-    if diagnosis.basis is None:
-        return _words("", board.NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.", do_not=board.NOT_YET)
-    if diagnosis.severity is Severity.INFO:
-        title = QUIET if diagnosis.state == "Quiet" else board.NOTHING_TO_DO
-        return _words("", title, None, diagnosis.severity, board.GOES_ON, do_not=board.NOT_TO_TUNE)
-    return _unexplained(diagnosis.severity)
+    return _told(first_screen(diagnosis), diagnosis.severity)
 
 
 def _unexplained(severity: Severity) -> Labels:
-    return _words("", board.UNEXPLAINED, None, severity, board.LOOK, do_not=board.NOT_BLINDLY)
+    return _told(screen("unexplained"), severity)
+
+
+def _told(told: FirstScreen, severity: Severity, cause: str = "", cache: str | None = None) -> Labels:
+    """The words where no cause is found."""
+    return _words(cause, told.title, cache, severity, told.do, do_not=told.do_not)
 
 
 def _sentences(

@@ -10,10 +10,10 @@ from textwrap import wrap
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
 from rules.cause import catalogue
-from rules.confidence import counted_in_words
 from rules.context import SignalContext
 from rules.explain.headline import confirming_step, speaks_against
 from rules.formatting import compared, over, percent, within
+from rules.grade import counted_in_words
 from rules.logs import NAMES, weighed
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where

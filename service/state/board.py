@@ -17,6 +17,7 @@ from rules.cache_map import CacheMap
 from rules.changes import Change
 from rules.engine import Examination
 from rules.explain.headline import NO_CAUSE, NONE_JUDGED
+from rules.explain.story import eased, screen
 from rules.formatting import within
 from rules.hangs.model import WaitingGroup
 from rules.model import Diagnosis, Finding, Surface, Trouble
@@ -64,19 +65,6 @@ class ChangeLog:
 
 
 # A database in short, as the fleet shows it: its instance, its state and since when, what is wrong, and what is easing.
-
-NOTHING_TO_DO = "Nothing to do"
-GOES_ON = "latchscope keeps watching."
-UNEXPLAINED = "Sessions wait, and no known cause explains it"
-LOOK = "Look at who waits, and at what could not be judged."
-WAIT_AND_SEE = "Wait for the next polls before you change anything else, and see whether the waits fall."
-NOTHING_TOLD = "Nothing is known yet"
-NOT_TO_TUNE = "Do not tune the row cache."
-NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
-NOT_MORE = "Do not change anything else yet. After two changes nobody knows which one helped."
-NOT_BLINDLY = "Do not change settings while the cause is unknown."
-NOT_YET = "Do not judge by one poll. A rate needs two."
-"""The words of page, metrics and dashboards without a named cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +116,8 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         waiting_sessions=impact.waiting_sessions if impact else None,
         cause=top.cause if top else None,
         name=top.name if top else None,
-        title=top.title if top else eased_title(left) if left else None,
-        do_now=top.do_now if top else None if left is None else LOOK if left.missing else WAIT_AND_SEE,
+        title=top.title if top else eased(left).title if left else None,
+        do_now=top.do_now if top else eased(left).do if left else None,
         do_not=(top.do_not or None) if top else None,
         surface=top.surface if top else None,
         cache=top.cache if top else left.cache if left else None,
@@ -200,16 +188,6 @@ def severity_with(diagnosis: Diagnosis, easing: Easing | None) -> Severity:
     return worst((diagnosis.severity, (easing and easing.severity) or Severity.INFO))
 
 
-def eased_title(easing: Easing, until: str = "") -> str:
-    """What eases, as a title, with `until` when; for as long as its waits go on, with what they do."""
-    name = f"{within(easing.name)}{until}"
-    if easing.missing:
-        return f"Cannot be judged any more: {name} ({easing.missing} is missing)"
-    if easing.waits == "lasting":
-        return f"The waits go on{' after the change' if easing.change else ''}: {name}"
-    return f"Recovering: {name}{', and the waits are falling' if easing.waits else ''}"
-
-
 def with_easing(headline: str, easing: Easing | None) -> str:
     """The headline of a poll that no longer shows a storm. The storm may not be over."""
     if easing is None:
@@ -217,7 +195,7 @@ def with_easing(headline: str, easing: Easing | None) -> str:
     if easing.waits:
         for unexplained in (NO_CAUSE, NONE_JUDGED):
             headline = headline.partition(f"; {unexplained}")[0]
-    return f"{eased_title(easing, f' until {easing.until:%H:%M:%S} UTC')}; {within(headline)}"
+    return f"{eased(easing, f' until {easing.until:%H:%M:%S} UTC').title}; {within(headline)}"
 
 
 def told_with(diagnosis: Diagnosis, easing: Easing) -> Diagnosis:
@@ -536,8 +514,6 @@ MISSED_POLLS = 3
 """People hear of an outage after all of these, since a false alarm is worse than a late one."""
 OUTAGE = "no-answer"
 """Where an episode has its cause. No cause of the catalogue has this id."""
-CORRECT_PASSWORD = "Correct the password. Then let latchscope log in once more."
-NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
 
 
 def lasts(watched: MonitoredDatabase, now: datetime) -> bool:
@@ -550,11 +526,12 @@ def lasts(watched: MonitoredDatabase, now: datetime) -> bool:
 def outage_of(database: str, failure: Failure, now: datetime) -> Episode:
     """The news of a failure, in the form of an episode. Times are latchscope's, as the database tells none."""
     stopped = failure.next_attempt is None
+    told = screen("login stopped" if stopped else "no answer", why=failure.why, database=database)
     return Episode(
         database=database,
         cause=OUTAGE,
         cache=None,
-        title="The login is stopped" if stopped else "The database does not answer",
+        title=told.title,
         begin=datetime.fromtimestamp(failure.since, UTC),
         last_seen=now,
         end=None,
@@ -563,8 +540,8 @@ def outage_of(database: str, failure: Failure, now: datetime) -> Episode:
         peak_at=now,
         peak_share_of_db_time=None,
         headline=failure.why,
-        do_now=CORRECT_PASSWORD if stopped else f"Look from here what is wrong: latchscope check {database}",
-        do_not=NOT_UNTIL_RIGHT if stopped else "",
+        do_now=told.do,
+        do_not=told.do_not,
     )
 
 

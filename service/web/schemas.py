@@ -136,6 +136,12 @@ class CauseWholeOut(Cause):
 
     @computed_field  # type: ignore[prop-decorator]
     @property
+    def look_alike(self) -> bool:
+        """Whether it explains row cache sleeps without the row cache being the cause."""
+        return self.drags
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
     def remedy(self) -> str:
         """What to do, as one paragraph."""
         return paragraph(self.remedy_steps)

@@ -7,10 +7,9 @@ from functools import cached_property
 from collectors.model import Changes, Delta, Row, Value
 from rules.cause import catalogue
 from rules.context import LOOKUPS, SignalContext, gaps_of, lookups_of
-from rules.engine import severity_by_cost
-from rules.judge import judge
+from rules.engine import judged, severity_by_cost
 from rules.model import Diagnosis, Finding, RuledOut, Severity
-from rules.resolve import ranked, weighed
+from rules.rivals import rank
 
 JUDGED = {name: cause for name, cause in catalogue().items() if not cause.handbook}
 
@@ -35,8 +34,8 @@ def concluded(delta: Delta) -> Concluded:
 
 
 def _of(context: SignalContext) -> Concluded:
-    verdicts = weighed(context, JUDGED, [judge(cause, context) for cause in JUDGED.values()])
-    findings = ranked((verdict for verdict in verdicts if isinstance(verdict, Finding)), JUDGED)
+    verdicts = judged(context, JUDGED.values())
+    findings = rank((verdict for verdict in verdicts if isinstance(verdict, Finding)), JUDGED)
     out = tuple(verdict for verdict in verdicts if isinstance(verdict, RuledOut))
     return Concluded(severity_by_cost(context, JUDGED, findings), findings, out)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from collectors.model import Changes, Delta, Row, Value, unread
+from rules.cause import catalogue
 from rules.model import Confidence, Finding, RuledOut, Severity
-from rules.resolve import EXPLAINS
 from tests.rules.case_files import Told
 from tests.rules.concluded import Concluded
 
@@ -146,11 +146,11 @@ def _lacks_what_refuted(one: Finding, out: Mapping[str, RuledOut]) -> bool:
 def _stands_in(general: Finding, base: Concluded) -> bool:
     """Whether a general cause replaces the special one that was found, for the same waits and without a higher severity.
 
-    With full knowledge it was true as well, and gave way because the special one says the same and more (see `weighed`).
+    With full knowledge it was true as well, and gave way because the special one says the same and more (see `rules.rivals`).
     """
     gave_way = any(out.cause == general.cause and "explains these waits" in out.because for out in base.ruled_out)
     return gave_way and any(
-        (special.cause, general.cause) in EXPLAINS
+        general.cause in catalogue()[special.cause].explains
         and special.surface == general.surface
         and special.severity.rank >= general.severity.rank
         for special in base.findings

@@ -8,7 +8,8 @@ import pytest
 
 from rules.cause import HOME, AnyOf, Cause, Condition, catalogue
 from rules.engine import diagnose
-from rules.judge import CauseVerdict, Hypothesis, judge
+from rules.finding import finding
+from rules.judge import Hypothesis, OpenCause, hypotheses, refute
 from rules.model import Severity
 from tests.rules.case_files import (
     Told,
@@ -24,7 +25,7 @@ CASES = all_cases()
 
 JUDGED = [name for name, cause in catalogue().items() if not cause.handbook]
 """Causes that are found or ruled out. Handbook causes are only for reading."""
-LOOK_ALIKES = {name for name, cause in catalogue().items() if cause.look_alike}
+LOOK_ALIKES = {name for name, cause in catalogue().items() if cause.drags}
 
 
 @pytest.mark.parametrize("cause", sorted({told.cause for told in CASES}))
@@ -98,18 +99,29 @@ def test_cases_notice_a_missing_condition(name: str) -> None:
 
 def alike(told: Told, mutant: Cause) -> bool:
     """Whether a case gets the expected kind of verdict from the mutant of a cause as well."""
-    return type(judge(mutant, context_of_case(str(told)))) is type(judged(str(told), mutant.id))
+    return alone(mutant, str(told))[0] is judged(str(told), mutant.id)[0]
 
 
 def judged_alike(told: Told, mutant: Cause) -> bool:
     """Whether a cause and its mutant have the same verdict on a case by themselves, and so in any catalogue."""
-    return judge(mutant, context_of_case(str(told))) == judged(str(told), mutant.id)
+    return alone(mutant, str(told)) == judged(str(told), mutant.id)
 
 
 @cache
-def judged(name: str, cause: str) -> CauseVerdict | Hypothesis:
+def judged(name: str, cause: str) -> tuple[object, ...]:
     """The verdict of a cause alone on a case, by the case's name. Computed once for all its mutants."""
-    return judge(catalogue()[cause], context_of_case(name))
+    return alone(catalogue()[cause], name)
+
+
+def alone(cause: Cause, name: str) -> tuple[object, ...]:
+    """The kind of verdict on a cause by itself, and all of it that others see."""
+    (one,) = hypotheses(context_of_case(name), [cause])
+    verdict = refute(one) if isinstance(one, Hypothesis) else one
+    if isinstance(verdict, OpenCause):
+        return OpenCause, verdict.reading, verdict.near, verdict.held
+    if isinstance(verdict, Hypothesis):
+        return Hypothesis, finding(verdict), verdict.named, verdict.sign, [each.result for each in verdict.outcomes]
+    return type(verdict), verdict
 
 
 def test_mutex_release_ignores_the_silent_latch() -> None:

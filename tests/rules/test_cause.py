@@ -69,6 +69,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"surfaces": ["spell"]},
         r"surfaces\.0: Input should be 'latch', 'mutex', 'lock' or 'result-cache'",
     ),
+    "two kinds of relation": (
+        {"relations": [{"explains": "a", "shares": "b", "because": "c"}]},
+        r"relations\.0: Value error, a relation is one of explains, shares and drags",
+    ),
+    "relation without a reason": (
+        {"relations": [{"explains": "a"}]},
+        r"relations\.0: Value error, say why under because",
+    ),
     "bad id": ({"id": "Undo Segments"}, r"id: String should match pattern"),
     "another id": ({"id": "undo-other"}, r"has the cause undo-other; name the file undo-other.yaml"),
 }
@@ -95,10 +103,30 @@ def test_read_reports_what_is_not_a_yaml_object_in_one_line(text: bytes, tmp_pat
 
 
 def test_load_skips_cases_files_and_keeps_the_knowledge_base_order(tmp_path: Path) -> None:
-    written(tmp_path, {"id": "second", "kb": "KB-02"}, "second")
-    written(tmp_path, {"id": "first", "kb": "KB-03"}, "first")
+    written(tmp_path, {"id": "second", "kb": "KB-02", "relations": []}, "second")
+    written(tmp_path, {"id": "first", "kb": "KB-03", "relations": []}, "first")
     (tmp_path / "second.cases.yaml").write_text("[]", encoding="utf-8")
     assert list(load(tmp_path)) == ["second", "first"]
+
+
+@pytest.mark.parametrize(
+    ("of_one", "of_other", "line"),
+    [
+        ({"explains": "third"}, {}, r"^one\.yaml explains third, which is not a cause; the causes are one, other$"),
+        ({"explains": "other"}, {"explains": "one"}, r"^one\.yaml explains other, which leads back to one"),
+        ({"shares": "one"}, {}, r"^one\.yaml shares one, which leads back to one"),
+        ({"shares": "other"}, {"surfaces": ["lock"]}, r"^one\.yaml shares other, which never shows on latch$"),
+    ],
+)
+def test_load_refuses_a_relation_that_cannot_be(
+    of_one: dict[str, Any], of_other: dict[str, Any], line: str, tmp_path: Path
+) -> None:
+    for name, changes in (("one", of_one), ("other", of_other)):
+        relations = [{**changes, "because": "b"}] if changes.keys() & {"explains", "shares"} else []
+        surfaces = changes.get("surfaces", ["latch"])
+        written(tmp_path, {"id": name, "kb": f"KB-{name}", "relations": relations, "surfaces": surfaces}, name)
+    with pytest.raises(BadCause, match=line):
+        load(tmp_path)
 
 
 CAUSES = catalogue().values()

@@ -142,7 +142,7 @@ def test_cause_takes_its_own_of_two_equally_hot_children(cache: str, child: int)
 
 
 def look_alike() -> Cause:
-    return cause_of(PARSING, caches=(), look_alike=True).model_copy(update={"id": "look-alike"})
+    return cause_of(PARSING, caches=(), relations=[{"drags": "row-cache"}]).model_copy(update={"id": "look-alike"})
 
 
 def test_look_alike_rules_out_a_cause_without_proof_of_its_own() -> None:

@@ -9,22 +9,15 @@ import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Changes, ConfirmationResult, Delta, Missing, Row
 from rules.cause import Cause, catalogue
+from rules.confirmation import confirmation_of, confirmed, confirms, obstacle, seen
+from rules.cost import severity
 from rules.engine import diagnose
 from rules.hangs.model import ChainAction, WaitChain
 from rules.hangs.tree import Forest
-from rules.judge import (
-    CauseVerdict,
-    confirmation_of,
-    confirmed,
-    confirms,
-    nearest_bound,
-    obstacle,
-    seen,
-    severity,
-)
+from rules.judge import CauseVerdict, nearest_bound
 from rules.model import Confidence, Diagnosis, Finding, RuledOut, Severity, Undetermined
 from rules.remedy import Confirmation, Query
-from rules.resolve import EXPLAINS, KIN, ranked
+from rules.rivals import rank
 from tests.rules.case_files import delta_of_case, verdict_of
 from tests.rules.contexts import TOTALS, context_of, delta_of, no_grant
 from tests.rules.removals import Removal, removals
@@ -190,14 +183,6 @@ def test_cause_without_a_cache_yields_to_one_that_names_it() -> None:
     assert isinstance(verdict(general, quiet), Finding)
 
 
-def test_relations_name_judged_causes_and_none_runs_both_ways() -> None:
-    pairs = [*EXPLAINS, *((special, general) for general, specials in KIN.items() for special in specials)]
-    assert {name for pair in pairs for name in pair} <= {
-        cause.id for cause in catalogue().values() if not cause.handbook
-    }
-    assert not {(general, special) for special, general in pairs} & set(pairs)
-
-
 def test_handbook_entries_are_offered_by_surface_with_or_without_cache() -> None:
     entry = {**catalogue()["undo-segments"].model_dump(), "handbook": True, "when": (), "surfaces": ("latch",)}
 
@@ -262,7 +247,7 @@ def test_the_step_that_ends_a_session_is_there_where_a_chain_has_a_command(
     steps = [{"do": "Look."}, {"do": "End it.", "from_chain": True, "run_in": "instance", "risk": "Work is lost."}]
     cause, events = cause_of(EVERYWHERE, PROOF, remedy_steps=steps), waited(latch=60_000_000, lock=0)
     for chains, done in (((), ["Look."]), ((other,), ["Look."]), ((other, acting), ["Look.", "End it."])):
-        monkeypatch.setattr("rules.judge.chains_of", lambda context, chains=chains: Forest(chains, 0))
+        monkeypatch.setattr("rules.finding.chains_of", lambda context, chains=chains: Forest(chains, 0))
         got = found(cause, system_event=events).remedy_steps
         assert [step.do for step in got] == done, chains
         assert all(step.sql is None for step in got), "the command stands in the chain alone, where its age is known"
@@ -306,7 +291,7 @@ def finding(cause: str, grade: Severity, sure: Confidence) -> Finding:
     return Finding.model_validate({"cause": cause, "severity": grade, "confidence": sure, **words, **known, **rest})
 
 
-def test_ranked_puts_the_finding_to_act_on_first() -> None:
+def test_rank_puts_the_finding_to_act_on_first() -> None:
     findings = [
         finding("d", Severity.INFO, HIGH),
         finding("c", Severity.WARNING, LOW),
@@ -314,8 +299,9 @@ def test_ranked_puts_the_finding_to_act_on_first() -> None:
         finding("a", Severity.WARNING, HIGH),
         finding("e", Severity.CRITICAL, LOW),
     ]
-    assert [one.cause for one in ranked(findings)] == ["e", "a", "b", "c", "d"]
-    assert ranked(reversed(findings)) == ranked(findings)
+    causes = {one.cause: catalogue()["undo-segments"] for one in findings}
+    assert [one.cause for one in rank(findings, causes)] == ["e", "a", "b", "c", "d"]
+    assert rank(reversed(findings), causes) == rank(findings, causes)
 
 
 SEQUENCES = catalogue()["sequence-nocache"]

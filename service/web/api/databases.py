@@ -9,8 +9,8 @@ from fastapi.routing import APIRoute
 
 from collectors.errors import CredentialError, NotApplicable, SessionError, StatementError
 from rules.cause import catalogue
+from rules.confirmation import confirms, seen
 from rules.hangs.model import Blockers
-from rules.judge import confirms, seen
 from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.state.board import Board, MonitoredDatabase

@@ -356,7 +356,11 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             (10.0, 25.0),
             "0",
             None,
-            ['title="Nothing to do"', 'action="latchscope keeps watching."', 'do_not="Do not tune the row cache."'],
+            [
+                'title="Nothing to do"',
+                'action="latchscope keeps watching."',
+                'do_not="Do not tune the row cache. Hardly any session waits for it."',
+            ],
         ),
         (
             "undo-storm",

@@ -429,6 +429,7 @@ def test_database_that_does_not_answer_is_told_once_and_once_when_it_is_back(tmp
         assert begun["message"].splitlines() == [
             f"Since 12:00 UTC: {REFUSED}",
             "Do: Look from here what is wrong: latchscope check erp1",
+            "Do not take silence for health. Nothing is known until a poll succeeds.",
             "https://latchscope.example.com/db/erp1",
         ]
         watched.fails(None)

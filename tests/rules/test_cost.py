@@ -1,6 +1,5 @@
-"""The short form of a poll agrees with the whole diagnosis, over every case, scenario and generated instance."""
+"""What is in trouble and what it costs; a poll where nothing waits finds what the whole diagnosis finds."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,22 +23,18 @@ from collectors.model import (
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from rules.baseline import UsualRange
-from rules.cache_map import CacheMap
 from rules.cause import catalogue
 from rules.context import SignalContext
+from rules.cost import unseen_waiters
 from rules.engine import Examination, diagnose, examine
 from rules.model import Confidence, Diagnosis, Severity
-from rules.resolve import unseen_waiters
 from rules.waiting import WAITING_SESSIONS as WAITING
-from service.config.settings import DatabaseSettings
-from service.metrics.exposition import render
 from tests.collectors.scripted import poll_at
 from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case
 from tests.rules.contexts import SICK, context_of, with_rows
 from tests.rules.contexts import delta_of as staged_delta
 from tests.rules.rich import RICH
-from tests.rules.test_engine import generated
 
 NOTHING_READ = Snapshot("erp1", None, {})
 SAME = (
@@ -82,36 +77,21 @@ def hushed(delta: Delta) -> Delta:
     return replace(delta, readings={**readings, SAMPLED: not_sampled()}, at_begin={}, confirmations={})
 
 
-def agreed(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> Diagnosis | None:
-    """The whole of a quiet interval; None for any other. Asserts that the short form agrees."""
-    examined = examine(delta, usual=usual)
+def agrees(delta: Delta) -> bool:
+    """Whether the interval is quiet, and its verdict was made without what was ruled out. Asserts that nothing else differs."""
+    examined = examine(delta, usual=USUAL)
     if not is_quiet(examined):
-        return None
+        return False
     short, whole = examined.verdict, examined.diagnosis
-    for name in SAME:
-        assert getattr(short, name) == getattr(whole, name), name
-    assert verdicts_as_metrics(short) == verdicts_as_metrics(whole)
-    assert Diagnosis.model_validate(short.model_dump()) == short, "a valid Diagnosis, though a short one"
-    assert short.severity is Severity.INFO and whole.troubles == ()
-    assert all(catalogue()[one.cause].namespaces for one in whole.candidates), "what waits in the library cache alone"
-    assert short.undetermined == (), "nobody reads it"
+    assert [getattr(short, name) for name in SAME] == [getattr(whole, name) for name in SAME]
+    assert short.severity is Severity.INFO and short.undetermined == ()
     assert set(examined.open_causes()) == {one.cause for one in whole.undetermined}, "for a reader who wants to know"
-    return whole
-
-
-def agrees(delta: Delta, usual: Mapping[str, UsualRange] = USUAL) -> bool:
-    """Whether the interval is quiet; see agreed."""
-    return agreed(delta, usual) is not None
+    return True
 
 
 def is_quiet(examined: Examination) -> bool:
     """Whether the verdict skipped some causes."""
     return "_verdicts" not in vars(examined._judgement)
-
-
-def verdicts_as_metrics(diagnosis: Diagnosis) -> Mapping[str, bytes]:
-    """All that /metrics says of a diagnosis."""
-    return render(DatabaseSettings(name="erp1", dsn="x"), NOTHING_READ, CacheMap(), diagnosis)
 
 
 def hushed_delta() -> Delta:
@@ -120,36 +100,12 @@ def hushed_delta() -> Delta:
     return delta
 
 
-COST_NOTHING = ("spin-only", "benign-internal")
-"""Causes that are found although nothing waits. All of their cases are asked; of the others `make test` asks one in twelve."""
-
-
-@pytest.mark.parametrize(
-    "every", [12, pytest.param(3, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.soak)]
-)
-def test_short_form_of_a_case_is_true_as_it_is_and_where_its_waits_cost_nothing(every: int) -> None:
-    found = Counter[str]()
-    for told in (told for place, told in enumerate(all_cases()) if place % every == 0 or told.cause in COST_NOTHING):
-        delta = delta_of_case(str(told))
-        agrees(delta)
-        if quiet := agreed(hushed(delta)):
-            found.update(finding.cause for finding in quiet.findings)
-    assert set(COST_NOTHING) <= found.keys(), "some costless causes are findings all the same"
-
-
-@pytest.mark.parametrize(
-    "seeds",
-    [
-        range(3),
-        pytest.param(range(3, 30), marks=pytest.mark.slow),
-        pytest.param(range(30, 120), marks=pytest.mark.soak),
-    ],
-    ids=("some", "more", "soak"),
-)
-def test_short_form_of_generated_instances_is_true(seeds: range) -> None:
-    for seed in seeds:
-        delta = generated(seed)
-        agrees(delta), agrees(hushed(delta))
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_where_waits_cost_nothing_a_poll_finds_what_the_whole_diagnosis_finds(every: int) -> None:
+    costless = ("spin-only", "benign-internal")
+    cases = [told for place, told in enumerate(all_cases()) if place % every == 0 or told.cause in costless]
+    quiet = [told for told in cases if agrees(hushed(delta_of_case(str(told))))]
+    assert len(quiet) >= 0.8 * len(cases) and {told.cause for told in quiet} >= set(costless)
 
 
 def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
