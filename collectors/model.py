@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -301,6 +301,10 @@ class Collector:
             if column.name == name:
                 return column
         raise KeyError(f"{self.view} declares no column {name}")
+
+
+optional_view = partial(Collector, on_request=True, optional=True, momentary=True, after=("v$instance",))
+"""A view that a hang, an hour or a problem calls for, where it is granted."""
 
 
 @dataclass(frozen=True, slots=True)

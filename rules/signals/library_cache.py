@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from collectors.model import Missing, Row, text
 from rules.context import Known, SignalContext, SignalValue, Unknown
@@ -67,56 +68,39 @@ def library_cache_lock_waiters(context: SignalContext, subject: Subject) -> Sign
     return rows if isinstance(rows, Unknown) else Known(float(len(rows)))
 
 
-@signal(
-    unit="ratio",
-    of=LIBRARY_CACHE_SESSIONS,
-    called="library cache lock waiters that wait for the status of an account",
-    share_of="waiters for library cache lock",
+share_of_lock_waiters = partial(signal, "ratio", LIBRARY_CACHE_SESSIONS, share_of="waiters for library cache lock")
+share_of_lock_and_pin_waiters = partial(
+    signal, "ratio", LIBRARY_CACHE_SESSIONS, share_of="waiters for library cache lock and pin"
 )
+
+
+@share_of_lock_waiters(called="library cache lock waiters that wait for the status of an account")
 def account_status_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiters for `library cache lock` at the poll that want the status of an account (namespace 79)."""
     return _in_namespaces(context, subject, (ACCOUNT_STATUS,))
 
 
-@signal(
-    unit="ratio",
-    of=LIBRARY_CACHE_SESSIONS,
-    called="library cache lock waiters that wait for the time of a last logon",
-    share_of="waiters for library cache lock",
-)
+@share_of_lock_waiters(called="library cache lock waiters that wait for the time of a last logon")
 def last_logon_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiters for `library cache lock` at the poll that want the time of a last logon (namespace 127, 12.1+)."""
     return _in_namespaces(context, subject, (LAST_LOGON,))
 
 
-@signal(
-    unit="ratio",
-    of=LIBRARY_CACHE_SESSIONS,
-    called="library cache lock waiters that wait for the lock of the whole instance",
-    share_of="waiters for library cache lock",
-)
+@share_of_lock_waiters(called="library cache lock waiters that wait for the lock of the whole instance")
 def instance_share_of_library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiters for `library cache lock` at the poll that want the lock of the whole instance (namespace 74)."""
     return _in_namespaces(context, subject, (DBINSTANCE,))
 
 
-@signal(
-    unit="ratio",
-    of=LIBRARY_CACHE_SESSIONS,
-    called="library cache lock and pin waiters that wait for a table, PL/SQL or another object",
-    share_of="waiters for library cache lock and pin",
+@share_of_lock_and_pin_waiters(
+    called="library cache lock and pin waiters that wait for a table, PL/SQL or another object"
 )
 def object_share_of_library_cache_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiters for `library cache lock` and `pin` at the poll that want a table, PL/SQL or another object."""
     return _in_namespaces(context, subject, OBJECTS, LOCK_OR_PIN)
 
 
-@signal(
-    unit="ratio",
-    of=LIBRARY_CACHE_SESSIONS,
-    called="library cache lock and pin waiters that wait for one and the same handle",
-    share_of="waiters for library cache lock and pin",
-)
+@share_of_lock_and_pin_waiters(called="library cache lock and pin waiters that wait for one and the same handle")
 def one_handle_share_of_library_cache_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiters for `library cache lock` and `pin` at the poll that want the same handle: one account, one object."""
     rows = _waiters(context, LOCK_OR_PIN)

@@ -5,6 +5,7 @@ If a session was captured in part, each signal has bounds. It is known if both b
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Missing, Row, number
@@ -46,56 +47,34 @@ def _parts_are_known(context: SignalContext, subject: Subject) -> bool:
     return context.children_sleeps is not None and bool(context.map.guarding(names))
 
 
-@signal(
-    unit=PER_WAITED,
-    of="v$sys_time_model, v$system_event",
-    diluted=("<=",),
-    called="time of parsing for each second waited",
-)
+per_second_waited = partial(signal, PER_WAITED, "v$sys_time_model, v$system_event", diluted=("<=",))
+
+
+@per_second_waited(called="time of parsing for each second waited")
 def parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent parsing per time waited for the cause's caches. Well below 1, the waits are not part of parsing."""
     return _time_to_waits(context, subject, "parse time elapsed")
 
 
-@signal(
-    unit=PER_WAITED,
-    of="v$sys_time_model, v$system_event",
-    diluted=("<=",),
-    called="time of hard parsing for each second waited",
-)
+@per_second_waited(called="time of hard parsing for each second waited")
 def hard_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent in hard parses per time waited for the cause's caches. Well below 1, the waits are not part of hard parses."""
     return _time_to_waits(context, subject, "hard parse elapsed time")
 
 
-@signal(
-    unit=PER_WAITED,
-    of="v$sys_time_model, v$system_event",
-    diluted=("<=",),
-    called="time of failed parses for each second waited",
-)
+@per_second_waited(called="time of failed parses for each second waited")
 def failed_parse_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent in parses that failed per time waited for the cause's caches."""
     return _time_to_waits(context, subject, "failed parse elapsed time")
 
 
-@signal(
-    unit=PER_WAITED,
-    of="v$sys_time_model, v$system_event",
-    diluted=("<=",),
-    called="time of logging on for each second waited",
-)
+@per_second_waited(called="time of logging on for each second waited")
 def connection_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent logging on and off per time waited for the cause's caches."""
     return _time_to_waits(context, subject, "connection management call elapsed time")
 
 
-@signal(
-    unit=PER_WAITED,
-    of="v$sys_time_model, v$system_event",
-    diluted=("<=",),
-    called="time of fetching sequence ranges for each second waited",
-)
+@per_second_waited(called="time of fetching sequence ranges for each second waited")
 def sequence_load_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent fetching ranges of sequence numbers per time waited for the cause's caches."""
     return _time_to_waits(context, subject, "sequence load elapsed time")

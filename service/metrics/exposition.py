@@ -68,7 +68,8 @@ def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
 def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
     """The first lines of a dashboard, in the words of the page: every open episode, else the last poll."""
     unjudged = [episode.severity for episode in episodes if episode.missing]
-    yield families.SEVERITY, worst((diagnosis.severity, *unjudged)).rank if diagnosis.basis else None, {}
+    quiet, rank = diagnosis.state == "Quiet", worst((diagnosis.severity, *unjudged)).rank
+    yield families.SEVERITY, (rank or -quiet) if diagnosis.basis else None, {}
     shown = {finding.cause: finding for finding in diagnosis.findings}
     told = []
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
@@ -82,7 +83,7 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
     worse = max(Severity(labels["severity"]).rank for labels in told) < diagnosis.severity.rank
     told += [_unexplained(diagnosis.severity)] if worse else []
     for labels in told:
-        yield families.VERDICT, 1, labels
+        yield families.VERDICT, 1, {**labels, "severity": "quiet"} if quiet and labels["severity"] == "info" else labels
 
 
 def _beside(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[Labels]:

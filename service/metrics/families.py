@@ -189,7 +189,7 @@ NEXT_ATTEMPT = _poll(
     labels=("reason",),
     stays=True,
 )
-POLL_DURATION = _poll("latchscope_poll_duration_seconds", help="Total time of the last poll.")
+POLL_DURATION = _poll("latchscope_poll_duration_seconds", help="Total time of a poll, as a mean of about a minute.")
 POLL_INTERVAL = _poll(
     "latchscope_poll_interval_seconds",
     help="Current time between polls, longer when they are costly.",
@@ -281,9 +281,9 @@ SURFACE_SESSIONS = _diagnosis(
 )
 SEVERITY = _diagnosis(
     "latchscope_severity",
-    help="Severity of the diagnosis: 0 fine, 1 notice, 2 warning, 3 critical.",
-    note="no sample before the second poll: nothing is known then, which is not fine; a problem that cannot be judged any more "
-    "counts as bad as its waits",
+    help="Severity of the diagnosis: -1 quiet, 0 fine, 1 notice, 2 warning, 3 critical.",
+    note="quiet: nobody looked at the sessions; no sample before the second poll: nothing is known then; a problem that cannot "
+    "be judged any more counts as bad as its waits",
 )
 VERDICT = _diagnosis(
     "latchscope_verdict_info",
@@ -292,7 +292,7 @@ VERDICT = _diagnosis(
     series="one per open episode, and one for waits that none of them explains; else one",
     note="`title`, `action` (do now), `check` (check first) and `do_not` are the page's words without its figures; `cause` is "
     "empty if nothing is wrong or no known cause explains it; `severity` of an episode that is recovering, or cannot be judged "
-    "any more, is that of its waits, `info` if they are gone",
+    "any more, is that of its waits, `info` or `quiet` if they are gone",
 )
 EPISODE_BEGIN = _diagnosis(
     "latchscope_episode_begin_timestamp_seconds",

@@ -416,6 +416,15 @@ def test_storm_whose_views_are_lost_is_never_green(
     assert found in verdict_of(stage, db, moments[-1] + 2, moments[-1] + 4), "healed by the first whole interval"
 
 
+def test_database_whose_sessions_nobody_looked_at_is_quiet_and_not_fine(stage: Stage) -> None:
+    stage.refused = {"healthy-19c": ("waiting_sessions",)}
+    told = verdict_of(stage, "healthy-19c", 30.0, 60.0)
+    (said,) = {name for name in told if name.startswith("latchscope_verdict_info")}
+    assert (
+        told['latchscope_severity{db="healthy-19c"}'] == "-1" and 'severity="quiet"' in said and "looked at the" in said
+    )
+
+
 def test_waits_that_no_open_episode_is_about_are_told_beside_it(stage: Stage) -> None:
     verdict_of(stage, "undo-storm", 45.0, 60.0, 75.0)
     published, (small,) = stage["undo-storm"].published, stage["undo-storm"].episodes.open
