@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from collectors.errors import cut
-from collectors.reports.tables import Document, Table, add, by_titles, squeeze
+from collectors.reports.tables import SILENT, Document, Table, add, by_titles, squeeze
 
 MOST_COLUMNS = 300
 """Oracle's widest table has some forty columns. Cells beyond this are dropped, so that spans cannot fill the memory."""
@@ -14,7 +14,6 @@ PIECE = 1 << 20
 PADDING = b" " * 100
 """What lxml may hold back until it is closed. It makes sure that every tag of the report has been seen before that."""
 _HEADINGS = {"h1", "h2", "h3", "h4"}
-_SILENT = "No data exists for this section"
 _INVISIBLE = {"style", "script"}
 _BREAKS = {"br", "p", "div", "li"}
 _CELLS = {"td", "th"}
@@ -153,7 +152,7 @@ class _Walk:
             self.heading.append(words)
         if self.table and self.table.cell is not None:
             self.table.cell.append(words)
-        elif _SILENT in words:
+        elif SILENT in words:
             self.silent.add(self.section)
         if not self.tables:
             self.head.append(words)
@@ -164,7 +163,7 @@ class _Walk:
         if not self.ended and not any(table.section == self.section for table in self.tables):
             self.cut.add(self.section)  # its title alone came through
         # An office program saves headings as ordinary cells.
-        tables = tuple(self.tables) if any(table.headings for table in self.tables) else by_titles(self.plain)
+        tables = tuple(self.tables) if any(table.headings for table in self.tables) else by_titles(self.plain)[0]
         silent, cut, printed = frozenset(self.silent), frozenset(self.cut), frozenset(self.printed)
         return Document("html", tables, silent, cut, _clean(self.head), printed)
 

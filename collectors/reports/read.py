@@ -27,7 +27,7 @@ from collectors.reports.tables import (
     count,
     real,
 )
-from collectors.reports.undo import as_text, columns_of, line_ends, undone
+from collectors.reports.undo import HEAD_BYTES, TAG, as_text, columns_of, is_html, undone
 
 T = TypeVar("T")
 
@@ -104,12 +104,6 @@ def _cpus(document: Document, which: str) -> int | None:
 
 _HEAD = r"(db name|database) db id\b"
 """What begins the head itself, where a second report has lost its title."""
-HEAD_BYTES = 128 * 1024
-"""The title is at the top. Only mail headers and style sheets may come before it."""
-_PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
-"""A page has such a tag at the start of a line. A program that writes pages has it in quotes."""
-_TAG = re.compile(r"<[^<>]*>")
-
 _RUN_AWR = "run awrrpt.sql for one instance instead"
 _APPLICATION = (
     "an application AWR report (DBMS_AWRAPP), which has statements and waits of one application, no latches and no dictionary "
@@ -143,19 +137,14 @@ _READ: Mapping[str, ReportKind] = {
 
 def looks_like_report(data: bytes) -> bool:
     """Whether the file calls itself a report of Oracle, refused ones included. A file that only quotes one does not count."""
-    start = line_ends(as_text(data[:HEAD_BYTES]))
-    head = _lines(undone(start, page=is_html(start))[0])
+    head = _lines(undone(as_text(data[:HEAD_BYTES]))[0])
     return _first(_READ, head) is not None or _first(_REFUSED, head) is not None
-
-
-def is_html(text: str) -> bool:
-    return _PAGE.search(text[:HEAD_BYTES]) is not None
 
 
 def _lines(text: str) -> str:
     """The head with each element of a page on a line of its own. Titles begin a line."""
     head = text[:HEAD_BYTES]
-    return _TAG.sub("\n", head) if is_html(head) else head
+    return TAG.sub("\n", head) if is_html(head) else head
 
 
 def _is_of_pdb(lines: str) -> bool:
@@ -207,7 +196,7 @@ def opened(data: bytes, name: str) -> ReportFile:
         raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
     if content.count("\n") + content.count("\r") > MOST_LINES:
         raise InputError(f"{name} has more than {MOST_LINES:,} lines; give one report at a time")
-    content, said = undone(content, page=is_html(content))
+    content, said = undone(content)
     reports, rest = _one_by_one(content)
     return ReportFile(tuple(reports), rest, said)
 
@@ -222,7 +211,7 @@ def _one_by_one(content: str) -> tuple[list[str], str]:
     if page and not _several(content):
         starts = [max(0, content.find("<html"))]
     else:
-        plain = _TAG.sub(lambda tag: "\n".ljust(len(tag[0])), content) if page else content
+        plain = TAG.sub(lambda tag: "\n".ljust(len(tag[0])), content) if page else content
         for title in _any_of((*_READ, _HEAD)).finditer(plain):
             if not starts or _FIGURES.search(plain, starts[-1], title.start()):
                 starts.append(_opening(content, title.start()) if page else title.start())
@@ -365,7 +354,7 @@ def _document(content: str, kind: ReportKind, name: str) -> Document:
         if is_html(content):
             return html.parse(content)
         if not any(columns_of(line.rstrip()) for line in content.split("\n")):
-            return Document("html", by_titles(_copied(content)))
+            return Document("html", *by_titles(_copied(content)))
         return text.parse(content, TITLES if kind == "cluster" else ())
     except TooManyTables:
         raise InputError(f"{name} has more than {MOST_TABLES:,} tables; give one report at a time") from None

@@ -178,22 +178,43 @@ class Document:
     """Every section whose title is there, with a table or without."""
 
 
-def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[Table, ...]:
-    """Tables of rows that have nothing but their order: a row of one cell is a title, the next one the headings of its table."""
-    tables: list[Table] = []
-    section, headings, taken = "", tuple[str, ...](), list[tuple[str, ...]]()
+def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[Table, ...], frozenset[str]]:
+    """Tables of rows that have nothing but their order, and the sections that say they have no data.
+
+    A row of one cell behind a table is a title, and so is each that a section of ours has; the next one of several cells holds
+    the headings.
+    """
+    tables, silent = list[Table](), set[str]()
+    section, known, headings, taken = "", False, tuple[str, ...](), list[tuple[str, ...]]()
     for row in (*rows, ()):
-        filled = [cell for cell in row if cell]
+        filled = [cell for cell in row if cell and not cell.startswith("Back to ")]
+        headless = section not in _titles() and not any(
+            map(str.isdigit, "".join(row))
+        )  # the head's tables have no titles
+        if headings and (len(filled) < 2 or headless):
+            add(tables, Table(section, headings, tuple(taken)))
+            headings, taken, known = (), [], False
         if len(filled) > 1 and headings:
-            taken.append(row)
+            taken += _parted(row, len(headings))
+            filled = [row[-1]] if squeeze(row[-1]) in _titles() else filled
         elif len(filled) > 1:
             headings = tuple(squeeze(cell) for cell in row)
-        elif headings:
-            add(tables, Table(section, headings, tuple(taken)))
-            headings, taken = (), []
-        if len(filled) == 1:
-            section = squeeze(filled[0])
-    return tuple(tables)
+        if len(filled) == 1 and filled[0].startswith(SILENT):
+            silent.add(section)
+        elif len(filled) == 1 and (not known or squeeze(filled[0]) in _titles()):
+            section, known = squeeze(filled[0]), True
+    return tuple(tables), frozenset(silent)
+
+
+SILENT = "No data exists for this section"
+
+
+def _parted(row: tuple[str, ...], many: int) -> Iterator[tuple[str, ...]]:
+    """The rows of a line. A browser that copies a page loses the line end behind a blank last cell, and so joins rows."""
+    for at in range(0, len(row) - 1, many - 1):
+        cells = row[at : at + many]
+        joined = at + many < len(row) or cells[-1].startswith("Back to ") or squeeze(cells[-1]) in _titles()
+        yield (*cells[:-1], "") if joined and len(cells) == many else cells
 
 
 # What sections.yaml says: each section once, for text and HTML.
@@ -245,6 +266,11 @@ def _section(title: str, members: Mapping[str, Any]) -> Section:
         columns("numbers"),
         frozenset(tuple(each.split()) for each in members.get("others", ())),
     )
+
+
+@cache
+def _titles() -> frozenset[str]:
+    return frozenset(squeeze(title) for section in sections().values() for title in section.titles)
 
 
 @cache

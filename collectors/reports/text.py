@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from collectors.errors import cut
-from collectors.reports.tables import UNREAD, Document, Table, add, headings_known, optional_of, real, squeeze
+from collectors.reports.tables import SILENT, UNREAD, Document, Table, add, headings_known, optional_of, real, squeeze
 from collectors.reports.undo import Span, columns_of, in_gaps
 
 _MARKS = ("DB/Inst:", " for DB:")
 """What follows the title of a section. The second form is that of 9.2."""
-_SILENT = "No data exists for this section"
 HEADING_LINES = 8
 """The most lines of column headings above a ruler: four, each perhaps broken in two."""
 LONGEST_LINE = 2_000
@@ -40,8 +39,7 @@ def parse(text: str, titles: Iterable[str] = ()) -> Document:
     """
     walk = _Walk(frozenset(titles))
     for line in _lines(text):
-        for part in line.split("\f"):
-            walk.line(cut(part, LONGEST_LINE).rstrip())
+        walk.line(cut(line, LONGEST_LINE).rstrip())
     return walk.document()
 
 
@@ -88,7 +86,7 @@ class _Walk:
             self._begin(columns)
         elif self.table and line:
             _take(self.table, line)
-        elif _SILENT in line:
+        elif SILENT in line:
             self.silent.add(self.section)
         else:
             self._remember(line)

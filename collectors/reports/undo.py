@@ -5,6 +5,7 @@ import quopri
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import unescape
 from itertools import pairwise
 
 Span = tuple[int, int]
@@ -26,22 +27,41 @@ def as_text(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def undone(text: str, *, page: bool) -> tuple[str, tuple[str, ...]]:
-    """The text as the report's script wrote it, as far as nothing is lost, and in a few words what was undone.
+HEAD_BYTES = 128 * 1024
+"""The title is at the top. Only mail headers and style sheets may come before it."""
+_PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
+"""A page has such a tag at the start of a line. A program that writes pages has it in quotes."""
 
-    `page`: whether it is HTML, where blanks and line ends mean nothing.
-    """
-    said = []
-    for words, step in _OF_PAGES if page else _OF_TEXT:
-        before, text = text, step(text)
-        if words and text != before:
-            said.append(words)
+
+def is_html(text: str) -> bool:
+    return _PAGE.search(text[:HEAD_BYTES]) is not None
+
+
+MOST_LAYERS = 5
+
+
+def undone(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text as the report's script wrote it, as far as nothing is lost, and in a few words what was undone."""
+    text, said = line_ends(text), dict[str, None]()
+    for _ in range(MOST_LAYERS):
+        whole, text = text, _taken(_LAYERS, text, said)
+        if text == whole:
+            break
+    text = _taken(_OF_PAGES if is_html(text) else _OF_TEXT, text, said)
     return text, tuple(said)
 
 
+def _taken(steps: "_Steps", text: str, said: dict[str, None]) -> str:
+    for words, step in steps:
+        before, text = text, step(text)
+        if words and text != before:
+            said[words] = None
+    return text
+
+
 def line_ends(text: str) -> str:
-    """Plain line ends: CR CR LF, LF CR, CR and the separators of Unicode are one each."""
-    for end in ("\r\r\n", "\r\n", "\n\r", "\r") if "\r" in text else ():
+    """Plain line ends: CR CR LF, LF CR, CR, the begin of a page and the separators of Unicode are one each."""
+    for end in ("\r\r\n", "\r\n", "\n\r", "\r", "\f"):
         text = text.replace(end, "\n")
     return text.translate(_SEPARATORS) if not text.isascii() else text
 
@@ -58,22 +78,57 @@ def _signs(text: str) -> str:
     return text if text.isascii() else text.translate(_SIGNS)
 
 
-# Marks of quotation before every line.
+# Layers around the whole report: marks of quotation and numbers before every line, a page around plain text.
 
 
 def _quotes(text: str) -> str:
     """The lines without the marks of a quoted mail. Lines that are not quoted are those of who sent it."""
     lines = text.split("\n")
-    for _ in range(5):
-        filled = [line for line in lines if line.strip()]
-        marked = [line for line in filled if line.startswith((">", "| ", "|\t")) or line == "|"]
-        if len(marked) * 2 < len(filled) or not filled:
-            break
-        wide = all(line[1:2] in ("", " ", ">", "|") for line in marked)
-        lines = [
-            line[2 if wide and line[1:2] == " " else 1 :] if line.startswith((">", "|")) else line for line in lines
-        ]
-    return "\n".join(lines)
+    filled = [line for line in lines if line.strip()]
+    marked = [line for line in filled if line.startswith((">", "| ", "|\t", "|\xa0")) or line == "|"]
+    if len(marked) * 2 < len(filled) or not filled:
+        return text
+    wide = all(line[1:2] in ("", " ", "\xa0", ">", "|") for line in marked)
+    return "\n".join(
+        line[2 if wide and line[1:2] in (" ", "\xa0") else 1 :] if line.startswith((">", "|")) else line
+        for line in lines
+    )
+
+
+_NUMBERED = re.compile(r"[ \t\xa0]{0,9}(\d{1,7})[:.)|]?")
+
+
+def _line_numbers(text: str) -> str:
+    """The lines without the number that an editor put before each: one more than that of the line before."""
+    lines = text.split("\n")
+    found = [(at, match) for at, line in enumerate(lines) if (match := _NUMBERED.match(line))]
+    ours = {
+        at: match.end()
+        for one, other in pairwise(found)
+        if int(other[1][1]) == int(one[1][1]) + 1
+        for at, match in (one, other)
+    }
+    if len(ours) * 2 <= sum(bool(line.strip()) for line in lines):
+        return text
+    behind = [rest for at, end in ours.items() if (rest := lines[at][end:]).strip()]
+    gap = min((len(rest) - len(rest.lstrip()) for rest in behind), default=0)
+    return "\n".join(line[ours[at] + gap :] if at in ours else line for at, line in enumerate(lines))
+
+
+_CELL = re.compile(r"<t[dh]\b", re.IGNORECASE)
+_LINE = re.compile(r"<(?:p|div|li|br)\b[^<>]*>", re.IGNORECASE)
+TAG = re.compile(r"<[^<>]*>")
+
+
+def _page_around(text: str) -> str:
+    """The text within a page without a table, which an office program or a browser made of a text report."""
+    begin = text.lower().find("<body")
+    if begin < 0 or not is_html(text) or _CELL.search(text):
+        return text
+    body = text[begin:]
+    if "<pre" not in body[:HEAD_BYTES].lower():
+        body = _LINE.sub("\n", " ".join(body.split()))
+    return unescape(re.sub("\n +", "\n", TAG.sub("", body))).replace("\xa0", " ")
 
 
 # Rulers: a line of dashes and blanks says where the columns of a table are.
@@ -97,15 +152,18 @@ def in_gaps(line: str, columns: Sequence[Span]) -> bool:
 
 
 def _dashes(text: str) -> str:
-    """Rulers with the dashes that an office program took two or three of for one long one."""
+    """Rulers with the dashes that an office program took two or three of for one long one, and names with their short one."""
+    text = text.replace("&#8211;", "–").replace("&ndash;", "–")
     if not _LONG.search(text):
         return text
-    rulers = [line for line in text.split("\n") if _LONG.search(line) and not line.strip("—–-~ ")]
+    rulers = {line for line in text.split("\n") if _LONG.search(line) and not line.strip("—–-~ ")}
     # What is left over of a run shows how many made one: a run of 11 is five long ones and one, or three and two.
     size = 3 if any("—--" in line for line in rulers) else 2
     em, en = "-" * size, "--" if any("–-" in line for line in rulers) else "-"
-    known = set(rulers)
-    return "\n".join(line.replace("—", em).replace("–", en) if line in known else line for line in text.split("\n"))
+    return "\n".join(
+        line.replace("—", em).replace("–", en) if line in rulers else line.replace("–", "-")
+        for line in text.split("\n")
+    )
 
 
 def _tabs(text: str) -> str:
@@ -249,16 +307,19 @@ def _torn(line: str, after: str) -> bool:
 
 
 _Steps = Sequence[tuple[str, Callable[[str], str]]]
+_LAYERS: _Steps = (
+    ("marks of quotation", _quotes),
+    ("line numbers", _line_numbers),
+    ("a page around the text", _page_around),
+)
 _OF_PAGES: _Steps = (
-    ("", line_ends),
     ("line breaks within tags and numbers", _spooled),
+    ("long dashes", _dashes),
     ("the signs that part thousands and decimals", _numbers),
 )
 _OF_TEXT: _Steps = (
-    ("", line_ends),
     ("the signs that part thousands and decimals", _numbers),
     ("", _signs),
-    ("marks of quotation", _quotes),
     ("long dashes", _dashes),
     ("", _tabs),
     ("lines that were folded", _folds),

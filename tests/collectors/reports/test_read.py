@@ -16,9 +16,10 @@ from collectors.errors import InputError
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, number
 from collectors.reports import html, text
 from collectors.reports.header import header, moment_in, month_of
-from collectors.reports.read import is_html, looks_like_report, opened, read
+from collectors.reports.read import looks_like_report, opened, read
 from collectors.reports.sections import READERS, fills
 from collectors.reports.tables import Document, count, decimals, is_overflow, micro, real, squeeze
+from collectors.reports.undo import is_html
 from rules.engine import diagnose
 from tests import paths
 from tests.recordings.reports import make
