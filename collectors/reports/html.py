@@ -165,7 +165,9 @@ class _Walk:
         # An office program saves headings as ordinary cells.
         tables = tuple(self.tables) if any(table.headings for table in self.tables) else by_titles(self.plain)[0]
         silent, cut, printed = frozenset(self.silent), frozenset(self.cut), frozenset(self.printed)
-        return Document("html", tables, silent, cut, _clean(self.head), printed)
+        bare = (table for table in tables if table.summary and table.rows and not table.headings)
+        torn = tuple(table.section for table in bare if not table.rows[0][0].endswith(":"))  # else each row has its own
+        return Document("html", tables, silent, cut, _clean(self.head), printed, torn)
 
     def _end_table(self) -> None:
         if self.table:

@@ -1,7 +1,7 @@
 """read(): the bytes of a report → the changes over its interval, or why there are none. The entry point of this folder."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
@@ -10,7 +10,7 @@ from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.model import LONG_WINDOW, Delta, Missing, NotComparable, Reading, Rows, long_window
 from collectors.reports import ash, html, text
-from collectors.reports.checks import checked
+from collectors.reports.checks import checked, lost
 from collectors.reports.cluster import OWN_REPORT, TITLES, Part, parts
 from collectors.reports.header import Header, dbid_in, header, moment_in, release_in
 from collectors.reports.sections import READERS
@@ -270,6 +270,9 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
         said.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
     elif printed.absent:
         said.append(f"sections the report does not have: {', '.join(printed.absent)}")
+    said += [
+        f"{title}: {why}, so such rows are unknown" for title, why in printed.strange.items() if why[:6] == "a cell"
+    ]
     return (*said, *printed.notes)
 
 
@@ -291,6 +294,8 @@ def _window(head: Header) -> list[str]:
     return []
 
 
+MOST_LOST = 2
+"""So many things that are lost are told. One is enough to be in doubt."""
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
 """The sections of every complete report."""
 NO_ROOT = "where nobody may, as on an autonomous database, diagnose what `latchscope script` writes there"
@@ -397,13 +402,15 @@ def _instance(part: Part, document: Document, *, cut_off: bool) -> Delta | NotCo
         return None
     printed = ReportTables(document, "cluster")
     printed.notes |= dict.fromkeys(part.notes)
-    return _delta(head, part.readings, remarks(head, printed, of_pdb=False, cut_off=cut_off), cut_off=cut_off)
+    return _delta(head, part.readings, remarks(head, printed, of_pdb=False, cut_off=cut_off))
 
 
-def _delta(head: Header, readings: Mapping[str, Reading], notes: tuple[str, ...], *, cut_off: bool) -> Delta:
+def _delta(head: Header, readings: Mapping[str, Reading], notes: tuple[str, ...], gone: Iterable[str] = ()) -> Delta:
     assert head.basis is not None
     every = {**readings, "v$instance": Rows("v$instance", (head.row,))}
-    return reported(head.database, head.release, head.basis, every, notes, dbid=head.dbid, cut_off=cut_off)
+    return reported(
+        head.database, head.release, head.basis, every, notes, dbid=head.dbid, lost="; ".join([*gone][:MOST_LOST])
+    )
 
 
 def _period(
@@ -432,7 +439,10 @@ def _period(
     lacking = bool(document.cut) and any(isinstance(readings[view], Missing) for view in NEEDED)
     ended = any(sign in content[-400:] for sign in _OVER)
     cut_off = not ended and (bool(printed.cut) or lacking or _unfinished(content))
-    return _delta(head, readings, remarks(head, printed, of_pdb, cut_off=cut_off), cut_off=cut_off)
+    gone = [*lost(content, readings, printed, head)]
+    if cut_off and any(isinstance(readings[view], Missing) for view in (*NEEDED, "v$sys_time_model")):
+        gone.insert(0, f"the file is cut off before {', '.join(printed.cut | printed.absent)}")
+    return _delta(head, readings, remarks(head, printed, of_pdb, cut_off=cut_off), gone)
 
 
 def _unfinished(content: str) -> bool:

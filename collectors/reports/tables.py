@@ -176,6 +176,8 @@ class Document:
     """Plain text before the first section."""
     printed: frozenset[str] = frozenset()
     """Every section whose title is there, with a table or without."""
+    torn: tuple[str, ...] = ()
+    """Sections that lost lines: a ruler, a headline, the line of dashes that closes them."""
 
 
 def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[Table, ...], frozenset[str]]:
@@ -326,7 +328,7 @@ class ReportRow:
     units: Mapping[str, str]
     widths: Mapping[str, int]
     section: str
-    notes: dict[str, None]
+    printed: "ReportTables"
     readable: bool = True
     """Whether each cell of its numbers is one, or blank. If not, all of them are unknown."""
 
@@ -346,9 +348,17 @@ class ReportRow:
         """A count, or a time in microseconds. None if it is blank, N/A, or did not fit its column."""
         cell = self.text(column)
         if is_overflow(cell):
-            self.notes[f"{self.section}: a number too wide for its column is printed as {cell} and not used"] = None
+            self.printed.notes[
+                f"{self.section}: a number too wide for its column is printed as {cell} and not used"
+            ] = None
+            if column in TELLING:
+                self.printed.strange.setdefault(self.section, f"a number too wide for its column is printed as {cell}")
         unit = self.units.get(column, "")
         return micro(cell, unit) if unit else count(cell)
+
+
+TELLING = {"gets", "misses", "sleeps", "waits", "total", "value"}
+"""The columns without which a row tells nothing."""
 
 
 def _is_number(cell: str) -> bool:
@@ -380,6 +390,8 @@ class ReportTables:
     cut: dict[str, None] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
     """Sections that are in the file and cannot be read: title → what is wrong."""
+    strange: dict[str, str] = field(default_factory=dict)
+    """Sections with cells that cannot be read: title → the first of them."""
 
     @property
     def hollow(self) -> bool:
@@ -442,12 +454,11 @@ class ReportTables:
             seen.add(row)
             cells = {column: row[i] for column, i in at.items() if i < len(row)}
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
-            if strange and not any(note.startswith(f"{section.title}: a cell") for note in self.notes):
-                said = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
-                self.notes[f"{said}, so such rows are unknown"] = None
             if strange:
+                said = f"a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
+                self.strange.setdefault(section.title, said)
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
-            yield ReportRow(cells, units, widths, section.title, self.notes, not strange)
+            yield ReportRow(cells, units, widths, section.title, self, not strange)
 
 
 def _is(table: Table, section: Section) -> bool:

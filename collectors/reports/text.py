@@ -63,6 +63,9 @@ class _Walk:
         self.last = ""
         """The line before, empty ones left out."""
         self.table: _Open | None = None
+        self.title = ""
+        """That of the section, while neither a table nor its end came behind it."""
+        self.torn: dict[str, None] = {}
         self.tables: list[Table] = []
         self.silent: set[str] = set()
         self.printed: set[str] = set()
@@ -76,18 +79,22 @@ class _Walk:
             return
         title = line if line in self.titles else _title(line)
         if title:
+            if self.title or (self.table and not self.in_head and squeeze(title) != self.section):
+                self.torn[self.title or self.section] = None
             self._end()
-            self.section, self.in_head = squeeze(title), False
+            self.title, self.section, self.in_head = title, squeeze(title), False
             self.printed.add(self.section)
         elif _is_end(line, bool(self.table)) and (self.table or not self.above):
+            self.torn |= dict.fromkeys(filter(None, [self.title]))
             self._end()
-            self.section = ""
+            self.title = self.section = ""
         elif columns := columns_of(line):
             self._begin(columns)
         elif self.table and line:
             _take(self.table, line)
         elif SILENT in line:
             self.silent.add(self.section)
+            self.title = ""
         else:
             self._remember(line)
         if self.in_head:
@@ -108,6 +115,7 @@ class _Walk:
         self._end()
         adrift = known is not None and known[0] != _headings(above[known[1] :], columns)
         spelt = known[0] if known else headings
+        self.title = ""
         self.table = _Open(self.section, spelt, columns, name_above=bool(named), adrift=adrift)
 
     def _remember(self, line: str) -> None:
@@ -131,7 +139,7 @@ class _Walk:
         cut = frozenset({self.section} - self.silent - {""})
         self._end()
         head, silent, printed = "\n".join(self.head), frozenset(self.silent), frozenset(self.printed)
-        return Document("text", tuple(self.tables), silent, cut, head, printed)
+        return Document("text", tuple(self.tables), silent, cut, head, printed, tuple(self.torn))
 
 
 def _title(line: str) -> str:
