@@ -152,7 +152,7 @@ class _Walk:
             self.heading.append(words)
         if self.table and self.table.cell is not None:
             self.table.cell.append(words)
-        elif SILENT in words:
+        elif SILENT in words.replace("\xa0", " "):
             self.silent.add(self.section)
         if not self.tables:
             self.head.append(words)

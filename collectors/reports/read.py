@@ -441,7 +441,7 @@ def _period(
     cut_off = not ended and (bool(printed.cut) or lacking or _unfinished(content))
     gone = [*lost(content, readings, printed, head)]
     if cut_off and any(isinstance(readings[view], Missing) for view in (*NEEDED, "v$sys_time_model")):
-        gone.insert(0, f"the file is cut off before {', '.join(printed.cut | printed.absent)}")
+        gone.insert(0, f"the file is cut off before {next(iter(printed.cut | printed.absent), 'its end')}")
     return _delta(head, readings, remarks(head, printed, of_pdb, cut_off=cut_off), gone)
 
 

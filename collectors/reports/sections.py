@@ -503,6 +503,8 @@ def system_event(printed: ReportTables) -> Reading:
         return strange("v$system_event", "Foreground Wait Events")
     doubt(printed, "Foreground Wait Events" if both is None else "Wait Events", unsure | own_unsure)
     whole, top = _whole(printed), _listed(printed)
+    if TOP in printed.unread:  # the longest are in the whole list, too, where idle ones have no share
+        top = {row.name(asked("v$system_event")): row for row in front or () if row.number("share")}
     rows: list[dict[str, Value]] = [{"event": event} for event in sorted(unsure | own_unsure)]
     rows += [
         _all(event, ones, whole) | _own(event, front, whole)

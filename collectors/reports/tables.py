@@ -184,27 +184,27 @@ def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[Table, ...], froze
     """Tables of rows that have nothing but their order, and the sections that say they have no data.
 
     A row of one cell behind a table is a title, and so is each that a section of ours has; the next one of several cells holds
-    the headings.
+    the headings. Tables of the head have no titles.
     """
     tables, silent = list[Table](), set[str]()
-    section, known, headings, taken = "", False, tuple[str, ...](), list[tuple[str, ...]]()
+    section, headings, taken = "", tuple[str, ...](), list[tuple[str, ...]]()
     for row in (*rows, ()):
         filled = [cell for cell in row if cell and not cell.startswith("Back to ")]
-        headless = section not in _titles() and not any(
-            map(str.isdigit, "".join(row))
-        )  # the head's tables have no titles
-        if headings and (len(filled) < 2 or headless):
+        ours = _titled(section)
+        if headings and (len(filled) < 2 or (ours is None and not any(map(str.isdigit, "".join(row))))):
             add(tables, Table(section, headings, tuple(taken)))
-            headings, taken, known = (), [], False
+            headings, taken, section = (), [], section if len(filled) > 1 else ""
         if len(filled) > 1 and headings:
             taken += _parted(row, len(headings))
-            filled = [row[-1]] if squeeze(row[-1]) in _titles() else filled
+            filled = [row[-1]] if _titled(row[-1]) else filled
         elif len(filled) > 1:
-            headings = tuple(squeeze(cell) for cell in row)
+            headings = tuple(map(squeeze, row))
+            if ours and not any({*headings} & {*known} for known in ours.texts.values()):
+                section = "another"  # whose title is none of ours
         if len(filled) == 1 and filled[0].startswith(SILENT):
             silent.add(section)
-        elif len(filled) == 1 and (not known or squeeze(filled[0]) in _titles()):
-            section, known = squeeze(filled[0]), True
+        elif len(filled) == 1 and (not section or _titled(filled[0])):
+            section = squeeze(filled[0])
     return tuple(tables), frozenset(silent)
 
 
@@ -215,7 +215,7 @@ def _parted(row: tuple[str, ...], many: int) -> Iterator[tuple[str, ...]]:
     """The rows of a line. A browser that copies a page loses the line end behind a blank last cell, and so joins rows."""
     for at in range(0, len(row) - 1, many - 1):
         cells = row[at : at + many]
-        joined = at + many < len(row) or cells[-1].startswith("Back to ") or squeeze(cells[-1]) in _titles()
+        joined = at + many < len(row) or cells[-1].startswith("Back to ") or _titled(cells[-1])
         yield (*cells[:-1], "") if joined and len(cells) == many else cells
 
 
@@ -270,9 +270,11 @@ def _section(title: str, members: Mapping[str, Any]) -> Section:
     )
 
 
-@cache
-def _titles() -> frozenset[str]:
-    return frozenset(squeeze(title) for section in sections().values() for title in section.titles)
+@lru_cache(4096)
+def _titled(words: str) -> Section | None:
+    """The section that has this title."""
+    title = _untold_number(squeeze(words))
+    return next((section for section in sections().values() if title in section.titles), None) if title else None
 
 
 @cache

@@ -73,6 +73,10 @@ class _Walk:
 
     def line(self, line: str) -> None:
         """Handle the next line of the report."""
+        if self.in_head and self.table and line.startswith("~~~"):
+            del self.table.rows[-1:]  # without an empty line before it, this title was taken for a row
+            self._end()
+            self.above = [self.last]
         if self.in_head and line and not line.strip("~") and self.last:
             self._end()
             self.section = squeeze(self.last)

@@ -483,10 +483,14 @@ def test_readers_reject_a_view_that_nobody_declares_or_that_has_one(view: str) -
 @pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt"])
 def test_cut_off_file_is_recognised_and_its_notes_tell_cut_from_missing(name: str) -> None:
     data = (paths.REPORTS / name).read_bytes()
-    assert not only(read(data, name)).cut_off
+    assert not only(read(data, name)).lost
     cut = only(read(data[: len(data) * 2 // 5], name))
     notes = " | ".join(cut.notes)
-    assert cut.cut_off and "sections beyond the cut, or not printed: " in notes and "does not have" not in notes
+    assert (
+        "the file is cut off before " in cut.lost
+        and "sections beyond the cut, or not printed: " in notes
+        and "does not have" not in notes
+    )
     assert diagnose(cut).headline.startswith(("As far as the file goes: ", "Cannot tell: "))
     if name.endswith(".txt"):
         without = only(read(data[: data.index(b"Top 10 Foreground")], "x"))
