@@ -98,8 +98,8 @@ def _lacking(printed: ReportTables) -> Iterator[str]:
     some = {row.text("name")[:24] for row in printed.section("Latch Sleep Breakdown") or ()}
     yield from (f"Latch Activity has no {name}" for name in sorted(some - every) if every and name[0].isalpha())
     top = {row.text("event")[:26]: waited(row) for row in printed.section(TOP) or ()}
-    least = min((time for time in top.values() if time is not None), default=None)
-    for row in printed.section("Foreground Wait Events", quiet=True) or () if least is not None else ():
+    least = min((time for time in top.values() if time is not None), default=0)
+    for row in printed.section("Foreground Wait Events", quiet=True) or () if least else ():
         time = waited(row) if row.number("share") else None  # idle events have none
         if row.text("event")[:26] not in top and time is not None and time > least and _apart(time, least):
             yield f"{TOP} has no {row.text('event')}"

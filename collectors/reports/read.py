@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeVar
 
 from collectors.delta import reported
 from collectors.errors import InputError
@@ -28,8 +27,6 @@ from collectors.reports.tables import (
     real,
 )
 from collectors.reports.undo import HEAD_BYTES, TAG, as_text, columns_of, is_html, undone
-
-T = TypeVar("T")
 
 # AWR compare-periods reports (awrddrpt.sql): splits one document into its two periods.
 
@@ -110,7 +107,7 @@ _APPLICATION = (
     "caches",
     "run awrrpt.sql for the instance and the same snapshots",
 )
-_REFUSED: Mapping[str, tuple[str, str]] = {
+_TITLES: Mapping[str, ReportKind | tuple[str, str]] = {
     r"workload repository sql report": ("an AWR SQL report, which covers one statement", _RUN_AWR),
     r"awr sql report for": ("an AWR SQL report, which covers one statement", _RUN_AWR),
     r"workload repository compare period report \(rac\)": (
@@ -121,8 +118,6 @@ _REFUSED: Mapping[str, tuple[str, str]] = {
     r"application(-specific)? (awr|workload repository) report": _APPLICATION,
     r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
-}  # fmt: skip
-_READ: Mapping[str, ReportKind] = {
     r"workload repository compare period report": "compare",
     r"awr compare period report": "compare",
     r"workload repository report \(rac\)": "cluster",
@@ -133,12 +128,14 @@ _READ: Mapping[str, ReportKind] = {
     r"statspack (statistics )?report for": "Statspack",
     r"ash report (for|-)": "ASH",
 }
+"""Title → the kind, or of a document that is not read what it is, and what to do instead."""
+_READ = tuple(title for title, what in _TITLES.items() if isinstance(what, str))
 
 
 def looks_like_report(data: bytes) -> bool:
     """Whether the file calls itself a report of Oracle, refused ones included. A file that only quotes one does not count."""
     head = _lines(undone(as_text(data[:HEAD_BYTES]))[0])
-    return _first(_READ, head) is not None or _first(_REFUSED, head) is not None
+    return _first(head) is not None
 
 
 def _lines(text: str) -> str:
@@ -153,12 +150,12 @@ def _is_of_pdb(lines: str) -> bool:
     return "workload repository pdb report" in head or "(pdb snapshots)" in head or "awr pdb report" in head
 
 
-def _first(titles: Mapping[str, T], lines: str) -> T | None:
+def _first(lines: str) -> ReportKind | tuple[str, str] | None:
     """The meaning of the first title; of two on one line, of the first here."""
-    match = _any_of(tuple(titles)).search(lines)
+    match = _any_of(tuple(_TITLES)).search(lines)
     if match is None:
         return None
-    return next(what for number, what in enumerate(titles.values()) if match[f"title{number}"] is not None)
+    return next(what for number, what in enumerate(_TITLES.values()) if match[f"title{number}"] is not None)
 
 
 @cache
@@ -321,7 +318,7 @@ def read_opened(file: ReportFile, name: str) -> tuple[Delta | NotComparable, ...
     for at, content in enumerate(file.reports, 1):
         own = name if len(file.reports) == 1 else f"{name} (report {at} of {len(file.reports)})"
         lines = _lines(content)
-        kind = _kind(lines, own) if kind is None or _first(_READ, lines) is not None else kind
+        kind = _kind(title, own) if (title := _first(lines)) or kind is None else kind
         found += [one for one in _read(content, lines, kind, own) if one not in found]
     return tuple(_with_notes(one, file.undone) for one in found)
 
@@ -371,16 +368,14 @@ def _copied(content: str) -> Iterator[tuple[str, ...]]:
     return (tuple(cell.strip() for cell in line.split(sign)) for line in content.split("\n"))
 
 
-def _kind(lines: str, name: str) -> ReportKind:
-    refusal = _first(_REFUSED, lines)
-    if refusal:
-        raise InputError(f"{name} is {refusal[0]}; {refusal[1]}")
-    kind = _first(_READ, lines)
-    if kind is None:
+def _kind(title: ReportKind | tuple[str, str] | None, name: str) -> ReportKind:
+    if isinstance(title, tuple):
+        raise InputError(f"{name} is {title[0]}; {title[1]}")
+    if title is None:
         raise InputError(
             f"{name} is not an AWR or Statspack report; run awrrpt.sql or spreport.sql and give its output"
         )
-    return kind
+    return title
 
 
 def _instances(content: str, document: Document, name: str) -> tuple[Delta | NotComparable, ...]:

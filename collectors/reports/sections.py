@@ -506,14 +506,15 @@ def system_event(printed: ReportTables) -> Reading:
     if TOP in printed.unread:  # the longest are in the whole list, too, where idle ones have no share
         top = {row.name(asked("v$system_event")): row for row in front or () if row.number("share")}
     rows: list[dict[str, Value]] = [{"event": event} for event in sorted(unsure | own_unsure)]
+    own = by_name(front or (), asked("v$system_event"))
     rows += [
-        _all(event, ones, whole) | _own(event, front, whole)
+        _all(event, ones, whole) | ({} if front is None else _own(own.get(event), whole))
         for event, ones in by_name(records, asked("v$system_event")).items()
         if event not in own_unsure
     ]
     others = tuple({*top, *(ORDINARY_WAITS if front else ())} - {*asked("v$system_event")})
     rows += [
-        _all(event, ones, whole) | _own(event, front, whole, event)
+        _all(event, ones, whole) | ({} if front is None else _own(ones if front else None, whole))
         for event, ones in sorted(by_name(front or both or (), others).items())
     ]
     return rows_of("v$system_event", rows, *notes)
@@ -556,14 +557,11 @@ def _all(event: str, ones: list[ReportRow], whole: Range | None) -> dict[str, Va
     return {"event": event, "total_waits": added(one.number("waits") for one in ones), "time_waited_micro": time}
 
 
-def _own(event: str, front: tuple[ReportRow, ...] | None, whole: Range | None, *others: str) -> dict[str, Value]:
+def _own(ones: list[ReportRow] | None, whole: Range | None) -> dict[str, Value]:
     """Foreground waits. The section omits events of less than a millisecond: they have no time and an unknown number."""
-    if front is None:
-        return {}
-    ones = by_name(front, others or asked("v$system_event")).get(event)
     if ones is None:
         return {"time_waited_micro_fg": 0}
-    own = _all(event, ones, whole)
+    own = _all("", ones, whole)
     row = {"total_waits_fg": own["total_waits"], "time_waited_micro_fg": own["time_waited_micro"]}
     shares = [(one.number("waits"), one.number("timeouts")) for one in ones]
     known = [waits * share / 100 for waits, share in shares if waits is not None and share is not None and share <= 100]

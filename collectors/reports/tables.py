@@ -363,6 +363,7 @@ TELLING = {"gets", "misses", "sleeps", "waits", "total", "value"}
 """The columns without which a row tells nothing."""
 
 
+@lru_cache(8192)
 def _is_number(cell: str) -> bool:
     return cell in ("", "N/A") or is_overflow(cell) or _parsed(cell) is not None
 
@@ -390,6 +391,8 @@ class ReportTables:
     """Ordered and without repetition, as keys."""
     absent: dict[str, None] = field(default_factory=dict)
     cut: dict[str, None] = field(default_factory=dict)
+    rows: dict[str, tuple[ReportRow, ...] | None] = field(default_factory=dict)
+    """The sections that were read before."""
     unread: dict[str, str] = field(default_factory=dict)
     """Sections that are in the file and cannot be read: title → what is wrong."""
     strange: dict[str, str] = field(default_factory=dict)
@@ -407,7 +410,16 @@ class ReportTables:
 
         A section that is absent becomes a note, unless it is `quiet`.
         """
-        section, document = sections()[title], self.document
+        section = sections()[title]
+        if title not in self.rows:
+            self.rows[title] = self._rows(section)
+        lacks = self.rows[title] is None and title not in self.unread and title not in self.cut
+        if lacks and not (quiet or section.quiet):
+            self.absent[title] = None
+        return self.rows[title]
+
+    def _rows(self, section: Section) -> tuple[ReportRow, ...] | None:
+        title, document = section.title, self.document
         tables = [table for table in document.tables if _is(table, section)]
         if section.titles & document.cut or any(table.section in document.cut for table in tables):
             self.cut[title] = None
@@ -427,11 +439,7 @@ class ReportTables:
             self.unread[title] = "it gives no row"
         if title in self.unread:
             return None
-        if rows or (silent and not self.hollow) or (printed and not silent):
-            return tuple(rows)
-        if not (quiet or section.quiet):
-            self.absent[title] = None
-        return None
+        return tuple(rows) if rows or (silent and not self.hollow) or (printed and not silent) else None
 
     def missing(self, view: str, title: str) -> Missing:
         """A view whose section gives nothing: it is not printed, cut off, or cannot be read."""

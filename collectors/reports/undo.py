@@ -44,7 +44,7 @@ def undone(text: str) -> tuple[str, tuple[str, ...]]:
     """The text as the report's script wrote it, as far as nothing is lost, and in a few words what was undone."""
     text, said = line_ends(text), dict[str, None]()
     for _ in range(MOST_LAYERS):
-        whole, text = text, _taken(_LAYERS, text, said)
+        whole, text = text, _taken(_AROUND_PAGES if is_html(text) else _AROUND_TEXT, text, said)
         if text == whole:
             break
     text = _taken(_OF_PAGES if is_html(text) else _OF_TEXT, text, said)
@@ -61,12 +61,15 @@ def _taken(steps: "_Steps", text: str, said: dict[str, None]) -> str:
 
 def line_ends(text: str) -> str:
     """Plain line ends: CR CR LF, LF CR, CR, the begin of a page and the separators of Unicode are one each."""
-    for end in ("\r\r\n", "\r\n", "\n\r", "\r", "\f"):
+    for end in (
+        ("\r\r\n", "\r\n", "\n\r", "\r") * ("\r" in text)
+        + ("\f",)
+        + ("\u2028", "\u2029", "\x85") * (not text.isascii())
+    ):
         text = text.replace(end, "\n")
-    return text.translate(_SEPARATORS) if not text.isascii() else text
+    return text
 
 
-_SEPARATORS = str.maketrans(dict.fromkeys("\u2028\u2029\x85", "\n"))
 _SIGNS = str.maketrans(
     {"\0": " ", **dict.fromkeys("\u00a0\u2000\u2002\u2003\u2007\u2009\u200a\u202f\u3000", " "),
      **dict.fromkeys("\ufeff\u200b\u00ad", None), **dict.fromkeys("‘’´ʼ", "'"), **dict.fromkeys("“”", '"'), "‐": "-", "‑": "-"}
@@ -122,8 +125,7 @@ TAG = re.compile(r"<[^<>]*>")
 
 def _page_around(text: str) -> str:
     """The text within a page without a table, which an office program or a browser made of a text report."""
-    begin = text.lower().find("<body")
-    if begin < 0 or not is_html(text) or _CELL.search(text):
+    if _CELL.search(text) or (begin := text.lower().find("<body")) < 0:
         return text
     body = text[begin:]
     if "<pre" not in body[:HEAD_BYTES].lower():
@@ -154,7 +156,7 @@ def in_gaps(line: str, columns: Sequence[Span]) -> bool:
 def _dashes(text: str) -> str:
     """Rulers with the dashes that an office program took two or three of for one long one, and names with their short one."""
     text = text.replace("&#8211;", "–").replace("&ndash;", "–")
-    if not _LONG.search(text):
+    if "—" not in text and "–" not in text:
         return text
     rulers = {line for line in text.split("\n") if _LONG.search(line) and not line.strip("—–-~ ")}
     # What is left over of a run shows how many made one: a run of 11 is five long ones and one, or three and two.
@@ -268,12 +270,13 @@ def _doubled(text: str) -> str:
 
 # Numbers: thousands and decimals as Oracle prints them in English.
 
-_APOSTROPHES = re.compile(r"(?<=\d)(?:'|’|&#39;|&#x27;|&apos;|&rsquo;|&#8217;)(?=\d{3})")
-_HARD = re.compile(
-    r"(?<=\d)(?:\u00a0|\u202f|\u2009|&nbsp;|&#160;|&#xa0;|&#8239;|&#x202f;|&#8201;|&thinsp;)(?=\d{3})", re.IGNORECASE
+_PARTED = re.compile(
+    r"([0-9])(?:['’\u00a0\u202f\u2009]|&(?:#39|#x27|apos|rsquo|#8217|nbsp|#160|#xa0|#8239|#x202f|#8201|thinsp);)(?=\d{3})",
+    re.IGNORECASE,
 )
-_ENGLISH = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3}){2,}|\d{1,3}(?:,\d{3})*\.\d{1,2})(?![\w.,])")
-_CONTINENTAL = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:\.\d{3})*,\d{1,2})(?![\w.,])")
+# They begin with a digit, which makes the search several times as fast.
+_ENGLISH = re.compile(r"[0-9](?<![\w.,].)\d{0,2}(?:(?:,\d{3}){2,}|(?:,\d{3})*\.\d{1,2})(?![\w.,])")
+_CONTINENTAL = re.compile(r"[0-9](?<![\w.,].)\d{0,2}(?:(?:\.\d{3}){2,}|(?:\.\d{3})*,\d{1,2})(?![\w.,])")
 _OURS = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d*,\d+)(?![\w.,])")
 _SWAP = str.maketrans(",.", ".,")
 SAMPLE = 30_000
@@ -281,9 +284,9 @@ SAMPLE = 30_000
 
 
 def _numbers(text: str) -> str:
-    if _APOSTROPHES.search(text, 0, SAMPLE) or _HARD.search(text, 0, SAMPLE):
-        text = _HARD.sub(",", _APOSTROPHES.sub(",", text))
-    if len(_CONTINENTAL.findall(text, 0, SAMPLE)) > len(_ENGLISH.findall(text, 0, SAMPLE)):
+    if _PARTED.search(text, 0, SAMPLE):
+        text = _PARTED.sub(r"\1,", text)
+    if (ours := len(_CONTINENTAL.findall(text, 0, SAMPLE))) and ours > len(_ENGLISH.findall(text, 0, SAMPLE)):
         text = _OURS.sub(lambda found: found[0].translate(_SWAP), text)
     return text
 
@@ -291,8 +294,9 @@ def _numbers(text: str) -> str:
 def _spooled(page: str) -> str:
     """A page that SQL*Plus broke at the width of its lines, also within tags and numbers. A browser takes a break for a blank."""
     lines = page.split("\n")
-    width = max(map(len, lines))
-    if sum(len(line) == width for line in lines) < 3:
+    sizes = [*map(len, lines)]
+    width = max(sizes)
+    if sizes.count(width) < 3:
         return page
     torn = [len(line) == width for line, after in pairwise(lines) if _torn(line, after)]
     if sum(torn) < 3 or sum(torn) < 0.8 * len(torn):  # lines wrapped between words end at any place, and lose nothing
@@ -307,11 +311,8 @@ def _torn(line: str, after: str) -> bool:
 
 
 _Steps = Sequence[tuple[str, Callable[[str], str]]]
-_LAYERS: _Steps = (
-    ("marks of quotation", _quotes),
-    ("line numbers", _line_numbers),
-    ("a page around the text", _page_around),
-)
+_AROUND_PAGES: _Steps = (("a page around the text", _page_around),)
+_AROUND_TEXT: _Steps = (("marks of quotation", _quotes), ("line numbers", _line_numbers))
 _OF_PAGES: _Steps = (
     ("line breaks within tags and numbers", _spooled),
     ("long dashes", _dashes),
