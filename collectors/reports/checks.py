@@ -96,7 +96,7 @@ def _lacking(printed: ReportTables) -> Iterator[str]:
     """What one section lists and another must have, too."""
     every = {row.text("name")[:24] for row in printed.section("Latch Activity") or ()}
     some = {row.text("name")[:24] for row in printed.section("Latch Sleep Breakdown") or ()}
-    yield from (f"Latch Activity has no {name}" for name in sorted(some - every) if every and name[0].isalpha())
+    yield from (f"Latch Activity has no {name}" for name in sorted(some - every) if every and name[:1].isalpha())
     top = {row.text("event")[:26]: waited(row) for row in printed.section(TOP) or ()}
     least = min((time for time in top.values() if time is not None), default=0)
     for row in printed.section("Foreground Wait Events", quiet=True) or () if least else ():

@@ -162,7 +162,8 @@ class _Walk:
         return Document("html", tables, silent, cut, printed=printed, torn=torn)
 
     def _end_row(self) -> None:
-        self.end("td")
+        if self.cell is not None:
+            self.end("td")
         if self.row and self.table:
             cells = tuple([" ".join(words.split()) for words in self.row])  # a hard blank is a blank, too
             if max(map(len, cells)) > LONGEST_TEXT:

@@ -110,7 +110,7 @@ def in_doubt(known: Iterable[str], printed: Iterable[str], others: Iterable[str]
     """
     listed, wanted, genuine = set(printed), set(known), set(others)
     lacking, strange = wanted - listed, listed - wanted - genuine - {""}
-    if any(not name.isascii() or "?" in name for name in strange):
+    if not (letters := "".join(strange)).isascii() or "?" in letters:
         return frozenset(lacking)
     spelt = [(other, squeeze(other)) for other in strange]
     return frozenset(name for name in lacking if _like_any(name, spelt))
