@@ -20,9 +20,7 @@ def checked(readings: Mapping[str, Reading], printed: ReportTables, head: Header
     reasons = {"v$sys_time_model": _db_time(readings, printed), "v$system_event": _events(readings, printed)}
     if reasons["v$sys_time_model"]:
         reasons["v$system_event"] = reasons["v$sys_time_model"]  # no wait has a share of a time that is unknown
-    for why in dict.fromkeys(reasons.values()):
-        if why:
-            printed.notes[why] = None
+    printed.lost |= dict.fromkeys(filter(None, reasons.values()))
     found = {view: Missing(view, "failed", why, RESEND) for view, why in reasons.items() if why}
     return {**readings, **found}
 
@@ -80,7 +78,7 @@ def lost(content: str, readings: Mapping[str, Reading], printed: ReportTables, h
     if printed.document.form == "text" and (width := max(map(len, content.split("\n")))) < NARROWEST:
         yield f"its lines end at column {width}"
     yield from (f"{title} is not read: {why}" for title, why in printed.unread.items())
-    yield from (f"{title}: {why}" for title, why in printed.strange.items())
+    yield from printed.lost
     if isinstance(readings["v$system_event"], Missing) and not printed.hollow:
         yield "its waits are not read"
     db_time = printed.db_time_micro or 0

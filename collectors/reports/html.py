@@ -75,8 +75,6 @@ class _Walk:
         self.tables: list[Table] = []
         self.silent: set[str] = set()
         self.printed: set[str] = set()
-        self.plain: list[tuple[str, ...]] = []
-        """The rows of tables without a heading, each table behind its section."""
         self.section = ""
         self.heading: list[str] | None = None
         self.table: _Open | None = None
@@ -155,7 +153,9 @@ class _Walk:
         if not self.ended and not any(table.section == self.section for table in self.tables):
             self.cut.add(self.section)  # its title alone came through
         # An office program saves headings as ordinary cells.
-        tables = tuple(self.tables) if any(table.headings for table in self.tables) else by_titles(self.plain)[0]
+        tables = tuple(self.tables)
+        if not any(table.headings for table in tables):
+            tables, _ = by_titles(row for table in tables for row in ((), (table.section,), *table.rows))
         bare = (table for table in tables if table.summary and table.rows and not table.headings)
         torn = tuple(table.section for table in bare if not table.rows[0][0].endswith(":"))  # else each row has its own
         silent, cut, printed = frozenset(self.silent), frozenset(self.cut), frozenset(self.printed)
@@ -180,8 +180,6 @@ class _Walk:
                 self.tables,
                 Table(self.section, self.table.named(self.spanned), tuple(self.table.rows), self.table.summary),
             )
-            if not self.table.headings:
-                self.plain += [(), (self.section,), *self.table.rows]
         self.table = None
 
 

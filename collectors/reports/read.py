@@ -1,7 +1,7 @@
 """read(): the bytes of a report → the changes over its interval, or why there are none. The entry point of this folder."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -15,6 +15,7 @@ from collectors.reports.header import Header, dbid_in, header, moment_in, releas
 from collectors.reports.sections import READERS
 from collectors.reports.tables import (
     ANOTHER,
+    CUT,
     MOST_TABLES,
     RESEND,
     Document,
@@ -244,8 +245,10 @@ VERIFIED = {
 SHORT = 5 * 60
 
 
-def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
-    """The notes on one period, the most important first."""
+def remarks(
+    head: Header, printed: ReportTables, of_pdb: bool, cut_off: bool, gone: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The notes on one period, the most important first. `gone` is what the report lost."""
     said = [*_layout(head, printed), *_window(head)]
     if printed.kind == "compare":
         said += [NOTE, UNIT_NOTE]
@@ -253,23 +256,15 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
         said.append(
             f"made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT; {NO_ROOT}"
         )
-    if printed.cut:
-        said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
-    elif cut_off:
+    if cut_off and not gone:
         said.append("the file is cut off: it ends before the report does")
-    if printed.unread:
-        said.append(
-            f"in the report and not read: {', '.join(f'{title} ({why})' for title, why in printed.unread.items())}; {RESEND}"
-        )
+    said += [f"lost: {'; '.join(gone)}; {RESEND}"] if gone else []
     if printed.absent and cut_off:
         said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
     elif printed.absent and printed.kind == "compare":
         said.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
     elif printed.absent:
         said.append(f"sections the report does not have: {', '.join(printed.absent)}")
-    said += [
-        f"{title}: {why}, so such rows are unknown" for title, why in printed.strange.items() if why[:6] == "a cell"
-    ]
     return (*said, *printed.notes)
 
 
@@ -400,11 +395,11 @@ def _instance(part: Part, document: Document, *, cut_off: bool) -> Delta | NotCo
     return _delta(head, part.readings, remarks(head, printed, of_pdb=False, cut_off=cut_off))
 
 
-def _delta(head: Header, readings: Mapping[str, Reading], notes: tuple[str, ...], gone: Iterable[str] = ()) -> Delta:
+def _delta(head: Header, readings: Mapping[str, Reading], notes: tuple[str, ...], gone: Sequence[str] = ()) -> Delta:
     assert head.basis is not None
     every = {**readings, "v$instance": Rows("v$instance", (head.row,))}
     return reported(
-        head.database, head.release, head.basis, every, notes, dbid=head.dbid, lost="; ".join([*gone][:MOST_LOST])
+        head.database, head.release, head.basis, every, notes, dbid=head.dbid, lost="; ".join(gone[:MOST_LOST])
     )
 
 
@@ -433,11 +428,11 @@ def _period(
     # The last section of a text may lack its end for other reasons, so check what is missing too.
     lacking = bool(document.cut) and any(isinstance(readings[view], Missing) for view in NEEDED)
     ended = any(sign in content[-400:] for sign in _OVER)
-    cut_off = not ended and (bool(printed.cut) or lacking or _unfinished(content))
+    cut_off = not ended and (CUT in printed.unread.values() or lacking or _unfinished(content))
     gone = [*lost(content, readings, printed, head)]
     if cut_off and any(isinstance(readings[view], Missing) for view in (*NEEDED, "v$sys_time_model")):
-        gone.insert(0, f"the file is cut off before {next(iter(printed.cut | printed.absent), 'its end')}")
-    return _delta(head, readings, remarks(head, printed, of_pdb, cut_off=cut_off), gone)
+        gone.insert(0, f"the file is cut off before {next(iter(printed.absent), 'its end')}")
+    return _delta(head, readings, remarks(head, printed, of_pdb, cut_off, gone), gone)
 
 
 def _unfinished(content: str) -> bool:

@@ -242,6 +242,8 @@ class Section:
     """Column → heading → unit of a cell without one, empty for counts."""
     others: frozenset[tuple[str, ...]]
     """Headings of tables under the same title that hold something else."""
+    layouts: tuple[tuple[str, ...], ...]
+    """All headings of its table in a text report, "?" at those that may be blank."""
 
 
 @cache
@@ -267,6 +269,7 @@ def _section(title: str, members: Mapping[str, Any]) -> Section:
         columns("texts"),
         columns("numbers"),
         frozenset(tuple(each.split()) for each in members.get("others", ())),
+        tuple(tuple(each.split()) for each in members.get("text", ())),
     )
 
 
@@ -279,10 +282,8 @@ def _titled(words: str) -> Section | None:
 
 @cache
 def _layouts() -> Mapping[tuple[int, str], tuple[str, ...]]:
-    """The headings of text reports by their number and their letters in order of the alphabet, "?" at those that may be blank."""
-    read = yaml.safe_load((Path(__file__).parent / "sections.yaml").read_text(encoding="utf-8"))
-    listed = [tuple(each.split()) for members in read.values() for each in members.get("text", ())]
-    return {(len(each), _letters(each)): each for each in listed}
+    """Those of all sections by their number and their letters in order of the alphabet."""
+    return {(len(each), _letters(each)): each for section in sections().values() for each in section.layouts}
 
 
 def _letters(words: Iterable[str]) -> str:
@@ -350,11 +351,8 @@ class ReportRow:
         """A count, or a time in microseconds. None if it is blank, N/A, or did not fit its column."""
         cell = self.text(column)
         if is_overflow(cell):
-            self.printed.notes[
-                f"{self.section}: a number too wide for its column is printed as {cell} and not used"
-            ] = None
-            if column in TELLING:
-                self.printed.strange.setdefault(self.section, f"a number too wide for its column is printed as {cell}")
+            said = f"{self.section}: a number too wide for its column is printed as {cell} and not used"
+            (self.printed.lost if column in TELLING else self.printed.notes)[said] = None
         unit = self.units.get(column, "")
         return micro(cell, unit) if unit else count(cell)
 
@@ -374,6 +372,7 @@ ALWAYS_FILLED = ("timemodelstatistics", "timemodelsystemstats", "latchactivity",
 RESEND = (
     "send the file as awrrpt.sql or spreport.sql wrote it: as an attachment or in a .zip, not as the text of a mail"
 )
+CUT = "the file ends inside it"
 ANOTHER = "make the report again with all its sections, or diagnose what `latchscope script` writes"
 
 
@@ -390,13 +389,12 @@ class ReportTables:
     notes: dict[str, None] = field(default_factory=dict)
     """Ordered and without repetition, as keys."""
     absent: dict[str, None] = field(default_factory=dict)
-    cut: dict[str, None] = field(default_factory=dict)
     rows: dict[str, tuple[ReportRow, ...] | None] = field(default_factory=dict)
     """The sections that were read before."""
     unread: dict[str, str] = field(default_factory=dict)
     """Sections that are in the file and cannot be read: title → what is wrong."""
-    strange: dict[str, str] = field(default_factory=dict)
-    """Sections with cells that cannot be read: title → the first of them."""
+    lost: dict[str, None] = field(default_factory=dict)
+    """Figures that cannot be read, the first of each section."""
 
     @property
     def hollow(self) -> bool:
@@ -413,8 +411,7 @@ class ReportTables:
         section = sections()[title]
         if title not in self.rows:
             self.rows[title] = self._rows(section)
-        lacks = self.rows[title] is None and title not in self.unread and title not in self.cut
-        if lacks and not (quiet or section.quiet):
+        if self.rows[title] is None and title not in self.unread and not (quiet or section.quiet):
             self.absent[title] = None
         return self.rows[title]
 
@@ -422,7 +419,7 @@ class ReportTables:
         title, document = section.title, self.document
         tables = [table for table in document.tables if _is(table, section)]
         if section.titles & document.cut or any(table.section in document.cut for table in tables):
-            self.cut[title] = None
+            self.unread[title] = CUT
             return None
         seen: set[tuple[str, ...]] = set()
         rows = [
@@ -442,7 +439,7 @@ class ReportTables:
         return tuple(rows) if rows or (silent and not self.hollow) or (printed and not silent) else None
 
     def missing(self, view: str, title: str) -> Missing:
-        """A view whose section gives nothing: it is not printed, cut off, or cannot be read."""
+        """A view whose section gives nothing: it is not printed, or cannot be read."""
         if why := self.unread.get(title):
             return Missing(view, "unread", f"{title} is in the report and cannot be read: {why}", RESEND)
         return Missing(view, "unread", f"the report has no complete section {title}", ANOTHER)
@@ -465,8 +462,9 @@ class ReportTables:
             cells = {column: row[i] for column, i in at.items() if i < len(row)}
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
             if strange:
-                said = f"a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
-                self.strange.setdefault(section.title, said)
+                if not any(said.startswith(f"{section.title}: a cell") for said in self.lost):
+                    said = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
+                    self.lost[said] = None
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
             yield ReportRow(cells, units, widths, section.title, self, not strange)
 

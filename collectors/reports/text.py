@@ -1,7 +1,7 @@
 """Text reports: a section starts with its heading at the start of a line; a ruler of dashes gives the columns."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -38,18 +38,9 @@ def parse(text: str, titles: Iterable[str] = ()) -> Document:
     `titles` are those of sections that may be alone on their line, without the database beside them.
     """
     walk = _Walk(frozenset(titles))
-    for line in _lines(text):
+    for line in text.split("\n"):
         walk.line(cut(line, LONGEST_LINE).rstrip())
     return walk.document()
-
-
-def _lines(text: str) -> Iterator[str]:
-    """One line at a time. A list of millions of short lines would take ten times the memory of the text."""
-    begin = 0
-    while (end := text.find("\n", begin)) >= 0:
-        yield text[begin:end]
-        begin = end + 1
-    yield text[begin:]
 
 
 class _Walk:
@@ -273,7 +264,6 @@ _COUNTS = (
     "scanreq",
     "modreq",
     "final",
-    "waiters",
 )
 
 

@@ -232,7 +232,8 @@ def test_head_alone_gives_db_time_and_names_the_missing_sections() -> None:
     delta = only(read(head().encode(), "x.txt"))
     assert delta.database == "ERP/2"
     assert delta.cell("v$sys_time_model", "stat_name", "DB time", "value") == 106.74 * 60e6
-    (note,) = delta.notes
+    lost, note = delta.notes
+    assert delta.lost == "its waits are not read" and lost.startswith(f"lost: {delta.lost}; send the file")
     assert note.startswith("sections the report does not have: ")
     assert all(title in note for title in ("Latch Activity", "Mutex Sleep Summary", "Foreground Wait Events"))
 
