@@ -115,7 +115,12 @@ def _line_numbers(text: str) -> str:
         return text
     behind = [rest for at, end in ours.items() if (rest := lines[at][end:]).strip()]
     gap = min((len(rest) - len(rest.lstrip()) for rest in behind), default=0)
-    return "\n".join(line[ours[at] + gap :] if at in ours else line for at, line in enumerate(lines))
+    bare = [line[ours[at] + gap :] if at in ours else line for at, line in enumerate(lines)]
+    if "\t" in text and any(
+        map(columns_of, bare)
+    ):  # tabs between the columns of a text count from the begin of the line
+        return _line_numbers(text.expandtabs())
+    return "\n".join(bare)
 
 
 _CELL = re.compile(r"<t[dh]\b", re.IGNORECASE)
