@@ -287,7 +287,7 @@ def _window(head: Header) -> list[str]:
 
 
 MOST_LOST = 2
-"""So many things that are lost are told. One is enough to be in doubt."""
+"""The headline has so many lost things. One is enough to be in doubt."""
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
 """The sections of every complete report."""
 NO_ROOT = "where nobody may, as on an autonomous database, diagnose what `latchscope script` writes there"
