@@ -461,7 +461,7 @@ class Delta:
     notes: tuple[str, ...] = ()  # what a reader must know about the source: a layout not verified, a very long window
     dbid: str | None = None
     """The DB Id that a report prints, digits. None for captures and polls, which name their database otherwise."""
-    cut_off: bool = False  # whether the file ends before the report does, which may be why a view is missing
+    lost: str = ""  # what a damaged file, or one that ends too early, no longer has of that its verdict needs; in words
     at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
 
     def read(self, view: str) -> Changes | Missing:

@@ -361,7 +361,7 @@ class TraceReader:
             readings,
             tuple(self._notes(dump)),
             dbid=dbid_in(self.header.get("Database id", "")),
-            cut_off=self.cut_off,
+            lost="the file ends inside a system state" if self.cut_off else "",
             source="trace",
             events=tuple(events),
         )
