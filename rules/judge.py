@@ -111,7 +111,12 @@ class Hypothesis:
 
     def having(self, *effects: Effect) -> tuple[Outcome, ...]:
         """The outcomes with one of these effects, in the order of the cause's conditions."""
-        return tuple(outcome for outcome in self.outcomes if outcome.effect in effects)
+        pairs = zip(self.outcomes, self._effects, strict=True)
+        return tuple([outcome for outcome, effect in pairs if effect in effects])
+
+    @cached_property
+    def _effects(self) -> tuple[Effect, ...]:
+        return tuple([outcome.effect for outcome in self.outcomes])
 
     @cached_property
     def named(self) -> bool:
@@ -243,7 +248,7 @@ def hypotheses(
 
 def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     """The verdict on a cause of other releases, one whose surface this instance does not have, or one whose fix is installed."""
-    if not any(surface in context.surfaces for surface in cause.surfaces):
+    if not set(cause.surfaces) & set(context.surfaces):
         guards = "mutexes" if context.mechanism == "mutex" else "latches"
         because, needs = f"{guards} guard the row cache of this release", " or ".join(cause.surfaces)
         return RuledOut(cause=cause.id, signal="mechanism", name="mechanism", value=None, needs=needs, because=because)
@@ -268,13 +273,14 @@ STOPS: tuple[Effect, ...] = ("refutes", "doubts", "gap", "blocks")
 def _outcomes(cause: Cause, context: SignalContext, *, quiet: bool) -> Iterator[Outcome]:
     """The outcome of each condition in turn, up to the one that decides against the cause alone."""
     doubted = False
-    for condition in cause.when:
+    for condition in cause.quickest_first if quiet else cause.when:
         for outcome in outcomes_of(condition, cause, context):
             own = of_own_cache(outcome, context)
             yield own
-            if (quiet and own.effect in STOPS) or (own.effect == "refutes" and not doubted):
+            effect = own.effect
+            if (quiet and effect in STOPS) or (effect == "refutes" and not doubted):
                 return
-            doubted = doubted or own.effect == "doubts"
+            doubted = doubted or effect == "doubts"
 
 
 _subject = lru_cache(4096)(Subject)
@@ -296,11 +302,12 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
         return [Outcome(condition, reading, _result(condition, reading, context))]
     # One that holds settles it; one that was not captured might have held, so it comes before one that is known to fail.
     outcomes = _alternatives(condition, cause, context)
-    holding = [outcome for outcome in outcomes if outcome.holds]
+    if holding := [outcome for outcome in outcomes if outcome.holds]:
+        return holding
     undecided = [outcome for outcome in outcomes if outcome.why_unknown and not _moot(outcome, context)]
-    undecided.sort(key=lambda outcome: not _keeps_open(outcome))
-    failing = [outcome for outcome in outcomes if not outcome.why_unknown]
-    return holding or undecided[:1] or failing[:1] or outcomes[:1]
+    if undecided:
+        return [min(undecided, key=lambda outcome: not _keeps_open(outcome))]
+    return ([outcome for outcome in outcomes if not outcome.why_unknown] or outcomes)[:1]
 
 
 def _result(condition: Condition, reading: SignalValue, context: SignalContext) -> Result:
@@ -325,8 +332,11 @@ def _written(context: SignalContext) -> bool:
 
 def _alternatives(condition: AnyOf, cause: Cause, context: SignalContext) -> list[Outcome]:
     """The outcome of each alternative about a surface of this instance; of all if there is none."""
-    here = [member for member in condition.any_of if SIGNALS[member.signal].surface in (None, *context.surfaces)]
-    return [outcome for member in here or condition.any_of for outcome in outcomes_of(member, cause, context)]
+    found = list[Outcome]()
+    for member in condition.any_of:
+        if SIGNALS[member.signal].surface in (None, *context.surfaces):
+            found += outcomes_of(member, cause, context)
+    return found or [outcome for member in condition.any_of for outcome in outcomes_of(member, cause, context)]
 
 
 def _moot(outcome: Outcome, context: SignalContext) -> bool:
