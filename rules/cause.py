@@ -138,7 +138,10 @@ class Cause(Frozen):
     hedge_after: str | None = Field(None, description='first words of the title, after which "probably" goes')
     lede: str = Field(description="what happens, in at most 25 words")
     measured_lede: str | None = Field(None, description="the lede with slots")
-    do_now: str = Field(description="the one thing to do, in one line, verb first")
+    do_now: str = Field(
+        description="first aid in one line, verb first: done in minutes and undone, or what to watch tonight"
+    )
+    then: str | None = Field(None, description="what takes developers or a quiet hour, in one line")
     measured_do_now: str | None = Field(None, description="the same with slots; {holder} is the session that holds")
     check_first: str | None = Field(None, description="what to look at before it")
     do_not: str = Field(pattern=r"^Do not ", description="what not to do, as a sentence that begins with these words")

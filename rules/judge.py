@@ -30,7 +30,7 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 # What an outcome of a condition means for its cause.
 
 Result = Literal["holds", "fails", "diluted", "gap", "few"]
-"""diluted: it fails, and other work may be why. gap: its figure was not captured. few: too few events, or no look at the sessions."""
+"""diluted: it fails, and other work may be why. gap: its figure was not captured. few: too few events, or no look."""
 Effect = Literal[
     "agrees", "names", "sign", "doubts", "refutes", "gap", "blocks", "blocks unless shaped", "blocks unless signed", "–"
 ]
@@ -53,6 +53,7 @@ EFFECTS: Mapping[ConditionRole, Mapping[Result, Effect]] = {
     "discriminating": _SIGN,
     "shape": _SIGN,
     "supporting": {"holds": "agrees", "fails": "–", "diluted": "–", "gap": "–", "few": "–"},
+    "refuting": {"holds": "agrees", "fails": "refutes", "diluted": "–", "gap": "gap", "few": "–"},
 }
 """Role of a condition → its result → what that means for the cause. "unless": the cause stands all the same where one holds."""
 

@@ -469,6 +469,15 @@ def connection_share_of_db_time(context: SignalContext, subject: Subject) -> Sig
     return db_time_share(context, "connection management call elapsed time")
 
 
+@signal(unit="s", of="v$system_event", called="time waited for the event that tells it")
+def waited_for_event(context: SignalContext, subject: Subject) -> SignalValue:
+    """Seconds waited for the event that the condition names as its parameter. A report prints only the longest."""
+    waited = context.waited_seconds((subject.parameter or "",))
+    if waited is None or (context.printed and not waited):
+        return context.why_unknown("v$system_event", f"row of {subject.parameter}")
+    return Known(waited, f"{waited:,.1f} s of {subject.parameter}")
+
+
 # Signals per processor: a rate that drowns a host of four processors is nothing to one of 128.
 
 MOST_PROCESSORS = 256.0
@@ -482,7 +491,10 @@ def _per_processor(context: SignalContext, rate: float, words: str, needs: str) 
         if rate < bound:
             return Known(rate, f"{words}, too few for a single processor")
         if rate / MOST_PROCESSORS >= bound:
-            return Known(rate / MOST_PROCESSORS, f"{words}, too many for {MOST_PROCESSORS:g} processors")
+            return Known(
+                rate / MOST_PROCESSORS,
+                f"{words}, too many for {MOST_PROCESSORS:g} processors, and their number is not known",
+            )
         return context.why_unknown("v$osstat", "NUM_CPUS")
     return Known(rate / context.cpus, f"{words}, {context.cpus:g} processors", rate, context.cpus)
 

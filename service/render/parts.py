@@ -197,6 +197,8 @@ def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
         yield from _naming(finding)
     do = finding.do_now or finding.remedy
     yield "Do", f"not yet: {against}. If it is proven after all: {do}" if against else do
+    if finding.then:
+        yield "Then", finding.then
     if finding.fix:
         yield "Bug", finding.fix
     if finding.check_first:

@@ -121,6 +121,7 @@ class VerdictCard:
     do_not: str
     sure: str
     act: bool
+    then: str = ""
 
 
 def verdict(
@@ -314,6 +315,7 @@ def _trouble(
         do_not=do_not,
         sure=sureness(finding) if finding else "",
         act=finding is not None,
+        then=(finding and finding.then) or "",
     )
 
 
