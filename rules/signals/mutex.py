@@ -74,15 +74,20 @@ BEYOND_PARSING = ("dc_rollback_segments", "dc_sequences", "dc_files", "dc_awr_co
 """Caches that transactions, inserts and background work read, and neither a parse nor a logon."""
 
 
+def _dearest(context: SignalContext, subject: Subject) -> Surface:
+    """The surface of the cause on which most time was lost."""
+    return context.costliest([each for each in subject.surfaces if each in context.surfaces] or ("lock",))
+
+
 @signal(
     unit="ratio",
-    of="v$latch_children, v$session",
+    of="v$latch_children",
     called="waits for caches that no parse reads",
     share_of="row cache waits",
 )
 def share_of_waits_beyond_parsing(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the row cache waits for caches that no parse and no logon reads: undo segments, sequences, files, AWR."""
-    surface = context.costliest(each for each in subject.surfaces if each in context.surfaces)
+    surface = _dearest(context, subject)
     beyond = Subject(BEYOND_PARSING, surfaces=subject.surfaces, needs=subject.needs)
     named = share_of_sleeps(context, beyond) if surface == "latch" else _share_of_waiters(context, beyond, surface)
     if isinstance(named, Unknown):
@@ -94,8 +99,10 @@ def share_of_waits_beyond_parsing(context: SignalContext, subject: Subject) -> S
 @signal(unit="ratio", of="v$rowcache", called="look-ups that load the entry, in the hottest cache", share_of="look-ups")
 def hottest_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in the cache that is waited for most which had to load the entry, per look-up. Unknown if none stands out."""
-    surface = context.costliest(each for each in subject.surfaces if each in context.surfaces)
+    surface = _dearest(context, subject)
     hottest = next(iter(context.hot_caches.named(surface)), None)
+    if isinstance(context.delta.read("v$rowcache"), Missing):
+        return context.why_unknown("v$rowcache", "getmisses")
     if hottest is None:
         return Unknown("v$rowcache", "no cache stands out by its waits", context.busier)
     return getmiss_ratio(context, Subject(hottest, needs=subject.needs))

@@ -35,7 +35,9 @@ from tests.paths import PROBES
 
 UNDO = catalogue()["undo-segments"].remedy_steps
 KEYED = RemedyStep(
-    do="Switch it off.", sql={"12.1": "alter session set a = false", "12.2": "alter session set b = false"}
+    do="Switch it off.",
+    sql={"12.1": "alter session set a = false", "12.2": "alter session set b = false"},
+    acts_on="this session",
 )
 POOL = RemedyStep(do="Fix the pool.", setting="least = POOL_SIZE\nmost = POOL_SIZE", fill_in=("POOL_SIZE",))
 
