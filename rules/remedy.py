@@ -99,7 +99,7 @@ CDB_LIMITS = (
     "container that has the problem. Containers that are mounted or open restricted are missing without a word."
 )
 """https://docs.oracle.com/database/121/REFRN/GUID-2B8A1B8B-4F5B-4FBB-AE0B-68B6F8BA7D5E.htm names what is missing."""
-AFTER_A_HANG = "It reads the dictionary: while sessions hang, run it after the hang, or your session may join them."
+AFTER_A_HANG = "Not during a hang: it reads the dictionary."
 PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
 """What such a view is asked where only the last hour, or what runs right now, is meant."""
 
@@ -246,8 +246,7 @@ Platform = Literal["rds", "autonomous"]
 PLATFORMS: Mapping[Platform, str] = {"rds": "Amazon RDS", "autonomous": "Autonomous Database"}
 WHERE: Mapping[RunIn, str] = {
     "container": "the container that has the problem (con_id of the confirming rows, or container of the waiting sessions).",
-    "undo": "the container that has the problem, but CDB$ROOT where all share their undo: on 12.1, and where LOCAL_UNDO_ENABLED "
-    "of database_properties is FALSE. ORA-65091 says that it was the wrong one.",
+    "undo": "CDB$ROOT if undo is shared, else its container.",
     "root": "CDB$ROOT, in a container database.",
     "host": "a file, a shell or a console outside the database. It is no SQL.",
     "instance": "the instance that has the problem, from CDB$ROOT if you can: elsewhere you see one container.",

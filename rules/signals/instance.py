@@ -233,12 +233,6 @@ def space_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subj
     return _space_waits(context, SPACE_ENQUEUES)
 
 
-@signal(unit="ratio", of="v$system_event")
-def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the row cache waits that was for `row cache lock`: sessions change entries."""
-    return waits_to_row_cache(context, ("row cache lock",))
-
-
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", called="row cache waits, share of DB time")
 def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time lost in row cache waits. The impact gate uses it. Unknown inside a PDB."""
@@ -425,12 +419,6 @@ def hard_parses_per_second(context: SignalContext, subject: Subject) -> SignalVa
 def commits_per_second(context: SignalContext, subject: Subject) -> SignalValue:
     """Commits by users per second."""
     return _rate(context, "user commits")
-
-
-@signal(unit="look-ups per logon", of="v$rowcache, v$sysstat")
-def lookups_per_logon(context: SignalContext, subject: Subject) -> SignalValue:
-    """Look-ups in the cause's caches per new session."""
-    return lookups_per(context, subject, "logons cumulative")
 
 
 @signal(unit="look-ups per commit", of="v$rowcache, v$sysstat")
