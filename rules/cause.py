@@ -1,5 +1,6 @@
 """An entry of the knowledge base: Cause and its Conditions. One YAML file has one Cause."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,7 +15,18 @@ from collectors.release import OLDEST, at_least, parts
 from rules.base import Frozen
 from rules.formatting import percent, rough, within
 from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
-from rules.remedy import COMPARISON, CONTAINERS_SINCE, RELEASE, WHERE, Query, RemedyEffect, RemedyStep, paragraph, risks
+from rules.remedy import (
+    ACTS_ON,
+    COMPARISON,
+    CONTAINERS_SINCE,
+    RELEASE,
+    WHERE,
+    Query,
+    RemedyEffect,
+    RemedyStep,
+    paragraph,
+    risks,
+)
 from rules.signals import SIGNALS
 from rules.words import say, slots
 
@@ -215,6 +227,13 @@ class Cause(Frozen):
                 raise ValueError(
                     f"step {number} has a statement or a setting; say under run_in where it runs: {', '.join(WHERE)}"
                 )
+            sets = [text.split()[1] for text in step.texts() if re.match(r"alter (session|system) set\b", text)]
+            if (
+                sets
+                and not step.in_cluster
+                and (step.acts_on is None or (step.acts_on == "this session") != ("session" in sets))
+            ):
+                raise ValueError(f"step {number} changes a setting; say under acts_on of what: {', '.join(ACTS_ON)}")
             if step.not_possible:
                 raise ValueError(f"step {number} has not_possible; it belongs under elsewhere, to a platform")
         return self

@@ -348,8 +348,6 @@ class RemedyStep(Frozen):
             raise ValueError(f"fill_in names {absent[0]}, which is in neither sql, in_cluster nor setting")
         if self.in_cluster and not isinstance(self.sql, str):
             raise ValueError("in_cluster needs one text under sql, which it ends")
-        if any(text.lower().startswith("alter session") for text in self.texts()) and self.acts_on != "this session":
-            raise ValueError("alter session changes nothing for the application; say so with acts_on: this session")
         return self
 
     def texts(self) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "alter session for the application": (
         {"remedy_steps": [{"do": "Set it.", "run_in": "container", "sql": "alter session set a = 1"}]},
-        r"remedy_steps\.0: Value error, alter session changes nothing for the application",
+        r"step 1 changes a setting; say under acts_on of what: this session, ",
     ),
     "bad id": ({"id": "Undo Segments"}, r"id: String should match pattern"),
     "another id": ({"id": "undo-other"}, r"has the cause undo-other; name the file undo-other.yaml"),
