@@ -53,6 +53,7 @@ EFFECTS: Mapping[ConditionRole, Mapping[Result, Effect]] = {
     "discriminating": _SIGN,
     "shape": _SIGN,
     "supporting": {"holds": "agrees", "fails": "–", "diluted": "–", "gap": "–", "few": "–"},
+    "refuting": {"holds": "agrees", "fails": "refutes", "diluted": "–", "gap": "gap", "few": "–"},
 }
 """Role of a condition → its result → what that means for the cause. "unless": the cause stands all the same where one holds."""
 

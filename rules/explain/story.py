@@ -37,6 +37,8 @@ class FirstScreen:
     """Whether to look before anything is changed: the cause is not certain, or the confirming query speaks against it."""
     act: bool = False
     """Whether a cause says what to change."""
+    then: str = ""
+    """What comes later, in a quiet hour or by developers."""
 
 
 @cache
@@ -79,7 +81,7 @@ def of_finding(finding: Finding) -> FirstScreen:
     check = finding.check_first or ""
     unsure = finding.severity is not Severity.INFO and (low or against is not None)
     act = finding.severity is not Severity.INFO
-    return FirstScreen(finding.title, finding.lede, do, check, finding.do_not, unsure, act)
+    return FirstScreen(finding.title, finding.lede, do, check, finding.do_not, unsure, act, finding.then or "")
 
 
 def eased(easing: Easing, at: str = "") -> FirstScreen:

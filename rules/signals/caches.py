@@ -170,3 +170,10 @@ def modifications_per_second(context: SignalContext, subject: Subject) -> Signal
     if not seconds:
         return Unknown("v$instance", f"{context.delta.basis} give no rate", "take two snapshots some seconds apart")
     return Known(changes.value / seconds, f"{count(changes.value)} in {seconds:,.1f} s", changes.value, seconds)
+
+
+@signal(unit="numbers", of="v$rowcache")
+def cache_for_ten_seconds(context: SignalContext, subject: Subject) -> SignalValue:
+    """Numbers that last ten seconds at this rate of fetches, where a sequence has no cache now; at least 1,000."""
+    rate = modifications_per_second(context, subject)
+    return rate if isinstance(rate, Unknown) else Known(max(1_000.0, 10 * rate.value), rate.derivation)

@@ -233,12 +233,6 @@ def space_enqueue_waits_to_row_cache_waits(context: SignalContext, subject: Subj
     return _space_waits(context, SPACE_ENQUEUES)
 
 
-@signal(unit="ratio", of="v$system_event")
-def row_cache_lock_share_of_waits(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the row cache waits that was for `row cache lock`: sessions change entries."""
-    return waits_to_row_cache(context, ("row cache lock",))
-
-
 @signal(unit="ratio", of="v$system_event, v$sys_time_model", called="row cache waits, share of DB time")
 def row_cache_share_of_db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of DB time lost in row cache waits. The impact gate uses it. Unknown inside a PDB."""
@@ -427,12 +421,6 @@ def commits_per_second(context: SignalContext, subject: Subject) -> SignalValue:
     return _rate(context, "user commits")
 
 
-@signal(unit="look-ups per logon", of="v$rowcache, v$sysstat")
-def lookups_per_logon(context: SignalContext, subject: Subject) -> SignalValue:
-    """Look-ups in the cause's caches per new session."""
-    return lookups_per(context, subject, "logons cumulative")
-
-
 @signal(unit="look-ups per commit", of="v$rowcache, v$sysstat")
 def lookups_per_commit(context: SignalContext, subject: Subject) -> SignalValue:
     """Look-ups in the cause's caches per commit."""
@@ -469,6 +457,15 @@ def connection_share_of_db_time(context: SignalContext, subject: Subject) -> Sig
     return db_time_share(context, "connection management call elapsed time")
 
 
+@signal(unit="s", of="v$system_event", called="time waited for the event that tells it")
+def waited_for_event(context: SignalContext, subject: Subject) -> SignalValue:
+    """Seconds waited for the event that the condition names as its parameter. A report prints only the longest."""
+    waited = context.waited_seconds((subject.parameter or "",))
+    if waited is None or (context.printed and not waited):
+        return context.why_unknown("v$system_event", f"row of {subject.parameter}")
+    return Known(waited, f"{waited:,.1f} s of {subject.parameter}")
+
+
 # Signals per processor: a rate that drowns a host of four processors is nothing to one of 128.
 
 MOST_PROCESSORS = 256.0
@@ -482,7 +479,10 @@ def _per_processor(context: SignalContext, rate: float, words: str, needs: str) 
         if rate < bound:
             return Known(rate, f"{words}, too few for a single processor")
         if rate / MOST_PROCESSORS >= bound:
-            return Known(rate / MOST_PROCESSORS, f"{words}, too many for {MOST_PROCESSORS:g} processors")
+            return Known(
+                rate / MOST_PROCESSORS,
+                f"{words}, too many for {MOST_PROCESSORS:g} processors, and their number is not known",
+            )
         return context.why_unknown("v$osstat", "NUM_CPUS")
     return Known(rate / context.cpus, f"{words}, {context.cpus:g} processors", rate, context.cpus)
 

@@ -250,21 +250,6 @@ def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue
     return min(known, key=lambda value: value.value)
 
 
-@signal(unit="ratio", of="v$latch_misses", surface="latch")
-def share_of_changing_holders(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the sleeps whose holder was changing, committing or flushing an entry (kqrpup, kqrcmt, kqrpfl)."""
-    places = sorted(
-        str(row.get("location"))
-        for row in context.delta.rows("v$latch_misses")
-        if str(row.get("location")).startswith(("kqrpup", "kqrcmt", "kqrpfl"))
-    )
-    each = [share_of_holders(context, Subject(location=location)) for location in places or ("kqrpup",)]
-    known = [value for value in each if isinstance(value, Known)]
-    if len(known) < len(each):
-        return next(value for value in each if isinstance(value, Unknown))
-    return Known(sum(value.value for value in known), "; ".join(value.derivation for value in known))
-
-
 # Signals of other latches. If they are slow too, the trouble is not in the dictionary.
 
 LONG_SLEEP_MS = 50.0

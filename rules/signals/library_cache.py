@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from collectors.model import Missing, Row, text
-from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.context import SignalContext, SignalValue, Unknown
 from rules.library_cache import (
     ACCOUNT_STATUS,
     DBINSTANCE,
@@ -59,13 +59,6 @@ def _in_namespaces(
         return rows
     found = [target_of(row.get("p3")).namespace for row in rows]
     return _share(context, subject, [None if each is None else each in namespaces for each in found], events)
-
-
-@signal(unit="sessions", of=LIBRARY_CACHE_SESSIONS, called="sessions that wait for library cache lock")
-def library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
-    """Sessions that wait for `library cache lock` at the poll, 200 at most."""
-    rows = _waiters(context, LOCK)
-    return rows if isinstance(rows, Unknown) else Known(float(len(rows)))
 
 
 share_of_lock_waiters = partial(signal, "ratio", LIBRARY_CACHE_SESSIONS, share_of="waiters for library cache lock")

@@ -5,7 +5,7 @@ from collections import Counter
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, number
 from rules.base import bound_of
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, share
-from rules.formatting import count, function_of
+from rules.formatting import count, function_of, percent
 from rules.model import Surface
 from rules.signals import (
     AGREEING,
@@ -18,8 +18,9 @@ from rules.signals import (
     signal,
     too_few_waiters,
 )
+from rules.signals.caches import getmiss_ratio
 from rules.signals.instance import waited_share_of_db_time
-from rules.signals.latch import time_of_a_sleep
+from rules.signals.latch import share_of_sleeps, time_of_a_sleep
 from rules.waiting import waits_of
 from rules.waits import MINIMUM_WAITERS, NOT_LISTED
 
@@ -67,6 +68,44 @@ def share_of_mutex_waiters(context: SignalContext, subject: Subject) -> SignalVa
 def share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that name one of the cause's caches in P1."""
     return _share_of_waiters(context, subject, "lock")
+
+
+BEYOND_PARSING = ("dc_rollback_segments", "dc_sequences", "dc_files", "dc_awr_control")
+"""Caches that transactions, inserts and background work read, and neither a parse nor a logon."""
+
+
+def _dearest(context: SignalContext, subject: Subject) -> Surface:
+    """The surface of the cause on which most time was lost."""
+    return context.costliest([each for each in subject.surfaces if each in context.surfaces] or ("lock",))
+
+
+@signal(
+    unit="ratio",
+    of="v$latch_children",
+    called="waits for caches that no parse reads",
+    share_of="row cache waits",
+)
+def share_of_waits_beyond_parsing(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the row cache waits for caches that no parse and no logon reads: undo segments, sequences, files, AWR."""
+    surface = _dearest(context, subject)
+    beyond = Subject(BEYOND_PARSING, surfaces=subject.surfaces, needs=subject.needs)
+    named = share_of_sleeps(context, beyond) if surface == "latch" else _share_of_waiters(context, beyond, surface)
+    if isinstance(named, Unknown):
+        return named
+    part = context.hot_caches.part_of_surface(surface, BEYOND_PARSING)
+    return Known(part, f"{percent(part)} of those on the {surface}")
+
+
+@signal(unit="ratio", of="v$rowcache", called="look-ups that load the entry, in the hottest cache", share_of="look-ups")
+def hottest_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cache that is waited for most which had to load the entry, per look-up. Unknown if none stands out."""
+    surface = _dearest(context, subject)
+    hottest = next(iter(context.hot_caches.named(surface)), None)
+    if isinstance(context.delta.read("v$rowcache"), Missing):
+        return context.why_unknown("v$rowcache", "getmisses")
+    if hottest is None:
+        return Unknown("v$rowcache", "no cache stands out by its waits", context.busier)
+    return getmiss_ratio(context, Subject(hottest, needs=subject.needs))
 
 
 @signal(unit="ratio", of="v$session", surface="lock", diluted=(">=",))

@@ -19,6 +19,7 @@ from rules.signals.latch import misses_per_get, sleeps_of_a_miss, time_of_a_slee
 from rules.waiting import HANGING_SECONDS, SLICE, WAITING_SESSIONS, timed_out, waits_of
 from rules.waits import MINIMUM_WAITERS, StillWaiting, hanging
 
+CURSOR_MUTEX = ("cursor: mutex X",)
 # Signals of what sessions did while they waited: the time of an activity includes the waits in it.
 #
 # Other work only makes these ratios larger, so a small one is certain to speak against a cause.
@@ -72,6 +73,15 @@ def failed_parse_time_to_waits(context: SignalContext, subject: Subject) -> Sign
 def connection_time_to_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time spent logging on and off per time waited for the cause's caches."""
     return _time_to_waits(context, subject, "connection management call elapsed time")
+
+
+@signal(unit=PER_WAITED, of="v$sys_time_model, v$system_event", called="time of logging on for each second at a cursor")
+def connection_time_to_cursor_waits(context: SignalContext, subject: Subject) -> SignalValue:
+    """Time spent logging on and off per time waited for `cursor: mutex X`. The waits of a logon's own statements are in it."""
+    spent, waited = context.seconds_of("connection management call elapsed time"), context.waited_seconds(CURSOR_MUTEX)
+    if spent is None or not waited:
+        return context.why_unknown("v$sys_time_model" if spent is None else "v$system_event", "value")
+    return Known(spent / waited, f"{spent:,.1f} s against {waited:,.1f} s of waits", spent, waited)
 
 
 @per_second_waited(called="time of fetching sequence ranges for each second waited")
@@ -137,7 +147,7 @@ def _average_library_cache_wait(context: SignalContext, event: str) -> SignalVal
 @signal(unit="ratio", of="v$system_event", called="waits for the mutex of a cursor for each second of row cache waits")
 def cursor_mutex_waits_to_row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Time waited for `cursor: mutex X`, per time waited for the row cache."""
-    return waits_to_row_cache(context, ("cursor: mutex X",))
+    return waits_to_row_cache(context, CURSOR_MUTEX)
 
 
 @signal(unit="ratio", of="v$system_event", called="waits for a place in a block for each second of row cache waits")

@@ -163,9 +163,11 @@ def _advice(item: EpisodeNews) -> Iterator[str]:
     if do:
         unsure = item.episode.get("confidence") == Confidence.LOW.value
         yield harmless(f"Do: {CONFIRM_FIRST if unsure else ''}{do}")
+    known = catalogue().get(cause)
+    if do and known and known.then:
+        yield f"Then: {known.then}"
     if check:
         yield harmless(f"Check first: {check}")
-    known = catalogue().get(cause)
     do_not = item.episode.get("do_not") or (known.do_not if known else "")  # a change of an older release has none
     if do_not:
         yield harmless(do_not)

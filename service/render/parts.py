@@ -221,6 +221,8 @@ def before_the_steps(finding: Finding) -> Iterator[Advice]:
         yield from _naming(finding)
     do = finding.do_now or finding.remedy
     yield Advice("Do", f"not yet: {against}. If it is proven after all: {do}" if against else do)
+    if finding.then:
+        yield Advice("Then", finding.then)
     if finding.fix:
         yield Advice("Bug", finding.fix)
     if finding.check_first:

@@ -452,6 +452,7 @@ def _cause(cause: Cause) -> Iterator[str]:
     shows = f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}"
     yield from wrapped(f"{shows}; releases: {_releases(cause)}")
     yield from wrapped(f"Do now: {cause.do_now}")
+    yield from wrapped(f"Then: {cause.then}") if cause.then else ()
     yield from wrapped(f"Check first: {cause.check_first}") if cause.check_first else ()
     yield from wrapped(f"{DO_NOT}: {cause.do_not.removeprefix(DO_NOT).strip()}")
     yield from ("", *wrapped(cause.explanation), "")

@@ -111,6 +111,7 @@ class CauseOut(BaseModel):
     title: str
     lede: str
     do_now: str
+    then: str | None
     do_not: str
     status: str
     caches: tuple[str, ...]

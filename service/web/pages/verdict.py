@@ -88,6 +88,7 @@ class VerdictCard:
     do_not: str
     sure: str
     act: bool
+    then: str = ""
 
 
 def verdict(
@@ -118,6 +119,7 @@ def verdict(
         do_not=told.do_not,
         sure=sureness(finding) if finding and not drains else "",
         act=told.act and not drains,
+        then=told.then if told.act else "",
     )
 
 

@@ -122,7 +122,7 @@ def test_rates_are_unknown_for_totals_of_unknown_age(name: str) -> None:
     assert "give no rate" in why(read(name, context={"basis": TOTALS}))
 
 
-@pytest.mark.parametrize("name", ["lookups_per_logon", "lookups_per_commit", "gets_per_parse", "hard_share_of_parses"])
+@pytest.mark.parametrize("name", ["lookups_per_commit", "gets_per_parse", "hard_share_of_parses"])
 def test_ratios_per_work_are_unknown_when_no_work_was_done(name: str) -> None:
     idle = [{**row, "value": 0} for row in RICH["v$sysstat"]]
     assert isinstance(read(name, sysstat=idle), Unknown)
@@ -143,25 +143,14 @@ def test_conflicts_of_a_single_instance_and_evenness_without_gets_are_zero() -> 
     )
 
 
-def test_share_of_changing_holders_sums_locations_that_change_entries() -> None:
-    rows: list[Row] = [
-        {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": slept}
-        for place, slept in (("kqrpup", 30), ("kqrcmt: while loop", 20), ("kqrpfl: not dirty", 50), ("kqreqd", 100))
-    ]
-    reading = read("share_of_changing_holders", latch_misses=rows)
-    assert isinstance(reading, Known)
-    assert reading.value == pytest.approx(0.5)
-    few = [{**row, "sleep_count": 1} for row in rows]
-    assert "too few events" in why(read("share_of_changing_holders", latch_misses=few))
-    assert "too few events" in why(read("evenness_of_holders", latch_misses=few))
-
-
 def test_evenness_of_holders_is_the_least_of_three_locations() -> None:
     rows: list[Row] = [
         {"parent_name": ROW_CACHE_LATCH, "location": place, "sleep_count": slept}
         for place, slept in (("kqrpre: find obj", 400), ("kqreqd: reget", 310), ("kqreqd", 290))
     ]
     reading = read("evenness_of_holders", latch_misses=rows)
+    few = [{**row, "sleep_count": 1} for row in rows]
+    assert "too few events" in why(read("evenness_of_holders", latch_misses=few))
     assert isinstance(reading, Known)
     assert reading.value == pytest.approx(0.29)
 

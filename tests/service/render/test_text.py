@@ -282,7 +282,7 @@ def test_heading_says_elsewhere_where_the_library_cache_has_most_of_db_time() ->
 def test_text_of_a_trouble_elsewhere_says_what_to_do_about_the_cause_that_is_seen() -> None:
     delta = staged("N2")
     text = " ".join(as_text([DiagnosedInput("erp", delta, diagnose(delta))]).split())
-    assert "Seen: Each logon writes its time into the user's row (last-login-update), confidence high. Use a" in text
+    assert "Seen: Each logon writes its time into the user's row (last-login-update), confidence high. Find the" in text
     assert "`latchscope causes show last-login-update` shows how." in text and text.count("Seen: ") == 1
 
 
