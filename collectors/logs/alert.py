@@ -19,7 +19,7 @@ from xml.sax.saxutils import unescape
 
 from collectors.delta import reported
 from collectors.logs.phrases import DDL_MARK, PHRASES, TYPICAL, Said, fields_of, said, trace_in
-from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows
+from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows, dated
 from collectors.reports.header import Header, month_of, release_in
 
 # Text of log files: their lines, decoded one by one with a bound on their length, and the moment that a line begins with.
@@ -98,9 +98,10 @@ def moment_at(line: str) -> tuple[datetime | None, int] | None:
     else:
         return None
     try:
-        return datetime.fromisoformat(f"{day}T{time}.{fraction or '0':<06}{zone or ''}"), found.end()
+        moment = datetime.fromisoformat(f"{day}T{time}.{fraction or '0':<06}{zone or ''}")
     except ValueError:
         return None, found.end()
+    return moment if dated(moment) else None, found.end()
 
 
 def moment_in(line: str) -> datetime | None:

@@ -194,7 +194,7 @@ class ConfigMistake:
 
 def mistakes_of(errors: Iterable[ErrorDetails], text: YamlText) -> Iterator[ConfigMistake]:
     """What the model of the settings refused, in our own words."""
-    refused = [(error, _place(error["loc"])) for error in errors if error["type"] != TOLD_WITH_LINE]
+    refused = [(error, _place(error)) for error in errors if error["type"] != TOLD_WITH_LINE]
     misspelt = {
         (*place[:-1], name)
         for error, place in refused
@@ -272,9 +272,11 @@ def _model_in(kind: Any) -> type[BaseModel] | None:
     return next((found for each in get_args(kind) if (found := _model_in(each)) is not None), None)
 
 
-def _place(location: tuple[int | str, ...]) -> Place:
-    """A location without the model's additions: names of the alternatives of a union."""
-    return tuple(part for part in location if isinstance(part, int) or re.fullmatch(r"[^\[(]+", part))
+def _place(error: ErrorDetails) -> Place:
+    """Its location without the model's additions: names of the alternatives of a union. A name that is none is the file's."""
+    ours = error["loc"][-1:] if error["type"] == "extra_forbidden" else ()
+    above = error["loc"][:-1] if ours else error["loc"]
+    return (*(part for part in above if isinstance(part, int) or re.fullmatch(r"[^\[(]+", part)), *ours)
 
 
 def _variable(place: Place, text: YamlText) -> str | None:
@@ -539,7 +541,7 @@ def read_secret(path: Path, what: str) -> str:
     """The content of a secret file without its line end. Raises SetupError."""
     try:
         return path.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # of an impossible name, or of content that is not UTF-8
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise SetupError(
             f"{what} {place_of(path)} cannot be read: {why}; correct the path, or give the right to read it"
@@ -564,7 +566,7 @@ def _printed(name: str, command: list[str]) -> str:
         raise SetupError(f"{name}: password_command ended with exit code {error.returncode}; {_BY_HAND}") from None
     except subprocess.TimeoutExpired:
         raise SetupError(f"{name}: password_command took longer than {COMMAND_SECONDS:g} s; {_BY_HAND}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "its output is not text"
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "its words or its output are not text"
         raise SetupError(f"{name}: password_command cannot be run: {why}; {_BY_HAND}") from None
     return done.stdout.rstrip("\r\n")

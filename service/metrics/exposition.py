@@ -199,18 +199,21 @@ class Block:
 
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
-        if value is not None:
+        if value is not None and (value >= 0 or family.type != "counter"):
             line = f"{family.name}{{{self._common}{_labels(tuple(labels), *labels.values())}}} {_number(value)}\n"
             self._lines.setdefault(family.name, []).append(line)
 
     def add_each(self, family: Family, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
         """A sample for each value that is a number, in parts of this unit, with its labels as `_labels` writes them."""
         head, whole = f"{family.name}{{{self._common}", unit == 1.0
+        least = (
+            0 if family.type == "counter" else float("-inf")
+        )  # a total below zero is corrupt, and readers refuse the page
         lines = [
             # Nearly all are small whole numbers, which need no call of a function.
             f"{head}{text}}} {value if whole and type(value) is int and 0 <= value < 10**15 else _number(value / unit)}\n"
             for text, value in zip(labels, values, strict=True)
-            if isinstance(value, _NUMBERS)
+            if isinstance(value, _NUMBERS) and value >= least
         ]
         self._lines.setdefault(family.name, []).extend(lines)
 

@@ -53,7 +53,7 @@ def read_tokens(path: Path) -> dict[str, Caller]:
     """sha256 of a token → its owner. Raises BadSettings with the wrong line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         raise BadSettings(
             f"auth.tokens_file {place_of(path)} cannot be read; correct the path, or give the right to read it"
         ) from None

@@ -464,6 +464,7 @@ def test_month_of_knows_the_languages_of_sessions(name: str, month: int | None) 
 def test_moment_in_reads_printed_moments() -> None:
     assert str(moment_in("23-Apr-14 18:30:05 (Wed)")) == "2014-04-23 18:30:05"
     assert moment_in("31-Feb-14 18:30:05") is None
+    assert moment_in("01-Jan-0001 00:00:00") is None, "nothing can be told of the hour before"
     assert moment_in("soon") is None
 
 

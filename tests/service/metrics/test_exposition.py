@@ -291,6 +291,17 @@ def test_promtool_accepts_the_exposition(busy: Stage) -> None:
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
+def test_total_below_zero_adds_no_line() -> None:
+    block = Block(ERP)
+    block.add(families.DB_TIME, -1.0)
+    for family in (families.LATCH_GETS, families.FINDING):
+        block.add_each(family, ["", ""], [-1, 2])
+    assert {name: len(text.splitlines()) for name, text in block.text().items()} == {
+        families.LATCH_GETS.name: 1,
+        families.FINDING.name: 2,
+    }
+
+
 def test_openmetrics_is_served_on_request(busy: Stage) -> None:
     page, content_type = exposition(busy.board, own_registry(), "application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
