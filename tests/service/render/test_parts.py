@@ -170,7 +170,7 @@ def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incid
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, _, _ in before_the_steps(finding)] == ["Do", "Check first", "Do not"]
+    assert [name for name, _, _ in before_the_steps(finding)] == ["Do", "Then", "Check first", "Do not"]
     assert [name for name, _, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
     assert [name for name, _, _ in before_the_steps(unsure)] == [
