@@ -250,7 +250,7 @@ def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseS
     for name in names or ():
         if name not in known:
             fail(f"no database named {name} in the configuration{meant(name, known)}")
-    return [known[name] for name in names] if names else list(known.values())
+    return [known[name] for name in names] if names else chosen.watched
 
 
 # `latchscope capture` and `latchscope holders`: one visit to a configured database.

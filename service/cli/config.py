@@ -48,7 +48,7 @@ def validate(
         for refusal in refusals(found.settings, insecure=insecure):
             mistakes.append(replace(refusal, line=found.text.lines.get((refusal.where,))))
     for mistake in mistakes:
-        say(f"{file}{'' if mistake.line is None else f':{mistake.line}'}: {mistake}")
+        say(f"{mistake.place(file)}: {mistake}")
     noted = [*_cut_values(found.text), *(notes(found.settings) if found.settings is not None else ())]
     for note in noted:
         say(f"{file}: note: {note}")

@@ -10,10 +10,12 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from queue import SimpleQueue
 from typing import Annotated, NoReturn
 
 import typer
@@ -25,8 +27,8 @@ from collectors.poll import Grouping
 from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.app import create_app
-from service.background import collect_rarely, share_one_heap
-from service.cli.common import CONFIG, ConfigOption, a_number, settings_of
+from service.background import SupervisedThread, collect_rarely, share_one_heap, tell_systemd
+from service.cli.common import CONFIG, ConfigOption, a_number
 from service.cli.messages import fail
 from service.config import load
 from service.config.load import refusals, warnings
@@ -157,10 +159,17 @@ def serve(
     insecure: Annotated[bool, typer.Option(help="serve an address that others can reach, without tokens")] = False,
 ) -> None:
     """Serve the databases of a configuration."""
-    chosen = settings_of(config, watching=False)
-    for refusal in refusals(chosen, insecure=insecure):
-        fail(f"{config}: {refusal}")
-    serve_until_told(chosen)
+
+    def read() -> Settings:
+        chosen = load.read(config)
+        for refusal in refusals(chosen, insecure=insecure):
+            raise BadSettings(f"{config}: {refusal}")
+        return chosen
+
+    try:
+        serve_until_told(read(), read=read)
+    except BadSettings as error:
+        fail(str(error))
 
 
 def serve_until_told(
@@ -168,20 +177,24 @@ def serve_until_told(
     greeting: str = GREETING,
     tidy: Callable[[], object] = lambda: None,
     history: Callable[[datetime], str] | None = None,
+    read: Callable[[], Settings] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; then run `tidy` and end the process.
+    """Serve until SIGTERM or SIGINT; then run `tidy` and end the process. SIGHUP takes the settings that `read` gives.
 
     `history` fills the store with the time before scripted databases began, and returns what the greeting says of it.
     """
     share_one_heap()
-    configure_logging(form=chosen.telemetry.log_format)
+    configure_logging(chosen.telemetry.log_level, chosen.telemetry.log_format)
+    reloads = SimpleQueue[str]()  # a handler may put into it while it puts into it
+    if read is not None:
+        signal.signal(signal.SIGHUP, lambda *_: reloads.put("SIGHUP"))
     faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then the log has at least the place
     with _ended_by_signals(), _listener(chosen) as listener:
         began = datetime.now(UTC) if history else None
         try:
             if history and began:
                 greeting += history(began)
-            app = create_app(chosen, began)
+            app = create_app(chosen, began, read)
         except (StoreError, BadSettings) as error:
             fail(str(error))
         host, port = listener.getsockname()[:2]
@@ -198,6 +211,7 @@ def serve_until_told(
 
             The interpreter's own end waits for threads that wait for databases, and walks through all objects in memory.
             """
+            tell_systemd("STOPPING=1")
             with suppress(Exception):
                 app.state.secure()
             with suppress(OSError):
@@ -206,7 +220,16 @@ def serve_until_told(
             sys.stderr.flush()
             os._exit(0)
 
-        Server(app, end).run(sockets=[listener])
+        def reload() -> NoReturn:
+            while True:
+                caller = reloads.get()
+                tell_systemd(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+                with suppress(BadSettings):  # the log has it
+                    app.state.reload(caller)
+                tell_systemd("READY=1")
+
+        SupervisedThread("reload", reload).start()
+        Server(app, end, lambda: tell_systemd("READY=1")).run(sockets=[listener])
 
 
 @contextmanager

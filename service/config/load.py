@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -186,6 +186,12 @@ class ConfigMistake:
     line: int | None
     where: str
     what: str
+    file: Path | None = None
+    """The file of `databases_dir` that has it. None: the configuration itself."""
+
+    def place(self, config: Path) -> str:
+        """The file and the line, with a colon between."""
+        return f"{self.file or config}{'' if self.line is None else f':{self.line}'}"
 
     def __str__(self) -> str:
         """Setting and sentence. The line goes after the file name instead."""
@@ -438,9 +444,8 @@ def read(path: Path) -> Settings:
     found = checked(path)
     if found.settings is None or found.mistakes:
         first, *others = found.mistakes
-        line = "" if first.line is None else f":{first.line}"
         more = f" (and {len(others)} more: `latchscope config validate {path}`)" if others else ""
-        raise BadSettings(f"{path}{line}: {first}{more}")
+        raise BadSettings(f"{first.place(path)}: {first}{more}")
     return found.settings
 
 
@@ -464,9 +469,15 @@ def checked(path: Path) -> CheckedFile:
     if not isinstance(members, dict):
         what = "has no settings, such as `listen: 127.0.0.1:8000`"
         return CheckedFile(None, (ConfigMistake(1, "", what),), text)
-    chosen, mistakes = None, list(own_mistakes(text))
+    text, mistakes, files = replace(text, members=members), list[ConfigMistake](), list[Path]()
     try:
-        chosen = Settings(**{str(name): value for name, value in members.items()})
+        text, files = _with_folder(text)
+    except BadSettings as error:
+        mistakes.append(ConfigMistake(text.line_of(("databases_dir",)), "databases_dir", str(error)))
+    chosen = None
+    mistakes += own_mistakes(text)
+    try:
+        chosen = Settings(**{str(name): value for name, value in text.members.items()})
         chosen._left = tuple(_left(text))
     except SettingsError as error:
         name = re.search(r'field "(\w+)"', str(error))
@@ -476,7 +487,43 @@ def checked(path: Path) -> CheckedFile:
         )
     except ValidationError as error:
         mistakes += mistakes_of(error.errors(), text)
-    return CheckedFile(chosen, tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)), text)
+    own = len(text.members.get("databases") or ()) - len(files) if files else MOST_REPEATED
+    for number, mistake in enumerate(mistakes):
+        if (found := _ENTRY.match(mistake.where)) and int(found[1]) >= own:
+            mistakes[number] = replace(mistake, file=files[int(found[1]) - own])
+    mistakes.sort(key=lambda mistake: (str(mistake.file or ""), mistake.line or 0))
+    return CheckedFile(chosen, tuple(mistakes), text)
+
+
+_ENTRY = re.compile(r"databases\[(\d+)\]")
+
+
+def _with_folder(text: YamlText) -> tuple[YamlText, list[Path]]:
+    """The text with the entries of `databases_dir` behind its own, and the file of each. Raises BadSettings."""
+    folder = os.environ.get(variable_of("databases_dir") or "") or text.members.get("databases_dir")
+    entries = text.members.get("databases") or []
+    if not isinstance(folder, str) or not isinstance(entries, list):
+        return text, []
+    if not Path(folder).is_dir():
+        raise BadSettings(f"{folder} is no folder; create it, or correct the path")
+    entries, files, lines, repeated, cut = list(entries), [], dict(text.lines), list(text.repeated), list(text.cut)
+    for file in sorted(Path(folder).glob("*.yaml")):
+        try:
+            more = yaml_text(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, NotYaml) as error:
+            line = f" line {error.line}" if isinstance(error, NotYaml) and error.line else ""
+            raise BadSettings(f"{file}{line} {error if line else 'cannot be read as YAML'}") from None
+        first, alone = len(entries), not isinstance(more.members, list)
+        entries += [] if more.members is None else [more.members] if alone else more.members
+        files += [file] * (len(entries) - first)
+
+        def moved(place: Place, first: int = first, alone: bool = alone) -> Place:
+            return ("databases", first, *place) if alone else ("databases", first + int(place[0]), *place[1:])
+
+        lines |= {moved(place): line for place, line in more.lines.items()}
+        repeated += [(moved(place), first_line, again) for place, first_line, again in more.repeated]
+        cut += [replace(each, place=moved(each.place)) for each in more.cut]
+    return YamlText({**text.members, "databases": entries}, lines, tuple(repeated), tuple(cut)), files
 
 
 class _Demo(Settings):

@@ -82,9 +82,14 @@ class JsonLine(OneLine):
         return json.dumps(entry)
 
 
+def set_level(level: str) -> None:
+    """Log this and above."""
+    logging.getLogger().setLevel(level.upper())
+
+
 def configure(level: str = "INFO", form: Literal["text", "json"] = "text") -> None:
     """Send every log of the process to stderr."""
-    logging.basicConfig(level=level, force=True)
+    logging.basicConfig(level=level.upper(), force=True)
     for handler in logging.getLogger().handlers:
         formatter = (JsonLine if form == "json" else OneLine)(FORMAT, datefmt="%Y-%m-%dT%H:%M:%SZ")
         formatter.converter = time.gmtime

@@ -316,6 +316,13 @@ LAST_MARK = _outcome(
     help="Unix time of the last change mark.",
     note="of every database with a mark, updated every half minute",
 )
+RELOAD_SUCCESSFUL = _replica(
+    "latchscope_config_last_reload_successful", help="1 if the configuration was right when it was last read."
+)
+RELOADED_AT = _replica(
+    "latchscope_config_last_reload_success_timestamp_seconds",
+    help="Unix time at which the configuration was last taken.",
+)
 RETIRED = _outcome(
     "latchscope_database_retired",
     type="gauge",

@@ -9,6 +9,7 @@ import random
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -213,39 +214,59 @@ def _brief(error: Exception) -> str:
 # waits for another. If several processes serve one receiver, a claim in the store gives each attempt to one of them.
 
 
-def wants(webhook: WebhookSettings, change: EpisodeChange) -> bool:
-    """Whether a receiver gets a change. The peak decides, so that a receiver of a begin also gets the end."""
-    episode = change.episode
-    named = not webhook.databases or episode.database in webhook.databases
-    return named and change.what in webhook.on and Severity(episode.peak_severity).rank >= webhook.min_severity.rank
+class Receivers:
+    """The receivers of one kind, each with its thread: `of` this setting, counted by a metric, served by `sender`."""
 
-
-class Webhooks:
-    """Every receiver of the configuration, with its thread."""
+    of: str
+    counter: tuple[str, str]
+    sender: Callable[..., ReceiverThread]
 
     def __init__(
         self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
     ) -> None:
-        self._webhooks = settings.webhooks
-        attempts = Counter(
-            "latchscope_webhook_attempts_total",
-            "Attempts to deliver a change to a receiver, by result: told, failed or gave_up.",
-            ["target", "outcome"],
-            registry=own,
-        )
-        self.senders = [
-            Sender(webhook, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
-            for webhook in self._webhooks
-        ]
+        self._store, self._pace, self._started = store, pace or DeliverySchedule(), False
+        self._attempts = Counter(*self.counter, ["target", "outcome"], registry=own)
+        self._served: dict[str, tuple[Any, str | None, ReceiverThread]] = {}
+        self.take(settings)
         store.episode_log.recipients.append(self.recipients)
-        store.episode_log.on_news += [sender.wake for sender in self.senders]
+        store.episode_log.on_news.append(self.wake)
+
+    @property
+    def senders(self) -> list[ReceiverThread]:
+        """The thread of each."""
+        return [sender for _, _, sender in self._served.values()]
+
+    def take(self, settings: Settings) -> None:
+        """Serve these from now on. Who stays as it is keeps its thread; what waits for one that left stays in the store."""
+        before, url, served = self._served, settings.public_url, {}
+        for each in getattr(settings, self.of):
+            known = before.get(each.target)
+            kept = known if known is not None and known[:2] == (each, url) else None
+            served[each.target] = kept or (each, url, self.sender(each, self._store, self._attempts, url, self._pace))
+        self._served = served
+        for known in before.values():
+            if known not in served.values():
+                known[2].stop()
+        if self._started:
+            self.start()
+
+    @staticmethod
+    def wants(receiver: Any, change: EpisodeChange) -> bool:
+        """Whether a receiver gets a change."""
+        raise NotImplementedError
 
     def recipients(self, change: EpisodeChange) -> list[str]:
-        """The receivers of a change."""
-        return [webhook.target for webhook in self._webhooks if wants(webhook, change)]
+        """The names of those that get a change."""
+        return [name for name, (receiver, _, _) in self._served.items() if self.wants(receiver, change)]
+
+    def wake(self) -> None:
+        """Send what is new."""
+        for sender in self.senders:
+            sender.wake()
 
     def start(self) -> None:
         """Start to send, beginning with what an earlier process left."""
+        self._started = True
         for sender in self.senders:
             sender.start()
 
@@ -266,12 +287,12 @@ class Sender(ReceiverThread):
     def __init__(
         self,
         webhook: WebhookSettings,
-        deliveries: Deliveries,
+        store: Repository,
         attempts: Counter,
         public_url: str | None,
         pace: DeliverySchedule,
     ) -> None:
-        super().__init__(webhook.kind, webhook.target, deliveries, attempts, pace)
+        super().__init__(webhook.kind, webhook.target, store.deliveries, attempts, pace)
         self._webhook = webhook
         self._public_url = public_url
 
@@ -297,3 +318,23 @@ class Sender(ReceiverThread):
             return self.was_refused(delivery, error, datetime.now(UTC), delivery.change.at)
         self.was_told(delivery, datetime.now(UTC))
         return True
+
+
+class Webhooks(Receivers):
+    """Those that programs serve."""
+
+    of = "webhooks"
+    counter = (
+        "latchscope_webhook_attempts_total",
+        "Attempts to deliver a change to a receiver, by result: told, failed or gave_up.",
+    )
+    sender = Sender
+
+    @staticmethod
+    def wants(receiver: WebhookSettings, change: EpisodeChange) -> bool:
+        """Whether it gets a change. The peak decides, so that a receiver of a begin also gets the end."""
+        episode = change.episode
+        named = not receiver.databases or episode.database in receiver.databases
+        return (
+            named and change.what in receiver.on and Severity(episode.peak_severity).rank >= receiver.min_severity.rank
+        )

@@ -221,10 +221,12 @@ def guarded(app: Any, **more: Any) -> uvicorn.Config:
 class Server(uvicorn.Server):
     """Ends the streams before it waits for current answers, because a stream never ends by itself."""
 
-    def __init__(self, app: Any, end: Callable[[], None] = lambda: None) -> None:
-        """`end`: called when all is in order after a signal, and at the latest END_SECONDS after it."""
+    def __init__(
+        self, app: Any, end: Callable[[], None] = lambda: None, ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """`end`: called when all is in order after a signal, and at the latest END_SECONDS after it; `ready`: after the start."""
         super().__init__(guarded(app, log_config=None, timeout_graceful_shutdown=GRACE_SECONDS))
-        self._end = end
+        self._end, self._ready = end, ready
         self._said_at = float("-inf")
         logging.getLogger("uvicorn.error").addFilter(_not_noise)
 
@@ -232,6 +234,8 @@ class Server(uvicorn.Server):
         """Start, with our own message for missing descriptors."""
         asyncio.get_running_loop().set_exception_handler(self._loop_failed)
         await super().startup(sockets)
+        if self.started:
+            self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """On a signal: stop, with a time limit. Event loop and interpreter would wait for threads that hang."""

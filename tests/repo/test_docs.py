@@ -186,7 +186,7 @@ def test_rest_page_documents_every_path_and_lists_it() -> None:
     documented = set(re.findall(r"^### ([A-Z]+ \S+)$", document("docs/rest.md"), re.M))
     assert documented == {f"{method.upper()} {path}" for path, each in paths.items() for method in each}
     section = document("docs/rest.md").partition("## All paths")[2].partition("\n## ")[0]
-    listed = re.findall(r"(/(?:api/v1/[^`,\s]+|healthz|readyz|metrics|probe)[^`,\s]*)", section)
+    listed = re.findall(r"(/(?:api/v1/[^`,\s]+|-/reload|healthz|readyz|metrics|probe)[^`,\s]*)", section)
     used = {one.partition("?")[0] for one in listed}
     assert used - {"/api/v1/openapi.json"} <= set(paths)
     assert set(paths) <= {one.replace("/latches", "/caches") for one in used} | used | {"/api/v1/openapi.json"}
