@@ -84,7 +84,12 @@ class Reload(Collector):
                 tokens = tokens_of(chosen)
             except BadSettings as error:
                 self._last = (False, self._last[1])
-                log.error("%s: configuration not reloaded, nothing changed: %s", caller, error)
+                log.error(
+                    "%s: configuration not reloaded, nothing changed: %s",
+                    caller,
+                    error,
+                    extra={"event": "reload failed"},
+                )
                 raise
             told = [*self._take_databases(chosen), *self._needs_restart(chosen)]
             self._notifiers.take(chosen)
@@ -92,7 +97,7 @@ class Reload(Collector):
             set_level(chosen.telemetry.log_level)
             self._last = (True, time.time())
             done = f"configuration reloaded, {len(self._board)} databases: {'; '.join(told) or 'they are as before'}"
-            log.info("%s: %s", caller, done)
+            log.info("%s: %s", caller, done, extra={"event": "reload"})
             return f"{done}\n"
 
     def _take_databases(self, chosen: Settings) -> Iterator[str]:

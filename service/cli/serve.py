@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Annotated, NoReturn
 
@@ -34,15 +35,18 @@ from service.config import load
 from service.config.load import refusals, warnings
 from service.config.logs import configure as configure_logging
 from service.config.settings import BadSettings, DatabaseSettings, Settings
+from service.extras import release
 from service.history.marks import WHO, Verifier
 from service.state.board import MonitoredDatabase, PollRecord
 from service.state.episodes import Episode
-from service.store.engine import StoreError
+from service.store.engine import StoreError, masked
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.writer import AT_ONCE
 from service.watch.pipeline import run_poll
 from service.web.server import Server, provide_descriptors
+
+log = logging.getLogger("latchscope")
 
 # The history behind the demo: polls of its scripted databases, one a minute, played into its own store at the start.
 
@@ -124,7 +128,6 @@ def _polls_of(database: DatabaseSettings, since: datetime, began: datetime) -> l
     return kept.records
 
 
-GREETING = "latchscope: http://{address}/"
 DEMO = "latchscope demo: http://{address}/ (the undo storm builds up within 20 s); its store: STORE"
 STORM = "latchscope demo: the storm of the hour before: http://{{address}}/db/{database}?at={at:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -167,17 +170,18 @@ def serve(
         return chosen
 
     try:
-        serve_until_told(read(), read=read)
+        serve_until_told(read(), "", read=read, config=config)
     except BadSettings as error:
         fail(str(error))
 
 
 def serve_until_told(
     chosen: Settings,
-    greeting: str = GREETING,
+    greeting: str,
     tidy: Callable[[], object] = lambda: None,
     history: Callable[[datetime], str] | None = None,
     read: Callable[[], Settings] | None = None,
+    config: Path | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then run `tidy` and end the process. SIGHUP takes the settings that `read` gives.
 
@@ -198,11 +202,17 @@ def serve_until_told(
         except (StoreError, BadSettings) as error:
             fail(str(error))
         host, port = listener.getsockname()[:2]
-        typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        if greeting:
+            typer.echo(greeting.format(address=address), err=True)
+        log.info(
+            "latchscope %s, %d databases, store %s, configuration %s, http://%s/",
+            release(), len(chosen.watched), masked(chosen.store), config or "of the demo", address, extra={"event": "start"},
+        )  # fmt: skip
         for warning in warnings(chosen):
-            logging.getLogger("latchscope").warning("%s", warning)
+            log.warning("%s", warning)
         if not chosen.loopback and chosen.auth.tokens_file is None:
-            logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
+            log.warning("serving %s without access control", chosen.listen)
         provide_descriptors(len(chosen.databases))
         collect_rarely()
 
@@ -216,6 +226,7 @@ def serve_until_told(
                 app.state.secure()
             with suppress(OSError):
                 tidy()
+            log.info("stopped", extra={"event": "end"})
             logging.shutdown()
             sys.stderr.flush()
             os._exit(0)

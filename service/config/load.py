@@ -391,6 +391,12 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
 def warnings(chosen: Settings) -> Iterator[str]:
     """What is served, and ought to be otherwise. In the environment a password of the store is as good as anywhere there."""
     yield from chosen.left
+    for variable in (name for name in os.environ if name.upper().startswith(PREFIX)):
+        name = variable[len(PREFIX) :].lower().partition("__")[0]
+        # Kubernetes sets LATCHSCOPE_PORT and the like, so only what is nearly a setting is taken for one.
+        close = get_close_matches(name, list(Settings.model_fields), n=1, cutoff=0.8)
+        if close and close[0] != name:
+            yield f"{variable} in the environment sets nothing; did you mean {PREFIX}{close[0].upper()}?"
     audit_file = chosen.auth.audit_file
     if audit_file is not None and (why := unwritable(audit_file)):
         yield f"auth.audit_file {audit_file} cannot be written: {why}; until then only the log has the actions"
@@ -452,7 +458,8 @@ def read(path: Path) -> Settings:
 def checked(path: Path) -> CheckedFile:
     """The settings of a YAML file, or all its mistakes. Raises BadSettings if it cannot be read as a file."""
     try:
-        text = yaml_text(path.read_text(encoding="utf-8"))
+        alone = not path.exists() and variable_of("databases")  # all of it is in the environment
+        text = yaml_text("" if alone else path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadSettings(
             f"{path} does not exist; `latchscope init` writes one, `latchscope demo` needs none"
@@ -500,7 +507,8 @@ _ENTRY = re.compile(r"databases\[(\d+)\]")
 
 def _with_folder(text: YamlText) -> tuple[YamlText, list[Path]]:
     """The text with the entries of `databases_dir` behind its own, and the file of each. Raises BadSettings."""
-    folder = os.environ.get(variable_of("databases_dir") or "") or text.members.get("databases_dir")
+    set_here = [value for name, value in os.environ.items() if name == variable_of("databases_dir")]
+    folder = set_here[0] if set_here else text.members.get("databases_dir")
     entries = text.members.get("databases") or []
     if not isinstance(folder, str) or not isinstance(entries, list):
         return text, []

@@ -79,6 +79,8 @@ class FleetCoordinator:
         self._replica_count = 1
         self._share = 0
         self._lost = False
+        self._said = 0
+        """How many databases the log says that are polled here."""
         self._stopping = False
         self._news = threading.Event()
         self.thread = SupervisedThread("fleet", self._run)
@@ -147,7 +149,13 @@ class FleetCoordinator:
             self._shed_surplus(ownership)
             self._claim_free(ownership)
             self._note_owners(ownership)
+            if self._lost:
+                log.info("polling goes on: the store gives leases again", extra={"event": "leases back"})
             self._lost = False
+            if self.owned != self._said and not self._leases.alone:
+                known, others = len(self._watched), len(ownership.replicas) - 1
+                log.info("polls %d of %d databases, beside %d other replicas", self.owned, known, others)
+                self._said = self.owned
         except LeasesLost as error:
             self._fence(error)
         except Exception:
@@ -185,7 +193,7 @@ class FleetCoordinator:
     def _fence(self, error: LeasesLost) -> None:
         """Without leases nothing may be polled, because another replica may poll it."""
         if not self._lost:
-            log.warning("polling stops, because the leases are lost: %s", error)
+            log.error("polling stops, because the leases are lost: %s", error, extra={"event": "leases lost"})
         self._lost = True
         for name in list(self._assignments):
             self._release(name)

@@ -7,6 +7,7 @@ file descriptors. One more takes the place of the connection that has been idle 
 import asyncio
 import logging
 import resource
+import signal
 import socket
 import threading
 from collections.abc import Callable
@@ -247,6 +248,8 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop the app's feed, then the rest as usual."""
+        why = signal.Signals(self._captured_signals[0]).name if self._captured_signals else "it could not start"
+        log.info("stops: %s", why, extra={"event": "stop"})
         self.config.app.state.feed.stop()  # type: ignore[union-attr]
         await super().shutdown(sockets)
         self._end()

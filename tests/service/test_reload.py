@@ -1,6 +1,7 @@
 """A running service takes its configuration anew: by SIGHUP and by POST /-/reload, and systemd is told."""
 
 import hashlib
+import json
 import signal
 import socket
 from contextlib import ExitStack
@@ -47,6 +48,7 @@ def test_reload_adds_removes_pauses_and_renews_and_a_wrong_file_changes_nothing(
                 environment={"NOTIFY_SOCKET": str(tmp_path / "notify")},
                 defaults={"password_file": str(password)},
                 auth={"tokens_file": str(tmp_path / "tokens")},
+                telemetry={"log_format": "json"},
             )
         )
 
@@ -84,9 +86,18 @@ def test_reload_adds_removes_pauses_and_renews_and_a_wrong_file_changes_nothing(
         assert "latchscope_config_last_reload_successful 0.0" in asked("second", "/metrics").text
         running.stop()
         assert manager.recv(99) == b"STOPPING=1"
-        said = running.log.read_text()
+        lines = [json.loads(line) for line in running.log.read_text().splitlines()]
+    said = "\n".join(line["message"] for line in lines)
+    assert [line.get("event") for line in (lines[0], *lines[-2:])] == ["start", "stop", "end"], (
+        "JSON from the first byte"
+    )
+    failed = [(line["db"], line["kind"]) for line in lines if line.get("event") == "failed"]
+    assert failed == [("refused", "credential")], "once, and not again because a configuration was read"
+    assert not [line for line in lines if "found: 0" in line["message"]]
     assert (
         "SIGHUP: configuration reloaded, 3 databases: added: comes; changed: stays; no longer watched: leaves, pauses; "
         "needs a restart: history.polls" in said
     )
-    assert said.count("configuration not reloaded, nothing changed: ") == 2 and "Traceback" not in said
+    assert said.count("configuration not reloaded, nothing changed: ") == 2 and not any(
+        "trace" in line for line in lines
+    )
