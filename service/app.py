@@ -20,12 +20,13 @@ from rules.cause import catalogue
 from service.background import CollectsAfterScrapes, PeriodicJob, ThreadMetrics
 from service.config.logs import set_level
 from service.config.settings import BadSettings, Settings, every_setting
+from service.extras import release
 from service.fleet.build import Fleet, build_fleet
 from service.fleet.coordinator import FleetMetrics
 from service.history.baselines import BaselineCache
 from service.history.marks import build_jobs
 from service.metrics.exposition import own_registry
-from service.metrics.families import RELOAD_SUCCESSFUL, RELOADED_AT
+from service.metrics.families import BUILD_INFO, RELOAD_SUCCESSFUL, RELOADED_AT
 from service.notify.build import Notifiers, build_notifiers, refuse_untold
 from service.state.board import Board, MonitoredDatabase, readiness
 from service.store.build import Store, build_store
@@ -35,6 +36,7 @@ from service.watch.scheduler import QueueMetrics
 from service.web.access import Access, tokens_of
 from service.web.http import ScrapesFirst
 from service.web.routes import build_web
+from service.web.server import tls_of
 
 BackgroundPart = Notifiers | PeriodicJob
 STOP_SECONDS = 1.2
@@ -69,6 +71,7 @@ class Reload(Collector):
         self._settings, self._read = settings, read
         self._board, self._fleet, self._notifiers, self._access, self._store = board, fleet, notifiers, access, store
         self._lock = Lock()
+        self.tls = tls_of(settings.tls)
         self._last = (True, time.time())
         """Whether the last reload succeeded, and when one last did."""
         self._added: set[str] = set()
@@ -82,6 +85,8 @@ class Reload(Collector):
                 chosen = self._read()
                 refuse_untold(chosen)
                 tokens = tokens_of(chosen)
+                tls_of(chosen.tls)  # a broken pair must not reach the context that serves
+                tls_of(self._settings.tls, self.tls)
             except BadSettings as error:
                 self._last = (False, self._last[1])
                 log.error(
@@ -133,7 +138,11 @@ class Reload(Collector):
             yield f"needs a restart: {', '.join(other)}"
 
     def collect(self) -> Iterator[Metric]:
-        """Whether the last reload succeeded, and when the configuration was last taken."""
+        """Which release this is, whether the last reload succeeded, and when the configuration was last taken."""
+        of, _, revision = release().partition("+")
+        build = GaugeMetricFamily(BUILD_INFO.name, BUILD_INFO.help, labels=BUILD_INFO.labels)
+        build.add_metric([of, revision], 1.0)
+        yield build
         for family, value in zip((RELOAD_SUCCESSFUL, RELOADED_AT), self._last, strict=True):
             yield GaugeMetricFamily(family.name, family.help, value=float(value))
 

@@ -199,6 +199,7 @@ def serve_until_told(
             if history and began:
                 greeting += history(began)
             app = create_app(chosen, began, read)
+            tls = app.state.reload.tls
         except (StoreError, BadSettings) as error:
             fail(str(error))
         host, port = listener.getsockname()[:2]
@@ -206,9 +207,14 @@ def serve_until_told(
         if greeting:
             typer.echo(greeting.format(address=address), err=True)
         log.info(
-            "latchscope %s, %d databases, store %s, configuration %s, http://%s/",
-            release(), len(chosen.watched), masked(chosen.store), config or "of the demo", address, extra={"event": "start"},
-        )  # fmt: skip
+            "latchscope %s, %d databases, store %s, configuration %s, %s",
+            release(),
+            len(chosen.watched),
+            masked(chosen.store),
+            config or "of the demo",
+            f"{'https' if tls else 'http'}://{address}/",
+            extra={"event": "start"},
+        )
         for warning in warnings(chosen):
             log.warning("%s", warning)
         if not chosen.loopback and chosen.auth.tokens_file is None:
@@ -240,7 +246,7 @@ def serve_until_told(
                 tell_systemd("READY=1")
 
         SupervisedThread("reload", reload).start()
-        Server(app, end, lambda: tell_systemd("READY=1")).run(sockets=[listener])
+        Server(app, end, lambda: tell_systemd("READY=1"), tls).run(sockets=[listener])
 
 
 @contextmanager

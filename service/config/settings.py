@@ -145,6 +145,23 @@ class AuthSettings(Strict):
     """File of JSON lines for actions that change state or load a database. The log has them in any case."""
 
 
+class TlsSettings(Strict):
+    """TLS of latchscope's own port. A reload reads renewed files of the same names."""
+
+    certificate: Path | None = None
+    """PEM file with the certificate and its chain. With it the port speaks HTTPS only."""
+    key: Path | None = None
+    """PEM file with the key, which only latchscope's account can read."""
+    client_ca: Path | None = None
+    """PEM file with authorities. With it only clients with a certificate of one of them are served; tokens are needed as well."""
+
+    @model_validator(mode="after")
+    def _both(self) -> "TlsSettings":
+        if (self.certificate is None) != (self.key is None) or (self.client_ca and not self.key):
+            raise ValueError("takes certificate and key together, and client_ca only with them")
+        return self
+
+
 class ReportSettings(Strict):
     """Limits for uploads."""
 
@@ -601,6 +618,7 @@ class Settings(BaseSettings):
     oracle: OracleSettings = OracleSettings()
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
+    tls: TlsSettings = TlsSettings()
     reports: ReportSettings = ReportSettings()
     history: HistorySettings = HistorySettings()
     spool: SpoolSettings = SpoolSettings()
@@ -629,6 +647,15 @@ class Settings(BaseSettings):
         for name in successors().settings:
             members = _without(members, name.split("."))
         return members
+
+    @field_validator("public_url")
+    @classmethod
+    def _without_path(cls, url: str | None) -> str | None:
+        if url is not None and urlsplit(url).path.strip("/"):
+            raise ValueError(
+                "has a path, and the pages work only at the root of a host; give latchscope a name of its own"
+            )
+        return url
 
     @field_validator("store")
     @classmethod

@@ -5,6 +5,7 @@ A worker replaces a database's `Published` as a whole, so a reader that fetches 
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -397,6 +398,8 @@ class MonitoredDatabase:
     interval: float
     pace: float = 0.0
     """Current seconds between polls: the interval, or longer if polls are expensive; 0 before the first."""
+    polls: Counter[str] = field(default_factory=Counter)
+    """How often each outcome was met: ok, or the kind of failure."""
     published: Published | None = None
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
@@ -484,6 +487,7 @@ class MonitoredDatabase:
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
         self._summed = published, lasting, summary_of(published.snapshot, published.verdict, lasting)
         self.published, self.failure = published, None
+        self.polls["ok"] += 1
         self.last_hour.add(published.clock, seconds, share)
 
     def forget(self) -> None:

@@ -8,6 +8,7 @@ replicas, and with the next run.
 import hashlib
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -222,6 +223,8 @@ class LoginGate:
         """The password that was wanted last."""
         self._refused: set[str] = set()
         """Passwords that were refused here since the last good login."""
+        self.tried = Counter[str]()
+        """How often each outcome was met: ok, refused or failed."""
 
     def open(self, credential: Callable[[], str], log_in: Callable[[], Session]) -> Session:
         """A new session.
@@ -265,14 +268,20 @@ class LoginGate:
         return self.account.resume({self._credential} if self._credential else set(), self._database)
 
     def _tried(self, credential: str, log_in: Callable[[], Session]) -> Session:
+        outcome = "failed"
         try:
-            return log_in()
+            session = log_in()
+            outcome = "ok"
+            return session
         except CredentialError as error:
+            outcome = "refused"
             # The password may have been replaced since `credential` was read. The one that was sent is the refused one.
             self._credential = error.credential or credential
             self._refused.add(self._credential)
             self.account.refused(Refusal(self._credential, self._database, str(error), time.time()))
             raise
+        finally:
+            self.tried[outcome] += 1
 
 
 def gates_of(

@@ -297,6 +297,7 @@ class Worker:
         why = (
             str(error) if isinstance(error, SessionError) else f"{type(error).__name__} inside latchscope; see its log"
         )
+        self.watched.polls[retry.kind] += 1
         before = self.watched.failure
         since = before.since if before else time.time()
         next_attempt = None if retry.pause is None else time.time() + retry.pause

@@ -208,7 +208,12 @@ def _from_own_page(request: Request, what: str, *, by_origin: bool) -> None:
     own_site = site in ("same-origin", "none")
     own_origin = origin is None or origin.lower() == f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
     if (site and not own_site) or (not own_origin and (by_origin or not site)):
-        raise HTTPException(403, f"{what} are accepted only from our own pages; send a token as Bearer")
+        here = f"{request.url.scheme}://{request.headers.get('host', '')}"
+        raise HTTPException(
+            403,
+            f"{what} are accepted only from our own pages; send a token as Bearer. The Origin is {label(origin or 'not sent')}, "
+            f"and this is {label(here)}; a proxy in between must pass Host and X-Forwarded-Proto (docs/operate.md)",
+        )
 
 
 def _token(request: Request) -> str:

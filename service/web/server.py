@@ -9,6 +9,7 @@ import logging
 import resource
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -23,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.background import NO_THREAD
+from service.config.settings import BadSettings, TlsSettings
 from service.store.engine import Probe
 from service.web.http import FILES, Bulkhead
 
@@ -219,14 +221,38 @@ def guarded(app: Any, **more: Any) -> uvicorn.Config:
     )
 
 
+def tls_of(tls: TlsSettings, context: ssl.SSLContext | None = None) -> ssl.SSLContext | None:
+    """The TLS of these settings, None without. A `context` that serves takes renewed files. Raises BadSettings."""
+    if tls.certificate is None:
+        return None
+    context = context or ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(tls.certificate, tls.key)
+        if tls.client_ca is not None:
+            context.load_verify_locations(tls.client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:
+        files = ", ".join(str(file) for file in (tls.certificate, tls.key, tls.client_ca) if file)
+        why = f"tls: {files} cannot be used: {error.strerror or error}; they must be PEM files, and belong together"
+        raise BadSettings(why) from None
+    return context
+
+
 class Server(uvicorn.Server):
     """Ends the streams before it waits for current answers, because a stream never ends by itself."""
 
     def __init__(
-        self, app: Any, end: Callable[[], None] = lambda: None, ready: Callable[[], None] = lambda: None
+        self,
+        app: Any,
+        end: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] = lambda: None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """`end`: called when all is in order after a signal, and at the latest END_SECONDS after it; `ready`: after the start."""
-        super().__init__(guarded(app, log_config=None, timeout_graceful_shutdown=GRACE_SECONDS))
+        config = guarded(app, log_config=None, timeout_graceful_shutdown=GRACE_SECONDS)
+        config.load()
+        config.ssl = tls
+        super().__init__(config)
         self._end, self._ready = end, ready
         self._said_at = float("-inf")
         logging.getLogger("uvicorn.error").addFilter(_not_noise)

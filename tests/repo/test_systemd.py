@@ -40,7 +40,9 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
 def test_unit_runs_without_rights_it_does_not_need() -> None:
     lines = UNIT.splitlines()
     assert "User=latchscope" in lines and "ProtectSystem=strict" in lines and "CapabilityBoundingSet=" in lines
-    assert {"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID"} <= {*lines}, "tests/service/test_reload.py has both ends"
+    assert {"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID"} <= {*lines}, (
+        "tests/service/test_reload.py has both ends"
+    )
     assert "StateDirectory=latchscope" in lines and not any(line.startswith("ReadWritePaths") for line in lines)
 
 

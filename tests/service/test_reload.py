@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import shutil
 import signal
 import socket
+import ssl
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ import yaml
 
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
+from tests.repo.processes import need
 from tests.service.running import ASK, Running, serve
 from tests.service.standin import becomes, idle
 
@@ -101,3 +105,39 @@ def test_reload_adds_removes_pauses_and_renews_and_a_wrong_file_changes_nothing(
     assert said.count("configuration not reloaded, nothing changed: ") == 2 and not any(
         "trace" in line for line in lines
     )
+
+
+def test_tls_takes_a_renewed_certificate_and_only_clients_of_its_authority(tmp_path: Path) -> None:
+    def made(name: str) -> tuple[str, str]:
+        pem, key = str(tmp_path / f"{name}.pem"), str(tmp_path / f"{name}.key")
+        curve = ("-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}")
+        more = ("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", pem)
+        subprocess.run([need("openssl", "openssl"), "req", *curve, *more], check=True, capture_output=True)
+        return pem, key
+
+    certificate, key = made("first")
+    client, other, second = made("client"), made("other"), made("second")
+    tls = {"certificate": certificate, "key": key, "client_ca": client[0]}
+    with serve(tmp_path, databases=[{"name": "a", "dsn": "demo:busy-but-fine"}], tls=tls, awaited=False) as running:
+        url = running.url.replace("http:", "https:")
+
+        def served(trusted: str, shown: tuple[str, str]) -> bool:
+            context = ssl.create_default_context(cafile=trusted)
+            context.load_cert_chain(*shown)
+            try:
+                return httpx.get(f"{url}/healthz", verify=context).status_code == 200
+            except (httpx.TransportError, ssl.SSLError):
+                return False
+
+        becomes(lambda: served(certificate, client), "it serves TLS")
+        assert not served(certificate, other), "another authority"
+        old = tmp_path / "old.pem"
+        shutil.copy(certificate, old)
+        shutil.copy(second[0], certificate)
+        running.process.send_signal(signal.SIGHUP)
+        becomes(lambda: "tls: " in running.log.read_text(), "a certificate without its key is refused")
+        assert served(str(old), client), "and the first one is served on"
+        shutil.copy(second[1], key)
+        running.process.send_signal(signal.SIGHUP)
+        becomes(lambda: served(second[0], client), "the renewed one is served")
+        assert not served(str(old), client)
