@@ -193,7 +193,9 @@ def create_app(
         notifiers.feed,
         fleet.actions,
         registry,
-        lambda: readiness(store.writer.trouble() or threads.trouble(), fleet.scheduler.queue_seconds),
+        lambda: readiness(
+            fleet.coordinator.trouble() or store.writer.trouble() or threads.trouble(), fleet.scheduler.queue_seconds
+        ),
         access,
         reload,
     )

@@ -22,6 +22,7 @@ from service.config.logs import unwritable
 from service.config.settings import (
     DEMO,
     EXAMPLES,
+    PASSWORDS,
     TOLD_WITH_LINE,
     BadSettings,
     DatabaseSettings,
@@ -383,6 +384,9 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
     """What must be put right before these settings can be served."""
     if not chosen.databases and not chosen.left:  # what left may have been all that was shown; the service starts
         yield ConfigMistake(None, "", NO_DATABASES)
+    for number, database in enumerate(chosen.databases):
+        if database.scripted is None and not any(getattr(database, each) for each in PASSWORDS):
+            yield ConfigMistake(None, f"databases[{number}]", f"{database.name} has {NO_PASSWORD}")
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
         what = f"others can reach {chosen.listen}: set auth.tokens_file, or use --insecure"
         yield ConfigMistake(None, "listen", what)
@@ -563,6 +567,7 @@ def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
 # Where passwords come from: a file, the environment or a command. They are read at each login and kept nowhere.
 
 COMMAND_SECONDS = 10.0
+NO_PASSWORD = "no password; set password_file, password_env or password_command"
 _BY_HAND = "run it by hand as the account of latchscope; it prints the password and nothing else"
 
 
@@ -577,7 +582,7 @@ def password_of(database: DatabaseSettings) -> str:
         return os.environ[database.password_env]
     if database.password_command is not None:
         return _printed(database.name, database.password_command)
-    raise SetupError(f"{database.name}: no password; set password_file, password_env or password_command")
+    raise SetupError(f"{database.name}: {NO_PASSWORD}")
 
 
 def account(user: str) -> str:

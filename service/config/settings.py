@@ -335,8 +335,8 @@ class WebhookSettings(BaseModel):
     secret_file: Path | None = None
     """File with the key of the signature. Read at each attempt, so a changed key needs no restart. Without
     it messages have no signature."""
-    on: list[Literal["begin", "worse", "end"]] = Field(["begin", "worse", "end"], min_length=1)
-    """Which changes are sent."""
+    on: list[Literal["begin", "worse", "end", "outage"]] = Field(["begin", "worse", "end"], min_length=1)
+    """Which changes are sent. `outage`: that a database does not answer, and `back` when it does."""
     databases: list[str] = []
     """Names of the databases to report. Default: all."""
     min_severity: Severity = Severity.NOTICE
@@ -394,6 +394,8 @@ def plain_store(url: str) -> str:
     if scheme not in _SCHEMES:
         raise ValueError(f"{scheme!r} is not a kind of store; {STORE_FORMS}")
     port = (_AFTER_PASSWORD.match(rest) or {"port": None})["port"]
+    if scheme.startswith("sqlite") and rest and not rest.startswith("/"):
+        raise ValueError("has too few slashes; write sqlite:///FILE, and sqlite:////FILE for a path from the root")
     if scheme.startswith("postgresql") and port and not port.isdecimal():
         raise ValueError("has a port that is not a number; write special characters of a password as %XX")
     return url
@@ -518,7 +520,7 @@ OUR_LABELS = re.compile(
     "outcome|rac|reason|release|severity|side|subordinate|surface|title|type"
 )
 """Labels that our metrics have, or Prometheus sets."""
-_PASSWORDS = {"password_file", "password_env", "password_command"}
+PASSWORDS = {"password_file", "password_env", "password_command"}
 
 
 class DatabaseSettings(Strict):
@@ -677,7 +679,7 @@ class Settings(BaseSettings):
         for database in self.databases:
             if "user" not in database.model_fields_set and "user" in self.defaults.model_fields_set:
                 database.user = self.defaults.user
-            if self.defaults.password_file and database.scripted is None and not database.model_fields_set & _PASSWORDS:
+            if self.defaults.password_file and database.scripted is None and not database.model_fields_set & PASSWORDS:
                 database.password_file = Path(self.defaults.password_file.replace("{name}", database.name))
         checked([*self.webhooks, *self.notifications], [database.name for database in self.databases])
         return self

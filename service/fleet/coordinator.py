@@ -107,6 +107,10 @@ class FleetCoordinator:
         free, known = self._free_since.copy(), self._board.by_name
         return sum(name in known and now - since > 2 * known[name].interval for name, since in free.items())
 
+    def trouble(self) -> str | None:
+        """That nothing is polled here, while it is so."""
+        return "no database is polled: the store gives no leases; polls go on when it does" if self._lost else None
+
     def start(self) -> None:
         """Join the fleet: the first round at once, the others in their own thread."""
         self.step()

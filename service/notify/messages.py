@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -21,7 +21,7 @@ from service.config.load import read_secret
 from service.config.settings import NotificationSettings, Settings, WebhookSettings
 from service.escape import in_chat, visible
 from service.extras import require
-from service.notify.delivery import DeliveryRefused, DeliverySchedule, Receivers, ReceiverThread, document, post
+from service.notify.delivery import DeliveryRefused, DeliverySchedule, Receivers, ReceiverThread, Sent, document, post
 from service.state.board import UNWATCHED
 from service.state.episodes import EpisodeChange, told
 from service.store.engine import STORE_ERRORS
@@ -102,7 +102,10 @@ def changes_in(store: Repository) -> Nearby:
 
 
 def message_of(
-    changes: Sequence[LoggedChange], public_url: str | None, nearby: Nearby = lambda database, begin: ()
+    changes: Sequence[LoggedChange],
+    public_url: str | None,
+    nearby: Nearby = lambda database, begin: (),
+    labels: Mapping[str, Mapping[str, str]] = {},
 ) -> Message:
     """The message for at least one change. A begin has the changes of the database nearest to it."""
     items = news(changes)
@@ -110,12 +113,15 @@ def message_of(
     severity = max(lasting, key=lambda peak: peak.rank) if lasting else None
     if len(items) == 1:
         (only,) = items
-        lines = [_sentence(only), *_advice(only), *_nearest(only, nearby), *_link(public_url, only.change.database)]
+        about = ", ".join(f"{name} {value}" for name, value in labels.get(only.change.database, {}).items())
+        lines = [_sentence(only), *([about] if about else []), *_advice(only), *_nearest(only, nearby)]
+        lines += _link(public_url, only.change.database)
         return Message(_title(only), "\n".join(lines), severity)
     databases = {each.change.database for each in items}
     over = sum(each.over for each in items)
     where = f"on {len(databases)} databases" if len(databases) > 1 else f"on {next(iter(databases))}"
-    title = f"latchscope: {len(items)} troubles {where}{f', {over} of them over' if over else ''}"
+    ended = f", {over} of them over" if 0 < over < len(items) else ""
+    title = f"latchscope: {'over: ' if over == len(items) else ''}{len(items)} troubles {where}{ended}"
     lines, given = [], set[tuple[str, ...]]()
     for each in items[:MOST_EPISODES]:
         advice = tuple(_advice(each))
@@ -333,12 +339,12 @@ class Channel(ReceiverThread):
         channel: NotificationSettings,
         store: Repository,
         attempts: Counter,
-        public_url: str | None,
+        of: Sent,
         pace: DeliverySchedule,
     ) -> None:
         super().__init__(channel.kind, channel.target, store.deliveries, attempts, pace)
         self._channel = channel
-        self._public_url = public_url
+        self._of = of
         self._nearby = changes_in(store)
 
     def step(self) -> float:
@@ -383,7 +389,10 @@ class Channel(ReceiverThread):
         if not news:
             return True
         try:
-            send(self._channel, message_of([each.change for each in news], self._public_url, self._nearby))
+            send(
+                self._channel,
+                message_of([each.change for each in news], self._of.public_url, self._nearby, self._of.labels),
+            )
         except DeliveryRefused as error:
             now = datetime.now(UTC)
             given_up = [self.was_refused(each, error, now, self._released(each)) for each in news]
@@ -453,7 +462,7 @@ def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationS
                 send(receiver, _message(receiver, settings))
             else:
                 test = LoggedChange(0, datetime.now(UTC), "latchscope", "test", {})
-                post(receiver, document(test, settings.public_url))
+                post(receiver, document(test, Sent.of(settings)))
         except DeliveryRefused as error:
             why = str(error)
         yield TrialResult(receiver.target, service, why)
