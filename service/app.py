@@ -55,7 +55,7 @@ OF_THE_SESSION = ("dsn", "user", "config_dir", "wallet_dir", "wallet_password_fi
 
 
 class Reload(Collector):
-    """Takes the configuration anew: databases, receivers, tokens. A wrong one changes nothing."""
+    """Reads the configuration again: databases, receivers, tokens. A wrong one changes nothing."""
 
     def __init__(
         self,

@@ -535,7 +535,7 @@ class DatabaseSettings(Strict):
     """`false` pauses it: latchscope logs out, ends its episodes, and keeps its history."""
     labels: dict[str, str] = {}
     """Labels of its metrics, messages and rows, such as `{env: prod, region: eu}`. Our rules and dashboards keep `cluster`, `env`
-    and `region`; for others make them anew from the mixin. A target in Prometheus must not set the same label."""
+    and `region`; for others build them from the mixin. A target in Prometheus must not set the same label."""
     cluster: str | None = None
     """Groups the instances of one cluster; their metrics have it as the label `rac`."""
     user: OracleUser = "LATCHSCOPE"
@@ -675,7 +675,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _complete(self) -> "Settings":
-        """Give each database what `defaults` has for it, and check who is to be told."""
+        """Give each database what `defaults` has for it, and check the receivers."""
         for database in self.databases:
             if "user" not in database.model_fields_set and "user" in self.defaults.model_fields_set:
                 database.user = self.defaults.user

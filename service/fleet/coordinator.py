@@ -186,7 +186,7 @@ class FleetCoordinator:
             assignment.watched.owned, assignment.watched.polled_by = False, None
 
     def _leave_removed(self) -> None:
-        """Databases that are no longer on the board, or are there anew, with another user or address."""
+        """Databases that are no longer on the board, or have another user or address there."""
         self._watched = self._board.by_name
         for name, assignment in list(self._assignments.items()):
             if self._watched.get(name) is not assignment.watched:

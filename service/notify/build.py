@@ -29,7 +29,7 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 class OutageWatch:
     """Looks after the databases that this process polls. The log has what people know, and the next process finds it there.
 
-    It also ends what was told of databases that left the configuration, so that nobody waits for an end.
+    It also ends the episodes and outages of databases that left the configuration, so that nobody waits for an end.
     """
 
     def __init__(self, board: Board, store: Repository) -> None:

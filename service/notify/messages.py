@@ -147,9 +147,7 @@ def _title(item: EpisodeNews) -> str:
 def _sentence(item: EpisodeNews) -> str:
     headline = harmless(str(item.episode["headline"]))
     if item.over and item.episode.get("verdict") == UNWATCHED:
-        return (
-            "No longer watched: it was removed or paused in the configuration. Whether the trouble goes on is unknown."
-        )
+        return "No longer watched: it was removed or paused in the configuration. What goes on there is unknown."
     if item.outage:
         why = f"Since {_time(item.episode['begin'])} UTC: {headline}"
         again = f"Answers again after {_lasted(item)}."

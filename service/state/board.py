@@ -505,7 +505,7 @@ class Board:
 
     def __init__(self, watched: list[MonitoredDatabase]) -> None:
         self.by_name: Mapping[str, MonitoredDatabase] = {database.name: database for database in watched}
-        """Replaced as a whole when the configuration is read anew."""
+        """Replaced as a whole when the configuration is read again."""
         self._read_remote: ReadRemote | None = None
 
     def share(self, read_remote: ReadRemote) -> None:

@@ -46,7 +46,7 @@ def build_web(
     access: Access,
     reload: Callable[[str], str],
 ) -> None:
-    """Give the app its routes. `reload` takes the configuration anew for a caller, or raises BadSettings."""
+    """Give the app its routes. `reload` reads the configuration again for a caller, or raises BadSettings."""
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)

@@ -98,12 +98,12 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
 
 
 def reload_api(reload: Callable[[str], str], access: Access) -> APIRouter:
-    """The route that reads the configuration anew."""
+    """The route that reads the configuration again."""
     router = APIRouter(generate_unique_id_function=operation_id, tags=["service"], responses=REFUSED)
 
     @router.post("/-/reload", response_class=PlainTextResponse, responses={422: REFUSED[403]})
     def run_reload(caller: Annotated[Caller, Depends(access.operator)]) -> str:
-        """Take databases, receivers and tokens of the configuration anew, as SIGHUP does. A wrong file changes nothing."""
+        """Read databases, receivers and tokens of the configuration again, as SIGHUP does. A wrong file changes nothing."""
         try:
             return reload(caller.name)
         except BadSettings as error:
