@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
 from prometheus_client.exposition import choose_encoder
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, Value, cells, number
@@ -194,7 +200,7 @@ class Block:
     """Sample lines of one database by family. Cells that are absent or NULL add no line."""
 
     def __init__(self, database: DatabaseSettings) -> None:
-        self._common = _common_labels(database.name, database.cluster)
+        self._common = _common_of(database)
         self._lines: dict[str, list[str]] = {}
 
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
@@ -227,10 +233,15 @@ class Block:
         return {family: "".join(lines).encode() for family, lines in self._lines.items() if lines}
 
 
+def _common_of(database: DatabaseSettings) -> str:
+    return _common_labels(database.name, database.cluster, tuple(database.labels.items()))
+
+
 @cache
-def _common_labels(db: str, rac: str | None) -> str:
+def _common_labels(db: str, rac: str | None, own: tuple[tuple[str, str], ...]) -> str:
     """The labels of every sample of a database. Built once, because a scrape needs them a thousand times."""
-    return f'db="{_escaped(db)}"' + (f',rac="{_escaped(rac)}"' if rac else "")
+    named = [("db", db), *([("rac", rac)] if rac else []), *own]
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in named)
 
 
 def _number(value: float) -> str:
@@ -353,7 +364,7 @@ def in_parts(
         up = database.up_at(age)
         current = database.published if up else None
         _add_liveness(liveness, database, age, up)
-        for family, text in _failure(database):
+        for family, text in _attempts(database):
             parts[family].append(text)
         for family, text in current.blocks.items() if current else ():
             parts[family].append(text)
@@ -391,32 +402,33 @@ def _add_liveness(lines: Mapping[str, list[str]], watched: MonitoredDatabase, ag
         watched.pace or watched.interval,
         last.poll_seconds if last and up else None,
     )
-    for (family, head), value in zip(_heads(watched.settings.name, watched.settings.cluster), values, strict=True):
+    for (family, head), value in zip(_heads(_common_of(watched.settings)), values, strict=True):
         if value is not None:
             lines[family].append(f"{head}{_number(value)}\n")
 
 
-def _failure(watched: MonitoredDatabase) -> Iterable[tuple[str, bytes]]:
-    """Family and lines of a database whose last poll failed."""
-    failure = watched.failure
-    if failure is None:
-        return ()
-    block = Block(watched.settings)
-    if failure.kind == "credential":
+def _attempts(watched: MonitoredDatabase) -> Iterable[tuple[str, bytes]]:
+    """Family and lines of what was tried: polls and logins by outcome, and the failure of the last poll."""
+    failure, block = watched.failure, Block(watched.settings)
+    for family, tried in ((families.POLLS, watched.polls), (families.LOGINS, watched.login.tried)):
+        for outcome, times in tried.copy().items():
+            block.add(family, times, {"outcome": outcome})
+    if failure is not None and failure.kind == "credential":
         block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
-    block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
+    if failure is not None:
+        block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
     return block.text().items()
 
 
 @cache
-def _heads(db: str, rac: str | None) -> tuple[tuple[str, str], ...]:
+def _heads(common: str) -> tuple[tuple[str, str], ...]:
     """Families of what every database has, with how their line begins."""
-    common = _common_labels(db, rac)
     return tuple((family.name, f"{family.name}{{{common}}} ") for family in _ALWAYS)
 
 
 def own_registry() -> CollectorRegistry:
     """Metrics of the latchscope process itself, through prometheus_client."""
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # in text they are gauges beside every counter, which nobody asked for
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)

@@ -53,6 +53,22 @@ _event = partial(Family, type="counter", section="instance", labels=("event",), 
 UP = _poll("latchscope_up", help="1 while the last poll of the database succeeded and is recent.", stays=True)
 DATA_AGE = _poll("latchscope_data_age_seconds", help="Seconds since the last good poll.", stays=True)
 LAST_POLL = _poll("latchscope_last_poll_timestamp_seconds", help="Unix time of the last good poll.", stays=True)
+POLLS = _poll(
+    "latchscope_polls_total",
+    type="counter",
+    help="Polls since the start, by outcome: ok, or the kind of failure.",
+    labels=("outcome",),
+    series="one per outcome met",
+    stays=True,
+)
+LOGINS = _poll(
+    "latchscope_logins_total",
+    type="counter",
+    help="Logins since the start, by outcome: ok, refused or failed. While logins are stopped it stands still.",
+    labels=("outcome",),
+    series="one per outcome met",
+    stays=True,
+)
 INFO = Family(
     "latchscope_info",
     "gauge",
@@ -315,6 +331,16 @@ LAST_MARK = _outcome(
     type="gauge",
     help="Unix time of the last change mark.",
     note="of every database with a mark, updated every half minute",
+)
+BUILD_INFO = _replica(
+    "latchscope_build_info", help="Which latchscope this is; always 1.", labels=("version", "revision")
+)
+RELOAD_SUCCESSFUL = _replica(
+    "latchscope_config_last_reload_successful", help="1 if the configuration was right when it was last read."
+)
+RELOADED_AT = _replica(
+    "latchscope_config_last_reload_success_timestamp_seconds",
+    help="Unix time at which the configuration was last taken.",
 )
 RETIRED = _outcome(
     "latchscope_database_retired",

@@ -5,6 +5,7 @@ A worker replaces a database's `Published` as a whole, so a reader that fetches 
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -23,7 +24,16 @@ from rules.hangs.model import WaitingGroup
 from rules.model import Diagnosis, Finding, Surface, Trouble
 from rules.waits import SURFACE_OF
 from service.config.settings import DatabaseSettings
-from service.state.episodes import Confirmed, Episode, EpisodeChange, Episodes, own_waits, still_counting, waits_left
+from service.state.episodes import (
+    NOT_VERIFIED,
+    Confirmed,
+    Episode,
+    EpisodeChange,
+    Episodes,
+    own_waits,
+    still_counting,
+    waits_left,
+)
 from service.state.login_gate import LoginGate
 
 # The changes of a database that are known in memory: those of the last day, and those that the store does not have yet. Only the
@@ -366,6 +376,8 @@ class MonitoredDatabase:
     interval: float
     pace: float = 0.0
     """Current seconds between polls: the interval, or longer if polls are expensive; 0 before the first."""
+    polls: Counter[str] = field(default_factory=Counter)
+    """How often each outcome was met: ok, or the kind of failure."""
     published: Published | None = None
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
@@ -453,6 +465,7 @@ class MonitoredDatabase:
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
         self._summed = published, lasting, summary_of(published.snapshot, published.verdict, lasting)
         self.published, self.failure = published, None
+        self.polls["ok"] += 1
         self.last_hour.add(published.clock, seconds, share)
 
     def forget(self) -> None:
@@ -469,40 +482,47 @@ class Board:
     """Every watched database by name, in the order of the configuration. Reading it touches nothing but memory."""
 
     def __init__(self, watched: list[MonitoredDatabase]) -> None:
-        self._watched = {database.name: database for database in watched}
-        self._read_remote: ReadRemote = lambda elsewhere, whole: None
+        self.by_name: Mapping[str, MonitoredDatabase] = {database.name: database for database in watched}
+        """Replaced as a whole when the configuration is read again."""
+        self._read_remote: ReadRemote | None = None
 
     def share(self, read_remote: ReadRemote) -> None:
         """Share the databases with other replicas: this process owns none until it claims it."""
         self._read_remote = read_remote
-        for watched in self._watched.values():
-            watched.owned = False
+        self.watch(self)
+
+    def watch(self, watched: Iterable[MonitoredDatabase]) -> None:
+        """Watch these from now on. Who shares them owns none that is new until it claims it."""
+        by_name = {database.name: database for database in watched}
+        for database in by_name.values() if self._read_remote else ():
+            database.owned = database.owned and database.polled_by is not None
+        self.by_name = by_name
 
     def __iter__(self) -> Iterator[MonitoredDatabase]:
-        return iter(self._watched.values())
+        return iter(self.by_name.values())
 
     def __len__(self) -> int:
-        return len(self._watched)
+        return len(self.by_name)
 
     def get(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, or None."""
-        return self._watched.get(name)
+        return self.by_name.get(name)
 
     def own(self) -> Iterator[MonitoredDatabase]:
         """Those that this process polls."""
-        return (database for database in self._watched.values() if database.owned)
+        return (database for database in self.by_name.values() if database.owned)
 
     def all_refreshed(self) -> list[MonitoredDatabase]:
         """Every database; what other replicas poll is read from the store first, in short. It may wait for the store."""
-        elsewhere = [database for database in self._watched.values() if not database.owned]
-        if elsewhere:
+        elsewhere = [database for database in self.by_name.values() if not database.owned]
+        if elsewhere and self._read_remote:
             self._read_remote(elsewhere, False)
-        return list(self._watched.values())
+        return list(self.by_name.values())
 
     def refreshed(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, read from the store in full if another replica polls it. It may wait for the store."""
-        found = self._watched.get(name)
-        if found is not None and not found.owned:
+        found = self.by_name.get(name)
+        if found is not None and not found.owned and self._read_remote:
             self._read_remote([found], True)
         return found
 
@@ -548,6 +568,14 @@ def outage_of(database: str, failure: Failure, now: datetime) -> Episode:
 def over(outage: Episode, end: datetime) -> Episode:
     """The news that it answers again."""
     return replace(outage, end=max(end, outage.begin), last_seen=end)
+
+
+UNWATCHED = f"{NOT_VERIFIED}latchscope no longer watches the database"
+
+
+def unwatched(lasting: Episode, end: datetime) -> Episode:
+    """The news that it ends, because its database was taken out of the configuration or paused."""
+    return replace(over(lasting, end), verdict=UNWATCHED)
 
 
 # The answer of /readyz: whether the store takes polls, and whether this process keeps up with its databases.

@@ -370,7 +370,9 @@ class ChangesLook:
             view for view, reading in found.items() if isinstance(reading, Missing) and reading.kind != "not_asked"
         ]
         outcome = "; not read: ".join((f"new changes found: {new}", *([", ".join(unread)] if unread else [])))
-        self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, outcome)
+        # It comes every hour: without news it is in the audit file alone.
+        level = logging.INFO if new or unread else logging.DEBUG
+        self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, outcome, level)
 
 
 def _may_hang(snapshot: Snapshot) -> bool:

@@ -46,6 +46,7 @@ class DatabaseOut(BaseModel):
 
     name: str
     cluster: str | None
+    labels: dict[str, str] = Field(description="as configured for it")
     up: bool
     data_age_seconds: float | None = Field(description="seconds since the last good poll; null before the first")
     interval_seconds: float

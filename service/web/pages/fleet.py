@@ -101,7 +101,9 @@ def _row(out: DatabaseOut, top: float, now: datetime) -> FleetRow:
     share = out.impact.share_of_db_time if out.impact else None
     waiting = out.impact.waiting_sessions if out.impact else None
     guard = out.surface if out.surface and state not in words.CALM else out.mechanism
-    about = " · ".join(part for part in (out.release, guard and guard.replace("-", " "), out.cluster) if part)
+    about = " · ".join(
+        part for part in (out.release, guard and guard.replace("-", " "), out.cluster, *out.labels.values()) if part
+    )
     what, do = _what(out, state)
     cache = (out.cache or ("result cache" if out.surface == "result-cache" else "")) if state not in words.CALM else ""
     began = out.since

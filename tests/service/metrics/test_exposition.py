@@ -45,6 +45,7 @@ LABELS: Mapping[str, Set[str]] = {
         "location": "mutex_sleeps_total mutex_wait_seconds_total",
         "event cache": "waiting_sessions hanging_sessions longest_wait_seconds",
         "cause cache severity": "finding",
+        "outcome": "polls_total logins_total",
         "reason": "login_stopped next_attempt_timestamp_seconds",
         "collector": "collector_success collector_duration_seconds collector_rows collector_round_trips",
     }.items()
@@ -52,7 +53,9 @@ LABELS: Mapping[str, Set[str]] = {
 }
 """The contract's labels beside `db`. Any other family has none."""
 
-OF_TROUBLE = {"latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds"}
+OF_TROUBLE = {
+    "latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds", "latchscope_polls_total", "latchscope_logins_total"
+}  # fmt: skip
 OF_AN_EPISODE = {
     "latchscope_waiting_sessions",
     "latchscope_episode_begin_timestamp_seconds",
