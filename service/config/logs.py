@@ -89,5 +89,4 @@ def configure(level: str = "INFO", form: Literal["text", "json"] = "text") -> No
         formatter = (JsonLine if form == "json" else OneLine)(FORMAT, datefmt="%Y-%m-%dT%H:%M:%SZ")
         formatter.converter = time.gmtime
         handler.setFormatter(formatter)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.access").setLevel(logging.WARNING)

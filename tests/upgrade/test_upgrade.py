@@ -43,7 +43,6 @@ from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
-from service.store.upkeep import roll_up
 from tests.service.receiver import receiver
 from tests.service.stage import CENTURY, FOR_EVER
 from tests.upgrade.old import BETWEEN, FIRST, MADE, OldStore
@@ -159,7 +158,7 @@ def test_store_check_finds_the_store_whole(old: OldStore, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_snapshots_diagnoses_and_open_episodes_can_be_read(store: Repository, name: str) -> None:
     expected = EXPECTED["kept"]["databases"][name]
-    newer, older = store.latest(name, 2)
+    newer, older = store.snapshots.latest(name, 2)
     assert newer.taken_at is not None
     views = dump_snapshot(newer)
     latest = {
@@ -190,7 +189,7 @@ def test_diagnosis_with_members_that_left_is_read_from_store_spool_export_and_re
     kept = json.loads(body)
     verdicts = [one for name in ("findings", "ruled_out", "undetermined") for one in kept[name]]
     assert len(verdicts) == 3 and all(verdict.pop("counter_fact") for verdict in verdicts)
-    (last,) = store.latest(NAMES[0], 1)
+    (last,) = store.snapshots.latest(NAMES[0], 1)
     at = END + timedelta(minutes=1)
     (verdict, *_) = store.diagnoses(NAMES[0], BEGIN)
     record = record_of(replace(last, taken_at=at), verdict, None)
@@ -298,7 +297,7 @@ def test_replicas_see_the_last_status_of_one_that_died(old: OldStore, store: Rep
 @pytest.mark.slow
 def test_retention_deletes_old_rows_when_their_time_is_over(old: OldStore) -> None:
     store = Repository(old.url)
-    roll_up(store.engine, store.partitions, store.names, END + timedelta(days=1))
+    store.upkeep.sum_hours(END + timedelta(days=1))
     store.prune(END + timedelta(days=10_000))
     store.close()
     gone = ("snapshots", "polls", "figures", "figures_5m", "figures_1h", "buckets", "diagnoses", "marks", "frames")
@@ -462,7 +461,7 @@ def test_polls_a_killed_process_left_on_disk_reach_the_store(
     config = tmp_path / "latchscope.yaml"
     config.write_text(yaml.safe_dump({"store": old.url, "databases": [{"name": NAMES[0], "dsn": f"demo:{NAMES[0]}"}]}))
     store = Repository(old.url, EVER)
-    roll_up(store.engine, store.partitions, store.names, END + timedelta(days=1))
+    store.upkeep.sum_hours(END + timedelta(days=1))
     store.close()
     told = run("store", "check", "--config", config)
     assert (told.exit_code, told.stderr) == (0, "the store is whole\n")

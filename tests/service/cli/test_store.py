@@ -50,7 +50,7 @@ def fill(place: Place, hour: list[IngestRecord]) -> None:
             at=BEGAN, kind="ddl", text="TABLE APP.ORDERS changed by DDL", source="dba_objects", not_before=BEGAN
         )
         store.timeline.write(connection, [("undo-storm", change)])
-    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
+    store.upkeep.sum_hours(BEGAN + DAY)
     store.close()
 
 

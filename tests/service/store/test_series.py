@@ -15,7 +15,6 @@ from service.store.record import COUNTED, counters_of
 from service.store.repository import Repository
 from service.store.rows import NameTables
 from service.store.series import BadCursor, History, HistoryPage, SeriesSelector, StoredSeries
-from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.store.figures_in import figures_in
 from tests.service.stores import SLOW_ON_POSTGRESQL, Place
@@ -81,7 +80,7 @@ def test_unreadable_view_is_not_zero(store: Repository, stage: Stage) -> None:
     assert "v$latch_children" in points.spans[refused].missing
     assert (rate(points, busy, first), rate(points, busy, refused)) == (None, None)
     assert rate(points, busy, read)
-    roll_up(store.engine, store.partitions, store.names, LATE)
+    store.upkeep.sum_hours(LATE)
     (bucket,) = store.history.points(DB, [GETS], BEGAN, LATE, "5m").spans
     assert "v$latch_children" in bucket.missing, "a bucket with a gap in a view has no figure for it"
 
@@ -130,7 +129,7 @@ def test_poll_kept_twice_changes_nothing(
 
 def test_roll_ups_are_the_sums_of_the_polls(store: Repository, stage: Stage) -> None:
     deltas = keep(store, stage, *range(10, 4000, 200))
-    assert roll_up(store.engine, store.partitions, store.names, LATE) == 13 + 2
+    assert store.upkeep.sum_hours(LATE) == 13 + 2
     for resolution, buckets in (("5m", 13), ("1h", 2)):
         points = store.history.points(DB, [SLEEPS, GETS], BEGAN, LATE, resolution)  # type: ignore[arg-type]
         assert len(points.spans) == buckets
@@ -158,31 +157,29 @@ def test_roll_up_writes_once_and_again_only_if_a_poll_comes_late(store: Reposito
 
     event.listen(store.engine, "before_cursor_execute", note)
     try:
-        roll_up(store.engine, store.partitions, store.names, LATE)
+        store.upkeep.sum_hours(LATE)
     finally:
         event.remove(store.engine, "before_cursor_execute", note)
     before = figures_in(store, "5m")
     assert len({row[2][0] for row in before}) > 1 and asked.count("insert") == 1, "the rows of all views at once"
-    assert roll_up(store.engine, store.partitions, store.names, LATE) == 0
+    assert store.upkeep.sum_hours(LATE) == 0
     deltas += keep(store, stage, 40)
-    assert roll_up(store.engine, store.partitions, store.names, LATE) == 2
+    assert store.upkeep.sum_hours(LATE) == 2
     after = figures_in(store, "5m")
     gets = figures_in(store, "5m", lambda item: item[0] == "v$latch_children" and item[2] == "gets")
     assert after != before and sum(row[3] for row in gets) == pytest.approx(total(deltas, "v$latch_children", "gets"))
     place.execute("delete from figures")
     keep(store, stage, 50)
-    roll_up(store.engine, store.partitions, store.names, LATE, raw_since=LATE)
+    store.upkeep.sum_hours(LATE, raw_since=LATE)
     assert figures_in(store, "5m") == after, "a bucket whose polls are gone is kept"
 
 
 def test_roll_up_waits_for_an_open_bucket(store: Repository, stage: Stage) -> None:
     keep(store, stage, 10, 20)
-    assert roll_up(store.engine, store.partitions, store.names, at(301)) == 0, "its database may still be late"
+    assert store.upkeep.sum_hours(at(301)) == 0, "its database may still be late"
     keep(store, stage, 302)
-    assert roll_up(store.engine, store.partitions, store.names, at(303)) == 1, "now it is past it"
-    assert roll_up(store.engine, store.partitions, store.names, at(600) + timedelta(minutes=10)) == 1, (
-        "the silent one closes after some time"
-    )
+    assert store.upkeep.sum_hours(at(303)) == 1, "now it is past it"
+    assert store.upkeep.sum_hours(at(600) + timedelta(minutes=10)) == 1, "the silent one closes after some time"
 
 
 def test_roll_up_ends_early_where_it_is_told(store: Repository, stage: Stage) -> None:
@@ -193,8 +190,8 @@ def test_roll_up_ends_early_where_it_is_told(store: Repository, stage: Stage) ->
         spent.append(seconds)
         return True
 
-    assert roll_up(store.engine, store.partitions, store.names, LATE, rest=rest) == 1
-    assert roll_up(store.engine, store.partitions, store.names, LATE) == 4
+    assert store.upkeep.sum_hours(LATE, rest=rest) == 1
+    assert store.upkeep.sum_hours(LATE) == 4
     assert spent[0] > 0
 
 
@@ -236,7 +233,7 @@ def test_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
     polls = store.history.polls(DB, BEGAN, LATE)
     assert polls[-1].share and polls[-1].severity == "critical"
     assert rate(points, points.series[0], -1) == pytest.approx(polls[-1].share)
-    roll_up(store.engine, store.partitions, store.names, LATE)
+    store.upkeep.sum_hours(LATE)
     rolled = store.history.points(DB, [share], BEGAN, LATE, "1h")
     expected = sum((one.share or 0) * (one.seconds or 0) for one in polls) / 4
     assert rate(rolled, rolled.series[0], 0) == pytest.approx(expected), "weighted by time"
@@ -247,15 +244,15 @@ def test_impact_is_a_series_of_its_own(store: Repository, stage: Stage) -> None:
 
 def test_delta_over_is_the_difference_of_two_kept_snapshots_or_not_comparable(store: Repository, stage: Stage) -> None:
     keep(store, stage, 40, 42, 44, 46)
-    told = store.changes.delta_over(DB, at(40), at(46))
-    newest, *_, oldest = store.latest(DB, 4)
+    told = store.snapshots.delta_over(DB, at(40), at(46))
+    newest, *_, oldest = store.snapshots.latest(DB, 4)
     whole = between(oldest, newest)
     assert isinstance(told, Delta) and isinstance(whole, Delta)
     assert told == replace(whole, notes=told.notes)
     assert told.notes == ("the difference of the snapshots at both ends",)
-    told = store.changes.delta_over(DB, LATE, LATE + timedelta(days=1))
+    told = store.snapshots.delta_over(DB, LATE, LATE + timedelta(days=1))
     assert isinstance(told, NotComparable) and "nothing of undo-storm is kept" in told.why
-    assert isinstance(store.changes.delta_over(DB, LATE, BEGAN), NotComparable)
+    assert isinstance(store.snapshots.delta_over(DB, LATE, BEGAN), NotComparable)
 
 
 @pytest.mark.parametrize("source", ["poll", "5m", "1h"])
@@ -263,10 +260,10 @@ def test_delta_over_is_the_sum_of_figures_without_snapshots(
     store: Repository, stage: Stage, place: Place, source: str
 ) -> None:
     keep(store, stage, *range(120, 3721, 240))
-    snapshots = store.latest(DB, 100)
+    snapshots = store.snapshots.latest(DB, 100)
     whole = between(snapshots[-1], snapshots[0])
     assert isinstance(whole, Delta)
-    roll_up(store.engine, store.partitions, store.names, LATE)
+    store.upkeep.sum_hours(LATE)
     place.execute("delete from snapshots")
     if source != "poll":
         place.execute("delete from figures")
@@ -274,7 +271,7 @@ def test_delta_over_is_the_sum_of_figures_without_snapshots(
     if source == "1h":
         place.execute("delete from figures_5m")
         place.execute("delete from buckets where width = 300")
-    told = store.changes.delta_over(DB, at(0), at(3721) if source == "poll" else at(3900))
+    told = store.snapshots.delta_over(DB, at(0), at(3721) if source == "poll" else at(3900))
     assert isinstance(told, Delta)
     assert told.basis.seconds == pytest.approx(3600 if source != "1h" else 3360 + 240)
     for view in COUNTED:
@@ -307,12 +304,12 @@ def test_delta_over_lacks_a_view_that_is_missing_in_some_polls_and_notes_gaps(
     stage[DB].published = None
     keep(store, stage, 60, 62)
     place.execute("delete from snapshots")
-    told = store.changes.delta_over(DB, at(41), at(48.5))
+    told = store.snapshots.delta_over(DB, at(41), at(48.5))
     assert isinstance(told, Delta)
     reading = told.read("v$sysstat")
     assert isinstance(reading, Missing) and "was missing in 2 of 4" in reading.why
     assert told.rows("v$latch_children")
-    told = store.changes.delta_over(DB, at(46.5), at(62.5))
+    told = store.snapshots.delta_over(DB, at(46.5), at(62.5))
     assert isinstance(told, Delta) and told.basis.seconds == 4
     assert any(note.startswith("4 of 16 s were watched") for note in told.notes)
     assert any("the first poll has nothing to compare with" in note for note in told.notes)

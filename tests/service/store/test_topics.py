@@ -24,7 +24,6 @@ from service.store.repository import Repository
 from service.store.rows import Partitions
 from service.store.series import BadCursor, SeriesSelector
 from service.store.tables import StoredPoll
-from service.store.upkeep import roll_up
 from tests.service.stage import BEGAN, Stage
 from tests.service.stores import Place, Postgres
 
@@ -193,7 +192,7 @@ def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, 
     assert store.baselines.of("erp1", "other") == {}
     stage.keeper = store  # type: ignore[assignment]
     published = [stage.poll("undo-storm", at) for at in (10, 1810, 3500, 3700)]
-    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
+    store.upkeep.sum_hours(BEGAN + DAY)
     wanted = [SeriesSelector("v$latch_children", "gets"), SeriesSelector("v$latch_children", "misses", {"child#": 99})]
     hours, none = store.baselines.samples("undo-storm", wanted, BEGAN, BEGAN + DAY)
     assert [*hours] == [*none] == [BEGAN, BEGAN + timedelta(hours=1)]
@@ -208,7 +207,7 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
     put(episode(end=BEGAN + timedelta(hours=1)), episode(cause="starved-host"))
     store.marks.add("erp1", BEGAN, "m", "w")
     put_changes(store, ddl(0))
-    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
+    store.upkeep.sum_hours(BEGAN + DAY)
     week = 8 if place.kind == "postgresql" else 0  # a partition goes after its last day
     gone = {
         1.9: [],

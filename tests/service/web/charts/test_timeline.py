@@ -8,7 +8,6 @@ from collectors.model import Delta
 from rules.cache_map import CacheMap
 from service.state.window import Window
 from service.store.repository import Repository
-from service.store.upkeep import roll_up
 from service.web.charts.timeline import LANE, Event, Gap, Overview, events, overview
 from tests.service.stage import BEGAN, FOR_EVER, Stage
 from tests.service.web.charts.drawings import AXIS, HOSTILE, drawn, x
@@ -75,7 +74,7 @@ def test_sleeps_are_unknown_for_unreadable_children_and_zero_if_healthy(stage: S
 
 def test_roll_ups_are_followed_by_polls_not_rolled_up_yet(stage: Stage, kept: Repository) -> None:
     seen(stage, kept, 0, 1, *range(0, 720, 60))
-    roll_up(kept.engine, kept.partitions, kept.names, at(700))
+    kept.upkeep.sum_hours(at(700))
     told = overview(kept, DB, Window(at(-10_000), at(661)), CacheMap())
     assert told.resolution == "five minutes"
     assert [(one.end - one.begin).total_seconds() for one in told.stretches] == [300, 300, 60]
@@ -128,7 +127,7 @@ def test_spike_of_one_poll_is_seen_in_a_window_of_thirty_days(stage: Stage) -> N
     published = stage[DB].published
     assert published is not None and published.diagnosis.impact is not None
     spike = 100 * (published.diagnosis.impact.share_of_db_time or 0)
-    roll_up(kept.engine, kept.partitions, kept.names, BEGAN + timedelta(hours=3))
+    kept.upkeep.sum_hours(BEGAN + timedelta(hours=3))
     told = overview(kept, DB, Window(BEGAN - timedelta(days=29), BEGAN + timedelta(days=1)), published.map)
     assert told.resolution == "one hour"
     (share,) = next(one for one in told.panels if one.key == "share").lines
