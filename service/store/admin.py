@@ -50,10 +50,11 @@ _ORPHANS = """
 
 _GAPS = """
     select d.name, p.at, p.gap
-      from (select database_id, at, at - seconds * 1000 - lag(at) over (partition by database_id order by at) as gap
+      from (select database_id, at, at - seconds * 1000 - lag(at) over (partition by database_id order by at) as gap,
+                   coalesce(lag(kind) over (partition by database_id order by at), kind, '') as kind
               from polls) p
       join databases d on d.id = p.database_id
-     where abs(p.gap) > 5
+     where abs(p.gap) > 5 and p.kind <> 'five minutes'
      order by p.at"""
 """Every interval starts where the poll before it ended, to the millisecond. Otherwise a poll was lost, or counts twice."""
 

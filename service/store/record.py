@@ -72,8 +72,8 @@ def numbers_of(delta: Delta, impact: Impact | None) -> list[float | None]:
     row = next((row for row in latch or () if row.get("name") == ROW_CACHE_LATCH), {})
     gets, misses, slept = (number(row.get(name)) for name in ("gets", "misses", "sleeps"))
     (mutexes,) = _sums(rows("v$mutex_sleep"), ("sleeps",))
-    if latch is not None and not row:
-        slept = 0.0  # a release without this latch
+    if latch is not None and not gets:
+        gets, misses, slept = None, None, 0.0  # mutexes guard the row cache
     hot, most = _hottest(rows("v$latch_children"))
     told += [gets, misses, None if slept is None or mutexes is None else slept + mutexes, most]
     return [*told, *_by_name(rows("v$sysstat"), "name", "value", None, _WORK), hot]

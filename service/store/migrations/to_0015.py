@@ -6,7 +6,7 @@ their names that refuse writes: a replica of an older release that still runs ke
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from service.store.migrations.old_figures import (
     wanted,
 )
 from service.store.rows import batched, insert_raw
-from service.store.tables import HOURS, MEANS, NUMBERS, POLLS, Base
+from service.store.tables import DAY, HOURS, MEANS, NUMBERS, POLLS, Base, moment
 
 log = logging.getLogger("latchscope.store")
 
@@ -41,6 +41,10 @@ CHANGE = (
     .where(POLLS.c.database_id == bindparam("of"), type_coerce(POLLS.c.at, BigInteger) == bindparam("when"))
     .values({name: bindparam(f"to_{name}") for name in _CHOSEN})
 )
+ROLLED_UP = "five minutes"
+"""The kind of polls that are five minutes of an older release together."""
+Figure = tuple[tuple[int, float, int], float, float]
+"""What `wanted` says of an item, its total and its highest rate."""
 Chosen = Mapping[int, tuple[int, float, int]]
 """Number of an item → what `wanted` says of it."""
 
@@ -71,7 +75,7 @@ def migrate(connection: Connection) -> None:
     known = connection.exec_driver_sql('select id, view, "key", "column" from old_items')
     chosen = {number: found for number, *item in known if (found := wanted(*item)) is not None}
     for (database,) in connection.exec_driver_sql("select id from databases order by id").all():
-        damaged = _fill_polls(connection, chosen, database) + _fill_hours(connection, chosen, database)
+        damaged = _fill_polls(connection, chosen, database) + _fill_steps(connection, chosen, database)
         if damaged:
             log.warning("store: %d rows of old figures of database %d are damaged and left out", damaged, database)
     connection.exec_driver_sql(f"update alembic_version set version_num = '{NEWEST}'")
@@ -119,7 +123,7 @@ def changed_to(
     at: int,
     seconds: float | None,
     missing: str,
-    figures: Sequence[tuple[tuple[int, float, int], float, float]],
+    figures: Sequence[Figure],
 ) -> dict[str, Any]:
     """The parameters of CHANGE for a poll with these figures."""
     told, _ = numbers(figures, missing, seconds)
@@ -128,30 +132,57 @@ def changed_to(
     }
 
 
-def _fill_hours(connection: Connection, chosen: Chosen, database: int) -> int:
-    """The hours that were rolled up. Returns how many rows are damaged."""
-    of = {"database": database}
-    buckets = text("select at, polls, seconds, missing from old_buckets where width = 3600 and database_id = :database")
-    hours = {at: rest for at, *rest in connection.execute(buckets, of)}
+def _fill_steps(connection: Connection, chosen: Chosen, database: int) -> int:
+    """Hours, and before the first poll that is left five minutes as polls. Returns how many rows are damaged."""
+    damaged: list[int] = []
+    hours = ((database, *step[:3], *step[4], *step[5]) for step in _steps(connection, chosen, database, 3600, damaged))
+    for some in batched(list(hours), AT_ONCE):
+        insert_raw(connection, HOURS, some)
+    query = text("select min(at) from polls where database_id = :database")
+    first = connection.scalar(query, {"database": database}) or 2**62
+    steps = (step for step in _steps(connection, chosen, database, 300, damaged) if step[0] + 300_000 <= first)
+    put_steps(connection, database, [(at, seconds, missing, told) for at, _, seconds, missing, told, _ in steps])
+    return len(damaged)
+
+
+def put_steps(
+    connection: Connection, database: int, steps: Sequence[tuple[int, float, str, Sequence[float | None]]]
+) -> None:
+    """Five minutes that were rolled up, by their begin, as polls that cover them."""
+    rows = [
+        (database, at + 299_999, seconds, "info", "[]", ROLLED_UP, *told) for at, seconds, _, told in steps if seconds
+    ]
+    days = {at - at % DAY for at, *_ in steps}
+    for day in sorted(days) if connection.dialect.name == "postgresql" else ():
+        bounds = f"for values from ({day}) to ({day + DAY})"
+        connection.exec_driver_sql(f"create table if not exists polls_{moment(day):%Y%m%d} partition of polls {bounds}")
+    for some in batched(rows, AT_ONCE):
+        insert_raw(connection, POLLS, some, ("database_id", "at", "seconds", "severity", "missing", "kind", *NUMBERS))
+
+
+def _steps(
+    connection: Connection, chosen: Chosen, database: int, width: int, damaged: list[int]
+) -> Iterator[tuple[int, int, float, str, Sequence[float | None], Sequence[float | None]]]:
+    """The roll-ups of a width, oldest first: begin, polls, seconds, what is missing, the figures and the highest of each."""
+    of = {"database": database, "width": width}
+    buckets = text(
+        "select at, polls, seconds, missing from old_buckets where width = :width and database_id = :database"
+    )
+    known = {at: rest for at, *rest in connection.execute(buckets, of)}
     views = ", ".join(f"'{view}'" for view in VIEWS)
-    query = text(f"select at, body from old_figures_1h where database_id = :database and view in ({views}) order by at")
-    figures: dict[int, list[tuple[tuple[int, float, int], float, float]]] = defaultdict(list)
-    damaged = 0
-    for day, body in connection.execution_options(stream_results=True, yield_per=100).execute(query, of):
+    table = "old_figures_1h" if width == 3600 else "old_figures_5m"
+    query = text(f"select at, body from {table} where database_id = :database and view in ({views}) order by at")
+    figures: dict[int, list[Figure]] = defaultdict(list)
+    options = {"stream_results": True, "yield_per": 100}
+    for row_at, body in connection.execute(query, {"database": database}, execution_options=options):
         try:
             items, totals, mosts = figures_of_buckets(bytes(body))
         except DamagedFigures:
-            damaged += 1
+            damaged.append(row_at)
             continue
         for row, item in enumerate(items.tolist()):
             for place in np.flatnonzero(~np.isnan(totals[row])).tolist() if item in chosen else ():
-                figures[day + 3_600_000 * place].append(
-                    (chosen[item], float(totals[row, place]), float(mosts[row, place]))
-                )
-    rows = []
-    for at, (polls, seconds, missing) in sorted(hours.items()):
-        told, most = numbers(figures.get(at, ()), missing, seconds)
-        rows.append((database, at, polls, seconds, *told, *most))
-    for some in batched(rows, AT_ONCE):
-        insert_raw(connection, HOURS, some)
-    return damaged
+                figure = chosen[item], float(totals[row, place]), float(mosts[row, place])
+                figures[row_at + 1000 * width * place].append(figure)
+    for at, (polls, seconds, missing) in sorted(known.items()):
+        yield at, polls, seconds, missing, *numbers(figures.get(at, ()), missing, seconds)
