@@ -148,7 +148,7 @@ def of_today(path: str, wanted: Any, told: Any) -> tuple[Any, Any]:
     """What REST said, and says, without the differences that are meant.
 
     Five minutes are summed from polls when somebody asks: the last ones need not be over, and those without an interval are not
-    kept of an older release. An interval across the begin of a step was part of it as a whole, and is as far as it reaches into it.
+    kept of an older release. Details of steps come from snapshots, which reach back two days.
     """
     if "/compare" in path:
         return {name: value for name, value in wanted.items() if name != "headline"}, told
@@ -161,9 +161,8 @@ def of_today(path: str, wanted: Any, told: Any) -> tuple[Any, Any]:
 
     def cut(answer: Any, at: list[int]) -> Any:
         def of(one: Any) -> Any:
-            values = [one["values"][each] for each in at]
-            if "resolution=5m" in path and one["of"] is not None:
-                values = [value is None for value in values]
+            detail = one["of"] is not None and "resolution=poll" not in path
+            values = [] if detail else [one["values"][each] for each in at]
             return {**one, "values": values, "highest": None}
 
         lists = {name: [answer[name][each] for each in at] for name in ("times", "seconds")}

@@ -167,7 +167,9 @@ def test_values_are_those_of_plain_sums_over_polls_of_any_stretch(
                 assert value is None
                 continue
             grown = sum((polls[place][1][number] or 0) / 1e6 for place in known)
-            assert value == pytest.approx(grown / sum(lengths[place] or 0 for place in known), rel=2e-3), "of whole milliseconds"
+            assert value == pytest.approx(grown / sum(lengths[place] or 0 for place in known), rel=2e-3), (
+                "of whole milliseconds"
+            )
 
 
 def edges(lengths: Sequence[float | None]) -> Iterator[float]:

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from collectors.model import Delta
 from rules.cache_map import CacheMap
 from service.state.window import Window
 from service.store.repository import Repository
@@ -63,10 +62,14 @@ def test_sleeps_are_unknown_for_unreadable_children_and_zero_if_healthy(stage: S
     stage.refused = {DB: ("v$latch_children",)}
     told = seen(stage, kept, 39, 45, 40, 42, 44)
     sleeps = next(one for one in told.panels if one.key == "sleeps")
+    assert [line.name for line in sleeps.lines] == ["all"], "what the latch itself counts is known"
+    stage.refused = {DB: ("v$latch_children", "v$latch")}
+    told = seen(stage, kept, 45.5, 50.5, 50)
+    sleeps = next(one for one in told.panels if one.key == "sleeps")
     assert {value for line in sleeps.lines for value in line.values} == {None}
     stage.refused = {}
-    seen(stage, kept, 39, 45, 46, 48, 50)
-    told = overview(kept, DB, Window(at(47), at(51)), CacheMap())
+    seen(stage, kept, 39, 45, 56, 58, 60)
+    told = overview(kept, DB, Window(at(57), at(61)), CacheMap())
     sleeps = next(one for one in told.panels if one.key == "sleeps")
     assert "child 1" in [line.name for line in sleeps.lines], "without a map a child has its number"
     assert None not in sleeps.lines[0].values
@@ -134,12 +137,4 @@ def test_spike_of_one_poll_is_seen_in_a_window_of_thirty_days(stage: Stage) -> N
     assert share.highs == (pytest.approx(spike, rel=0.01),)
     assert share.values[0] is not None and share.values[0] < spike / 1.1, "the hour itself shows its mean"
     hot = next(one for one in told.panels if one.key == "sleeps").lines[0]
-    assert hot.name == "dc_rollback_segments"
-    assert hot.highs[0] == pytest.approx(told_of(published.delta, 1), rel=0.01)
-
-
-def told_of(delta: Delta | None, child: int) -> float:
-    """Sleeps of a child per second."""
-    assert delta is not None and delta.basis.seconds
-    row = next(row for row in delta.rows("v$latch_children") if row["child#"] == child)
-    return float(str(row["sleeps"])) / delta.basis.seconds
+    assert hot.name == "dc_rollback_segments" and hot.highs == (), "details know no highest poll"
