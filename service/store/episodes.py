@@ -475,10 +475,9 @@ class Mark:
 class Marks:
     """The marks of every database."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.on_mark: list[Callable[[str], None]] = []
-        """Called with the database of a mark that this process set; must return at once."""
+    def __init__(self, engine: Engine, on_mark: Callable[[str], None] = lambda database: None) -> None:
+        """`on_mark`: called with the database of a mark that this process set; must return at once."""
+        self._engine, self._on_mark = engine, on_mark
 
     def add(self, database: str, at: datetime, text: str, who: str) -> Mark:
         """Keep a new mark. Raises SQLAlchemyError, with a ValueError inside for a time without a zone."""
@@ -486,8 +485,7 @@ class Marks:
         row = {"id": mark.id, "database": database, "at": at, "text": text, "who": who}
         with self._engine.begin() as connection:
             insert_new(connection, table_of(StoredMark), [row])
-        for tell in self.on_mark:
-            tell(database)
+        self._on_mark(database)
         return mark
 
     def get(self, database: str, which: str) -> Mark | None:

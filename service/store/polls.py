@@ -14,7 +14,7 @@ from service.config.settings import HistorySettings
 from service.state.window import YEARS
 from service.store.record import obstacle_kind
 from service.store.rows import NameTables
-from service.store.tables import EPOCH, HOURS, MEANS, POLLS, SUMS, moment
+from service.store.tables import EPOCH, HOURS, MEANS, POLLS, moment
 
 Times = NDArray[np.int64]
 """Milliseconds since 1970."""
@@ -149,7 +149,7 @@ class Curves:
         times, seconds, polls = read[0].astype(np.int64), read[1], read[2].astype(np.int64)
         covered = np.where(seconds > 0, seconds, np.nan)
         each = {name: read[3 + place] for place, name in enumerate(names)}
-        values = {name: found if name in (*MEANS, "hot_child") else found / covered for name, found in each.items()}
+        values = {name: found if name in MEANS else found / covered for name, found in each.items()}
         highest = {name: read[3 + len(names) + place] for place, name in enumerate(names)} if tier != "poll" else {}
         return CurvePage(
             tier, begin, more or end, times, seconds, polls, values, highest, more.isoformat() if more else None
@@ -196,7 +196,7 @@ class Curves:
 def _query(tier: Resolution, names: Sequence[str]) -> Select[Any]:
     """Time in milliseconds, seconds, polls, each figure, and of steps the highest of each."""
     if tier == "1h":
-        most = [HOURS.c[f"{name}_most"] if name in (*MEANS, *SUMS) else HOURS.c[name] for name in names]
+        most = [HOURS.c[f"{name}_most"] for name in names]
         at = type_coerce(HOURS.c.at, BigInteger)
         return select(at, HOURS.c.seconds, HOURS.c.polls, *(HOURS.c[name] for name in names), *most).order_by(
             HOURS.c.at
@@ -218,21 +218,3 @@ def after(cursor: str, time: str | None = None) -> datetime:
     if at is None or at.tzinfo is None or not YEARS[0] <= at.year < YEARS[1]:
         raise BadCursor(f"{cursor!r} is not a cursor; use the one from the last answer")
     return at
-
-
-__all__ = [
-    *(
-        "BadCursor",
-        "Break",
-        "CurvePage",
-        "Curves",
-        "FINER",
-        "NUMBERS",
-        "Poll",
-        "Resolution",
-        "Times",
-        "Values",
-        "WIDTHS",
-    ),
-    *("after", "millis", "moments", "together"),
-]

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
@@ -106,7 +107,7 @@ def _hottest(rows: Sequence[Row] | None) -> tuple[int | None, float | None]:
     read = cells(rows, ("sleeps", "child#")) if rows else []
     if not read or any(sleeps is None for sleeps, _ in read):
         return None, None
-    most, child = max(read)
+    most, child = max(read, key=itemgetter(0))
     return (int(child) if most else None), float(most)
 
 
@@ -177,7 +178,7 @@ class IngestRecord:
     missing: str
     startup_time: str | None
     why: str | None
-    numbers: Numbers = (None,) * len(NUMBERS)
+    numbers: Numbers = field(default_factory=lambda: [None] * len(NUMBERS))
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -248,7 +249,7 @@ def record_of(
         startup_time=snapshot.startup_time,
         why=gap.why if gap else None,
         kind=gap.kind if gap else None,
-        numbers=numbers_of(delta, verdict.impact) if delta else (None,) * len(NUMBERS),
+        numbers=numbers_of(delta, verdict.impact) if delta else [None] * len(NUMBERS),
         episodes=[_episode(episode) for episode in episodes],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
         changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)

@@ -45,7 +45,7 @@ from service.store.episodes import (
     RecentRows,
 )
 from service.store.polls import Curves
-from service.store.record import IngestRecord, changes_in, happened_in, read_diagnosis, record_of
+from service.store.record import IngestRecord, KeptSnapshots, changes_in, happened_in, read_diagnosis, record_of
 from service.store.refused_logins import StoredRefusals
 from service.store.reports import Reports
 from service.store.rows import NameTables, Partitions, insert_new, insert_raw, table_of, upsert
@@ -77,7 +77,8 @@ class Repository:
         self.upkeep = Upkeep(self.engine, self.partitions, self.kept_for)
         self.episodes = EpisodeStore(self.engine)
         self.confirmations = Confirmations(self.engine)
-        self.marks = Marks(self.engine)
+        self.kept = KeptSnapshots(self.upkeep.every_snapshot)
+        self.marks = Marks(self.engine, self.kept.mark)
         self.timeline = DatabaseChanges(self.engine)
         self.recent = RecentRows(self.engine)
         self.baselines = Baselines(self.engine)

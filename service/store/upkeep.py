@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from time import thread_time
 from typing import Any
 
@@ -219,6 +220,6 @@ def _doomed(times: Sequence[datetime], hourly: datetime, sides: Sequence[datetim
         kept.update(times[max(place - 1, 0) : place + 1])
         if place < len(times) and times[place] == at:
             kept.update(times[place : place + 2])
-    steps = [at.timestamp() // (HOUR if at < hourly else FIVE_MINUTES).total_seconds() for at in times]
-    same = zip(times, steps, [*steps[1:], None], strict=True)
-    return [at for at, step, following in same if step == following and at not in kept]
+    numbers = [at.timestamp() // (HOUR if at < hourly else FIVE_MINUTES).total_seconds() for at in times]
+    steps = zip(times, numbers, strict=True)
+    return [at for (at, step), (_, following) in pairwise(steps) if step == following and at not in kept]

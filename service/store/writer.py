@@ -18,7 +18,7 @@ from rules.model import Diagnosis
 from service.background import SupervisedThread
 from service.state.board import PollRecord
 from service.store.engine import STORE_ERRORS, Probe, brief, lasting_trouble, out_of_order
-from service.store.record import CompleteDiagnoses, IngestRecord, KeptSnapshots, record_of, snapshot_of
+from service.store.record import CompleteDiagnoses, IngestRecord, record_of, snapshot_of
 from service.store.repository import Repository
 from service.store.spool import PATIENCE, DiskQueue, QueuedRecord, Spooler
 
@@ -48,8 +48,6 @@ class Writer:
         self._awake = Condition()
         self._stopping = False
         self._complete = CompleteDiagnoses()
-        self._kept = KeptSnapshots(store.upkeep.every_snapshot)
-        store.marks.on_mark.append(self._kept.mark)
         self._trouble: str | None = None
         self._lasting: str | None = None
         """The trouble in words for people, if it does not pass by itself."""
@@ -100,7 +98,7 @@ class Writer:
         """Take a poll. Never raises, never waits for the store, and waits for a disk only if that is usually quick."""
         try:
             complete = self._complete.due(snapshot, verdict)
-            record = record_of(snapshot, verdict, poll_record, complete=complete, kept=self._kept)
+            record = record_of(snapshot, verdict, poll_record, complete=complete, kept=self._store.kept)
             if record is not None:
                 self._take(record)
         except Exception:  # an error of ours must cost only this poll's history

@@ -93,7 +93,7 @@ def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
     firsts = place.execute("select count(*) from polls where seconds is null")
     assert firsts == [(len(NAMES),)], "each restart continues from the last kept poll"
-    assert place.execute("select count(*) from figures_5m")[0][0] > 0
+    assert place.execute("select count(*) from hours")[0][0] > 0
     print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
 
 

@@ -9,7 +9,10 @@ import gzip
 import hashlib
 import json
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +28,7 @@ import yaml
 from click.testing import Result
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
+from sqlalchemy.exc import SQLAlchemyError
 from typer.testing import CliRunner
 
 from collectors.capture import dump_snapshot
@@ -40,6 +44,7 @@ from service.intake.uploads import Uploads
 from service.notify.delivery import Webhooks, document
 from service.state.board import MonitoredDatabase, PollRecord
 from service.store.admin import read_history, write_history
+from service.store.engine import out_of_order
 from service.store.migrations.old_exports import TABLES
 from service.store.migrations.to_0015 import PACKED
 from service.store.record import from_bytes, record_of, snapshot_of, to_bytes
@@ -48,8 +53,10 @@ from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.tables import NUMBERS
+from tests.paths import ROOT
 from tests.service.receiver import receiver
 from tests.service.stage import CENTURY, FOR_EVER
+from tests.service.store.test_engine import drift
 from tests.upgrade.old import BETWEEN, FIRST, MADE, OldStore
 
 EXPECTED = json.loads((MADE / "expected.json").read_text(encoding="utf-8"))
@@ -185,6 +192,66 @@ def test_tables_keep_all_their_rows_after_the_upgrade(old: OldStore) -> None:
     for name in PACKED:
         with pytest.raises((psycopg.Error, sqlite3.Error), match="view"):
             old.query(f"delete from {name}")
+
+
+def test_tables_are_those_of_a_new_store_beside_the_old_ones(old: OldStore) -> None:
+    opened = Repository(old.url)
+    assert drift(opened.engine) == []
+    opened.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0, 20, 35, 60])
+def test_process_killed_in_the_middle_of_the_migration_leaves_the_store_as_it_was(old: OldStore, after: int) -> None:
+    """After so many statements. The next start migrates it."""
+    before = old.content()
+    code = (
+        "import os, signal, sys; from sqlalchemy import event; from sqlalchemy.engine import Engine\n"
+        "from service.store.migrations import to_0015; from service.store.repository import Repository\n"
+        "left = [int(sys.argv[2])]; done = to_0015.migrate\n"
+        "def kill(*_):\n    left[0] -= 1\n    left[0] >= 0 or os.kill(os.getpid(), signal.SIGKILL)\n"
+        "def migrate(connection):\n"
+        "    event.listen(Engine, 'before_cursor_execute', kill); done(connection)\n"
+        "to_0015.migrate = migrate\nRepository(sys.argv[1])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, old.url, str(after)], cwd=ROOT, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    if old.kind == "postgresql":
+        assert old.content() == before
+    else:
+        assert old.query("select version_num from alembic_version") == [("0010",)]
+        assert not old.query("select 1 from sqlite_master where name like 'old_figures%' or name = 'hours'")
+    Repository(old.url).close()
+    assert (
+        old.rows("hours") > 0
+        and old.rows("figures") == EXPECTED["kept" if old.kind == "sqlite" else "postgresql"]["counts"]["figures"]
+    )
+
+
+@pytest.mark.parametrize("old", ["sqlite", "postgresql"], indirect=True)
+def test_replica_of_the_old_release_that_still_runs_gets_an_error_and_writes_nothing(old: OldStore) -> None:
+    """So its polls wait on disk. These are its statements, those of a poll in its order."""
+    opened = Repository(old.url)
+    before = polls_of(old), old.rows("figures")
+    blob = "'\\x01'" if old.kind == "postgresql" else "x'01'"
+    poll = "insert into polls (database_id, at, severity, missing) values (1, {at}, 'info', '[]')"
+    for place, statement in enumerate(
+        (
+            f"insert into figures (database_id, at, body) values (1, 1772460000000, {blob})",
+            "insert into unrolled (width, database_id, at, times) values (300, 1, 1772460000000, 1) "
+            "on conflict (width, database_id, at) do update set times = unrolled.times + 1",
+            "insert into items (view, key, \"column\", gauge) values ('v', 'k', 'c', false)",
+            "update buckets set polls = 1",
+            "delete from figures_1h",
+        )
+    ):
+        with opened.engine.connect() as connection:
+            connection.exec_driver_sql(poll.format(at=1772460000000 + place))
+            with pytest.raises(SQLAlchemyError) as refused:
+                connection.exec_driver_sql(statement)
+        assert out_of_order(refused.value), "the old release puts the poll into its spool, and does not set it aside"
+    assert (polls_of(old), old.rows("figures")) == before
+    opened.close()
 
 
 @pytest.mark.slow
