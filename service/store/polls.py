@@ -80,7 +80,6 @@ class Poll:
     severity: str
     share: float | None
     waiting: float | None
-    startup_time: str | None
     why: str | None
     kind: ObstacleKind | None
     """Of `why`."""
@@ -158,7 +157,7 @@ class Curves:
     def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
         """Polls of a database, oldest first."""
         rows = self._polls(select(POLLS), database, begin, end, limit)
-        members = ("at", "seconds", "severity", "share", "waiting", "startup_time", "why")
+        members = ("at", "seconds", "severity", "share", "waiting", "why")
         return tuple(
             Poll(**{name: getattr(r, name) for name in members}, kind=obstacle_kind(r.kind, r.why)) for r in rows
         )

@@ -259,7 +259,8 @@ _SLACK = timedelta(milliseconds=50)
 
 
 def _poll(database: int, record: IngestRecord) -> tuple[Any, ...]:
-    what = (record.seconds, record.severity, record.missing, record.startup_time, record.why, record.kind)
+    started = None if record.seconds else record.startup_time  # of each life once
+    what = (record.seconds, record.severity, record.missing, started, record.why, record.kind)
     return (database, millis(record.at), *what, *record.numbers)
 
 

@@ -8,22 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, select
 
-from collectors.capture import ABSENT, dump_snapshot
+from collectors.capture import ABSENT
 from collectors.delta import between, together
 from collectors.errors import InputError
 from collectors.model import ColumnKind, Delta, NotComparable, Snapshot, number
 from collectors.registry import collectors
 from service.store.polls import Times, Values
-from service.store.record import unpack
+from service.store.record import plain, unpack
 from service.store.rows import batched, insert_new, table_of
 from service.store.tables import StoredFrame, StoredSnapshot, millis
 
@@ -95,13 +94,13 @@ def frame_of(connection: Connection, day: Day) -> bytes | None:
     return body
 
 
-def packed(plain: bytes, frame: bytes) -> bytes:
+def packed(body: bytes, frame: bytes) -> bytes:
     """A snapshot, given as JSON, packed with a frame. The first of a day is its frame, and needs no other."""
     first, head = _opened(frame)
-    if plain == first:
+    if body == first:
         return frame
     squeezer = zlib.compressobj(zdict=first[-REACH_BYTES:])
-    return head + squeezer.compress(plain) + squeezer.flush()
+    return head + squeezer.compress(body) + squeezer.flush()
 
 
 @lru_cache(OPEN_FRAMES)
@@ -231,15 +230,15 @@ class Snapshots:
         times = _spread(self.times(database, begin - REACH, end + REACH), begin, end, most) if rows else []
         read = list(self._read(database, times))
         at = newest.taken_at if newest and rows else None
-        if at and begin < at <= end + REACH and (not read or at > read[-1][0]):
-            read.append((at, json.loads(json.dumps(dump_snapshot(newest)))))  # type: ignore[arg-type]
+        if newest and at and begin < at <= end + REACH and (not read or at > read[-1][0]):
+            read.append((at, plain(newest).decode()))
         for _, snapshot in read:
             for each in rows:
-                each.add(snapshot["views"].get(each.view))
+                each.add(_view(snapshot, each.view))
         times_read = np.array([millis(at) for at, _ in read], np.int64)
         return Details.of(times_read, [_life(snapshot) for _, snapshot in read], rows)
 
-    def _read(self, database: str, times: Sequence[datetime]) -> Iterator[tuple[datetime, Mapping[str, Any]]]:
+    def _read(self, database: str, times: Sequence[datetime]) -> Iterator[tuple[datetime, str]]:
         """The snapshots of these times as JSON. One whose frame is lost is left out."""
         table, frames = StoredSnapshot, dict[Day, bytes | None]()
         with self._engine.connect() as connection:
@@ -250,7 +249,7 @@ class Snapshots:
                     if body[:1] == WITH_FRAME and day not in frames:
                         frames[day] = frame_of(connection, day)
                     with suppress(ValueError, zlib.error):
-                        yield at, from_json(plain_body(body, frames.get(day)))
+                        yield at, plain_body(body, frames.get(day)).decode()
 
     def _whole(
         self,
@@ -383,7 +382,7 @@ class DetailSeries:
     totals: Values
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Details:
     """Some columns of some views over time.
 
@@ -413,7 +412,7 @@ class Details:
         read = {view.view: np.array([None not in ends for ends in pairwise(view.read)], bool) for view in rows}
         return cls(times, same, read, series)
 
-    @property
+    @cached_property
     def seconds(self) -> Values:
         """How long each interval is."""
         return np.diff(self.times) / 1000.0
@@ -454,9 +453,24 @@ def _spread(times: Sequence[datetime], begin: datetime, end: datetime, most: int
     return [inside[place] for place in sorted(places | {len(inside) - 1})]
 
 
-def _life(snapshot: Mapping[str, Any]) -> object:
+def _view(snapshot: str, view: str) -> Mapping[str, Any] | None:
+    """The columns and rows of a view in a snapshot's JSON, without a look at the rest. None if it could not be read.
+
+    No text in it can look like this key, because its quotes are escaped.
+    """
+    at = snapshot.find(f'"{view}":')
+    if at < 0:
+        return None
+    content, _ = _DECODER.raw_decode(snapshot, snapshot.index("{", at))
+    return content if "rows" in content else None
+
+
+_DECODER = json.JSONDecoder()
+
+
+def _life(snapshot: str) -> object:
     """What says whether two snapshots are of one life of one instance."""
-    content = snapshot["views"].get("v$instance")
+    content = _view(snapshot, "v$instance")
     if not content or not content["rows"]:
         return None
     row = dict(zip(content["columns"], content["rows"][0], strict=True))
