@@ -122,7 +122,7 @@ class Differences:
     rest_seconds: float
     rest_polls: int
     across: int
-    """Polls or roll-ups across an edge, which are on neither side."""
+    """Polls across an edge, which are on neither side."""
     groups: tuple[DifferenceGroup, ...]
     cannot_tell: str | None = None
 
@@ -296,7 +296,7 @@ def _member(
 
 
 def spread(stretch: Values, rest: Values) -> float:
-    """What the means of two sides may differ by although nothing changed, from the values of their polls or roll-ups.
+    """What the means of two sides may differ by although nothing changed, from the values of their polls.
 
     The larger spread counts for both, because few values may look calm. Infinite if no side has two values. Values count as
     independent: where a slow wave runs through the hour, most stretches differ by more.

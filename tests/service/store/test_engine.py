@@ -19,7 +19,6 @@ from sqlalchemy.exc import OperationalError
 from service.store import engine as module
 from service.store.engine import (
     DATABASE_ERROR,
-    NEWEST,
     Probe,
     StoreError,
     look_at_store,
@@ -28,6 +27,7 @@ from service.store.engine import (
     stands_at,
     upgrade,
 )
+from service.store.migrations.to_0015 import NEWEST
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.tables import Base, StoredSnapshot
