@@ -144,7 +144,9 @@ class Curves:
         with self._engine.connect() as connection:
             rows = connection.execute(inside).all() if number is not None else []
         more = moment(rows[limit][0]) if len(rows) > limit else None
-        read = np.array(rows[:limit], float).reshape(-1, 3 + len(names) * (1 if tier == "poll" else 2)).T
+        width = 3 + len(names) * (1 if tier == "poll" else 2)
+        columns = zip(*rows[:limit], strict=True) if rows else [()] * width
+        read = [np.array(column, float) for column in columns]
         times, seconds, polls = read[0].astype(np.int64), read[1], read[2].astype(np.int64)
         covered = np.where(seconds > 0, seconds, np.nan)
         each = {name: read[3 + place] for place, name in enumerate(names)}

@@ -142,8 +142,8 @@ REACH = timedelta(minutes=65)
 """Old snapshots are an hour apart, so the nearest may be so far outside."""
 AT_ONCE = 500
 """Snapshots per query."""
-MOST_POINTS = 300
-"""Snapshots that are read for a curve."""
+MOST_POINTS, ALL_WITHIN = 300, timedelta(hours=2)
+"""Snapshots that are read for a curve, of a longer time than this."""
 Detail = tuple[str, str]
 """View and column."""
 BOTH_ENDS = "the difference of the snapshots at both ends"
@@ -223,6 +223,8 @@ class Snapshots:
         most: int | None = MOST_POINTS,
     ) -> "Details":
         """Columns of views from the snapshot before `begin` to the one after `end`. `newest`: a poll that may not be stored."""
+        if most == MOST_POINTS and end - begin <= ALL_WITHIN:
+            most = None
         views: dict[str, list[str]] = {}
         for view, column in dict.fromkeys(wanted):
             views.setdefault(view, []).append(column)
