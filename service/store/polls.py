@@ -204,6 +204,7 @@ def _query(tier: Resolution, names: Sequence[str]) -> Select[Any]:
         )
     if tier == "poll":
         return select(_AT, POLLS.c.seconds, literal(1), *(POLLS.c[name] for name in names)).order_by(POLLS.c.at)
+    # Summed when somebody asks: polls are kept as long as roll-ups would be.
     step = _AT - _AT % literal(1000 * WIDTHS[tier], BigInteger)
     found = [together(name) for name in names], [together(name, most=True) for name in names]
     every = select(step, func.coalesce(func.sum(POLLS.c.seconds), 0.0), func.count(), *found[0], *found[1])

@@ -142,6 +142,7 @@ class KeptSnapshots:
             or bool(poll_record.episode_changes)
             or isinstance(poll_record.change, NotComparable)
         )
+        # A comparison after a change needs what came right after it.
         if side or trouble:
             self._until[name] = at + self.AFTER
         minute = int(at.timestamp() // self.EVERY.total_seconds())

@@ -231,9 +231,13 @@ class Snapshots:
         rows = [_Rows(view, columns) for view, columns in views.items()]
         times = _spread(self.times(database, begin - REACH, end + REACH), begin, end, most) if rows else []
         read = list(self._read(database, times))
-        at = newest.taken_at if newest and rows else None
-        if newest and at and begin < at <= end + REACH and (not read or at > read[-1][0]):
-            read.append((at, plain(newest).decode()))
+        if newest and newest.taken_at and rows:
+            last, at = plain(newest).decode(), newest.taken_at
+            if begin < at <= end + REACH and (not read or at > read[-1][0]):
+                read.append((at, last))
+            for each in rows:  # a row that is not met in this time has its name
+                if (content := _view(last, each.view)) is not None:
+                    each.name(content)
         for _, snapshot in read:
             for each in rows:
                 each.add(_view(snapshot, each.view))
@@ -310,6 +314,7 @@ def _parts(load: Callable[[datetime], Snapshot | None], times: Sequence[datetime
     if isinstance(whole, Delta) or whole.kind != "restart" or len(times) == 2:
         yield whole
         return
+    # Nothing says where the restarts are when polls are gone, so the half with each is looked for.
     middle = len(times) // 2
     yield from _parts(load, times[: middle + 1])
     yield from _parts(load, times[middle:])
@@ -349,12 +354,7 @@ class _Rows:
         if content is None:
             self.read.append(None)
             return
-        listed = {name: place for place, name in enumerate(content["columns"])}
-        rows = content["rows"]
-        names = [tuple([row[listed[name]] if name in listed else None for name in _naming(self.view)]) for row in rows]
-        if names != self._last[0]:
-            places = [self.places.setdefault(name, len(self.places)) for name in names]
-            self._last = names, np.array(places, np.intp)
+        rows, listed = content["rows"], self.name(content)
         cells = [[row[listed[name]] if name in listed else None for name in self.columns] for row in rows]
         try:
             values = np.array(cells, float).reshape(len(rows), len(self.columns))
@@ -362,6 +362,16 @@ class _Rows:
             known = [[number(None if cell == ABSENT else cell) for cell in row] for row in cells]
             values = np.array(known, float).reshape(len(rows), len(self.columns))
         self.read.append(_Cells(self._last[1], values))
+
+    def name(self, content: Mapping[str, Any]) -> Mapping[str, int]:
+        """Learn what its rows are called. Returns the places of its columns."""
+        listed = {name: place for place, name in enumerate(content["columns"])}
+        naming = _naming(self.view)
+        names = [tuple([row[listed[name]] if name in listed else None for name in naming]) for row in content["rows"]]
+        if names != self._last[0]:  # nearly every snapshot has the rows of the one before
+            places = [self.places.setdefault(name, len(self.places)) for name in names]
+            self._last = names, np.array(places, np.intp)
+        return listed
 
     def matrix(self) -> Values:
         """Column, row and snapshot. NaN is unknown."""

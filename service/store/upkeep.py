@@ -68,6 +68,7 @@ class Upkeep:
         if self._due is None:
             self._due = set(self._unsummed())
         done = 0
+        # A silent database may still send what waits on its replica's disk, so an hour is given some minutes.
         for database, hour in sorted(each for each in self._due if each[1] + HOUR + SILENT_FOR <= now):
             began = thread_time()
             self._due.discard((database, hour))
@@ -214,6 +215,7 @@ def _sides(connection: Connection, database: str) -> list[datetime]:
 def _doomed(times: Sequence[datetime], hourly: datetime, sides: Sequence[datetime]) -> list[datetime]:
     """Those of old snapshots that are neither the last of their five minutes, or before `hourly` of their hour, nor beside one
     of the `sides`."""
+    # What a comparison at a mark or an episode needs lies beside it, however old both are.
     kept = set[datetime]()
     for at in sides:
         place = bisect_left(times, at)

@@ -35,15 +35,18 @@ class _Reader:
         self._data, self._at = memoryview(data), 0
 
     def take(self, size: int) -> memoryview:
+        """So many bytes. Raises DamagedFigures."""
         begin, self._at = self._at, self._at + size
         if self._at > len(self._data):
             raise DamagedFigures("these figures are cut off")
         return self._data[begin : self._at]
 
     def count(self) -> int:
+        """How many of what follows."""
         return int.from_bytes(self.take(4), "little")
 
     def mask(self, count: int) -> NDArray[np.bool_]:
+        """So many bits."""
         return np.unpackbits(np.frombuffer(self.take((count + 7) // 8), "u1"), count=count).view(bool)
 
     def planes(self, count: int, kind: str) -> NDArray[Any]:

@@ -62,6 +62,7 @@ def migrate(connection: Connection) -> None:
         "store: its tables are upgraded to schema %s, once; this may take a minute for each ten databases", NEWEST
     )
     postgresql = connection.dialect.name == "postgresql"
+    # First, because PostgreSQL kept the names of their keys, which `hours` needs.
     for name in OF_FIRST:
         connection.exec_driver_sql(f"drop table if exists {name}")
     for name in PACKED:

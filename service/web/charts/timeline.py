@@ -232,6 +232,7 @@ def _panels(figures: Figures, found: Details, caches: CacheMap, keys: Sequence[s
         elif key == "gets":
             lines = grouped(GETS, lambda series: str(series.key.get("parameter")))
         mean, highest = figures.of(name)
+        # Where most of the window is older than its details, their sum says more than a few points of them.
         known = max((np.count_nonzero(~np.isnan(values)) for values in lines.values()), default=0)
         if known and 2 * known >= np.count_nonzero(~np.isnan(mean)):
             yield ChartPanel(key, title, unit, tuple(top(lines, seconds, most)))
