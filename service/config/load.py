@@ -14,7 +14,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
+from pydantic_settings import SettingsError
 
 from collectors.demo.scenarios import scenarios
 from collectors.errors import SetupError
@@ -538,22 +538,6 @@ def _with_folder(text: YamlText) -> tuple[YamlText, list[Path]]:
     return YamlText({**text.members, "databases": entries}, lines, tuple(repeated), tuple(cut)), files
 
 
-class _Demo(Settings):
-    """Settings that ignore the environment."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only the given values."""
-        return (init_settings,)
-
-
 def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
     """Settings that serve scripted databases on loopback, each in the cluster of its script."""
     clusters = {name: scenario.cluster for name, scenario in scenarios().items()}
@@ -561,7 +545,7 @@ def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
         DatabaseSettings(name=name, dsn=f"{DEMO}{name}", cluster=clusters.get(name), interval=interval)
         for name in names
     ]
-    return _Demo(listen=f"127.0.0.1:{port}", store=store, databases=databases)
+    return Settings(_env_prefix="NO_VARIABLE_", listen=f"127.0.0.1:{port}", store=store, databases=databases)
 
 
 # Where passwords come from: a file, the environment or a command. They are read at each login and kept nowhere.
