@@ -101,7 +101,7 @@ class Reload(Collector):
             self._access.renew(tokens)
             set_level(chosen.telemetry.log_level)
             self._last = (True, time.time())
-            done = f"configuration reloaded, {len(self._board)} databases: {'; '.join(told) or 'they are as before'}"
+            done = f"configuration reloaded; databases: {len(self._board)}; {'; '.join(told) or 'nothing changed'}"
             log.info("%s: %s", caller, done, extra={"event": "reload"})
             return f"{done}\n"
 

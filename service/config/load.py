@@ -384,6 +384,9 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
     """What must be put right before these settings can be served."""
     if not chosen.databases and not chosen.left:  # what left may have been all that was shown; the service starts
         yield ConfigMistake(None, "", NO_DATABASES)
+    tls = chosen.tls
+    if (tls.certificate is None) != (tls.key is None) or (tls.client_ca and not tls.key):
+        yield ConfigMistake(None, "tls", "takes certificate and key together, and client_ca only with them")
     for number, database in enumerate(chosen.databases):
         if database.scripted is None and not any(getattr(database, each) for each in PASSWORDS):
             yield ConfigMistake(None, f"databases[{number}]", f"{database.name} has {NO_PASSWORD}")

@@ -155,12 +155,6 @@ class TlsSettings(Strict):
     client_ca: Path | None = None
     """PEM file with authorities. With it only clients with a certificate of one of them are served; tokens are needed as well."""
 
-    @model_validator(mode="after")
-    def _both(self) -> "TlsSettings":
-        if (self.certificate is None) != (self.key is None) or (self.client_ca and not self.key):
-            raise ValueError("takes certificate and key together, and client_ca only with them")
-        return self
-
 
 class ReportSettings(Strict):
     """Limits for uploads."""
