@@ -176,7 +176,8 @@ class Hypothesis:
         return self.severity is not Severity.INFO
 
     def lacking(self) -> Unknown | None:
-        """The unknown reading for which nothing can be said of it: one that it needs, else one that would set it apart."""
+        """The unknown reading that keeps it open: one that it needs, else a sign of which none is known."""
+        # A shape stands in for the name of the cache, and one sign for all others that too few events leave unknown.
         shaped = any(each.condition.role == "shape" for each in self.having("sign"))
         needed = self.having("blocks") if shaped else self.having("blocks", "blocks unless shaped")
         apart = () if self.signs else self.having("blocks unless signed")
@@ -293,6 +294,7 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
         if isinstance(reading, Unknown) and condition.must_be_known(context.delta.release):
             condition = condition.model_copy(update={"role": "required"})
         return [Outcome(condition, reading, _result(condition, reading, context))]
+    # One that holds settles it; one that was not captured might have held, so it comes before one that is known to fail.
     outcomes = _alternatives(condition, cause, context)
     holding = [outcome for outcome in outcomes if outcome.holds]
     undecided = [outcome for outcome in outcomes if outcome.why_unknown and not _moot(outcome, context)]
@@ -361,6 +363,7 @@ def refute(hypothesis: Hypothesis) -> Verdict:
     """Ruled out by what refutes it, or by a doubt where nothing may name its cache; open by what blocks it, or by a gap
     where nothing speaks for it. Else it stands, with its doubts and gaps."""
     doubted = hypothesis.having("doubts", "refutes")
+    # Other work dilutes a ratio, so it proves nothing where sleeps or waiters name the cache, or would if they were captured.
     naming = None if hypothesis.named or not hypothesis.doubts else _unread_name(hypothesis)
     for outcome in doubted:
         if outcome.effect == "refutes" or not (hypothesis.named or naming):

@@ -79,10 +79,12 @@ def _but_for_a_gap(one: Hypothesis, standing: Sequence[Hypothesis], opened: Sequ
 def _incomplete(one: Hypothesis, standing: Sequence[Hypothesis], opened: Sequence[OpenCause]) -> Verdict:
     """An incomplete hypothesis with a sign where nothing else may be as good a reason for the same waits. Else it stays open,
     or is ruled out by its doubts where a complete one has these waits, or where they cost nothing."""
+    # What drags the row cache along explains what has no sign of its own, and is not another reason for the same waits.
     rivals = [other for other in standing if other is not one and other.costs and not other.cause.drags]
     rivals = [other for other in rivals if same_waits(other, one)]
     if not one.costs or any(other.complete and (other.named or other.sign == "direct") for other in rivals):
         return OpenCause(one, _undecided(one), near=True) if one.gaps else ruled_out(one.cause, one.doubts[0])
+    # Without DB time nobody knows whether its waits matter, so less than everything must not accuse it.
     if (unmeasured := _unmeasured_share(one)) is not None:
         return OpenCause(one, unmeasured, near=True)
     ahead = (

@@ -77,7 +77,7 @@ def test_incident_without_x_kqrst_explains_its_candidate(incident: Capture) -> N
     told = steps_of(got)
     assert told["cache"].startswith("Cannot tell which cache child 1 guards: x$kqrst was not read")
     assert told["confirmation"].startswith("dc_rollback_segments, the busiest cache, had 310,995,555 gets")
-    assert "Medium confidence: true in " in told["cause"]
+    assert "Medium confidence: right in " in told["cause"]
 
 
 def test_incident_without_v_rowcache_names_the_grant_but_not_the_cache(incident: Capture) -> None:
