@@ -18,7 +18,6 @@ from prometheus_client.registry import Collector
 from rules.baseline import UsualRange
 from rules.cause import catalogue
 from service.background import CollectsAfterScrapes, PeriodicJob, ThreadMetrics
-from service.config.logs import set_level
 from service.config.settings import BadSettings, Settings, every_setting
 from service.extras import release
 from service.fleet.build import Fleet, build_fleet
@@ -50,6 +49,7 @@ RELOADED = re.compile(
     r"telemetry\.log_level"
 )
 """Settings that a reload takes. Others need a restart."""
+UNLEASED = "no database is polled: the store gives no leases; polls go on when it does"
 OF_THE_SESSION = ("dsn", "user", "config_dir", "wallet_dir", "wallet_password_file")
 """Settings of a database that its session was opened with. A password is read at the next login."""
 
@@ -81,6 +81,7 @@ class Reload(Collector):
     def __call__(self, caller: str) -> str:
         """Reload for somebody. What changed, in a line. Raises BadSettings."""
         with self._lock:
+            # All that can be refused comes first, so that a wrong file changes nothing.
             try:
                 chosen = self._read()
                 refuse_untold(chosen)
@@ -98,10 +99,10 @@ class Reload(Collector):
                 raise
             told = [*self._take_databases(chosen), *self._needs_restart(chosen)]
             self._notifiers.take(chosen)
-            self._access.renew(tokens)
-            set_level(chosen.telemetry.log_level)
+            self._access.tokens = tokens
+            logging.getLogger().setLevel(chosen.telemetry.log_level.upper())
             self._last = (True, time.time())
-            done = f"configuration reloaded, {len(self._board)} databases: {'; '.join(told) or 'they are as before'}"
+            done = f"configuration reloaded; databases: {len(self._board)}; {'; '.join(told) or 'nothing changed'}"
             log.info("%s: %s", caller, done, extra={"event": "reload"})
             return f"{done}\n"
 
@@ -120,6 +121,7 @@ class Reload(Collector):
                 known = MonitoredDatabase(database, interval, usual=known.usual)
             known.settings, known.interval = database, interval
             watched.append(known)
+        # Gates before the board: a worker that begins must meet what is known of a refused login.
         self._fleet.admit(watched)
         self._added |= {*words["added"]}
         self._usual = BaselineCache(self._store.repository, self._added & {each.name for each in watched})
@@ -194,7 +196,8 @@ def create_app(
         fleet.actions,
         registry,
         lambda: readiness(
-            fleet.coordinator.trouble() or store.writer.trouble() or threads.trouble(), fleet.scheduler.queue_seconds
+            UNLEASED if fleet.coordinator.lost else store.writer.trouble() or threads.trouble(),
+            fleet.scheduler.queue_seconds,
         ),
         access,
         reload,

@@ -207,7 +207,7 @@ def serve_until_told(
         if greeting:
             typer.echo(greeting.format(address=address), err=True)
         log.info(
-            "latchscope %s, %d databases, store %s, configuration %s, %s",
+            "latchscope %s, databases: %d, store %s, configuration %s, %s",
             release(),
             len(chosen.watched),
             masked(chosen.store),

@@ -14,7 +14,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
+from pydantic_settings import SettingsError
 
 from collectors.demo.scenarios import scenarios
 from collectors.errors import SetupError
@@ -386,6 +386,9 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
     """What must be put right before these settings can be served."""
     if not chosen.databases and not chosen.left:  # what left may have been all that was shown; the service starts
         yield ConfigMistake(None, "", NO_DATABASES)
+    tls = chosen.tls
+    if (tls.certificate is None) != (tls.key is None) or (tls.client_ca and not tls.key):
+        yield ConfigMistake(None, "tls", "takes certificate and key together, and client_ca only with them")
     for number, database in enumerate(chosen.databases):
         if database.scripted is None and not any(getattr(database, each) for each in PASSWORDS):
             yield ConfigMistake(None, f"databases[{number}]", f"{database.name} has {NO_PASSWORD}")
@@ -540,22 +543,6 @@ def _with_folder(text: YamlText) -> tuple[YamlText, list[Path]]:
     return YamlText({**text.members, "databases": entries}, lines, tuple(repeated), tuple(cut)), files
 
 
-class _Demo(Settings):
-    """Settings that ignore the environment."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only the given values."""
-        return (init_settings,)
-
-
 def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
     """Settings that serve scripted databases on loopback, each in the cluster of its script."""
     clusters = {name: scenario.cluster for name, scenario in scenarios().items()}
@@ -563,7 +550,7 @@ def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
         DatabaseSettings(name=name, dsn=f"{DEMO}{name}", cluster=clusters.get(name), interval=interval)
         for name in names
     ]
-    return _Demo(listen=f"127.0.0.1:{port}", store=store, databases=databases)
+    return Settings(_env_prefix="NO_VARIABLE_", listen=f"127.0.0.1:{port}", store=store, databases=databases)
 
 
 # Where passwords come from: a file, the environment or a command. They are read at each login and kept nowhere.

@@ -86,11 +86,6 @@ class JsonLine(OneLine):
         return json.dumps(entry)
 
 
-def set_level(level: str) -> None:
-    """Log this and above."""
-    logging.getLogger().setLevel(level.upper())
-
-
 def configure(level: str = "INFO", form: Literal["text", "json"] = "text") -> None:
     """Send every log of the process to stderr."""
     logging.basicConfig(level=level.upper(), force=True)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -155,12 +155,6 @@ class TlsSettings(Strict):
     client_ca: Path | None = None
     """PEM file with authorities. With it only clients with a certificate of one of them are served; tokens are needed as well."""
 
-    @model_validator(mode="after")
-    def _both(self) -> "TlsSettings":
-        if (self.certificate is None) != (self.key is None) or (self.client_ca and not self.key):
-            raise ValueError("takes certificate and key together, and client_ca only with them")
-        return self
-
 
 class ReportSettings(Strict):
     """Limits for uploads."""
@@ -202,27 +196,27 @@ def refused_with_line(words: str) -> PydanticCustomError:
     return PydanticCustomError(TOLD_WITH_LINE, "{words}", {"words": words})
 
 
-class Receiver(Protocol):
-    """A receiver: its name, its databases (all if none is named), and its kind."""
+class Receiver(Strict):
+    """A receiver of changes: its name in log, metrics and store, and its databases (all if none is named)."""
+
+    kind: ClassVar[str]
+    """Webhook or notification."""
+    name: str | None
+    databases: list[str] = []
+    """Names of the databases to report. Default: all."""
 
     @property
     def target(self) -> str:
-        """Its name in log, metrics and store."""
-        ...
+        """Its name. An address is a secret."""
+        return self.name or ""
 
-    @property
-    def kind(self) -> str:
-        """Webhook or notification."""
-        ...
-
-    databases: list[str]
-
-
-def named_on(members: Any) -> Any:
-    """YAML 1.1 reads the bare key `on` as true. Here it is a word."""
-    if isinstance(members, dict) and True in members:
-        return {("on" if name is True else name): value for name, value in members.items()}
-    return members
+    @model_validator(mode="before")
+    @classmethod
+    def _on_is_a_word(cls, members: Any) -> Any:
+        """YAML 1.1 reads the bare key `on` as true. Here it is a word."""
+        if isinstance(members, dict) and True in members:
+            return {("on" if name is True else name): value for name, value in members.items()}
+        return members
 
 
 def checked(receivers: Sequence[Receiver], databases: Iterable[str]) -> None:
@@ -244,11 +238,10 @@ def checked(receivers: Sequence[Receiver], databases: Iterable[str]) -> None:
 _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
 
 
-class NotificationSettings(BaseModel):
+class NotificationSettings(Receiver):
     """One receiver and what it gets. Its address is in a file of its own, because it nearly always includes a secret."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
+    kind = "notification"
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
     """The name of the receiver in log, metrics and store. Its address is a secret."""
     url_file: Path
@@ -259,8 +252,6 @@ class NotificationSettings(BaseModel):
     """Which changes are sent. `worse` is a rise to a higher severity, once each. Without it an episode that reaches
     `min_severity` after its begin is sent then, once. `outage` is a database that has not answered, or let latchscope log in, for
     three polls and at least two minutes, and that it is back. It counts as `warning`."""
-    databases: list[str] = []
-    """Names of the databases to report. Default: all."""
     min_severity: Severity = Severity.WARNING
     """Episodes with a lower peak are not sent."""
     group: Seconds = Field(30.0, ge=0, le=3600)
@@ -272,11 +263,6 @@ class NotificationSettings(BaseModel):
     """The time zone of `quiet_hours`, such as `Europe/Berlin`."""
     quiet_below: Severity = Severity.CRITICAL
     """Episodes with at least this peak are sent in quiet hours too."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _on_is_a_word(cls, members: Any) -> Any:
-        return named_on(members)
 
     @field_validator("quiet_hours")
     @classmethod
@@ -295,16 +281,6 @@ class NotificationSettings(BaseModel):
             raise ValueError(f"{zone!r} is not a time zone of this machine; write one such as Europe/Berlin") from None
         return zone
 
-    @property
-    def target(self) -> str:
-        """Its name in log, metrics and store."""
-        return self.name
-
-    @property
-    def kind(self) -> str:
-        """Its kind, in words."""
-        return "notification"
-
     def held_until(self, at: datetime, peak: Severity) -> datetime:
         """When a change of `at` (UTC) may be sent: at once, or at the end of its quiet hours."""
         match = _HOURS.fullmatch(self.quiet_hours or "")
@@ -322,11 +298,10 @@ class NotificationSettings(BaseModel):
 # The settings of webhooks: who receives which changes of episodes.
 
 
-class WebhookSettings(BaseModel):
+class WebhookSettings(Receiver):
     """One receiver and what it gets. The URL is never logged or stored, because it is often a secret."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
+    kind = "webhook"
     url: str
     """Address to post to, `http` or `https`. It is often a secret, so it is neither logged nor stored."""
     name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
@@ -337,16 +312,9 @@ class WebhookSettings(BaseModel):
     it messages have no signature."""
     on: list[Literal["begin", "worse", "end", "outage"]] = Field(["begin", "worse", "end"], min_length=1)
     """Which changes are sent. `outage`: that a database does not answer, and `back` when it does."""
-    databases: list[str] = []
-    """Names of the databases to report. Default: all."""
     min_severity: Severity = Severity.NOTICE
     """Episodes with a lower peak are not sent. The peak counts, so that a receiver of a begin also receives
     the end."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _on_is_a_word(cls, members: Any) -> Any:
-        return named_on(members)
 
     @field_validator("url")
     @classmethod
@@ -369,11 +337,6 @@ class WebhookSettings(BaseModel):
         """Its name, or its host with a mark that distinguishes two on the same host."""
         host = urlsplit(self.url).hostname or ""
         return self.name or f"{host[:50]}-{hashlib.sha256(self.url.encode()).hexdigest()[:8]}"
-
-    @property
-    def kind(self) -> str:
-        """Its kind, in words."""
-        return "webhook"
 
 
 # The form of `store`. An address that no store could be opened by is named before anybody connects.

@@ -78,7 +78,8 @@ class FleetCoordinator:
         self._cautious_rounds = 0
         self._replica_count = 1
         self._share = 0
-        self._lost = False
+        self.lost = False
+        """Whether nothing is polled here, because the store gives no leases."""
         self._said = 0
         """How many databases the log says that are polled here."""
         self._stopping = False
@@ -107,10 +108,6 @@ class FleetCoordinator:
         free, known = self._free_since.copy(), self._board.by_name
         return sum(name in known and now - since > 2 * known[name].interval for name, since in free.items())
 
-    def trouble(self) -> str | None:
-        """That nothing is polled here, while it is so."""
-        return "no database is polled: the store gives no leases; polls go on when it does" if self._lost else None
-
     def start(self) -> None:
         """Join the fleet: the first round at once, the others in their own thread."""
         self.step()
@@ -136,7 +133,7 @@ class FleetCoordinator:
 
     def _run(self) -> None:
         while not self._stopping:
-            if self._news.wait(self.every / 4 if self._lost else self.every):
+            if self._news.wait(self.every / 4 if self.lost else self.every):
                 self._news.clear()
             if not self._stopping:
                 self.step()
@@ -153,9 +150,9 @@ class FleetCoordinator:
             self._shed_surplus(ownership)
             self._claim_free(ownership)
             self._note_owners(ownership)
-            if self._lost:
+            if self.lost:
                 log.info("polling goes on: the store gives leases again", extra={"event": "leases back"})
-            self._lost = False
+            self.lost = False
             if self.owned != self._said and not self._leases.alone:
                 known, others = len(self._watched), len(ownership.replicas) - 1
                 log.info("polls %d of %d databases, beside %d other replicas", self.owned, known, others)
@@ -191,14 +188,15 @@ class FleetCoordinator:
         for name, assignment in list(self._assignments.items()):
             if self._watched.get(name) is not assignment.watched:
                 self._release(name)
+        # A claim of the last round has no worker yet, so nobody else would give its lease back.
         for name in self._claimed.keys() - self._watched.keys():
             self._leases.give(self._claimed.pop(name))
 
     def _fence(self, error: LeasesLost) -> None:
         """Without leases nothing may be polled, because another replica may poll it."""
-        if not self._lost:
+        if not self.lost:
             log.error("polling stops, because the leases are lost: %s", error, extra={"event": "leases lost"})
-        self._lost = True
+        self.lost = True
         for name in list(self._assignments):
             self._release(name)
         self._claimed.clear()

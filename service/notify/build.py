@@ -63,6 +63,7 @@ class OutageWatch:
     def _left(self, names: set[str], now: datetime) -> set[str]:
         """Those that nobody watches. Where replicas share the store, one may still have the configuration of before."""
         left = {name for name in names if self._board.get(name) is None}
+        # One configuration may be read an hour before the other.
         if left and self._log.shared:
             polls = self._store.newest_polls()
             left = {name for name in left if now - polls.get(name, LONG_AGO) > STILL_POLLED}

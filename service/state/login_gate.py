@@ -299,6 +299,7 @@ def gates_of(
     for database in databases:
         names = accounts_of(database)
         mine = [one for one in shared if not one.names.isdisjoint(names)] if names else []
+        # A login may be under way, so one of those that are known goes on, and takes in what the others know.
         first = mine[0] if mine else SharedAccount((), refusals if names else None, claim)
         first.names.update(names)
         for other in mine[1:]:

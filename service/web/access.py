@@ -87,19 +87,16 @@ class Access:
 
     def __init__(self, tokens: dict[str, Caller] | None, *, here_only: bool = True) -> None:
         """`here_only`: only this machine can reach the service, so every request must name it as its host."""
-        self._tokens = tokens
+        self.tokens = tokens
+        """A reload replaces them. Who signed in with one that left is out."""
         self._here_only = here_only
         self._sessions = Sessions()
         self._guesses = GuessLimit()
 
-    def renew(self, tokens: dict[str, Caller] | None) -> None:
-        """Admit the owners of these tokens from now on. Who signed in with another is out."""
-        self._tokens = tokens
-
     @property
     def by_token(self) -> bool:
         """Whether requests need tokens, so that a browser's user may sign in."""
-        return self._tokens is not None
+        return self.tokens is not None
 
     def sign_in(self, request: Request, token: str) -> tuple[Caller, str] | None:
         """The owner of a token and their cookie. None if the token is unknown. Raises 429."""
@@ -122,18 +119,18 @@ class Access:
                 "too many wrong tokens came from this address; try again later",
                 headers={"Retry-After": str(math.ceil(wait))},
             )
-        found = [caller for known, caller in (self._tokens or {}).items() if hmac.compare_digest(known, digest)]
+        found = [caller for known, caller in (self.tokens or {}).items() if hmac.compare_digest(known, digest)]
         (self._guesses.right if found else self._guesses.wrong)(peer, digest)
         return found[0] if found else None
 
     def _signed_in(self, request: Request) -> Caller | None:
         """The caller that the cookie of a request identifies."""
         token = self._sessions.owner(request.cookies.get(SESSION, ""))
-        return None if token is None else (self._tokens or {}).get(token)
+        return None if token is None else (self.tokens or {}).get(token)
 
     async def own_page(self, request: Request) -> None:
         """Anybody, from one of our own pages: sign-in and sign-out. Raises 403."""
-        if self._tokens is None and self._here_only:
+        if self.tokens is None and self._here_only:
             _for_this_machine(request)
         _from_own_page(request, "sign-in and sign-out", by_origin=False)
 
@@ -142,7 +139,7 @@ class Access:
         return self._reader(request)
 
     def _reader(self, request: Request) -> Caller:
-        if self._tokens is None:
+        if self.tokens is None:
             if self._here_only:
                 _for_this_machine(request)
             return LOCAL
@@ -160,7 +157,7 @@ class Access:
         caller = self._reader(request)
         if caller.role != "operate":
             raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
-        if self._tokens is None:
+        if self.tokens is None:
             _for_this_machine(request)
             _from_own_page(request, "actions without a token", by_origin=True)
         elif "authorization" not in request.headers:

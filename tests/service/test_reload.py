@@ -99,7 +99,7 @@ def test_reload_adds_removes_pauses_and_renews_and_a_wrong_file_changes_nothing(
     assert failed == [("refused", "credential")], "once, and not again because a configuration was read"
     assert not [line for line in lines if "found: 0" in line["message"]]
     assert (
-        "SIGHUP: configuration reloaded, 3 databases: added: comes; changed: stays; no longer watched: leaves, pauses; "
+        "SIGHUP: configuration reloaded; databases: 3; added: comes; changed: stays; no longer watched: leaves, pauses; "
         "needs a restart: history.polls" in said
     )
     assert said.count("configuration not reloaded, nothing changed: ") == 2 and not any(

@@ -205,7 +205,7 @@ def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
         text = running.log.read_text()
     first, *_, stops, last = text.splitlines()
     assert re.fullmatch(
-        r"\S+ INFO latchscope: latchscope \S+, 5 databases, store \S+, configuration \S+, http://\S+/", first
+        r"\S+ INFO latchscope: latchscope \S+, databases: 5, store \S+, configuration \S+, http://\S+/", first
     )
     assert stops.endswith(" INFO latchscope.web: stops: SIGTERM") and last.endswith(" INFO latchscope: stopped")
     assert "not everything ended" not in text
