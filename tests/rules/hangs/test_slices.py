@@ -136,3 +136,12 @@ def test_case_has_its_right_answer(name: str, cause: str | None, holder: int) ->
         assert "session 300,5511 on instance 1" in got.findings[0].title
     if name.startswith("L02"):
         assert any("DBA1" in step.statement and "let it finish" in step.statement for step in got.steps)
+
+
+@pytest.mark.parametrize("name", ["L12_shrink_and_undo", "L13_cursor_and_undo", "L15_19c_parse_and_undo_mutex"])
+def test_what_never_touches_undo_segments_is_no_reason_to_wait_for_them(name: str) -> None:
+    delta = between(*capture(f"../hangs-4/{name}.json"), {})
+    assert isinstance(delta, Delta)
+    got = diagnose(delta)
+    assert [each.cause for each in got.findings if each.severity != "info"] == []
+    assert "dc_rollback_segments" in got.headline and got.severity == "critical"
