@@ -7,7 +7,8 @@ It never gives zero for a figure it could not read.
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -120,9 +121,11 @@ def _operand(name: str, of: Asked) -> Operand:
 
 
 @cache
-def _read_of(view: str) -> str:
-    """All that statements read of a view, and what is computed from it."""
-    return " ".join((*collectors()[view].statements.values(), LOOKUPS))
+def _read_of(view: str) -> Set[str]:
+    """Columns of a view, the names its statements ask for, and what is computed from them."""
+    one = collectors()[view]
+    named = (name for statement in one.statements.values() for name in re.findall(r"'([^']+)'", statement))
+    return {LOOKUPS, *(column.name for column in one.columns), *named}
 
 
 def _if_unlisted(
@@ -151,7 +154,11 @@ def _whole(name: str) -> str:
 
 def load(home: Path = HOME) -> dict[str, Signal]:
     """Every signal of a file, by name. Raises BadSignal, with the entry and what is wrong with it."""
-    entries = yaml.load(home.read_text(encoding="utf-8"), Loader=LOADER)
+    text = home.read_text(encoding="utf-8")
+    entries = yaml.load(text, Loader=LOADER)
+    for name, times in Counter(re.findall(r"^(\w+):", text, re.MULTILINE)).items():
+        if times > 1:
+            raise BadSignal(f"{home.name}: two signals are named {name}")
     found: dict[str, Signal] = {}
     for name, members in entries.items():
         try:

@@ -24,6 +24,7 @@ from rules.context import (
 from rules.contradictions import contradictions
 from rules.formatting import count, part_of
 from rules.model import Surface
+from rules.waits import SURFACE_OF
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +238,9 @@ def cause_waits(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 @quantity("v$system_event", lambda seconds: f"{seconds:,.2f} s")
-def surface_waits(context: SignalContext, subject: Subject, surface: Surface) -> SignalValue:
-    """Seconds lost on a surface. Unsure if a session was met whose wait may be another one on it."""
+def surface_waits(context: SignalContext, subject: Subject, event: str) -> SignalValue:
+    """Seconds lost on the surface of an event. Unsure if a session was met whose wait may be another one on it."""
+    surface = SURFACE_OF[event]
     lost = waited_or(context, context.surface_wait_seconds(surface), "v$system_event", "time_waited_micro")
     perhaps_more = context.look is not None and any(surface in perhaps for perhaps in context.look.untold)
     if isinstance(lost, Unknown) or not perhaps_more:
