@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken, text
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
-from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, takes
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.contradictions import contradictions
 from rules.cost import (
     SEVERAL_DOZEN,
@@ -25,6 +25,7 @@ from rules.hangs.blockers import blockers_of, holder_of
 from rules.hangs.model import WaitingGroup
 from rules.hangs.words import behind_circle
 from rules.judge import OpenCause
+from rules.latch import takes
 from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
 from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from collectors.model import SCRIPT, Missing, Row, number, other_time_zone, text
+from collectors.model import SCRIPT, Delta, Missing, Row, lasting, number, other_time_zone, text
 from rules.base import bound_of
-from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown, aged
+from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of, percent
 from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.signals.quantities import QUANTITIES, Operand, Quotient, Subject, already_enough, caches, certain
@@ -98,6 +98,22 @@ def average_library_cache_wait(context: SignalContext, subject: Subject) -> Sign
     """Average wait for `library cache lock` or `library cache pin`, whichever cost more time."""
     dearer = max(LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN, key=lambda event: context.waited_seconds((event,)) or 0.0)
     return average_wait(context, subject, dearer)
+
+
+# The age of a view that is not read in every poll, told beside each figure that comes from it.
+
+
+def age_of(delta: Delta, view: str) -> float:
+    """How many seconds before the end of the interval a view was read. 0 if the last poll read it itself."""
+    reading, end = delta.read(view), delta.basis.end
+    read_at = None if isinstance(reading, Missing) else reading.read_at
+    return 0.0 if read_at is None or end is None else max(0.0, (end - read_at).total_seconds())
+
+
+def aged(delta: Delta, view: str, derivation: str) -> str:
+    """The derivation of a figure, with the age of the view's rows if an earlier poll read them."""
+    age = age_of(delta, view)
+    return f"{derivation}{', ' if derivation else ''}read {lasting(age)} before the end" if age else derivation
 
 
 # Signals of the shared pool: the row cache's memory there, and whether the pool shrank.

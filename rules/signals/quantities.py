@@ -13,16 +13,15 @@ from rules.context import (
     LOOKUPS,
     MINIMUM_CACHE_GETS,
     MINIMUM_SLEEPS,
+    OF_THE_WHOLE_CDB,
     ROW_CACHE_SURFACES,
     Known,
     SignalContext,
     SignalValue,
     Unknown,
-    another,
-    no_share,
 )
 from rules.contradictions import contradictions
-from rules.formatting import count, part_of
+from rules.formatting import count, listed, part_of
 from rules.model import Surface
 from rules.waits import SURFACE_OF
 
@@ -188,7 +187,7 @@ def db_time(context: SignalContext, subject: Subject) -> SignalValue:
     if seconds := context.seconds_of("DB time"):
         return Known(seconds)
     if wrong := contradictions(context.delta):
-        return Unknown("v$sys_time_model", wrong[0], another(context.delta.source), absent=True)
+        return Unknown("v$sys_time_model", wrong[0], context.another, absent=True)
     return context.why_unknown("v$sys_time_model", "DB time")
 
 
@@ -265,6 +264,12 @@ def result_cache_cost(context: SignalContext, subject: Subject) -> SignalValue:
     if context.inside_pdb:
         return no_share()
     return waited_or(context, context.surface_wait_seconds("result-cache"), "v$latch", "wait_time")
+
+
+def no_share() -> Unknown:
+    """Why there is no share of DB time."""
+    why = f"inside a PDB, DB time is the PDB's, and {listed(OF_THE_WHOLE_CDB)} are those of the whole CDB"
+    return Unknown("v$sys_time_model", why, "connect to CDB$ROOT as a common user, if you may", absent=True)
 
 
 def _no_zero(context: SignalContext, seconds: float | None) -> SignalValue:

@@ -10,33 +10,22 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Changes, Delta, Missing, Oddity, Row
 from collectors.reports.sections import READERS
 from rules.contention.holds import NotPredictable, active_sessions
-from rules.context import (
-    LOOKUPS,
-    SECTIONS,
+from rules.context import LOOKUPS, SignalContext, Unknown, has_fast_way, with_lookups
+from rules.engine import diagnose
+from rules.gaps import SECTIONS, cut_notes, gaps_of, section_of
+from rules.latch import (
     LatchStatistics,
-    SignalContext,
-    Unknown,
-    age_of,
-    aged,
-    another,
-    busier,
     collision_correction,
-    cut_notes,
-    gaps_of,
-    has_fast_way,
     latch_statistics,
     misplaced_latch_wait,
     misplaced_notes,
     misplaced_sleeps,
-    more_of,
     ratio,
-    section_of,
-    share,
-    with_lookups,
 )
-from rules.engine import diagnose
 from rules.model import Known, Severity
 from rules.signals import SIGNALS, Subject
+from rules.signals.instance import age_of, aged
+from rules.signals.quantities import share
 from tests.rules.contexts import BEGIN, SICK, TOTALS, context_of, delta_of, with_rows
 
 
@@ -368,10 +357,11 @@ def test_figure_of_an_earlier_poll_says_its_age() -> None:
 
 
 def test_way_out_and_sections_fit_their_source() -> None:
-    assert (busier("views"), busier("report")) == ("wait for a busier interval", "take a report of a busier hour")
-    assert (another("views"), another("report")) == ("wait for the next interval", "take a report of another hour")
-    assert more_of("views", "v$latch", "misses") == "capture misses of v$latch as well"
-    assert more_of("report", "v$latch", "misses") == SCRIPT
+    views, report = context_of(), context_of(source="report")
+    assert (views.busier, report.busier) == ("wait for a busier interval", "take a report of a busier hour")
+    assert (views.another, report.another) == ("wait for the next interval", "take a report of another hour")
+    assert views.why_unknown("v$latch", "immediate").way_out == "capture immediate of v$latch as well"
+    assert report.why_unknown("v$latch", "immediate").way_out == SCRIPT
     assert {"v$instance", *READERS} == set(SECTIONS)
     assert section_of("v$latch_misses, v$rowcache") == "Latch Miss Sources, Dictionary Cache Stats"
     assert section_of("v$session") == "v$session"
