@@ -11,22 +11,16 @@ from rules.cache_map import CacheMap, GuardedCaches, HotSpot, cache_map
 from rules.contradictions import db_time_is_sound
 from rules.latch import LatchStatistics, latch_statistics, misplaced_latch_wait, ratio
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
-from rules.samples import MetWaiting, Samples, met_waiting
+from rules.samples import LATCH_EVENT, MetWaiting, SampledWaiters, Samples, cache_namer, crowd_of, met_waiting
+from rules.waiting import WaitingLook, hanging, look_of
 from rules.waits import (
     IDLE_SESSIONS,
-    LATCH_EVENT,
     ROW_CACHE_SURFACES,
     SURFACE_EVENTS,
     FinishedWaits,
     HotCaches,
     LostTime,
-    SampledWaiters,
-    WaitingLook,
-    cache_namer,
-    crowd_of,
     finished_waits,
-    hanging,
-    look_of,
     lost_time,
     severity_of,
     severity_of_hang,

@@ -10,7 +10,8 @@ from collectors.model import ROW_CACHE_LATCH, Delta, Row, number
 from collectors.release import Mechanism
 from rules.formatting import count, percent
 from rules.model import Impact, Severity
-from rules.waits import LATCH_EVENT, severity_of
+from rules.samples import LATCH_EVENT
+from rules.waits import severity_of
 
 
 @dataclass(frozen=True, slots=True)

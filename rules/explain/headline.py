@@ -28,19 +28,9 @@ from rules.judge import OpenCause
 from rules.latch import takes
 from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
-from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS
-from rules.waits import (
-    IDLE_SESSIONS,
-    MINIMUM_WAITERS,
-    NOTICEABLE_SHARE,
-    RESULT_CACHE,
-    StillWaiting,
-    hanging,
-    most_waited_for,
-    severity_of,
-    untimed,
-    within_cache,
-)
+from rules.samples import MINIMUM_WAITERS, RESULT_CACHE, within_cache
+from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
+from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
 
 # The step of the confirming query: its text, its result and container, or what prevents it.
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
 from rules.hangs.knowledge import event_of, state
 from rules.hangs.model import ChainSource, Holding, SessionKind
-from rules.waits import unlisted
+from rules.samples import unlisted
 
 # What a session is: a foreground session, a parallel slave, a job, or a background process.
 

@@ -7,9 +7,9 @@ from rules.base import bound_of
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, part_of, percent
 from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
+from rules.samples import MINIMUM_WAITERS
 from rules.signals.quantities import QUANTITIES, Operand, Quotient, Subject, already_enough, caches, certain
 from rules.waiting import waits_of
-from rules.waits import MINIMUM_WAITERS
 
 
 def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:

@@ -8,10 +8,10 @@ from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, function_of
+from rules.samples import LATCH_EVENT
 from rules.signals import SIGNALS
 from rules.signals.instance import average_wait
 from rules.signals.quantities import Subject, certain, enough_of_all, enough_sleeps, share
-from rules.waits import LATCH_EVENT
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 

@@ -16,8 +16,7 @@ from rules.hangs.blockers import ROW_CACHE_BLOCKERS, blockers_of, lone_holder, p
 from rules.hangs.graph import JOB, process_name
 from rules.hangs.model import Blocker
 from rules.signals.quantities import Subject, certain
-from rules.waiting import HANGING_SECONDS, SLICE, WAITING_SESSIONS, timed_out, waits_of
-from rules.waits import StillWaiting, hanging
+from rules.waiting import HANGING_SECONDS, SLICE, WAITING_SESSIONS, StillWaiting, hanging, timed_out, waits_of
 
 
 @dataclass(frozen=True, slots=True)

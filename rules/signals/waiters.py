@@ -21,8 +21,8 @@ from rules.library_cache import (
     target_of,
 )
 from rules.model import Surface
+from rules.samples import MINIMUM_WAITERS, NOT_LISTED
 from rules.signals.quantities import Subject, certain
-from rules.waits import MINIMUM_WAITERS, NOT_LISTED
 
 FEW = 5
 """Fewer waiters that all say the same do so by chance more often than once in twenty."""

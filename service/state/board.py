@@ -20,7 +20,7 @@ from rules.explain.headline import NO_CAUSE, NONE_JUDGED
 from rules.formatting import within
 from rules.hangs.model import WaitingGroup
 from rules.model import Diagnosis, Finding, Surface, Trouble
-from rules.waits import SURFACE_OF
+from rules.waiting import SURFACE_OF
 from service.config.settings import DatabaseSettings
 from service.state.episodes import Confirmed, Episode, EpisodeChange, Episodes, own_waits, still_counting, waits_left
 from service.state.login_gate import LoginGate
