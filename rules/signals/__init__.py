@@ -89,7 +89,9 @@ class Entry(Frozen):
         if not views or not (self.about or whole_function):
             raise BadSignal(f"{name} lacks {'`about`' if views else '`reads`'}, and nothing else says it")
         about = self.about or " ".join((operands[0].quantity.read.__doc__ or "").split())
-        read: Callable[[SignalContext, Subject], SignalValue] = operands[0]
+        read: Callable[[SignalContext, Subject], SignalValue] = (
+            operands[0] if operands[0].asked else operands[0].quantity.read
+        )
         if len(operands) == 2:
             read = Quotient(operands[0], operands[1], self.least, self.empty, self.says)
         if self.unlisted is not None:

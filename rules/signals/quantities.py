@@ -5,7 +5,7 @@ Requests to a cache are counted in look-ups: gets and fastgets together. Gets al
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from collectors.model import RESULT_CACHE_LATCH, SCRIPT, Missing, Row, number
 from rules.base import meets
@@ -70,7 +70,7 @@ class Quantity:
 
     read: Callable[..., SignalValue]
     view: str
-    told: Callable[[float], str] = count
+    told: str = "{:,.0f}"
     joint: str = "of"
 
 
@@ -78,7 +78,7 @@ QUANTITIES: dict[str, Quantity] = {}
 Read = Callable[..., SignalValue]
 
 
-def quantity(view: str, told: Callable[[float], str] = count, joint: str = "of") -> Callable[[Read], Read]:
+def quantity(view: str, told: str = "{:,.0f}", joint: str = "of") -> Callable[[Read], Read]:
     """Register a function as the quantity of its name."""
 
     def register(read: Read) -> Read:
@@ -97,10 +97,6 @@ class Operand:
 
     def __call__(self, context: SignalContext, subject: Subject) -> SignalValue:
         return self.quantity.read(context, subject, *self.asked)
-
-    def told(self, value: float) -> str:
-        """The number in words."""
-        return f"{value / 1000:,.1f} s" if self.asked == ("wait_time",) else self.quantity.told(value)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,11 +136,25 @@ class Quotient:
     least: float = 0
     empty: float | None = None
     says: str = ""
+    shown: float = field(init=False, default=1.0)
+    """Divides the part where it is told: milliseconds are told as seconds."""
+
+    def __post_init__(self) -> None:
+        milliseconds = self.part.asked == ("wait_time",)
+        says = self.says or f"{{part}} {self.whole.quantity.joint} {{whole}}"
+        for name, told in (
+            ("part", "{:,.1f} s" if milliseconds else self.part.quantity.told),
+            ("whole", self.whole.quantity.told),
+        ):
+            says = says.replace(f"{{{name}}}", told.replace("{", f"{{{name}"))
+        object.__setattr__(self, "says", says)  # once, because every poll says it of every database
+        object.__setattr__(self, "shown", 1000.0 if milliseconds else 1.0)
 
     def __call__(self, context: SignalContext, subject: Subject) -> SignalValue:
-        part, whole = self.part(context, subject), self.whole(context, subject)
+        part = self.part.quantity.read(context, subject, *self.part.asked)
         if isinstance(part, Unknown):
             return part
+        whole = self.whole.quantity.read(context, subject, *self.whole.asked)
         view = self.whole.quantity.view
         whole = enough(context, whole, self.least, self.whole.events, view) if self.least else whole
         if isinstance(whole, Unknown):
@@ -157,8 +167,7 @@ class Quotient:
         for each in (part, whole):
             if isinstance(each, Unsure) and each.unless and not already_enough(value, subject.needs):
                 return each.unless
-        says = self.says or f"{{part}} {self.whole.quantity.joint} {{whole}}"
-        words = says.format(part=self.part.told(part.value), whole=self.whole.told(whole.value))
+        words = self.says.format(part=part.value / self.shown, whole=whole.value)
         return Known(value, words, part.value, whole.value)
 
 
@@ -174,14 +183,14 @@ def share(part: SignalValue, whole: SignalValue) -> SignalValue:
 # Time: what sessions spent, what they waited, and how long the interval was.
 
 
-@quantity("v$sys_time_model", lambda seconds: f"{seconds:,.1f} s")
+@quantity("v$sys_time_model", "{:,.1f} s")
 def time(context: SignalContext, subject: Subject, statistic: str) -> SignalValue:
     """Seconds of a statistic of v$sys_time_model."""
     spent = context.seconds_of(statistic)
     return context.why_unknown("v$sys_time_model", statistic) if spent is None else Known(spent)
 
 
-@quantity("v$sys_time_model", lambda seconds: f"{seconds:,.1f} s")
+@quantity("v$sys_time_model", "{:,.1f} s")
 def db_time(context: SignalContext, subject: Subject) -> SignalValue:
     """DB time as a whole. Unknown if it was not captured, and if other figures prove it wrong."""
     if seconds := context.seconds_of("DB time"):
@@ -191,7 +200,7 @@ def db_time(context: SignalContext, subject: Subject) -> SignalValue:
     return context.why_unknown("v$sys_time_model", "DB time")
 
 
-@quantity("v$system_event", lambda seconds: f"{seconds:,.2f} s")
+@quantity("v$system_event", "{:,.2f} s")
 def waited(context: SignalContext, subject: Subject, events: Sequence[str]) -> SignalValue:
     """Seconds that sessions waited in some events together."""
     return waited_or(context, context.waited_seconds(events), "v$system_event", "time_waited_micro")
@@ -202,7 +211,7 @@ def waited_or(context: SignalContext, seconds: float | None, view: str, column: 
     return context.why_unknown(view, column) if seconds is None else Known(seconds)
 
 
-@quantity("v$system_event", lambda seconds: f"{seconds:,.2f} s")
+@quantity("v$system_event", "{:,.2f} s")
 def printed_waits(context: SignalContext, subject: Subject, events: Sequence[str]) -> SignalValue:
     """As `waited`. Unknown for a report that prints none of the events: it may leave out short ones."""
     printed = {row.get("event") for row in context.delta.rows("v$system_event")}
@@ -211,14 +220,14 @@ def printed_waits(context: SignalContext, subject: Subject, events: Sequence[str
     return waited(context, subject, events)
 
 
-@quantity("v$system_event", lambda seconds: f"{seconds:,.2f} s of row cache waits", "against")
+@quantity("v$system_event", "{:,.2f} s of row cache waits", "against")
 def row_cache_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Seconds waited for the row cache, never zero."""
     untold = context.lost.untold(ROW_CACHE_SURFACES) or (context.look is not None and context.look.untold)
     return _no_zero(context, None if untold else context.row_cache_wait_seconds)
 
 
-@quantity("v$system_event", lambda seconds: f"{seconds:,.1f} s of waits", "against")
+@quantity("v$system_event", "{:,.1f} s of waits", "against")
 def cause_waits(context: SignalContext, subject: Subject) -> SignalValue:
     """Seconds lost on the cause's surfaces for its caches, never zero.
 
@@ -236,7 +245,7 @@ def cause_waits(context: SignalContext, subject: Subject) -> SignalValue:
     return Unsure(waited.value, unless=context.why_unknown("v$latch_children", "sleeps"))
 
 
-@quantity("v$system_event", lambda seconds: f"{seconds:,.2f} s")
+@quantity("v$system_event", "{:,.2f} s")
 def surface_waits(context: SignalContext, subject: Subject, event: str) -> SignalValue:
     """Seconds lost on the surface of an event. Unsure if a session was met whose wait may be another one on it."""
     surface = SURFACE_OF[event]
@@ -247,7 +256,7 @@ def surface_waits(context: SignalContext, subject: Subject, event: str) -> Signa
     return Unsure(lost.value, unless=context.why_unknown("waiting_sessions", "wait of some sessions"))
 
 
-@quantity("v$system_event", lambda seconds: f"{seconds:,.2f} s")
+@quantity("v$system_event", "{:,.2f} s")
 def row_cache_cost(context: SignalContext, subject: Subject) -> SignalValue:
     """Seconds lost in row cache waits, for their share of DB time. Unknown inside a PDB, unsure if some were not captured."""
     if context.inside_pdb:
@@ -258,7 +267,7 @@ def row_cache_cost(context: SignalContext, subject: Subject) -> SignalValue:
     return Unsure(lost.value, unless=context.why_unknown("v$system_event", "time_waited_micro"))
 
 
-@quantity("v$latch", lambda seconds: f"{seconds:,.2f} s")
+@quantity("v$latch", "{:,.2f} s")
 def result_cache_cost(context: SignalContext, subject: Subject) -> SignalValue:
     """Seconds slept for the latch of the result cache, for their share of DB time. Unknown inside a PDB."""
     if context.inside_pdb:
@@ -278,7 +287,7 @@ def _no_zero(context: SignalContext, seconds: float | None) -> SignalValue:
     return waited_or(context, seconds, "v$system_event", "time_waited_micro")
 
 
-@quantity("", lambda seconds: f"{seconds:,.1f} s", "in")
+@quantity("", "{:,.1f} s", "in")
 def seconds(context: SignalContext, subject: Subject) -> SignalValue:
     """The length of the interval."""
     if length := context.delta.basis.seconds:
