@@ -34,7 +34,7 @@ from service.store.rows import insert_new, insert_raw, table_of
 from service.store.series import Resolution, SeriesSelector
 from service.store.tables import StoredBucket, StoredFigures, StoredPoll, Unrolled, millis, moment
 from service.store.upkeep import put_rolled, roll_up
-from service.watch.pipeline import run_poll
+from service.watch.pipeline import PollContext, run_poll
 
 TINY = "--figures 1 --interval 3600 --asked 1 --questions 1 --batches 1 --batch 2 --storm 2"
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -139,7 +139,7 @@ def _polls(count: int) -> list[IngestRecord]:
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: clock[0], ())
     keeper = SimpleNamespace(keep=lambda *poll: turns.append(poll))
     for _ in range(count + 1):
-        run_poll(watched, database, keeper, lambda: 0.0)
+        run_poll(watched, database, keeper, PollContext(clock=lambda: 0.0))
         clock[0] += STORM_INTERVAL
     records = (record_of(*turn, complete=complete.due(*turn[:2])) for turn in turns)
     return [record for record in records if record is not None][1:]
