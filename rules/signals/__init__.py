@@ -82,6 +82,7 @@ class Entry(Frozen):
         for view in views:
             if view not in collectors() and view != NO_VIEW:
                 raise BadSignal(f"{name} reads {view}, which no collector reads; the views are {_listed(collectors())}")
+        # A name that no statement asks for would be unknown on every database, and look like a gap of the capture.
         for one in operands:
             if lacking := [asked for asked in one.names if asked not in _read_of(one.quantity.view)]:
                 raise BadSignal(f"{name} asks {one.quantity.view} for {_listed(lacking)}, which no statement reads")
@@ -99,6 +100,9 @@ class Entry(Frozen):
         share_of = self.share_of or (_whole(name) if self.unit == "ratio" else "")
         called = self.called or _plain(name)
         return Signal(name, self.unit, ", ".join(views), about, read, self.surface, self.dilutes, called, share_of)
+
+
+# From a name in signals.yaml to what it stands for.
 
 
 def _operand(name: str, of: Asked) -> Operand:

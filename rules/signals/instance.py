@@ -1,6 +1,6 @@
 """Signals of the whole instance and its host: database time, waits, processors, paging."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from collectors.model import SCRIPT, Delta, Missing, Row, lasting, number, other_time_zone, text
 from rules.base import bound_of
@@ -128,46 +128,43 @@ def row_cache_memory(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(total, aged(context.delta, "v$sgastat", f"{total / 2**20:,.0f} MiB"))
 
 
-def _no_window(context: SignalContext) -> Unknown | None:
-    """Why the resizes of the last ten minutes are unknown: no rows, or a clock in another time zone than theirs."""
-    if isinstance(context.delta.read("v$sga_resize_ops"), Missing):
-        return context.why_unknown("v$sga_resize_ops")
-    elsewhere = other_time_zone(context.delta.rows("v$parameter"), context.delta.rows("sys_context"))
-    if elsewhere is None:
-        return None
-    why = f"{elsewhere}: the clock of SQL may be in another time zone than the start of a resize, so its age is unknown"
-    return Unknown("v$sga_resize_ops", why, "read v$sga_resize_ops yourself", absent=True)
-
-
-def _sizeless(rows: Iterable[Row]) -> bool:
-    """Whether an operation lacks its start or end size."""
-    return any(number(row.get(name)) is None for row in rows for name in ("initial_size", "final_size"))
+def _shrinks(context: SignalContext) -> list[tuple[str, float, float]] | Unknown:
+    """When the shared pool shrank in the last ten minutes, with its size before and after. Each granule that moves counts."""
+    view = "v$sga_resize_ops"
+    if isinstance(context.delta.read(view), Missing):
+        return context.why_unknown(view)
+    if elsewhere := other_time_zone(context.delta.rows("v$parameter"), context.delta.rows("sys_context")):
+        zone = "the clock of SQL may be in another time zone than the start of a resize, so its age is unknown"
+        return Unknown(view, f"{elsewhere}: {zone}", f"read {view} yourself", absent=True)
+    found = []
+    for row in context.delta.rows(view):
+        before, after = number(row.get("initial_size")), number(row.get("final_size"))
+        if row.get("component") != "shared pool":
+            continue
+        if before is None or after is None:
+            return context.why_unknown(view, "initial_size")
+        if after < before:
+            found.append((str(row.get("start_time")), before, after))
+    return found
 
 
 def shared_pool_shrinks(context: SignalContext, subject: Subject) -> SignalValue:
     """Number of times the shared pool shrank in the last ten minutes. Each granule that moves counts."""
-    if (unknown := _no_window(context)) is not None:
-        return unknown
-    pool = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
-    if _sizeless(pool):
-        return context.why_unknown("v$sga_resize_ops", "initial_size")
-    rows = [row for row in pool if (number(row.get("final_size")) or 0.0) < (number(row.get("initial_size")) or 0.0)]
-    moments = ", ".join(sorted({str(row.get("start_time")) for row in rows}))
-    return Known(float(len(rows)), aged(context.delta, "v$sga_resize_ops", moments))
+    shrinks = _shrinks(context)
+    if isinstance(shrinks, Unknown):
+        return shrinks
+    moments = ", ".join(sorted({moment for moment, _, _ in shrinks}))
+    return Known(float(len(shrinks)), aged(context.delta, "v$sga_resize_ops", moments))
 
 
 def shared_pool_shrunk_share(context: SignalContext, subject: Subject) -> SignalValue:
     """Part of its size that the shared pool lost in the last ten minutes, from its largest to its smallest."""
-    if (unknown := _no_window(context)) is not None:
-        return unknown
-    rows = [row for row in context.delta.rows("v$sga_resize_ops") if row.get("component") == "shared pool"]
-    if _sizeless(rows):
-        return context.why_unknown("v$sga_resize_ops", "initial_size")
-    sizes = [(number(row.get("initial_size")), number(row.get("final_size"))) for row in rows]
-    shrinks = [(before, after) for before, after in sizes if before and after is not None and after < before]
+    shrinks = _shrinks(context)
+    if isinstance(shrinks, Unknown):
+        return shrinks
     if not shrinks:
         return Known(0.0, aged(context.delta, "v$sga_resize_ops", "no shrink"))
-    largest, smallest = max(before for before, _ in shrinks), min(after for _, after in shrinks)
+    largest, smallest = max(before for _, before, _ in shrinks), min(after for _, _, after in shrinks)
     shrunk = f"from {largest / 2**20:,.0f} to {smallest / 2**20:,.0f} MiB"
     return Known(1 - smallest / largest, aged(context.delta, "v$sga_resize_ops", shrunk))
 

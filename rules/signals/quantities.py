@@ -152,6 +152,7 @@ class Quotient:
 
     def __call__(self, context: SignalContext, subject: Subject) -> SignalValue:
         part = self.part.quantity.read(context, subject, *self.part.asked)
+        # Without its part a signal has nothing to say of the whole, so the part names what is missing.
         if isinstance(part, Unknown):
             return part
         whole = self.whole.quantity.read(context, subject, *self.whole.asked)
@@ -238,6 +239,7 @@ def cause_waits(context: SignalContext, subject: Subject) -> SignalValue:
     names = context.hot_caches.waited_as(subject.caches)
     if isinstance(waited, Unknown) or not names or context.printed:
         return waited
+    # A latch counts sleeps by child. Any other surface has waiters, who name their cache.
     if "latch" not in subject.surfaces or "latch" not in context.surfaces:
         return waited
     if context.children_sleeps is not None and context.map.guarding(names):

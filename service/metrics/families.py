@@ -15,6 +15,9 @@ from rules.base import LOADER, Frozen
 HOME = Path(__file__).parent / "families.yaml"
 
 
+# One family, as the file has it.
+
+
 class Family(Frozen):
     """One metric: its part of /metrics and of docs/metrics.md. families.yaml says what each member means."""
 
@@ -63,6 +66,8 @@ def of_rows(view: str) -> Mapping[Family, tuple[str, float]]:
     """The families with a sample for each row of a view, and what they make of it."""
     return {family: family.column for family in FAMILIES.values() if family.row == view}
 
+
+# Those that a line of code fills. A family of a row needs no name here.
 
 UP = FAMILIES["latchscope_up"]
 DATA_AGE = FAMILIES["latchscope_data_age_seconds"]

@@ -64,12 +64,10 @@ def test_slow_neighbours_exclude_the_row_cache_and_the_result_cache() -> None:
     assert both == Known(2.0, "messages 100 ms, shared pool 100 ms")
 
 
-def test_shared_pool_shrinks_and_getmisses_need_a_shrink_and_enough_gets() -> None:
+def test_shared_pool_that_grew_or_never_moved_did_not_shrink() -> None:
     grew: list[Row] = [{"component": "shared pool", "initial_size": 1, "final_size": 2}]
     assert read("shared_pool_shrinks", sga_resize_ops=grew) == Known(0.0)
     assert read("shared_pool_shrinks", sga_resize_ops=[]) == Known(0.0)
-    rows: list[Row] = [{"parameter": "dc_users", "gets": 9_999, "getmisses": 900}]
-    assert "too few events" in why(read("overall_getmiss_ratio", rowcache=rows))
 
 
 @pytest.mark.parametrize(
@@ -105,9 +103,8 @@ def test_undo_signals_use_the_newest_ten_minutes_in_any_row_order() -> None:
     assert isinstance(read("unexpired_share_of_undo", undostat=idle), Unknown)
 
 
-def test_shares_need_enough_modifications_or_cluster_requests() -> None:
-    rows = [{**row, "modifications": 4, "dlm_requests": 4} for row in RICH["v$rowcache"]]
-    assert "too few events: 16 modifications" in why(read("share_of_modifications", rowcache=rows))
+def test_share_of_cluster_requests_needs_enough_of_them() -> None:
+    rows = [{**row, "dlm_requests": 4} for row in RICH["v$rowcache"]]
     assert "too few events: 4 cluster lock requests" in why(read("cluster_conflict_ratio", rowcache=rows))
 
 

@@ -175,7 +175,7 @@ def test_entry_that_cannot_be_read_is_refused_with_what_is_wrong(
 ) -> None:
     copy = tmp_path / "signals.yaml"
     text = HOME.read_text(encoding="utf-8")
-    assert f"{line}" in text
+    assert line in text
     copy.write_text(text.replace(line, wrong), encoding="utf-8")
     with pytest.raises(BadSignal) as refused:
         load(copy)
