@@ -212,10 +212,8 @@ def test_signal_is_unknown_where_its_column_was_not_captured(name: str, view: st
 
 def test_signals_of_a_cache_the_instance_lacks_are_zero_and_say_so() -> None:
     reading = read("share_of_lookups", Subject(("dc_props",)))
-    assert isinstance(reading, Known)
-    assert reading.value == 0
-    (entries,) = [read("entries_used", Subject(("dc_props",)))]
-    assert entries == Known(0.0, "no cache named dc_props here")
+    assert isinstance(reading, Known) and reading.value == 0
+    assert read("entries_used", Subject(("dc_props",))) == Known(0.0, "no cache named dc_props here")
 
 
 def test_shares_sum_parents_and_subordinates_of_one_name() -> None:
@@ -240,8 +238,7 @@ def test_share_of_sleeps_without_a_map_is_unknown_and_names_the_child() -> None:
 
 def test_share_of_sleeps_needs_the_names_of_the_caches() -> None:
     reading = read("share_of_sleeps", refused=["v$rowcache"])
-    assert isinstance(reading, Unknown)
-    assert reading.missing == "v$rowcache"
+    assert isinstance(reading, Unknown) and reading.missing == "v$rowcache"
 
 
 def test_hold_anomaly_counts_a_child_without_sleeps_as_one() -> None:
