@@ -1,4 +1,4 @@
-"""Who was met waiting: the rows of v$session that samples of an interval met, counted in one pass, and the caches they wait for.
+"""The rows of v$session that samples of an interval met, counted in one pass, and the caches that those sessions wait for.
 
 A burst meets thousands of sessions that differ in little.
 """

@@ -80,7 +80,7 @@ LONG_WAIT_MICRO = 1e6
 
 
 def average_wait(context: SignalContext, subject: Subject, event: str) -> SignalValue:
-    """Milliseconds per wait for an event. Of the row cache a few long ones are enough, and no row says that nobody waited."""
+    """Milliseconds per wait for an event. Of the row cache a few long ones are enough, and a view without its row saw none."""
     row = next((row for row in context.delta.rows("v$system_event") if row.get("event") == event), {})
     waits, micro = waits_of(row)
     ours = event in SURFACE_EVENTS.values()

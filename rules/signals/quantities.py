@@ -66,7 +66,7 @@ def enough_sleeps(context: SignalContext, sleeps: float, view: str) -> SignalVal
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """How a quantity is read, its view, and how its number is told, alone and as the whole of a quotient."""
+    """How a quantity is read, its view, its number in words, and the word between a part and it as the whole."""
 
     read: Callable[..., SignalValue]
     view: str
@@ -137,7 +137,7 @@ class Quotient:
     empty: float | None = None
     says: str = ""
     shown: float = field(init=False, default=1.0)
-    """Divides the part where it is told: milliseconds are told as seconds."""
+    """Divides the part in the words: milliseconds stand there as seconds."""
 
     def __post_init__(self) -> None:
         milliseconds = self.part.asked == ("wait_time",)

@@ -1,4 +1,4 @@
-"""Signals of who was met waiting: the sampled waiters of an interval, and those for the library cache at the poll."""
+"""Signals of waiting sessions: the sampled waiters of an interval, and those for the library cache at the poll."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
