@@ -65,6 +65,7 @@ def test_quantity_that_nobody_asked_the_database_for_is_unknown_and_says_what_to
     )
     assert why(read("work", "user rollbacks")) == "v$sysstat has no user rollbacks here"
     assert why(read("caches", "scans")) == "v$rowcache has no scans here"
+    assert read("mutex", "sleeps", views={**RICH, "v$mutex_sleep": []}).value == 0, "nobody ever slept"
     assert why(read("latch", "immediate_gets")) == "v$latch has no immediate_gets here"
 
 

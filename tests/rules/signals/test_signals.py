@@ -211,8 +211,7 @@ def test_signal_is_unknown_where_its_column_was_not_captured(name: str, view: st
 
 
 def test_signals_of_a_cache_the_instance_lacks_are_zero_and_say_so() -> None:
-    reading = read("share_of_lookups", Subject(("dc_props",)))
-    assert isinstance(reading, Known) and reading.value == 0
+    assert getattr(read("share_of_lookups", Subject(("dc_props",))), "value", None) == 0
     assert read("entries_used", Subject(("dc_props",))) == Known(0.0, "no cache named dc_props here")
 
 
