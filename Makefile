@@ -9,16 +9,17 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-wire test test-all lint test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
+.PHONY: help install wheel demo demo-wire test test-all lint test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-install: .venv/.ready  ## latchscope and all it needs, into .venv of this checkout; needs a package index once
+install: .venv/.user  ## latchscope and what a user needs, into .venv of this checkout; needs a package index once
 	@echo "make install: '. .venv/bin/activate' puts latchscope on the PATH of your shell"
 
 # The links of the demo lead to the documentation. The demo starts without it if it cannot be built; after a change of a page run `make site`.
-demo: .venv/.ready  ## the service on 127.0.0.1:8000 with scripted databases
+demo: RUN = $(UV) run --frozen --all-extras --no-dev --group docs
+demo: .venv/.user  ## the service on 127.0.0.1:8000 with scripted databases
 	@test -f service/site/index.html || why=$$(NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet 2>&1) || { rm -rf service/site; \
 	  echo "make demo: starts without /docs/, which could not be built: $$(echo "$$why" | tail -n 1); 'make site' says more" >&2; }
 	@echo "make demo: open http://127.0.0.1:$(PORT)/ in a browser once the service listens; Ctrl-C ends it"
@@ -73,6 +74,14 @@ site: .venv/.ready  ## the documentation, which the service serves under /docs/;
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build
 	@echo "service/site/index.html"
 
+# uv builds it in environments of their own; the service's host then needs pip and Python alone, see docs/operate.md.
+wheel: $(filter .uv/bin/uv,$(UV))  ## what production installs: dist/latchscope-*.whl with the documentation, and dist/constraints.txt
+	NO_MKDOCS_2_WARNING=1 $(UV) run --quiet --frozen --isolated --no-dev --all-extras --group docs mkdocs build --quiet
+	git rev-parse HEAD > service/COMMIT
+	$(UV) build --quiet --wheel --out-dir dist; rm service/COMMIT
+	$(UV) export --quiet --frozen --no-dev --no-emit-project --all-extras --no-hashes --output-file dist/constraints.txt
+	@ls dist/latchscope-*.whl
+
 sbom: .venv/.ready  ## what a release is made of, with licences: dist/latchscope.cdx.json (CycloneDX)
 	@mkdir -p dist
 	@$(UV) export --frozen --no-dev --all-extras --format cyclonedx1.5 --quiet | $(RUN) python -m docs.licences > dist/latchscope.cdx.json
@@ -96,10 +105,11 @@ clean:  ## delete what was installed here
 	rm -rf .venv .uv
 
 # A new user should know what the wait is for. If nothing is to be installed, there is no message.
-.venv/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
-	@count=$$($(UV) sync --frozen --all-extras --dry-run 2>&1 | grep -c '^ + '); test "$$count" -eq 0 || \
+.venv/.user: SYNC = --no-dev --inexact
+.venv/.user .venv/.ready: pyproject.toml uv.lock | $(filter .uv/bin/uv,$(UV))
+	@count=$$($(UV) sync --frozen --all-extras $(SYNC) --dry-run 2>&1 | grep -c '^ + '); test "$$count" -eq 0 || \
 	  echo "make: installing $$count packages into .venv; this can take some minutes, and later runs skip it"; \
-	  $(UV) sync --frozen --all-extras --quiet && { test "$$count" -eq 0 || \
+	  $(UV) sync --frozen --all-extras $(SYNC) --quiet && { test "$$count" -eq 0 || \
 	  echo "make: installed; '. .venv/bin/activate' puts latchscope on the PATH of your shell"; }
 	@touch $@
 

@@ -71,7 +71,7 @@ def reported(
     notes: tuple[str, ...] = (),
     *,
     dbid: str | None = None,
-    cut_off: bool = False,
+    lost: str = "",
     source: DeltaSource = "report",
     events: tuple[LoggedEvent, ...] = (),
 ) -> Delta:
@@ -100,7 +100,7 @@ def reported(
         events=events,
         notes=notes,
         dbid=dbid,
-        cut_off=cut_off,
+        lost=lost,
     )
 
 

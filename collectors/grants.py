@@ -446,7 +446,7 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
         yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names"
         yield f"-- of containers, by which it says whose the waits are.{_expected(kind, release)}"
         yield from grant_lines(of_containers, kind, user, release)
-    yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,"
+    yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of slaves, modes of locks,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
     yield from grant_lines(_wanted_in_hangs(kind, release), kind, user, release)
     if newer := _newer_in_hangs(kind, release):

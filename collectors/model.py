@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -303,6 +303,10 @@ class Collector:
         raise KeyError(f"{self.view} declares no column {name}")
 
 
+optional_view = partial(Collector, on_request=True, optional=True, momentary=True, after=("v$instance",))
+"""A view that a hang, an hour or a problem calls for, where it is granted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What one poll read. `taken_at` is the database's own clock in UTC, or None if the source does not say."""
@@ -457,7 +461,7 @@ class Delta:
     notes: tuple[str, ...] = ()  # what a reader must know about the source: a layout not verified, a very long window
     dbid: str | None = None
     """The DB Id that a report prints, digits. None for captures and polls, which name their database otherwise."""
-    cut_off: bool = False  # whether the file ends before the report does, which may be why a view is missing
+    lost: str = ""  # what a damaged file, or one that ends too early, no longer has of that its verdict needs; in words
     at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
 
     def read(self, view: str) -> Changes | Missing:

@@ -35,7 +35,7 @@ from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
 from service.cli.help import EXIT_CODES
-from service.config.settings import ENTRIES, every_setting, seconds, size
+from service.config.settings import every_setting, seconds, size
 from service.metrics.families import FAMILIES, Family
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -236,22 +236,6 @@ def settings() -> str:
     return table("setting | default | what it is, and why", (cells(*one) for one in every_setting()))
 
 
-def defaults() -> str:
-    """A configuration that says what holds without one."""
-    lines: list[str] = []
-    group = ""
-    for name, field in every_setting():
-        head, _, tail = name.rpartition(".")
-        if "[]" in name:
-            continue
-        if head and head != group:
-            lines.append(f"{head}:")
-        group = head
-        empty = "[]" if name in ENTRIES else "null"
-        lines.append(f"{'  ' * bool(head)}{tail}: {default_of(field) or empty}")
-    return "```yaml\n" + "\n".join(lines) + "\n```"
-
-
 # From the metric families and the signals
 
 
@@ -367,7 +351,6 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "grant of x-kqrst": partial(granted, "x$kqrst"),
     "settled": _settled,
     "settings": settings,
-    "defaults": defaults,
     "signals": signals,
     "stable": stable,
     "fixes": fixes,

@@ -1,5 +1,6 @@
 """An entry of the knowledge base: Cause and its Conditions. One YAML file has one Cause."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,7 +15,18 @@ from collectors.release import OLDEST, at_least, parts
 from rules.base import LOADER, Frozen
 from rules.formatting import percent, rough, within
 from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
-from rules.remedy import COMPARISON, CONTAINERS_SINCE, RELEASE, WHERE, Query, RemedyEffect, RemedyStep, paragraph, risks
+from rules.remedy import (
+    ACTS_ON,
+    COMPARISON,
+    CONTAINERS_SINCE,
+    RELEASE,
+    WHERE,
+    Query,
+    RemedyEffect,
+    RemedyStep,
+    paragraph,
+    risks,
+)
 from rules.signals import SIGNALS
 from rules.words import say, slots
 
@@ -138,7 +150,10 @@ class Cause(Frozen):
     hedge_after: str | None = Field(None, description='first words of the title, after which "probably" goes')
     lede: str = Field(description="what happens, in at most 25 words")
     measured_lede: str | None = Field(None, description="the lede with slots")
-    do_now: str = Field(description="the one thing to do, in one line, verb first")
+    do_now: str = Field(
+        description="first aid in one line, verb first: done in minutes and undone, or what to watch tonight"
+    )
+    then: str | None = Field(None, description="what takes developers or a quiet hour, in one line")
     measured_do_now: str | None = Field(None, description="the same with slots; {holder} is the session that holds")
     check_first: str | None = Field(None, description="what to look at before it")
     do_not: str = Field(pattern=r"^Do not ", description="what not to do, as a sentence that begins with these words")
@@ -163,6 +178,12 @@ class Cause(Frozen):
     false_positives: str
     references: tuple[Reference, ...] = ()
     fixes: tuple[Fix, ...] = Field((), description="the bugs that it may be, and where they are fixed")
+
+    @cached_property
+    def quickest_first(self) -> tuple[Condition | AnyOf, ...]:
+        """Its conditions in the order in which the fewest are read until one fails: alternatives last."""
+        order = {"required": 0, "identity": 1}
+        return tuple(sorted(self.when, key=lambda each: order.get(each.role, 2) if isinstance(each, Condition) else 3))
 
     @cached_property
     def drags(self) -> bool:
@@ -212,6 +233,13 @@ class Cause(Frozen):
                 raise ValueError(
                     f"step {number} has a statement or a setting; say under run_in where it runs: {', '.join(WHERE)}"
                 )
+            sets = [text.split()[1] for text in step.texts() if re.match(r"alter (session|system) set\b", text)]
+            if (
+                sets
+                and not step.in_cluster
+                and (step.acts_on is None or (step.acts_on == "this session") != ("session" in sets))
+            ):
+                raise ValueError(f"step {number} changes a setting; say under acts_on of what: {', '.join(ACTS_ON)}")
             if step.not_possible:
                 raise ValueError(f"step {number} has not_possible; it belongs under elsewhere, to a platform")
         return self
@@ -286,6 +314,10 @@ def _check_relations(cause: Cause, known: Mapping[str, Cause]) -> None:
         other = known[name]
         if not set(cause.surfaces) & set(other.surfaces):
             raise BadCause(f"{cause.id}.yaml {kind} {name}, which never shows on {' or '.join(cause.surfaces)}")
+        if other.handbook:
+            raise BadCause(f"{cause.id}.yaml {kind} {name}, a handbook entry, which is never found")
+        if [each for relation in cause.relations for each in relation.kinds.values()].count(name) > 1:
+            raise BadCause(f"{cause.id}.yaml has two relations to {name}; leave out one of them")
         if cause.id in _reached(name, known, kind):
             raise BadCause(f"{cause.id}.yaml {kind} {name}, which leads back to {cause.id}; leave out one of them")
 

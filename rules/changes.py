@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from collectors.model import Row, Rows, Snapshot, number, other_time_zone, text
+from collectors.model import Row, Rows, Snapshot, dated, number, other_time_zone, text
 from rules.base import Frozen
 
 ChangeKind = Literal["ddl", "parameter", "statistics", "job", "window", "pdb_open", "patch", "instance_start", "mark"]
@@ -158,9 +158,10 @@ _READ: Mapping[str, tuple[ChangeKind, Callable[[Row], str], bool]] = {
 
 def _moment(row: Row) -> datetime | None:
     try:
-        return datetime.strptime(str(row.get("happened_at")), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+        at = datetime.strptime(str(row.get("happened_at")), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
         return None
+    return at if dated(at) else None
 
 
 def _con_id(row: Row) -> int | None:

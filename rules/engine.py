@@ -37,6 +37,7 @@ from rules.judge import CauseVerdict, Hypothesis, OpenCause, elsewhere, hypothes
 from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
 from rules.logs import with_events
 from rules.model import (
+    CANNOT_TELL,
     Candidate,
     Diagnosis,
     DiagnosisBasis,
@@ -190,14 +191,15 @@ class Judgement:
         severity = severity_by_cost(context, self._judged, findings)
         other = other_wait(context)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
+        sentence = headline(context, findings, self.usual, undecided, other, severity)
         return Diagnosis(
             database=self.delta.database,
             release=self.delta.release,
             mechanism=context.mechanism,
             basis=DiagnosisBasis(kind=basis.kind, begin=basis.begin, end=basis.end, seconds=basis.seconds),
-            state=state_of(context, severity, other),
+            state=state_of(context, severity, other, sentence),
             severity=severity,
-            headline=headline(context, findings, self.usual, undecided, other),
+            headline=sentence,
             impact=whole_impact(context, findings),
             other_wait=other,
             surfaces=surface_impacts(context),
@@ -269,8 +271,9 @@ def cannot_tell(
     )
 
 
-def state_of(context: SignalContext, severity: Severity, other: OtherWait | None) -> State:
-    """The word for a severity. No data if none of the necessary views was read, or no time of a wait in totals.
+def state_of(context: SignalContext, severity: Severity, other: OtherWait | None, sentence: str) -> State:
+    """The word for a severity. No data if none of the necessary views was read, no time of a wait in totals, or if the headline
+    cannot tell.
 
     A row cache that costs little is no news of the database: where another wait has most of DB time, the word is Elsewhere.
     """
@@ -278,7 +281,7 @@ def state_of(context: SignalContext, severity: Severity, other: OtherWait | None
     nothing = not anything_read(context) and (
         harmless or context.delta.source != "trace"
     )  # a trace may show a hang alone
-    if nothing or (harmless and totals_without_waits(context)):
+    if nothing or (harmless and (totals_without_waits(context) or sentence.startswith(CANNOT_TELL))):
         return "No data"
     if harmless and other is not None and other.has_most:
         return "Elsewhere"

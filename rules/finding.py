@@ -40,6 +40,7 @@ def finding(one: Hypothesis) -> Finding:
         title=filled(cause.measured_title, cause.title, values),
         lede=filled(cause.measured_lede, cause.lede, values),
         do_now=filled(cause.measured_do_now, cause.do_now, values),
+        then=cause.then,
         check_first=cause.check_first,
         do_not=filled(cause.measured_do_not, cause.do_not, values),
         surface=one.surface,

@@ -62,7 +62,7 @@ KINDS: Mapping[str, tuple[Confidence, Callable[[_Graded], bool]]] = {
         Confidence.MEDIUM,
         lambda of: bool(of.own.cache) and (not of.one.named or of.own.identity == "inferred"),
     ),
-    "a ratio to other work speaks against it": (
+    "a ratio, a supporting figure or the map speaks against it": (
         Confidence.MEDIUM,
         lambda of: not of.map_fits or any(each.result in ("fails", "diluted") for each in of.one.outcomes),
     ),

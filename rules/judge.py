@@ -30,9 +30,9 @@ from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 # What an outcome of a condition means for its cause.
 
 Result = Literal["holds", "fails", "diluted", "gap", "few"]
-"""diluted: it fails, and other work may be why. gap: its figure was not captured. few: too few events, or no look at the sessions."""
+"""diluted: it fails, and other work may be why. gap: its figure was not captured. few: too few events, or no look."""
 Effect = Literal[
-    "agrees", "names", "sign", "doubts", "refutes", "gap", "blocks", "blocks unless shaped", "blocks unless signed", "–"
+    "agrees", "sign", "doubts", "refutes", "gap", "blocks", "blocks unless shaped", "blocks unless signed", "–"
 ]
 _SIGN: Mapping[Result, Effect] = {
     "holds": "sign",
@@ -44,7 +44,7 @@ _SIGN: Mapping[Result, Effect] = {
 EFFECTS: Mapping[ConditionRole, Mapping[Result, Effect]] = {
     "required": {"holds": "agrees", "fails": "refutes", "diluted": "doubts", "gap": "gap", "few": "blocks"},
     "identity": {
-        "holds": "names",
+        "holds": "agrees",
         "fails": "refutes",
         "diluted": "refutes",
         "gap": "gap",
@@ -53,6 +53,7 @@ EFFECTS: Mapping[ConditionRole, Mapping[Result, Effect]] = {
     "discriminating": _SIGN,
     "shape": _SIGN,
     "supporting": {"holds": "agrees", "fails": "–", "diluted": "–", "gap": "–", "few": "–"},
+    "refuting": {"holds": "agrees", "fails": "refutes", "diluted": "–", "gap": "gap", "few": "–"},
 }
 """Role of a condition → its result → what that means for the cause. "unless": the cause stands all the same where one holds."""
 
@@ -111,7 +112,12 @@ class Hypothesis:
 
     def having(self, *effects: Effect) -> tuple[Outcome, ...]:
         """The outcomes with one of these effects, in the order of the cause's conditions."""
-        return tuple(outcome for outcome in self.outcomes if outcome.effect in effects)
+        pairs = zip(self.outcomes, self._effects, strict=True)
+        return tuple([outcome for outcome, effect in pairs if effect in effects])
+
+    @cached_property
+    def _effects(self) -> tuple[Effect, ...]:
+        return tuple([outcome.effect for outcome in self.outcomes])
 
     @cached_property
     def named(self) -> bool:
@@ -243,7 +249,7 @@ def hypotheses(
 
 def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     """The verdict on a cause of other releases, one whose surface this instance does not have, or one whose fix is installed."""
-    if not any(surface in context.surfaces for surface in cause.surfaces):
+    if not set(cause.surfaces) & set(context.surfaces):
         guards = "mutexes" if context.mechanism == "mutex" else "latches"
         because, needs = f"{guards} guard the row cache of this release", " or ".join(cause.surfaces)
         return RuledOut(cause=cause.id, signal="mechanism", name="mechanism", value=None, needs=needs, because=because)
@@ -268,13 +274,14 @@ STOPS: tuple[Effect, ...] = ("refutes", "doubts", "gap", "blocks")
 def _outcomes(cause: Cause, context: SignalContext, *, quiet: bool) -> Iterator[Outcome]:
     """The outcome of each condition in turn, up to the one that decides against the cause alone."""
     doubted = False
-    for condition in cause.when:
+    for condition in cause.quickest_first if quiet else cause.when:
         for outcome in outcomes_of(condition, cause, context):
             own = of_own_cache(outcome, context)
             yield own
-            if (quiet and own.effect in STOPS) or (own.effect == "refutes" and not doubted):
+            effect = own.effect
+            if (quiet and effect in STOPS) or (effect == "refutes" and not doubted):
                 return
-            doubted = doubted or own.effect in ("doubts", "refutes")
+            doubted = doubted or effect == "doubts"
 
 
 _subject = lru_cache(4096)(Subject)
@@ -296,11 +303,12 @@ def outcomes_of(condition: Condition | AnyOf, cause: Cause, context: SignalConte
         return [Outcome(condition, reading, _result(condition, reading, context))]
     # One that holds settles it; one that was not captured might have held, so it comes before one that is known to fail.
     outcomes = _alternatives(condition, cause, context)
-    holding = [outcome for outcome in outcomes if outcome.holds]
+    if holding := [outcome for outcome in outcomes if outcome.holds]:
+        return holding
     undecided = [outcome for outcome in outcomes if outcome.why_unknown and not _moot(outcome, context)]
-    undecided.sort(key=lambda outcome: not _keeps_open(outcome))
-    failing = [outcome for outcome in outcomes if not outcome.why_unknown]
-    return holding or undecided[:1] or failing[:1] or outcomes[:1]
+    if undecided:
+        return [min(undecided, key=lambda outcome: not _keeps_open(outcome))]
+    return ([outcome for outcome in outcomes if not outcome.why_unknown] or outcomes)[:1]
 
 
 def _result(condition: Condition, reading: SignalValue, context: SignalContext) -> Result:
@@ -325,8 +333,11 @@ def _written(context: SignalContext) -> bool:
 
 def _alternatives(condition: AnyOf, cause: Cause, context: SignalContext) -> list[Outcome]:
     """The outcome of each alternative about a surface of this instance; of all if there is none."""
-    here = [member for member in condition.any_of if SIGNALS[member.signal].surface in (None, *context.surfaces)]
-    return [outcome for member in here or condition.any_of for outcome in outcomes_of(member, cause, context)]
+    found = list[Outcome]()
+    for member in condition.any_of:
+        if SIGNALS[member.signal].surface in (None, *context.surfaces):
+            found += outcomes_of(member, cause, context)
+    return found or [outcome for member in condition.any_of for outcome in outcomes_of(member, cause, context)]
 
 
 def _moot(outcome: Outcome, context: SignalContext) -> bool:
@@ -343,7 +354,7 @@ def _keeps_open(outcome: Outcome) -> bool:
 def of_own_cache(outcome: Outcome, context: SignalContext) -> Outcome:
     """The outcome. A view without caches never speaks against one of several caches in trouble together."""
     condition, signal = outcome.condition, SIGNALS[outcome.condition.signal]
-    whole = signal.of in WHOLE_SURFACE and signal.surface is not None and condition.role == "shape"
+    whole = signal.of in WHOLE_SURFACE and condition.role == "shape"
     if outcome.result not in ("fails", "diluted") or not whole or signal.surface is None:
         return outcome
     if signal.surface == "latch" and not context.printed and context.children_sleeps is None:
@@ -362,13 +373,12 @@ def of_own_cache(outcome: Outcome, context: SignalContext) -> Outcome:
 def refute(hypothesis: Hypothesis) -> Verdict:
     """Ruled out by what refutes it, or by a doubt where nothing may name its cache; open by what blocks it, or by a gap
     where nothing speaks for it. Else it stands, with its doubts and gaps."""
-    doubted = hypothesis.having("doubts", "refutes")
     # Other work dilutes a ratio, so it proves nothing where sleeps or waiters name the cache, or would if they were captured.
     naming = None if hypothesis.named or not hypothesis.doubts else _unread_name(hypothesis)
-    for outcome in doubted:
+    for outcome in hypothesis.having("doubts", "refutes"):
         if outcome.effect == "refutes" or not (hypothesis.named or naming):
             return ruled_out(hypothesis.cause, outcome)
-    blocking = hypothesis.lacking() or (naming if doubted else None)
+    blocking = hypothesis.lacking() or naming
     if blocking is None and hypothesis.gaps and not (hypothesis.named or hypothesis.signs):
         blocking = hypothesis.gaps[0].why_unknown
     if blocking is None:
@@ -459,10 +469,10 @@ def _closed_if_cheap(verdict: OpenCause) -> OpenCause | RuledOut:
     """An open cause is ruled out where its waits cost nothing. What was not captured may show a near one, cheap as it is."""
     context, surfaces, missing = verdict.hypothesis.context, verdict.hypothesis.cause.surfaces, verdict.reading.missing
     unseen = missing == WAITING_SESSIONS and unseen_waiters(context) is not None  # the open waits may be anything
-    elsewhere = (
+    of_another = (
         missing == LIBRARY_CACHE_SESSIONS
     )  # they are not of the row cache, and its own conditions say their cost
-    if verdict.near or unseen or elsewhere or context.gate_of(surfaces) is not Severity.INFO:
+    if verdict.near or unseen or of_another or context.gate_of(surfaces) is not Severity.INFO:
         return verdict
     db_time, waited = context.shared_db_time, context.waited_on(surfaces) or 0.0
     name, unit, bound = "sessions that wait", "waiting sessions", IDLE_SESSIONS

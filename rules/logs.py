@@ -35,13 +35,6 @@ ANOTHER_POOL = "another pool"
 WHOSE = "whether it is the application's, as nearly always, or the row cache's"
 OURS = ("row cache", "latch: row cache", "library cache", "cursor: pin")
 """How the names of the waits of the row cache and the library cache begin."""
-LOGGED, LOGGED_BEFORE, LOGGED_AFTER, BRING, RESTS = (
-    "logged",
-    "before it",
-    "after it",
-    "bring next",
-    "what this rests on",
-)
 
 
 def with_events(diagnosis: Diagnosis, delta: Delta) -> Diagnosis:
@@ -230,12 +223,12 @@ class _Log:
             figures = tuple(
                 Figure(name=NAMES[kind][1], value=many, unit="count", of="lines") for kind, many, _, _ in each
             )
-            yield Step(step=LOGGED, statement=told, figures=figures)
+            yield Step(step="logged", statement=told, figures=figures)
         first = next((_wall(event.at) for event in self.timeouts if event.at is not None), datetime.max)  # noqa: DTZ901
         dated = [(_wall(event.at) - first, event) for event in self.delta.events if event.at is not None]
         for step, role, begin, end, words in (
-            (LOGGED_BEFORE, "before", -HOUR, 0 * HOUR, "in the hour before, listed and not blamed"),
-            (LOGGED_AFTER, "after", 0 * HOUR, HOUR, "in the hour after"),
+            ("before it", "before", -HOUR, 0 * HOUR, "in the hour before, listed and not blamed"),
+            ("after it", "after", 0 * HOUR, HOUR, "in the hour after"),
         ):
             kinds = self.having(role)
             if near := [event for off, event in dated if event.kind in kinds and begin <= off <= end]:
@@ -245,13 +238,13 @@ class _Log:
             what = "; the trace of a timeout has the cache, the lock mode and often the holder" if self.timeouts else ""
             if any(event.trace_file for event in self.of["deadlock"]):
                 what += f"; the graph of a deadlock says {WHOSE}"
-            yield Step(step=BRING, statement=f"{', '.join(self.bring[:NAMED])}{more}{what}")
+            yield Step(step="bring next", statement=f"{', '.join(self.bring[:NAMED])}{more}{what}")
         rests = "lines of the log alone, which say that it happened, not what it cost or why"
         if not self.timeouts:
             rests = "no timeout of a row cache lock was logged, which rules out that a session gave up waiting for one"
             shorter = "; Oracle logs that after minutes to hours, so shorter waits leave no line"
             rests += shorter if self.file == "log" else " here"
-        yield Step(step=RESTS, statement=rests)
+        yield Step(step="what this rests on", statement=rests)
 
     def candidates(self) -> Iterator[Candidate]:
         """The causes that the log is a reason to look at: of its timeouts, and of what else it has."""

@@ -115,7 +115,7 @@ class Unknown:
 
 SignalValue = Known | Unknown
 
-ConditionRole = Literal["required", "identity", "discriminating", "shape", "supporting"]
+ConditionRole = Literal["required", "identity", "discriminating", "shape", "supporting", "refuting"]
 """The role of a condition in its cause."""
 
 Surface = Literal["latch", "mutex", "lock", "result-cache"]

@@ -99,6 +99,7 @@ CDB_LIMITS = (
     "container that has the problem. Containers that are mounted or open restricted are missing without a word."
 )
 """https://docs.oracle.com/database/121/REFRN/GUID-2B8A1B8B-4F5B-4FBB-AE0B-68B6F8BA7D5E.htm names what is missing."""
+AFTER_A_HANG = "Not during a hang: it reads the dictionary."
 PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
 """What such a view is asked where only the last hour, or what runs right now, is meant."""
 
@@ -191,8 +192,10 @@ class Query(Frozen):
 
 
 def limits_of(text: str) -> str | None:
-    """What a query that reads a cdb_ view leaves out. None if it reads none."""
-    return CDB_LIMITS if "cdb_" in text else None
+    """What a query that reads the dictionary leaves out, and when not to run it. None for one that reads none."""
+    if "cdb_" not in text and "dba_" not in text:
+        return None
+    return f"{CDB_LIMITS} {AFTER_A_HANG}" if "cdb_" in text else AFTER_A_HANG
 
 
 def _spelled(bands: Sequence[Band]) -> Iterator[str]:
@@ -237,14 +240,25 @@ class Confirmation(Frozen):
 
 NOT_KNOWN = "Not known."
 NONE = "None."
-RunIn = Literal["container", "root", "host", "instance"]
+RunIn = Literal["container", "undo", "root", "host", "instance"]
+ActsOn = Literal["this session", "new sessions", "instance", "all instances", "container", "root"]
 Platform = Literal["rds", "autonomous"]
 PLATFORMS: Mapping[Platform, str] = {"rds": "Amazon RDS", "autonomous": "Autonomous Database"}
 WHERE: Mapping[RunIn, str] = {
     "container": "the container that has the problem (con_id of the confirming rows, or container of the waiting sessions).",
+    "undo": "CDB$ROOT if undo is shared, else its container.",
     "root": "CDB$ROOT, in a container database.",
     "host": "a file, a shell or a console outside the database. It is no SQL.",
     "instance": "the instance that has the problem, from CDB$ROOT if you can: elsewhere you see one container.",
+}
+
+ACTS_ON: Mapping[ActsOn, str] = {
+    "this session": "It changes only the session that runs it, so yours helps no application.",
+    "new sessions": "It changes sessions that begin after it.",
+    "instance": "It changes this instance alone.",
+    "all instances": "It changes every instance of a cluster.",
+    "container": "It changes this container alone.",
+    "root": "It changes all containers.",
 }
 
 
@@ -300,6 +314,9 @@ class RemedyStep(Frozen):
         None,
         description="where it runs: in the container with the problem, in CDB$ROOT, on this very instance, or on a host "
         "outside the database; null if it runs nowhere, or where `reading` says",
+    )
+    acts_on: ActsOn | None = Field(
+        None, description="what its statement changes; null if it only reads, or as `run_in`"
     )
     elsewhere: PlatformSteps = Field(
         PlatformSteps(), description="platform that refuses the step → what takes its place there; empty in a finding"
@@ -362,7 +379,7 @@ class RemedyStep(Frozen):
         other = self.elsewhere.get(platform)
         if other is None:
             return self.model_copy(update={"elsewhere": PlatformSteps()})
-        gone = dict.fromkeys(("sql", "setting", "in_cluster", "reading", "bound"))
+        gone = dict.fromkeys(("sql", "setting", "in_cluster", "reading", "bound", "acts_on"))
         if other.not_possible:
             gone |= dict.fromkeys(("run_in", "risk", "online", "way_back"))
             return self.model_copy(
@@ -393,7 +410,8 @@ class Advice(Frozen):
     )
     title: str = Field(description="what is wrong, as a sentence with what was measured, and with its doubt")
     lede: str = Field("", description="what happens, in at most 25 words")
-    do_now: str = Field("", description="the one thing to do")
+    do_now: str = Field("", description="the first aid: what a DBA can do in minutes and undo")
+    then: str | None = Field(None, description="what takes developers or a quiet hour; null: nothing, or in the steps")
     check_first: str | None = Field(None, description="what to look at before it")
     do_not: str = Field("", description="what not to do, as a sentence that begins with these words")
     remedy: str = Field(description="what to do, as one paragraph")
@@ -403,11 +421,10 @@ class Advice(Frozen):
 
 
 def where(step: RemedyStep, release: str | None = None) -> str:
-    """Where the step runs, as words for people. Empty if it runs nowhere, or if the release has no containers to tell apart."""
-    if step.run_in == "host":
-        return WHERE["host"]
-    possible = release is None or at_least(release, CONTAINERS_SINCE)
-    return WHERE[step.run_in] if step.run_in and possible and step.text(release) else ""
+    """Where the step runs and what it changes, as words. Without what it changes empty if the release has no containers."""
+    changed, possible = step.acts_on and ACTS_ON[step.acts_on], release is None or at_least(release, CONTAINERS_SINCE)
+    told = step.run_in if step.run_in == "host" or (possible and step.text(release)) else None
+    return " ".join(filter(None, (WHERE[told] if told else "the database." if changed else None, changed)))
 
 
 def paragraph(steps: Iterable[RemedyStep]) -> str:

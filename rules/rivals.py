@@ -11,8 +11,8 @@ from rules.cause import Cause
 from rules.context import LOOKUPS, ROW_CACHE_SURFACES
 from rules.finding import finding
 from rules.formatting import compared
-from rules.judge import NEARLY, Hypothesis, OpenCause, Outcome, Verdict, ruled_out
-from rules.model import Evidence, Finding, Known, RuledOut, Severity, Unknown
+from rules.judge import SIGN_KINDS, Hypothesis, OpenCause, Outcome, Verdict, ruled_out
+from rules.model import Finding, Known, RuledOut, Severity, Unknown
 
 # 3. What stands for the same waits.
 
@@ -25,9 +25,11 @@ def relate(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _related(one: Hypothesis, standing: Sequence[Hypothesis], opened: Sequence[OpenCause]) -> Verdict:
-    better = next((other for other in standing if other.complete and explains(other, one)), None)
-    if better is not None:
-        return _explained_by(better, one)
+    better = [other for other in standing if other.complete and explains(other, one)]
+    if better:
+        # One that is explained away itself is no answer to "why", so it is named only where nothing else is.
+        last = (other for other in better if not any(each.complete and explains(each, other) for each in standing))
+        return _explained_by(next(last, better[0]), one)
     return (_but_for_a_gap if one.complete else _incomplete)(one, standing, opened)
 
 
@@ -131,7 +133,7 @@ def _unmeasured_share(one: Hypothesis) -> Unknown | None:
 
 def _strength(one: Hypothesis) -> tuple[bool, int, int]:
     """How much speaks for a hypothesis: the cache, its best sign, and how many signs."""
-    return one.named, ("none", "surface", "ratio", "direct").index(one.sign), len(one.signs)
+    return one.named, SIGN_KINDS.index(one.sign), len(one.signs)
 
 
 def _may_be(left: OpenCause, one: Hypothesis) -> bool:
@@ -143,6 +145,8 @@ def _may_be(left: OpenCause, one: Hypothesis) -> bool:
     return special or (left.near and bool(set(rival.caches) & set(one.cause.caches)))
 
 
+DILUTED_AT_MOST = 3.0
+"""A ratio of look-ups this many times below its bound is diluted; a smaller one is another cause's (our bound)."""
 OTHER_LOOKUPS = ("gets_per_parse", "lookups_per_execution", "modification_ratio", "share_of_lookups")
 """Ratios that other work with the same cache makes smaller."""
 
@@ -152,7 +156,7 @@ def nearly(outcome: Outcome) -> bool:
     bound = bound_of(outcome.condition.needs)
     if outcome.condition.signal not in OTHER_LOOKUPS or bound is None or not isinstance(outcome.reading, Known):
         return False
-    return outcome.reading.value * NEARLY >= bound.value
+    return outcome.reading.value * DILUTED_AT_MOST >= bound.value
 
 
 def diluted(one: Hypothesis) -> bool:
@@ -178,8 +182,7 @@ def why_doubted(outcome: Outcome) -> str:
 def _explained_by(other: Hypothesis, one: Hypothesis) -> RuledOut:
     """Ruled out by a cause that says more, with the figure that shows that cause best."""
     better = finding(other)
-    evidence = better.evidence
-    shown: Evidence = next((each for each in evidence if each.role == "discriminating"), evidence[0])
+    shown = next((each for each in better.evidence if each.role == "discriminating"), better.evidence[0])
     reason, (value, needs) = other.cause.explains.get(one.cause.id), compared(shown)
     return RuledOut(
         cause=one.cause.id,

@@ -354,7 +354,7 @@ def unlisted(cache: float | None) -> str:
 
 def within_cache(cache: str) -> str:
     """The name of a cache for the middle of a sentence."""
-    return f"{cache}," if cache.endswith(NOT_LISTED) else cache
+    return f"{cache}," if cache.endswith(NOT_LISTED) else "an unknown cache" if cache == "unknown" else cache
 
 
 def _behind(caches: CacheMap, child: int) -> str:

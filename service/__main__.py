@@ -17,7 +17,7 @@ def main() -> None:
     os.umask(0o077)
     # Polls share the cores already. For small matrices like ours, more threads of numpy's BLAS only spin. Read when numpy loads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if sys.argv[1:2] == ["serve"] and not {"-h", "--help"} & set(sys.argv):
+    if sys.argv[1:2] == ["serve"] and sys.stderr.isatty() and not {"-h", "--help"} & set(sys.argv):
         # Loading takes a second, and half a minute on a busy machine. Until then nothing else can be said.
         sys.stderr.write("latchscope: starting …\n")
         sys.stderr.flush()

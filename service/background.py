@@ -4,6 +4,8 @@ import asyncio
 import ctypes
 import gc
 import logging
+import os
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -62,6 +64,13 @@ def share_one_heap() -> None:
     """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+
+
+def tell_systemd(state: str) -> None:
+    """Say READY=1, RELOADING=1 or STOPPING=1 to the unit's manager, if there is one (`Type=notify`)."""
+    if where := os.environ.get("NOTIFY_SOCKET"):
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.sendto(state.encode(), where.replace("@", "\0", 1) if where.startswith("@") else where)
 
 
 log = logging.getLogger("latchscope.threads")
@@ -149,12 +158,13 @@ class SupervisedThread:
 class ThreadMetrics(Collector):
     """The state of our threads, for /metrics and /readyz."""
 
-    def __init__(self, threads: Sequence[SupervisedThread]) -> None:
+    def __init__(self, threads: Callable[[], Sequence[SupervisedThread]]) -> None:
+        """`threads`: those of now, as receivers come and go."""
         self._threads = threads
 
     def trouble(self) -> str | None:
         """The trouble of our threads, in one line. None while all are well."""
-        return "; ".join(each.trouble for each in self._threads if each.trouble) or None
+        return "; ".join(each.trouble for each in self._threads() if each.trouble) or None
 
     def collect(self) -> Iterator[Metric]:
         """Whether each thread is up, and how often it died."""
@@ -162,7 +172,7 @@ class ThreadMetrics(Collector):
         deaths = CounterMetricFamily(
             "latchscope_thread_deaths", "How often a thread of latchscope died and was restarted.", labels=["thread"]
         )
-        for thread in self._threads:
+        for thread in self._threads():
             up.add_metric([thread.name], float(thread.alive and thread.trouble is None))
             deaths.add_metric([thread.name], float(thread.deaths))
         yield up

@@ -30,7 +30,7 @@ def token_of(file: Path | None) -> str | None:
         return os.environ.get(TOKEN_VARIABLE)
     try:
         token = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ServiceRefused(
             f"the token file {file} cannot be read: {why}; name the file that holds your token"

@@ -75,8 +75,27 @@ def _escaped(text: str) -> str:
     return _TAG.sub("&lt;", _ENTITY.sub("&amp;", text))
 
 
+_SQL = re.compile(
+    r"\s*(?:select|with|alter|create|drop|grant|revoke|insert|update|delete|truncate|audit|noaudit|lock|purge|analyze|merge|call)\b",
+    re.I,
+)
+_PLSQL = re.compile(r"\s*(?:begin|declare)\b", re.I)
+
+
+def pasted(text: str) -> str:
+    """A statement as SQL*Plus takes it when it is pasted: no empty line in it, `;` at its end, and `/` below PL/SQL.
+
+    What is no statement stays as it is: a setting of a file, a command of SQL*Plus.
+    """
+    if not (_SQL.match(text) or _PLSQL.match(text)):
+        return text
+    whole = "\n".join(line.rstrip() for line in text.strip().splitlines() if line.strip()).rstrip("; /")
+    return f"{whole};\n/" if _PLSQL.match(text) else f"{whole};"
+
+
 def fenced(text: str, language: str = "sql", indent: str = "") -> str:
-    """A text as a block of code in Markdown, whose fence is longer than any run of backticks in it."""
+    """A text as a block of code in Markdown, whose fence is longer than any run of backticks in it; SQL as it is pasted."""
+    text = pasted(text) if language == "sql" else text
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
     return "\n".join(f"{indent}{line}" for line in (f"{fence}{language}", *text.split("\n"), fence))
 

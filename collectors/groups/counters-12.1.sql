@@ -91,5 +91,6 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                                'enq: TX - row lock contention', 'enq: TX - allocate ITL entry',
                                'LCK0 row cache object free', 'resmgr:cpu quantum', 'enq: CB - role operation',
                                'enq: HW - contention', 'enq: FB - contention', 'enq: TT - contention',
-                               'Data file init write', 'cell smart file creation'))
+                               'Data file init write', 'cell smart file creation', 'Failed Logon Delay',
+                               'optimizer stats update retry', 'SGA: allocation forcing component growth'))
 )

@@ -91,7 +91,8 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                                'enq: TX - row lock contention', 'enq: TX - allocate ITL entry',
                                'LCK0 row cache object free', 'resmgr:cpu quantum', 'enq: CB - role operation',
                                'enq: HW - contention', 'enq: FB - contention', 'enq: TT - contention',
-                               'Data file init write', 'cell smart file creation'))
+                               'Data file init write', 'cell smart file creation', 'Failed Logon Delay',
+                               'optimizer stats update retry', 'SGA: allocation forcing component growth'))
       union all
       select 'v$sga_resize_ops', component, start_time, oper_type, initial_size, final_size, null, null, null, null, null,
              null, null, null, null, null, null, null, null

@@ -9,15 +9,17 @@ import codecs
 import io
 import json
 import re
-from collections import Counter, deque
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import IO
+from functools import cmp_to_key
+from typing import IO, Any
+from xml.sax.saxutils import unescape
 
 from collectors.delta import reported
 from collectors.logs.phrases import DDL_MARK, PHRASES, TYPICAL, Said, fields_of, said, trace_in
-from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows
+from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows, dated
 from collectors.reports.header import Header, month_of, release_in
 
 # Text of log files: their lines, decoded one by one with a bound on their length, and the moment that a line begins with.
@@ -96,9 +98,10 @@ def moment_at(line: str) -> tuple[datetime | None, int] | None:
     else:
         return None
     try:
-        return datetime.fromisoformat(f"{day}T{time}.{fraction or '0':<06}{zone or ''}"), found.end()
+        moment = datetime.fromisoformat(f"{day}T{time}.{fraction or '0':<06}{zone or ''}")
     except ValueError:
         return None, found.end()
+    return moment if dated(moment) else None, found.end()
 
 
 def moment_in(line: str) -> datetime | None:
@@ -192,8 +195,7 @@ class _Events:
     """The first and the last events of each kind, and how many were left out between them."""
 
     def __init__(self) -> None:
-        self._first: dict[EventKind, list[Said]] = {}
-        self._last: dict[EventKind, deque[Said]] = {}
+        self._kept: dict[EventKind, list[Said]] = defaultdict(list)
         self._seen: dict[tuple[object, ...], Said] = {}
         self.left_out: Counter[EventKind] = Counter()
 
@@ -209,17 +211,16 @@ class _Events:
         if len(self._seen) >= _KEYS:
             self._seen.clear()
         self._seen[key] = event
-        first = self._first.setdefault(event.kind, [])
-        last = self._last.setdefault(event.kind, deque(maxlen=KEPT))
-        if len(last) == KEPT:
-            self.left_out[event.kind] += last[0].event().times
-        (first if len(first) < KEPT else last).append(event)
+        kept = self._kept[event.kind]
+        kept.append(event)
+        if len(kept) > 2 * KEPT:
+            self.left_out[event.kind] += kept.pop(KEPT).event().times
 
     def kept(self) -> tuple[LoggedEvent, ...]:
         """In the order of the file. The last of the first ones says how many lines were left out behind it."""
         for kind, many in self.left_out.items():
-            self._first[kind][-1].facts["left_out"] = many
-        every = (event for kept in (*self._first.values(), *self._last.values()) for event in kept)
+            self._kept[kind][KEPT - 1].facts["left_out"] = many
+        every = (event for kept in self._kept.values() for event in kept)
         return tuple(event.event() for event in sorted(every, key=lambda event: event.line))
 
 
@@ -236,6 +237,8 @@ def _before(moment: datetime, than: datetime) -> timedelta:
         return than - moment
     return than.replace(tzinfo=None) - moment.replace(tzinfo=None)
 
+
+_ORDER: Callable[[datetime], Any] = cmp_to_key(lambda one, other: _before(other, one) // timedelta.resolution)
 
 # Moments.
 
@@ -283,9 +286,8 @@ class _Clock:
 
     def covers(self, moment: datetime) -> None:
         """The log has this moment. Its last one is covered at the end, and before a clock that goes back."""
-        for seen in (moment, self.last or moment):
-            self.first = seen if self.first is None or _before(seen, self.first) > _NONE else self.first
-            self.latest = seen if self.latest is None or _before(self.latest, seen) > _NONE else self.latest
+        seen = [each for each in (self.first, self.latest, self.last, moment) if each is not None]
+        self.first, self.latest = min(seen, key=_ORDER), max(seen, key=_ORDER)
 
     def basis(self, since: datetime | None, until: datetime | None) -> Basis:
         """What the log covers of the time that is asked for."""
@@ -293,8 +295,10 @@ class _Clock:
             self.covers(self.last)
         if self.first is None or self.latest is None:
             return Basis("totals", None, None, None)
-        begin = since if since is not None and _before(self.first, since) > _NONE else self.first
-        end = until if until is not None and _before(until, self.latest) > _NONE else self.latest
+        begin, end = (
+            max(self.first, since or self.first, key=_ORDER),
+            min(self.latest, until or self.latest, key=_ORDER),
+        )
         if (begin.tzinfo is None) != (end.tzinfo is None):
             begin, end = begin.replace(tzinfo=None), end.replace(tzinfo=None)
         seconds = (end - begin).total_seconds()
@@ -364,8 +368,7 @@ _STATEMENT = 60
 """Lines of a statement that failed to parse which are not taken for DDL."""
 _ALL = (*(mark for mark in PHRASES if mark != DDL_MARK), *_FURTHER)
 _DDL = re.compile(rb"\n(?: ?<txt>)?(?:diag_adl:)?(?:create|alter|drop|truncate|CREATE|ALTER|DROP|TRUNCATE) ")
-_ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
-_ENTITY = re.compile("|".join(_ENTITIES))
+_QUOTES = {"&quot;": '"', "&apos;": "'"}
 _HEAD_LINES = 50
 
 
@@ -458,7 +461,7 @@ class _Reading:
             return line
         # No entity but the five of XML itself is expanded.
         line = (line.partition("<txt>")[2] or line).partition("</txt>")[0]
-        return _ENTITY.sub(lambda found: _ENTITIES[found[0]], line).strip()
+        return unescape(line, _QUOTES).strip()
 
     def _line(self, raw: bytes, mark: bytes, number: int) -> None:
         self.long += len(raw) > LONGEST_EVENT
@@ -537,9 +540,7 @@ class _Reading:
 
 def within(at: datetime | None, since: datetime | None, until: datetime | None) -> bool:
     """Whether a moment is in the time that is asked for. One without a date is."""
-    return at is None or not (
-        (since is not None and _before(at, since) > _NONE) or (until is not None and _before(until, at) > _NONE)
-    )
+    return at is None or (_before(since or at, at) >= _NONE and _before(at, until or at) >= _NONE)
 
 
 def _marked(block: bytes) -> dict[int, bytes]:

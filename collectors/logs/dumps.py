@@ -5,7 +5,7 @@ hold how such lines look, `DumpReader` puts what they say into a `Dump`, which g
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -101,7 +101,7 @@ class TracedSession:
     analysed: bool = False
     """Whether a hang analysis names it."""
     blocking: int | None = None
-    """How many sessions the dump says it blocks. It may list fewer."""
+    """How many sessions wait behind it, as the dump says; it may list fewer. At the end of a chain, at least those listed."""
 
     @property
     def key(self) -> SessionKey:
@@ -125,7 +125,7 @@ class TracedSession:
 
     def merged(self, other: "TracedSession") -> "TracedSession":
         """With what a dump says of the same session in another place."""
-        for name in _OF_ITSELF:
+        for name in _OF_ITSELF.split():
             if getattr(self, name) is None:
                 setattr(self, name, getattr(other, name))
         self.blockers |= other.blockers
@@ -134,19 +134,7 @@ class TracedSession:
         return self
 
 
-_OF_ITSELF = (
-    "serial",
-    "ospid",
-    "pid",
-    "type",
-    "program",
-    "username",
-    "module",
-    "sql_id",
-    "seconds",
-    "final",
-    "blocking",
-)
+_OF_ITSELF = "serial ospid pid type program username module sql_id seconds final blocking"
 
 
 @dataclass(slots=True)
@@ -157,16 +145,18 @@ class Dump:
     line: int
     at: datetime | None = None
     sessions: dict[SessionKey, TracedSession] = field(default_factory=dict)
-    addresses: dict[int, SessionKey] = field(default_factory=dict)
+    addresses: dict[int, TracedSession] = field(default_factory=dict)
     """Address of a session → the session."""
-    behind: list[tuple[SessionKey, str, int]] = field(default_factory=list)
+    behind: list[tuple[TracedSession, str, int]] = field(default_factory=list)
     """A session, and the address of the one that it waits for, or the pid of the process that may hold its latch."""
-    locks: list[tuple[int, int | None, SessionKey | None, int, int]] = field(default_factory=list)
+    locks: list[tuple[int, int, TracedSession | None, int, int]] = field(default_factory=list)
     """Locks on the row cache: addresses of entry and session, the session being dumped, modes held and asked for."""
     entries: dict[int, tuple[int, str]] = field(default_factory=dict)
     """Address of an entry of the row cache → id and name of its cache."""
     ends: dict[SessionKey, SessionKey | None] = field(default_factory=dict)
     """Session → the end of its chain; for a circle one of those in it; None where the chain forks."""
+    waiting: Counter[SessionKey | None] = field(default_factory=Counter)
+    """End of a chain → how many wait behind it, or in the circle and behind it: those listed, or more if the dump counts more."""
     asked_by: str = ""
     """Who asked for a hang analysis, as it says."""
     left_out: int = 0
@@ -201,20 +191,15 @@ class Dump:
             known = self.sessions.get(placed(key), session)
             first, second = (known, session) if known.waits is not None else (session, known)
             self.sessions[placed(key)] = first.merged(second)
-        self.addresses = {address: placed(key) for address, key in self.addresses.items()}
-        self.locks = [(entry, of, inside and placed(inside), *modes) for entry, of, inside, *modes in self.locks]  # type: ignore[misc]
-        processes = {session.pid: key for key, session in self.sessions.items() if session.pid is not None}
-        for key, what, number in self.behind:
-            self._wait(placed(key), (self.addresses if what == "address" else processes).get(number))
+        processes = {session.pid: session for session in self.sessions.values() if session.pid is not None}
+        for waiter, what, number in self.behind:
+            if blocker := (self.addresses if what == "address" else processes).get(number):
+                self.sessions[waiter.key].wait_for(blocker.key)
         for held, asked in self.by_entry().values():
-            for waiter in asked:
-                others = [holder for holder in held if holder != waiter] if len(held) < 3 else []
-                self._wait(waiter, others[0] if len(others) == 1 else None)
+            for key in asked:
+                if len(held) < 3 and len(others := [holder for holder in held if holder != key]) == 1:
+                    self.sessions[key].wait_for(others[0])
         self._follow()
-
-    def _wait(self, waiter: SessionKey, blocker: SessionKey | None) -> None:
-        if blocker is not None and waiter in self.sessions:
-            self.sessions[waiter].wait_for(blocker)
 
     def _follow(self) -> None:
         """The end of every chain. Each session is walked over once, however long the chains are."""
@@ -238,29 +223,27 @@ class Dump:
                     key = next(iter(session.blockers))
             for each in way:
                 self.ends.setdefault(each, self.sessions[each].final or self.ends[key])
+        self.waiting = Counter(self.ends[key] for key, session in self.sessions.items() if session.blockers)
+        last = {key: session for key, session in self.sessions.items() if session.cycle or self.ends[key] == key}
+        for key, session in last.items():
+            counted = (session.blocking or 0) + session.cycle
+            self.waiting[self.ends[key]] = max(self.waiting[self.ends[key]], counted)
         for key, session in self.sessions.items():
             end = self.ends[key]
-            if session.blockers and end is not None and not self.in_circle(end):
+            if key in last:
+                session.blocking = self.waiting[end] - session.cycle or session.blocking
+            elif session.blockers and end and not (end in last and last[end].cycle):
                 session.final = session.final or end
-
-    def in_circle(self, key: SessionKey) -> bool:
-        """Whether a session is one of a circle."""
-        return key in self.sessions and self.sessions[key].cycle
-
-    def counted(self, end: SessionKey | None) -> int:
-        """How many sessions the dump counts behind the end of a chain. 0 if it does not say, or for a circle."""
-        last = None if end is None else self.sessions.get(end)
-        return last.blocking or 0 if last is not None and not last.cycle else 0
 
     def by_entry(self) -> Mapping[int, tuple[dict[SessionKey, int], dict[SessionKey, int]]]:
         """Entry → who holds it and who asks for it, each with the mode. Only entries that somebody asks for."""
         found: dict[int, tuple[dict[SessionKey, int], dict[SessionKey, int]]] = defaultdict(lambda: ({}, {}))
         for entry, address, inside, *modes in self.locks:
             # The session of a lock: by its address, else the one that was being dumped.
-            key = self.addresses.get(address or 0) or inside
+            session = self.addresses.get(address) or inside
             for mode, keys in zip(modes, found[entry], strict=True):
-                if mode and key in self.sessions:
-                    keys[key] = max(mode, keys.get(key, 0))
+                if mode and session:
+                    keys[session.key] = max(mode, keys.get(session.key, 0))
         return {entry: both for entry, both in found.items() if both[1]}
 
     # As rows of our views
@@ -303,15 +286,8 @@ class Dump:
         for entry, (held, asked) in self.by_entry().items():
             cache_id, cache = self.entries.get(entry, (None, None))
             for key, mode in held.items():
-                yield {
-                    "cache#": cache_id,
-                    "key": None,
-                    "cache_name": cache,
-                    "lock_request": max(asked.values()),
-                    "waiters": len(asked.keys() - {key}),
-                    "lock_mode": mode,
-                    **_in_chain(self.sessions[key]),
-                }
+                lock = {"lock_mode": mode, "lock_request": max(asked.values()), "waiters": len(asked.keys() - {key})}
+                yield {"cache#": cache_id, "cache_name": cache, "key": None, **lock, **_in_chain(self.sessions[key])}
 
 
 def _in_chain(session: TracedSession) -> Row:
@@ -407,6 +383,8 @@ class DumpReader:
         self._listed: list[SessionKey] = []
         """A list in angle brackets: its fields, and its sessions so far."""
         self._closed = False
+        self._counted: str | None = None
+        """How many wait for the one session of the list."""
         self._nodes: dict[str, SessionKey] = {}
         self._adjacent: list[tuple[TracedSession, list[str]]] = []
 
@@ -464,9 +442,9 @@ class DumpReader:
             self._waiter.wait_for(session.key)
             self._waiter = None
         if len(self.dump.addresses) < MOST_LOCKS:
-            self.dump.addresses |= dict.fromkeys(self._addresses, session.key)
+            self.dump.addresses |= dict.fromkeys(self._addresses, session)
         if self._holder:
-            self.dump.behind.append((session.key, "process", self._holder))
+            self.dump.behind.append((session, "process", self._holder))
         if "flags: (" in flags or "flag: (" in flags:
             self._flags(flags.partition("(")[2].partition(")")[0])
 
@@ -484,7 +462,7 @@ class DumpReader:
         self._section = "parameters"
         address = whole(rest.partition("blocking sess=")[2].partition(" ")[0], 16)
         if address:
-            self.dump.behind.append((session.key, "address", address))
+            self.dump.behind.append((session, "address", address))
         seconds = rest.partition("seconds since wait started=")[2].partition(" ")[0]
         session.seconds = None if whole(seconds) is None else float(seconds)
 
@@ -532,10 +510,10 @@ class DumpReader:
 
     # Lists in angle brackets: the blocker first, each session after it waits for the one before
 
-    def _chain(self, kind: str, fields: str | None, rest: str | None) -> None:
+    def _chain(self, kind: str | None, counted: str | None, fields: str | None, rest: str | None) -> None:
         self._end_of_list()
         self._session = self._waiter = self._first = None
-        self._fields, self._closed = (fields or "").split("/"), kind == "Cycle"
+        self._fields, self._closed, self._counted = (fields or "").split("/"), kind == "Cycle", counted
         self._list(rest or "")
 
     def _list(self, line: str) -> None:
@@ -544,7 +522,7 @@ class DumpReader:
             parts = found[1].split("/", max(len(self._fields), 2) - 1)
             said = dict(zip((names.get(each, each) for each in self._fields), parts, strict=False))
             kept = {name: said.get(name) for name in ("sid", "cnode", "serial", "ospid")}
-            session = self._who(**kept) if len(self._listed) < MOST_DEEP else None
+            session = self._who(**kept, blocking=self._counted) if len(self._listed) < MOST_DEEP else None
             if session is None:
                 continue
             if event := said.get("wait_event", ""):
@@ -573,7 +551,7 @@ class DumpReader:
         self._nodes[number] = session.key
         self._adjacent.append((session, (adjacent or "").split(",")))
 
-    def _hang(self, cnode: str, sid: str, total: str) -> None:
+    def hang(self, cnode: str, sid: str, total: str) -> None:
         """A hang: its root session, and how many sessions hang in all. The rows of its sessions follow."""
         self._waiter = None
         if (session := self._who(sid, cnode)) is not None:
@@ -608,10 +586,6 @@ class DumpReader:
         if self._session is not None and self._section == "session":
             self._session.type = self._session.type or _SESSION_TYPE.get((whole(flags, 16) or 0) & 0x13)
 
-    def _user(self, name: str) -> None:
-        if self._session is not None and self._section == "session":
-            self._session.username = name
-
     def _summary(self, sid: str, name: str, event: str | None, **said: str | None) -> None:
         """A process in the summary before the dumps of a system state."""
         if (session := self._who(sid, **said)) is not None:
@@ -629,9 +603,8 @@ class DumpReader:
         if len(self.dump.locks) >= MOST_LOCKS:
             self.dump.left_out += 1
             return
-        inside = None if self._session is None else self._session.key
         held, asked = modes.get("mode", 0), modes.get("request", 0)
-        self.dump.locks.append((int(entry, 16), int(of, 16), inside, held, asked))
+        self.dump.locks.append((int(entry, 16), int(of, 16), self._session, held, asked))
 
     def _latch(self, pid: str | None = None) -> None:
         """A wait for a latch of the row cache, or who may hold the latch that was named before."""
@@ -639,31 +612,26 @@ class DumpReader:
             self._holder = whole(pid or "0")
 
 
-def _learned(reader: DumpReader, **said: str | None) -> None:
-    reader._learn(**said)
-
-
 _is = DumpReader
 PROCESSES = grammar(
     ("PROC", r"PROCESS (\d{1,9}):(?: ([A-Z][A-Z0-9]{2,4})\b)?", _is._process),
     ("OSD ", r"OSD pid info: (?:Unix process pid|Windows thread id): {0,9}(?P<ospid>\w{1,20}),.{0,40}?"
-     r"image: {0,9}(?P<image>.{0,64})", _learned),
+     r"image: {0,9}(?P<image>.{0,64})", _is._learn),
     ("SO: |SOC:", rf"(SOC?): {_HEX}, type: ([\w ]{{1,30}})", _is._object),
     ("(ses", r"\(session\)(?: sid: (\d{1,9}))?(?: ser: (\d{1,9}))?( .*|$)", _is._identify),
     ("flag", r"flags?: \((?:0x)?([0-9a-fA-F]{1,8})\)", _is._flags),
-    ("user|oct:", r".{0,90}?user(?:#/name)?: \d{1,9}/([\w$#]{1,90})", _is._user),
-    ("prog|mach", r".{0,90}?\bprogram: (?P<program>.{1,64})", _learned),
-    ("appl", r"application name: (?P<module>.{0,64}?), hash value", _learned),
-    ("wait", r"waiting for {1,2}(?:\(efd=\d{1,9}\) )?[0-9a-fx]{4,18} (?:Child |Parent )?row cache objects\b",
-     lambda reader: reader._latch()),
+    ("user|oct:", r".{0,90}?user(?:#/name)?: \d{1,9}/(?P<username>[\w$#]{1,90})", _is._learn),
+    ("prog|mach", r".{0,90}?\bprogram: (?P<program>.{1,64})", _is._learn),
+    ("appl", r"application name: (?P<module>.{0,64}?), hash value", _is._learn),
+    ("wait", r"waiting for {1,2}(?:\(efd=\d{1,9}\) )?[0-9a-fx]{4,18} (?:Child |Parent )?row cache objects\b", _is._latch),
     ("poss", r"possible holder pid = (\d{1,9})", _is._latch),
     ("wait|0", r"(?:(?P<place>\d{1,9}): )?waiting for '(?P<event>[^']{1,64})'(?P<rest>.*)", _is._waits),
     ("wait", r"wait times:(.*)", _is._wait_times),
     ("0", r"(?P<pid>\d{1,9}): (?P<name>\S{1,16}) ospid (?P<ospid>\S{1,24}) sid (?P<sid>\d{1,9}) ser (?P<serial>\d{1,9})"
      r"(?:, waiting for '(?P<event>[^']{1,64})')?", _is._summary),
     ("last|Not ", r"last wait for |Not in wait", _is._no_wait),
-    ("last", r"last wait: (?P<idle>.{1,60}) ago", _learned),
-    ("Ther", r"There are (?P<blocking>\d{1,6}) sessions blocked by this session", _learned),
+    ("last", r"last wait: (?P<idle>.{1,60}) ago", _is._learn),
+    ("Ther", r"There are (?P<blocking>\d{1,6}) sessions blocked by this session", _is._learn),
     ("Sess|Samp|Dump|wait", r"((?:Dumping )?Session Wait History|Sampled Session History|wait history|"
      r"Dumping .{0,20}(?:waiter|direct blocker|final blocker))", _is._goes_on),
     ("inst", r"inst: (\d{1,9}), sid: (\d{1,9}), ser: (\d{1,9})", _is._blocker),
@@ -672,29 +640,28 @@ PROCESSES = grammar(
 )  # fmt: skip
 """Lines of dumps of processes, alone or in a system state. Most lines of a system state are of no kind."""
 ANALYSES = grammar(
-    ("Chai|Cycl", r"(Chain|Cycle) \d{1,9} ?:(?: {0,2}<([\w/]{1,90})> {0,2}: {0,2}(.*)|$)", _is._chain),
+    ("Chai|Cycl|Foun", r"(?:(Chain|Cycle) \d{1,9} ?:|Found (\d{1,6}) objects waiting for)"
+     r"(?: {0,2}<([\w/]{1,90})>(?: {0,2}: {0,2}(.*))?|$)", _is._chain),
     ("<|-- <", r"(.*)", _is._list),
     ("Orac|=> O|-> O", r"(?:[=-]> )?Oracle session identified by:", _is._begin),
-    ("inst", r"instance: (?P<cnode>\d{1,4})\b", _learned),
-    ("os i", r"os id: (?P<ospid>[^,]{1,24})", _learned),
-    ("proc", r"process id: (?P<pid>\d{1,9})(?:, {0,9}(?P<image>[^,]{1,64}))?", _learned),
+    ("inst", r"instance: (?P<cnode>\d{1,4})\b", _is._learn),
+    ("os i", r"os id: (?P<ospid>[^,]{1,24})", _is._learn),
+    ("proc", r"process id: (?P<pid>\d{1,9})(?:, {0,9}(?P<image>[^,]{1,64}))?", _is._learn),
     ("sess", r"session id: (\d{1,9})", _is._identify),
-    ("sess", r"session serial #: (?P<serial>\d{1,9})", _learned),
-    ("modu", r"module name: \d{1,9} {0,9}\((?P<module>.{0,64})\)$", _learned),
+    ("sess", r"session serial #: (?P<serial>\d{1,9})", _is._learn),
+    ("modu", r"module name: \d{1,9} {0,9}\((?P<module>.{0,64})\)$", _is._learn),
     ("is w|whic", r"(?:which )?is waiting for '([^']{1,64})'", _is._waits),
     ("is n|whic", r"(?:which )?is not in (?:a )?wait", _is._waits),
     ("p1: |p2: |p3: ", r"p([123]): '[^']{0,64}'=(?:0x)?([0-9a-fA-F]{1,16})", _is._parameter),
-    ("time", r"time in wait:(?P<seconds>.*)", _learned),
-    ("bloc", r"blocking: {0,9}(?P<blocking>\d{1,6}) session", _learned),
-    ("curr", r"current sql_id: {0,9}(?:\d{1,10} {0,9})?\(?(?P<sql_id>[0-9a-z]{13})\b", _learned),
+    ("time", r"time in wait:(?P<seconds>.*)", _is._learn),
+    ("bloc", r"blocking: {0,9}(?P<blocking>\d{1,6}) session", _is._learn),
+    ("curr", r"current sql_id: {0,9}(?:\d{1,10} {0,9})?\(?(?P<sql_id>[0-9a-z]{13})\b", _is._learn),
     ("and |whic|bloc", r"((?:and |which )?(?:(?:is|may be) )?blocked by.*)", _is._ahead),
     ("[", r"\[(?P<number>\d{1,9})\]/(?P<cnode>\d{1,9})/(?P<sid>\d{1,9})/(?P<serial>\d{1,9})/(?:0x)?[0-9a-fA-F]{1,16}/"
      r"(?P<ospid>[\w.]{0,30})/(?P<state>[A-Z_]{1,30})/(?:\(0x[0-9a-f]{1,16}\)/\{(?P<time>\d{1,18})\}/?)?"
      r"(?:[^\[]{0,30}\[(?P<adjacent>[\d,]{0,999}))?", _is._node),
-    ("0", r"\d{1,9} {1,9}(?:HANG|DEADLOCK) {1,9}\w{1,16} {1,9}(?P<cnode>\d{1,9}) {1,9}(?P<sid>\d{1,9}) {1,9}\d{1,9} {1,9}"
-     r"(?P<total>\d{1,9}) ", _is._hang),
     ("0", r"(?P<cnode>\d{1,4}) {1,9}(?P<sid>\d{1,9}) {1,9}(?P<serial>\d{1,9}) {1,9}(?P<ospid>[\d_]{1,24}) {1,9}"
      r"(?P<process>[A-Z0-9]{2,5}) {1,9}(?P<event>\S.{0,63})", _is._row),
-    ("inst", r"inst# SessId", lambda reader: reader._begin()),
+    ("inst", r"inst# SessId", _is._begin),
 )  # fmt: skip
 """Lines of hang analyses: chains with braces of 11.2 and later, lists in angle brackets before, nodes, tables of Hang Manager."""

@@ -15,7 +15,7 @@ DDL_MARK = b"DDL"
 """Stands for the words with which a logged DDL statement begins, at the begin of a line."""
 LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DATA: Mapping[str, Any] = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=LOADER)
-KINDS: Mapping[EventKind, Mapping[str, str]] = _DATA["kinds"]
+KINDS: Mapping[EventKind, Mapping[str, Any]] = _DATA["kinds"]
 """What events of each kind are called, and what they may have to do with the row cache."""
 TYPICAL: Sequence[str] = _DATA["typical"]
 """How lines begin that an alert log has, as patterns."""
@@ -60,6 +60,14 @@ def fields_of(line: str, *names: str) -> dict[str, Value]:
     return {name: value for name, value in found.items() if value != ""}
 
 
+def worded(words: str, facts: Mapping[str, Value]) -> str:
+    """Words with facts in them: `[a|b]` is a if all of its facts are known, else b. Raises KeyError if another one is not."""
+    known = {name: value for name, value in facts.items() if value is not None}
+    return _OPTION.sub(lambda each: each[1 if known.keys() >= {*_NEEDS.findall(each[1])} else 2], words).format_map(
+        known
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """One way in which Oracle says something. The kind `none` announces something, and counts as no event."""
@@ -72,19 +80,12 @@ class Phrase:
     def said(self, line: str, **known: Value) -> Said | None:
         """What the line says. None where a field that the words need is not in it."""
         facts = {**known, **fields_of(line, *self.fields)}
-
-        def chosen(option: re.Match[str]) -> str:
-            return option[1] if all(name in facts for name in _NEEDS.findall(option[1])) else option[2]
-
         try:
-            words = _OPTION.sub(chosen, self.words).format_map(facts)
+            words = worded(self.words, facts)
         except KeyError:
             return None
-        return (
-            None
-            if self.kind == "none"
-            else Said(self.kind, words, {name: facts[name] for name in facts if name[0] != "_"})
-        )
+        kept = {name: facts[name] for name in facts if name[0] != "_"}
+        return None if self.kind == "none" else Said(self.kind, words, kept)
 
 
 Phrases = Sequence[tuple[re.Pattern[str], Phrase]]
@@ -100,13 +101,9 @@ def _first(phrases: Phrases, line: str) -> Phrase | None:
     return next((phrase for pattern, phrase in phrases if pattern.search(line)), None)
 
 
-def _marks(of: Mapping[str, Any]) -> Sequence[str]:
-    return of["mark"] if isinstance(of["mark"], list) else [of["mark"]]
-
-
 PHRASES: Mapping[bytes, Phrases] = {
-    mark.encode(): _phrases([each for each in _DATA["lines"] if mark in _marks(each)])
-    for mark in dict.fromkeys(mark for each in _DATA["lines"] for mark in _marks(each))
+    mark.encode(): _phrases([each for each in _DATA["lines"] if mark in each["mark"].split("|")])
+    for mark in dict.fromkeys(mark for each in _DATA["lines"] for mark in each["mark"].split("|"))
 }
 """What the lines with each mark say. Where a line has several marks, the first of these decides."""
 ERRORS: Mapping[int, Phrases] = {

@@ -18,8 +18,8 @@ from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in, within
 from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, TracedSession, grammar, take, whole
-from collectors.logs.phrases import Said, error
-from collectors.model import Basis, Delta, LoggedEvent, Reading, Row, Rows, Value, spoken
+from collectors.logs.phrases import Said, error, worded
+from collectors.model import Basis, Delta, EventKind, LoggedEvent, Reading, Row, Rows, Value, spoken
 from collectors.release import at_least
 from collectors.reports.header import dbid_in, release_in
 from collectors.reports.undo import as_text
@@ -29,7 +29,11 @@ MOST_STATEMENTS = 1_000
 """Cursors, and statements with their waits, that are remembered of a SQL trace."""
 TEXT_BEGINS = 20
 """A file with a zero byte within its first lines is binary."""
-HELD = {0: "not held", 3: "share", 5: "exclusive"}
+HELD: Mapping[Value, str] = {3: "share", 5: "exclusive"}
+TIMED_OUT = (
+    "a wait for a row cache lock took too long[: {cache} (cache id {cache_id})][, asked for{_mode}][ by session {sid}]"
+    "[,{serial#}][, held in {_held} mode by another session]"
+)
 APPLICATION, DICTIONARY = re.compile(r"TX|TM|UL"), re.compile(r"Q[A-Z]|[LN][A-Z]")
 """Enqueues whose deadlocks are the application's, and those of the row cache and the library cache."""
 _BY_ID = (
@@ -132,7 +136,7 @@ class TraceReader:
         stripped = line.strip()
         if take(_ALWAYS, self, stripped) or not self._inside:
             return
-        if stripped[2:3] == "-" and self._deadlocked() and (found := _GRAPH.match(stripped)):
+        if stripped[2:3] == "-" and self._of("deadlock") and (found := _GRAPH.match(stripped)):
             self._graph(found[1], found[2])
         take(_LINES, self, stripped)
         self._reader.line(stripped)
@@ -153,14 +157,16 @@ class TraceReader:
             self.at = moment
             self._inside = within(moment, self._since, self._until)
 
-    def _head(self, name: str, value: str) -> None:
-        self.header.setdefault(name, value)
-
     # Time-outs for the row cache
 
-    def _begin(self, kind: str, **facts: Value) -> None:
+    def _begin(self, kind: EventKind, **facts: Value) -> dict[str, Value]:
         self._close()
-        self._open = Said(kind, "", facts, self.at, self._line)  # type: ignore[arg-type]
+        self._open = Said(kind, "", facts, self.at, self._line)
+        return facts
+
+    def _of(self, kind: EventKind) -> dict[str, Value] | None:
+        """The facts of the event of that kind whose lines are being read."""
+        return self._open.facts if self._open is not None and self._open.kind == kind else None
 
     def _timed_out(self, pid: str | None = None, rest: str = "") -> None:
         self._begin("row_cache_timeout", **_known(pid=whole(pid), **self._session_id), **self._writer())
@@ -173,37 +179,32 @@ class TraceReader:
         ospid = self.header.get("Unix process pid") or self.header.get("Windows thread id")
         return _known(ospid=ospid and ospid.strip(","), instance=self._number())
 
-    def _timing(self, without: str) -> dict[str, Value] | None:
-        """The facts of the time-out that is being read, if they do not have this one yet."""
-        of = self._open if self._open is not None and self._open.kind == "row_cache_timeout" else None
-        return of.facts if of is not None and without not in of.facts else None
-
     def _request(self, mode: str, request: str) -> None:
-        if self._timing("lock_request") is None:
+        facts = self._of("row_cache_timeout")
+        if facts is None or "lock_request" in facts:
             self._timed_out()
-        if (facts := self._timing("lock_request")) is not None:
-            facts |= {"lock_mode": MODES[mode], "lock_request": MODES[request]}
+        self._learn(lock_mode=MODES[mode], lock_request=MODES[request])
+
+    def _learn(self, **said: Value) -> None:
+        """More of the time-out that is being read. What is known of it stays."""
+        if (facts := self._of("row_cache_timeout")) is not None:
+            facts |= {**said, **facts}
 
     def _entry(self, line: str) -> None:
-        facts = self._timing("cache_id")
-        if facts is not None and (found := _CACHE.search(line) or _TYPE.match(line)):
-            facts |= {"cache_id": whole(found[1]), "cache": found[2]}
+        if self._of("row_cache_timeout") is not None and (found := _CACHE.search(line) or _TYPE.match(line)):
+            self._learn(cache_id=whole(found[1]), cache=found[2])
 
     def _owners(self, entry: str, first: str, mode: str) -> None:
         """Who holds the entry: its list of owners is empty where it leads back to itself."""
-        facts = self._timing("held")
-        if facts is not None and entry.lower() != first.lower():
-            facts["held"] = MODES[mode]
+        if entry.lower() != first.lower():
+            self._learn(held=MODES[mode])
 
     # Deadlocks and errors
 
     def _deadlock(self) -> None:
-        if not self._deadlocked():
+        if self._of("deadlock") is None:
             self._begin("deadlock", error="ORA-00060")
         self._serials = False
-
-    def _deadlocked(self) -> bool:
-        return self._open is not None and self._open.kind == "deadlock"
 
     def _resource(self, rest: str) -> None:
         self._serials = rest.endswith("serial")
@@ -214,18 +215,17 @@ class TraceReader:
         self._involve(resources=resource, sessions=" ".join(numbers[place] for place in places if place < len(numbers)))
 
     def _global(self) -> None:
-        if self._open is None or not self._deadlocked() or "global" in self._open.facts:
-            self._begin("deadlock", error="ORA-00060")
-        if self._open is not None:
-            self._open.facts["global"] = 1
+        facts = self._of("deadlock")
+        if facts is None or "global" in facts:
+            facts = self._begin("deadlock", error="ORA-00060")
+        facts["global"] = 1
 
     def _blocked(self, resource: str | None, instance: str | None, old: str | None) -> None:
         """10g prints a node after the resource. Its number need not be that of the instance, so it is left out."""
-        if self._deadlocked():
-            self._involve(resources=resource or old or "", instances=instance or "")
+        self._involve(resources=resource or old or "", instances=instance or "")
 
     def _involve(self, **more: str) -> None:
-        facts = self._open.facts if self._open else {}
+        facts = self._of("deadlock") or {}
         for name, parts in more.items():
             each = list(dict.fromkeys([*str(facts.get(name) or "").split(), *parts.split()]))[:20]
             facts |= {name: " ".join(each)} if each else {}
@@ -250,6 +250,7 @@ class TraceReader:
             f"end; status {status}; it means to: {action.strip().lower()[:60]}"
         )
         facts: Row = {"instance": whole(instance), "sid": whole(sid), "sessions": whole(total)}
+        self._reader.hang(instance, sid, total)
         self._say(LoggedEvent(self.at, "hang", text, self._line, facts))
 
     # Waits of a SQL trace
@@ -292,8 +293,8 @@ class TraceReader:
         if not dump.sessions:
             return
         self.dumps += 1
-        if (chained := dump.in_chains()) or dump.kind == "hang analysis":
-            self._say(_summary(dump, [session for session in chained if session.blockers]))
+        if dump.in_chains() or dump.kind == "hang analysis":
+            self._say(_summary(dump))
         if self._best is None or _telling(dump) >= _telling(self._best):
             self._best = dump
 
@@ -351,11 +352,8 @@ class TraceReader:
         instance = self._instance(dump)
         if instance:
             readings["v$instance"] = Rows("v$instance", (instance,))
-        dated = sorted(
-            (event for event in self.events if event.at is not None),
-            key=lambda event: (event.at.replace(tzinfo=None) if event.at else datetime.min, event.line),  # noqa: DTZ901
-        )
-        end = (dump.at if dump else None) or (dated[-1].at if dated else None) or self.at
+        events = sorted(self.events, key=_by_time)
+        end = (dump.at if dump else None) or (events[-1].at if events else None) or self.at
         return reported(
             str(instance.get("instance_name") or PurePath(name).stem or name),
             release,
@@ -363,9 +361,9 @@ class TraceReader:
             readings,
             tuple(self._notes(dump)),
             dbid=dbid_in(self.header.get("Database id", "")),
-            cut_off=self.cut_off,
+            lost="the file ends inside a system state" if self.cut_off else "",
             source="trace",
-            events=(*(event for event in self.events if event.at is None), *dated),
+            events=tuple(events),
         )
 
     def _instance(self, dump: Dump | None) -> dict[str, Value]:
@@ -410,9 +408,9 @@ _ALWAYS = grammar(
     ("*** ", r"(.*)", _is._stars),
     ("0", r"(20\d\d-.*)", _is._dated),
     ("Orac|Vers", r"(?:Oracle.{0,90}?\bRelease|Version):? {1,9}(\d{1,3}\.\d[\d.]{0,20})",
-     lambda reader, release: reader._head("release", release)),
+     lambda reader, release: reader.header.setdefault("release", release)),
     ("Inst|Node|Data|Unix|Wind", r"(Instance name|Instance number|Node name|Database name|Database id|Unix process pid|"
-     r"Windows thread id):\s{0,40}(\S{1,90})", _is._head),
+     r"Windows thread id):\s{0,40}(\S{1,90})", lambda reader, name, value: reader.header.setdefault(name, value)),
 )  # fmt: skip
 """What is read outside the time that is asked for as well."""
 _LINES = grammar(
@@ -420,7 +418,7 @@ _LINES = grammar(
     ("row ", r"row cache enqueue: session: [^ ,]{1,30}, mode: ([NSX]), request: ([NSX])", _is._request),
     ("row ", r"(.*)", _is._entry),
     ("own=", r"own=(?:0x)?([0-9a-fA-F]{1,16})\[(?:0x)?([0-9a-fA-F]{1,16}),.{0,200}? mode=([NSX])", _is._owners),
-    ("DEAD|Dead", r"(?i:deadlock)", lambda reader: reader._deadlock()),
+    ("DEAD|Dead", r"(?i:deadlock)", _is._deadlock),
     ("Reso", r"Resolving deadlock by signaling ORA-00060 to 'instance: (\d{1,9}), os id: ([\w.]{1,30}), session id: (\d{1,9})",
      _is._resolving),
     ("Reso", r"Resource Name (.*)", _is._resource),
@@ -459,24 +457,19 @@ def _traced(
     return LoggedEvent(waits.at, "traced_wait", text, waits.line, facts)
 
 
+def _by_time(event: LoggedEvent) -> tuple[datetime, int]:
+    """By the clock on the wall; those without a moment come first, in their order."""
+    return (event.at.replace(tzinfo=None), event.line) if event.at else (datetime.min, 0)  # noqa: DTZ901
+
+
 def _known(**facts: Value) -> dict[str, Value]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
 def _timeout_words(facts: Row) -> str:
-    cache, cache_id = facts.get("cache"), facts.get("cache_id")
-    words = "a wait for a row cache lock took too long"
-    if cache is not None:
-        words += f": {cache} (cache id {cache_id})"
-    request, held = facts.get("lock_request"), facts.get("held")
-    asked = request in (3, 5)
-    if asked:
-        words += f", asked for in {HELD[int(str(request))]} mode"
-    if facts.get("sid") is not None:
-        words += f"{'' if asked else ', asked for'} by session {facts['sid']},{facts.get('serial#')}"
-    if held in (3, 5):
-        words += f", held in {HELD[int(str(held))]} mode by another session"
-    return words
+    request, held = HELD.get(facts.get("lock_request")), HELD.get(facts.get("held"))
+    mode = f" in {request} mode" if request else "" if "sid" in facts else None
+    return worded(TIMED_OUT, {**facts, "_mode": mode, "_held": held})
 
 
 def _telling(dump: Dump) -> tuple[bool, bool, bool]:
@@ -485,49 +478,46 @@ def _telling(dump: Dump) -> tuple[bool, bool, bool]:
     return bool(waiting), any(session.blockers for session in waiting), bool(dump.in_chains())
 
 
-def _summary(dump: Dump, waiting: list[TracedSession]) -> LoggedEvent:
+def _summary(dump: Dump) -> LoggedEvent:
     """A dump in one line: how many sessions wait behind whom, for what, for how long. What it counts wins over what it lists."""
     asked = dump.asked_by.lower()
     by = "" if not asked else " of Hang Manager" if "hang m" in asked or "dia0" in asked else f" asked for with {asked}"
-    kind = f"{dump.kind}{by}"
-    if not waiting:
-        return LoggedEvent(dump.at, "other", f"{kind}: no session waits for another one", dump.line, {})
-    ends = Counter(dump.ends[session.key] for session in waiting)
-    counted = {end: max(dump.counted(end), listed) for end, listed in ends.items()}
-    end, many = max(counted.items(), key=lambda item: item[1])
-    behind, every = [session for session in waiting if dump.ends[session.key] == end], sum(counted.values())
-    circle = [session for session in behind if session.cycle]
-    facts: dict[str, Value] = {"sessions": every}
-    text = f"{kind}: {_sessions(every)}"
-    if circle:
-        text = f"{kind}: {_sessions(len(circle))} for each other in a circle"
-        more = every - len(circle)
-        text += f", and {more:,} more wait{'s' * (more == 1)} behind it" if more else ""
-    elif end is not None:
-        last = dump.sessions.get(end)
-        serial = None if last is None else last.serial
-        where = "" if end[0] is None else f" on instance {end[0]}"
-        facts |= {"sid": end[1], "serial#": serial, "instance": end[0]}
-        few = "" if many == every else f", {many:,} of them"
-        text += f"{few} behind session {end[1]}{'' if serial is None else f',{serial}'}{where}"
-        if last is not None and last.waits is not None:
-            text += f", which waits for {last.event}" if last.event else ", which is not in a wait"
-            text += f" since {spoken(last.idle)}" if last.idle is not None else ""
+    if not dump.waiting.total():
+        return LoggedEvent(dump.at, "other", f"{dump.kind}{by}: no session waits for another one", dump.line, {})
+    ((end, many),), every = dump.waiting.most_common(1), dump.waiting.total()
+    waiting = [session for session in dump.sessions.values() if session.blockers]
+    behind = [session for session in waiting if dump.ends[session.key] == end]
     events = Counter(session.event for session in behind if session.event)
     common = max(sorted(events), key=events.__getitem__, default=None)
-    if common:
-        text += f"; most wait for {common}"
-        p3 = next(
-            (session.parameters[2] for session in behind if session.event == common and len(session.parameters) > 2),
-            None,
-        )
-        facts |= {"event": common, "p3": p3}
+    alike = (session.parameters[2] for session in behind if session.event == common and len(session.parameters) > 2)
     seconds = max((session.seconds for session in waiting if session.seconds is not None), default=None)
-    if seconds is not None:
-        facts["seconds"] = seconds
-        text += f", the longest for {spoken(seconds)}"
+    facts: dict[str, Value] = {"sessions": every, "event": common, "p3": next(alike, None), "seconds": seconds}
+    text = f"{dump.kind}{by}: "
+    if circle := sum(session.cycle for session in behind):
+        text += f"{_sessions(circle)} for each other in a circle"
+        text += f", and {_more(many - circle)} behind it" * (many > circle) + f"; {_more(every - many)} elsewhere" * (
+            every > many
+        )
+    elif end is None:
+        text += _sessions(every)
+    else:
+        last = dump.sessions.get(end) or TracedSession(*end)
+        facts |= {"sid": end[1], "serial#": last.serial, "instance": end[0]}
+        few = f", {many:,} of them" * (many < every)
+        text += worded(
+            f"{_sessions(every)}{few} behind session {{sid}}[,{{serial#}}][ on instance {{instance}}]", facts
+        )
+        if last.waits is not None:
+            text += f", which waits for {last.event}" if last.event else ", which is not in a wait"
+            text += f"; its last wait ended {spoken(last.idle)} earlier" if last.idle is not None else ""
+    text += f"; most wait for {common}" if common else ""
+    text += f", the longest for {spoken(seconds)}" if seconds is not None else ""
     return LoggedEvent(dump.at, "wait_chain", text, dump.line, _known(**facts))
 
 
 def _sessions(many: int) -> str:
     return f"{many:,} session{'s' * (many != 1)} wait{'s' * (many == 1)}"
+
+
+def _more(many: int) -> str:
+    return f"{many:,} more wait{'s' * (many == 1)}"

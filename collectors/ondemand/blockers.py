@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from types import MappingProxyType
 
 from collectors.deadline import LOOK_SECONDS
 from collectors.errors import Cancelled, StatementError, ViewRefused
@@ -20,6 +21,7 @@ from collectors.poll import Connection, sound
 from collectors.registry import collectors, view_of
 from collectors.release import text_for
 from collectors.statement import Statement
+from collectors.views.chain_sessions import READ_OF_SESSION
 
 VIEW = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
@@ -28,31 +30,27 @@ VIEWS = (VIEW, LIBRARY_CACHE)
 LOOKS = "a look comes when a hang begins, when one of its waits ends, and every 5 minutes"
 MOST_ELSEWHERE = 2
 """The most sessions of other instances that one look reads."""
-ELSEWHERE = """\
-select /* latchscope gv$session */
-       inst_id as instance, sid, serial#, type, program, username, machine, module, sql_id, status, state, event, seq#,
-       p1, p2, p3, wait_time_micro, last_call_et, blocking_instance, blocking_session, final_blocking_instance,
-       final_blocking_session, blocking_session_status, final_blocking_session_status
+ELSEWHERE = f"""\
+select /* latchscope gv$session */ inst_id as instance, sid, {READ_OF_SESSION}
   from gv$session
  where inst_id = :instance
-   and sid = :sid
-   and rownum <= 1"""
-"""One session of another instance. v$session of this instance does not show its serial number. The query starts a parallel
-process on each instance, so it runs only for a blocker that the waiting sessions name."""
+   and (sid = :sid or blocking_instance = :instance and blocking_session = :sid and event <> 'row cache lock')
+   and rownum <= 9"""
+"""A session of another instance, and those that wait behind it there, one of which may hold the entry in its place. Only for a
+blocker that the waiting sessions name, because it starts a parallel process on each instance."""
 SESSIONS = "chain_sessions"
 SLAVES, JOBS, LOCKS, UNDO = "v$px_session", "running_jobs", "v$lock", "v$transaction"
 CLEANUPS = ("v$dead_cleanup", "v$cleanup_process")
+CLUSTER = "gv$ges_blocking_enqueue"
 ORACLES = ("v$wait_chains", "v$hang_info", "v$hang_session_info")
 """Oracle's own analysis of the hang. Read only if `defaults.wait_chains` is on."""
-CHAIN_VIEWS = (SESSIONS, SLAVES, JOBS, LOCKS, UNDO, *CLEANUPS, *ORACLES)
+CHAIN_VIEWS = (SESSIONS, SLAVES, JOBS, LOCKS, UNDO, *CLEANUPS, CLUSTER, *ORACLES)
 OFF = "defaults.wait_chains is off"
 TURN_ON = "set defaults.wait_chains: on, if your licence allows it; see docs/oracle.md"
 
-COORDINATOR = """\
-select /* latchscope v$session of a coordinator */
-       to_number(sys_context('userenv', 'instance')) as instance, sid, serial#, type, program, username, machine, module,
-       sql_id, status, state, event, seq#, p1, p2, p3, wait_time_micro, last_call_et, blocking_instance, blocking_session,
-       final_blocking_instance, final_blocking_session, blocking_session_status, final_blocking_session_status
+COORDINATOR = f"""\
+select /* latchscope v$session of a coordinator */ to_number(sys_context('userenv', 'instance')) as instance, sid,
+       {READ_OF_SESSION}
   from v$session
  where sid = :sid
    and rownum <= 1"""
@@ -109,7 +107,7 @@ def look_for_blockers(
     """
     held = read(connection, VIEW, release, cold=cold)
     if isinstance(held, Rows) and elsewhere:
-        sessions, notes = _elsewhere(connection, release, elsewhere[:MOST_ELSEWHERE])
+        sessions, notes = look_elsewhere(connection, release, elsewhere)
         held = Rows(VIEW, (*held.rows, *sessions), (*held.notes, *notes))
     beside = read(connection, LIBRARY_CACHE, release, cold=cold)
     holders = held.rows if isinstance(held, Rows) else ()
@@ -123,12 +121,15 @@ def read_each(connection: Connection, release: str | None, *, wait_chains: bool 
     return {**not_looked(), **read_now}
 
 
-def _elsewhere(
+def look_elsewhere(
     connection: Connection, release: str | None, sessions: Sequence[tuple[int, int]]
 ) -> tuple[list[Row], tuple[str, ...]]:
-    """The sessions as gv$session has them. `notes` say why a session is known by its SID only."""
+    """Sessions of other instances as gv$session has them, and those behind them there.
+
+    The notes say why a session is known by its SID only.
+    """
     rows: list[Row] = []
-    for instance, sid in sessions:
+    for instance, sid in sessions[:MOST_ELSEWHERE]:
         try:
             answer = connection.query(ELSEWHERE, {"instance": instance, "sid": sid})
         except StatementError as error:
@@ -146,16 +147,21 @@ def look_at_chains(
     connection: Connection,
     release: str | None,
     holders: Iterable[Row] = (),
+    before: Mapping[str, Reading] = MappingProxyType({}),
     *,
     cold: bool = False,
     wait_chains: bool = False,
 ) -> Mapping[str, Reading]:
-    """Look once, while sessions hang. `holders`: sessions known to hold something. Raises SessionError."""
+    """Look once, while sessions hang. `holders`: sessions known to hold something. Raises SessionError.
+
+    `before`: the look before; a view that failed in it is not asked again.
+    """
     sessions = read(connection, SESSIONS, release, cold=cold)
     met = [*holders, *(sessions.rows if isinstance(sessions, Rows) else ())]
     if not met and not wait_chains:
         return {**_chains_not_looked(), SESSIONS: sessions}
-    more = {view: read(connection, view, release, cold=cold) for view in _needed(met)}
+    failed = {view: of for view, of in before.items() if isinstance(of, Missing) and of.kind != "not_asked"}
+    more = {view: failed.get(view) or read(connection, view, release, cold=cold) for view in _needed(met)}
     if isinstance(sessions, Rows) and isinstance(slaves := more.get(SLAVES), Rows):
         sessions = replace(sessions, rows=(*sessions.rows, *_coordinators(connection, met, slaves.rows)))
     oracles = {view: read(connection, view, release, cold=cold) for view in ORACLES} if wait_chains else {}
@@ -176,6 +182,8 @@ def _needed(met: list[Row]) -> Iterator[str]:
         yield LOCKS
     if any(row.get("status") == "KILLED" or ("cache#" in row and row.get("sid") is None) for row in met):
         yield from CLEANUPS
+    if any(number(row.get("inst_lock_request")) for row in met):
+        yield CLUSTER
 
 
 def _coordinators(connection: Connection, met: list[Row], slaves: tuple[Row, ...]) -> Iterator[Row]:
@@ -253,11 +261,12 @@ def looks(snapshot: Snapshot, *, wait_chains: bool = False) -> Iterator[tuple[st
         for view, reading in snapshot.readings.items()
         if isinstance(reading, Missing) and reading.kind == "refused"
     }
+    clustered = snapshot.instance.get("parallel") == "YES"
     for view in (*views_of_look(wait_chains=wait_chains), SAMPLES):
         sql = text_for(collectors()[view].statements, snapshot.release)
-        if sql is not None and collectors()[view].granted_on not in refused:
+        if sql is not None and collectors()[view].granted_on not in refused and (clustered or view != CLUSTER):
             yield view, sql, {}
-    if snapshot.instance.get("parallel") == "YES":
+    if clustered:
         yield "gv$session", ELSEWHERE, NOBODY
 
 

@@ -8,6 +8,7 @@ from collectors.model import Basis, Delta, Missing, Reading, Row, Rows
 from collectors.reports.header import Header, moment_in
 from collectors.reports.sections import READERS, ROW_CACHE_EVENTS, rows_of, top_alone
 from collectors.reports.tables import real
+from collectors.reports.undo import TAG
 
 NOTE = (
     "an ASH report has samples of active sessions: waits and DB time are sessions on average times the seconds, and an event "
@@ -24,7 +25,6 @@ _TOP = re.compile(r"^ *(\S[^\n\t]{1,60}?) {2,}[A-Z][A-Za-z/ ]{1,20} {2,}([\d.,]+
 _VALUES = re.compile(rf'^ *({_EVENTS}) +[\d.]+ +"(\d+)", ?"(\d+)", ?"(\d+)" +([\d.]+)', re.MULTILINE)
 _BLOCKER = re.compile(rf"^ *(\d+), *(\d+) ?\( *(\d+)\) +[\d.]+ +({_EVENTS}) +([\d.]+)", re.MULTILINE)
 _CELL_ENDS = re.compile(r"</t[dh]>\s*", re.IGNORECASE)
-_TAGS = re.compile(r"<[^<>]*>")
 
 
 def read(content: str, head: Header, name: str) -> Delta:
@@ -65,9 +65,7 @@ def _lines(content: str) -> str:
     if "<t" not in content.lower():
         return content
     rows = re.split(r"</tr>|</h\d>|</p>", content, flags=re.IGNORECASE)
-    return "\n".join(
-        " ".join(_TAGS.sub("", _CELL_ENDS.sub("\f", row)).replace("\f", "   ").splitlines()) for row in rows
-    )
+    return "\n".join(" ".join(TAG.sub("", _CELL_ENDS.sub("\f", row)).replace("\f", "   ").splitlines()) for row in rows)
 
 
 def _behind(label: str, text: str) -> str:

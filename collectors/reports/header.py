@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from collectors.model import Basis, Row
+from collectors.model import Basis, Row, dated
 from collectors.reports.tables import Document, Table, count, real
 
 _MOMENT = r"(\d{1,2})-([^\s\d-]{3,5}|\d{1,2}[^\s\d-]?)\s?-(\d{2,4})\s+(\d{1,2}):(\d{2})(?::(\d{2}))?"
@@ -165,9 +165,10 @@ def _moment(parts: tuple[str | None, ...]) -> datetime | None:
     full = int(year) + (2000 if len(year) == 2 else 0)
     try:
         # The host's local time; a report does not say in which zone.
-        return datetime(full, number, int(day), int(hour), int(minute), int(second)) if number else None  # noqa: DTZ001
+        moment = datetime(full, number or 0, int(day), int(hour), int(minute), int(second))  # noqa: DTZ001
     except ValueError:
         return None
+    return moment if dated(moment) else None
 
 
 def month_of(name: str) -> int | None:

@@ -1,21 +1,21 @@
 """read(): the bytes of a report → the changes over its interval, or why there are none. The entry point of this folder."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeVar
 
 from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.model import LONG_WINDOW, Delta, Missing, NotComparable, Reading, Rows, long_window
 from collectors.reports import ash, html, text
-from collectors.reports.checks import checked
+from collectors.reports.checks import checked, lost
 from collectors.reports.cluster import OWN_REPORT, TITLES, Part, parts
 from collectors.reports.header import Header, dbid_in, header, moment_in, release_in
 from collectors.reports.sections import READERS
 from collectors.reports.tables import (
     ANOTHER,
+    CUT,
     MOST_TABLES,
     RESEND,
     Document,
@@ -27,9 +27,7 @@ from collectors.reports.tables import (
     count,
     real,
 )
-from collectors.reports.undo import as_text, columns_of, line_ends, undone
-
-T = TypeVar("T")
+from collectors.reports.undo import HEAD_BYTES, TAG, as_text, columns_of, is_html, undone
 
 # AWR compare-periods reports (awrddrpt.sql): splits one document into its two periods.
 
@@ -104,19 +102,13 @@ def _cpus(document: Document, which: str) -> int | None:
 
 _HEAD = r"(db name|database) db id\b"
 """What begins the head itself, where a second report has lost its title."""
-HEAD_BYTES = 128 * 1024
-"""The title is at the top. Only mail headers and style sheets may come before it."""
-_PAGE = re.compile(r"^[^\S\n]*<(!doctype|html|head|body|table|h1|title)\b", re.IGNORECASE | re.MULTILINE)
-"""A page has such a tag at the start of a line. A program that writes pages has it in quotes."""
-_TAG = re.compile(r"<[^<>]*>")
-
 _RUN_AWR = "run awrrpt.sql for one instance instead"
 _APPLICATION = (
     "an application AWR report (DBMS_AWRAPP), which has statements and waits of one application, no latches and no dictionary "
     "caches",
     "run awrrpt.sql for the instance and the same snapshots",
 )
-_REFUSED: Mapping[str, tuple[str, str]] = {
+_TITLES: Mapping[str, ReportKind | tuple[str, str]] = {
     r"workload repository sql report": ("an AWR SQL report, which covers one statement", _RUN_AWR),
     r"awr sql report for": ("an AWR SQL report, which covers one statement", _RUN_AWR),
     r"workload repository compare period report \(rac\)": (
@@ -127,8 +119,6 @@ _REFUSED: Mapping[str, tuple[str, str]] = {
     r"application(-specific)? (awr|workload repository) report": _APPLICATION,
     r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
-}  # fmt: skip
-_READ: Mapping[str, ReportKind] = {
     r"workload repository compare period report": "compare",
     r"awr compare period report": "compare",
     r"workload repository report \(rac\)": "cluster",
@@ -139,23 +129,20 @@ _READ: Mapping[str, ReportKind] = {
     r"statspack (statistics )?report for": "Statspack",
     r"ash report (for|-)": "ASH",
 }
+"""Title → the kind, or of a document that is not read what it is, and what to do instead."""
+_READ = tuple(title for title, what in _TITLES.items() if isinstance(what, str))
 
 
 def looks_like_report(data: bytes) -> bool:
     """Whether the file calls itself a report of Oracle, refused ones included. A file that only quotes one does not count."""
-    start = line_ends(as_text(data[:HEAD_BYTES]))
-    head = _lines(undone(start, page=is_html(start))[0])
-    return _first(_READ, head) is not None or _first(_REFUSED, head) is not None
-
-
-def is_html(text: str) -> bool:
-    return _PAGE.search(text[:HEAD_BYTES]) is not None
+    head = _lines(undone(as_text(data[:HEAD_BYTES]))[0])
+    return _first(head) is not None
 
 
 def _lines(text: str) -> str:
     """The head with each element of a page on a line of its own. Titles begin a line."""
     head = text[:HEAD_BYTES]
-    return _TAG.sub("\n", head) if is_html(head) else head
+    return TAG.sub("\n", head) if is_html(head) else head
 
 
 def _is_of_pdb(lines: str) -> bool:
@@ -164,12 +151,12 @@ def _is_of_pdb(lines: str) -> bool:
     return "workload repository pdb report" in head or "(pdb snapshots)" in head or "awr pdb report" in head
 
 
-def _first(titles: Mapping[str, T], lines: str) -> T | None:
+def _first(lines: str) -> ReportKind | tuple[str, str] | None:
     """The meaning of the first title; of two on one line, of the first here."""
-    match = _any_of(tuple(titles)).search(lines)
+    match = _any_of(tuple(_TITLES)).search(lines)
     if match is None:
         return None
-    return next(what for number, what in enumerate(titles.values()) if match[f"title{number}"] is not None)
+    return next(what for number, what in enumerate(_TITLES.values()) if match[f"title{number}"] is not None)
 
 
 @cache
@@ -207,7 +194,7 @@ def opened(data: bytes, name: str) -> ReportFile:
         raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
     if content.count("\n") + content.count("\r") > MOST_LINES:
         raise InputError(f"{name} has more than {MOST_LINES:,} lines; give one report at a time")
-    content, said = undone(content, page=is_html(content))
+    content, said = undone(content)
     reports, rest = _one_by_one(content)
     return ReportFile(tuple(reports), rest, said)
 
@@ -222,7 +209,7 @@ def _one_by_one(content: str) -> tuple[list[str], str]:
     if page and not _several(content):
         starts = [max(0, content.find("<html"))]
     else:
-        plain = _TAG.sub(lambda tag: "\n".ljust(len(tag[0])), content) if page else content
+        plain = TAG.sub(lambda tag: "\n".ljust(len(tag[0])), content) if page else content
         for title in _any_of((*_READ, _HEAD)).finditer(plain):
             if not starts or _FIGURES.search(plain, starts[-1], title.start()):
                 starts.append(_opening(content, title.start()) if page else title.start())
@@ -258,8 +245,10 @@ VERIFIED = {
 SHORT = 5 * 60
 
 
-def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool = False) -> tuple[str, ...]:
-    """The notes on one period, the most important first."""
+def remarks(
+    head: Header, printed: ReportTables, of_pdb: bool, cut_off: bool, gone: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The notes on one period, the most important first. `gone` is what the report lost."""
     said = [*_layout(head, printed), *_window(head)]
     if printed.kind == "compare":
         said += [NOTE, UNIT_NOTE]
@@ -267,14 +256,9 @@ def remarks(head: Header, printed: ReportTables, of_pdb: bool, *, cut_off: bool 
         said.append(
             f"made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT; {NO_ROOT}"
         )
-    if printed.cut:
-        said.append(f"the file ends inside {', '.join(printed.cut)}, which is therefore not used")
-    elif cut_off:
+    if cut_off and not gone:
         said.append("the file is cut off: it ends before the report does")
-    if printed.unread:
-        said.append(
-            f"in the report and not read: {', '.join(f'{title} ({why})' for title, why in printed.unread.items())}; {RESEND}"
-        )
+    said += [f"lost: {'; '.join(gone)}; {RESEND}"] if gone else []
     if printed.absent and cut_off:
         said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
     elif printed.absent and printed.kind == "compare":
@@ -302,6 +286,8 @@ def _window(head: Header) -> list[str]:
     return []
 
 
+MOST_LOST = 2
+"""The headline has so many lost things. One is enough to be in doubt."""
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
 """The sections of every complete report."""
 NO_ROOT = "where nobody may, as on an autonomous database, diagnose what `latchscope script` writes there"
@@ -327,7 +313,7 @@ def read_opened(file: ReportFile, name: str) -> tuple[Delta | NotComparable, ...
     for at, content in enumerate(file.reports, 1):
         own = name if len(file.reports) == 1 else f"{name} (report {at} of {len(file.reports)})"
         lines = _lines(content)
-        kind = _kind(lines, own) if kind is None or _first(_READ, lines) is not None else kind
+        kind = _kind(title, own) if (title := _first(lines)) or kind is None else kind
         found += [one for one in _read(content, lines, kind, own) if one not in found]
     return tuple(_with_notes(one, file.undone) for one in found)
 
@@ -365,7 +351,7 @@ def _document(content: str, kind: ReportKind, name: str) -> Document:
         if is_html(content):
             return html.parse(content)
         if not any(columns_of(line.rstrip()) for line in content.split("\n")):
-            return Document("html", by_titles(_copied(content)))
+            return Document("html", *by_titles(_copied(content)))
         return text.parse(content, TITLES if kind == "cluster" else ())
     except TooManyTables:
         raise InputError(f"{name} has more than {MOST_TABLES:,} tables; give one report at a time") from None
@@ -377,16 +363,14 @@ def _copied(content: str) -> Iterator[tuple[str, ...]]:
     return (tuple(cell.strip() for cell in line.split(sign)) for line in content.split("\n"))
 
 
-def _kind(lines: str, name: str) -> ReportKind:
-    refusal = _first(_REFUSED, lines)
-    if refusal:
-        raise InputError(f"{name} is {refusal[0]}; {refusal[1]}")
-    kind = _first(_READ, lines)
-    if kind is None:
+def _kind(title: ReportKind | tuple[str, str] | None, name: str) -> ReportKind:
+    if isinstance(title, tuple):
+        raise InputError(f"{name} is {title[0]}; {title[1]}")
+    if title is None:
         raise InputError(
             f"{name} is not an AWR or Statspack report; run awrrpt.sql or spreport.sql and give its output"
         )
-    return kind
+    return title
 
 
 def _instances(content: str, document: Document, name: str) -> tuple[Delta | NotComparable, ...]:
@@ -408,13 +392,15 @@ def _instance(part: Part, document: Document, *, cut_off: bool) -> Delta | NotCo
         return None
     printed = ReportTables(document, "cluster")
     printed.notes |= dict.fromkeys(part.notes)
-    return _delta(head, part.readings, remarks(head, printed, of_pdb=False, cut_off=cut_off), cut_off=cut_off)
+    return _delta(head, part.readings, remarks(head, printed, of_pdb=False, cut_off=cut_off))
 
 
-def _delta(head: Header, readings: Mapping[str, Reading], notes: tuple[str, ...], *, cut_off: bool) -> Delta:
+def _delta(head: Header, readings: Mapping[str, Reading], notes: tuple[str, ...], gone: Sequence[str] = ()) -> Delta:
     assert head.basis is not None
     every = {**readings, "v$instance": Rows("v$instance", (head.row,))}
-    return reported(head.database, head.release, head.basis, every, notes, dbid=head.dbid, cut_off=cut_off)
+    return reported(
+        head.database, head.release, head.basis, every, notes, dbid=head.dbid, lost="; ".join(gone[:MOST_LOST])
+    )
 
 
 def _period(
@@ -442,8 +428,11 @@ def _period(
     # The last section of a text may lack its end for other reasons, so check what is missing too.
     lacking = bool(document.cut) and any(isinstance(readings[view], Missing) for view in NEEDED)
     ended = any(sign in content[-400:] for sign in _OVER)
-    cut_off = not ended and (bool(printed.cut) or lacking or _unfinished(content))
-    return _delta(head, readings, remarks(head, printed, of_pdb, cut_off=cut_off), cut_off=cut_off)
+    cut_off = not ended and (CUT in printed.unread.values() or lacking or _unfinished(content))
+    gone = [*lost(content, readings, printed, head)]
+    if cut_off and any(isinstance(readings[view], Missing) for view in (*NEEDED, "v$sys_time_model")):
+        gone.insert(0, f"the file is cut off before {next(iter(printed.absent), 'its end')}")
+    return _delta(head, readings, remarks(head, printed, of_pdb, cut_off, gone), gone)
 
 
 def _unfinished(content: str) -> bool:

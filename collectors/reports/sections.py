@@ -13,6 +13,7 @@ from collectors.views.system_event import ORDINARY_WAITS
 
 Reader = Callable[[ReportTables], Reading]
 """Reads one view from a report. It gives Missing if the sections it needs are not printed or cannot be read."""
+Records = tuple[ReportRow, ...]
 READERS: dict[str, Reader] = {}
 """View name → its reader, filled by `fills`."""
 STRANGE = "make the report again from the database itself, or diagnose what `latchscope script` writes"
@@ -27,6 +28,19 @@ def fills(view: str) -> Callable[[Reader], Reader]:
             raise KeyError(f"{read.__name__} reads {view}, which has a reader or is declared by no collector")
         READERS[view] = read
         return read
+
+    return declare
+
+
+def fills_from(view: str, title: str) -> Callable[[Callable[[ReportTables, Records], Reading]], Reader]:
+    """The same of a view that one section has: without its rows the view is missing."""
+
+    def declare(read: Callable[[ReportTables, Records], Reading]) -> Reader:
+        def whole(printed: ReportTables) -> Reading:
+            records = printed.section(title)
+            return printed.missing(view, title) if records is None else read(printed, records)
+
+        return fills(view)(whole)
 
     return declare
 
@@ -168,12 +182,9 @@ LOCATIONS = ("kqreqa", "kqreqd", "kqreqd: reget", "kqrpre: find obj", "kqrpre: i
 """Where the row cache is held most. A name like one of them may be it."""
 
 
-@fills("v$latch_misses")
-def latch_misses(printed: ReportTables) -> Reading:
+@fills_from("v$latch_misses", "Latch Miss Sources")
+def latch_misses(printed: ReportTables, records: Records) -> Reading:
     """Miss locations. A report lists only latches with sleeps, so ours may be absent."""
-    records = printed.section("Latch Miss Sources")
-    if records is None:
-        return printed.missing("v$latch_misses", "Latch Miss Sources")
     unsure = _doubtful(records)
     doubt(printed, "Latch Miss Sources", unsure)
     if ROW_CACHE_LATCH in unsure:
@@ -198,12 +209,10 @@ MUTEX_TYPES = ("Cursor Parent", "Cursor Pin", "Cursor Stat", "Library Cache", "h
 """The types beside the row cache's."""
 
 
-@fills("v$mutex_sleep")
-def mutex_sleep(printed: ReportTables) -> Reading:
+@fills_from("v$mutex_sleep", "Mutex Sleep Summary")
+def mutex_sleep(printed: ReportTables, records: Records) -> Reading:
     """Sleeps on row cache mutexes by location. An empty list means that no session slept."""
-    records, known = printed.section("Mutex Sleep Summary"), asked("v$mutex_sleep")
-    if records is None:
-        return printed.missing("v$mutex_sleep", "Mutex Sleep Summary")
+    known = asked("v$mutex_sleep")
     types = [record.name(known) for record in records]
     misnamed = any(
         "kqr" in record.text("location") for name, record in zip(types, records, strict=True) if name not in known
@@ -249,12 +258,9 @@ def _osstat_row(name: str, row: ReportRow) -> Row:
 # v$parameter from init.ora Parameters, which lists only changed settings.
 
 
-@fills("v$parameter")
-def parameter(printed: ReportTables) -> Reading:
+@fills_from("v$parameter", "init.ora Parameters")
+def parameter(printed: ReportTables, records: Records) -> Reading:
     """Settings we follow. The end value counts where it differs from the begin value."""
-    records = printed.section("init.ora Parameters")
-    if records is None:
-        return printed.missing("v$parameter", "init.ora Parameters")
     found: dict[str, str] = {}
     for name, ones in by_name(records, asked("v$parameter")).items():
         values = [value for one in ones if (value := one.text("end") or one.text("begin"))]
@@ -294,13 +300,10 @@ OTHER_CACHES = ("dc_", "qm", "sch_", "rule", "realm", "command rule", "factor", 
 """How the names of caches begin, in lower case, in the reports and views that we know."""
 
 
-@fills("v$rowcache")
-def rowcache(printed: ReportTables) -> Reading:
+@fills_from("v$rowcache", "Dictionary Cache Stats")
+def rowcache(printed: ReportTables, records: Records) -> Reading:
     """Dictionary caches by name. Cluster counters where the report has a filled RAC section (up to 12.1)."""
     title = "Dictionary Cache Stats"
-    records = printed.section(title)
-    if records is None:
-        return printed.missing("v$rowcache", title)
     names = {record.name(CACHES) for record in records}
     if names and not names & set(CACHES):
         return strange("v$rowcache", title)
@@ -346,12 +349,9 @@ SHARED_POOL = ("shared", "shared pool")
 OPERATIONS = {"GRO": "GROW", "SHR": "SHRINK"}
 
 
-@fills("v$sga_resize_ops")
-def sga_resize_ops(printed: ReportTables) -> Reading:
+@fills_from("v$sga_resize_ops", "Memory Resize Ops")
+def sga_resize_ops(printed: ReportTables, records: Records) -> Reading:
     """Resizes of the shared pool within the interval. An empty section means none."""
-    records = printed.section("Memory Resize Ops")
-    if records is None:
-        return printed.missing("v$sga_resize_ops", "Memory Resize Ops")
     components = [record.name(SHARED_POOL) for record in records]
     rows: list[dict[str, Value]] = [
         {
@@ -374,12 +374,9 @@ def _bytes(row: ReportRow, column: str) -> int | None:
     return None if megabytes is None else round(megabytes * MEGABYTE)
 
 
-@fills("v$sgastat")
-def sgastat(printed: ReportTables) -> Reading:
+@fills_from("v$sgastat", "SGA breakdown difference")
+def sgastat(printed: ReportTables, records: Records) -> Reading:
     """Components of the shared pool we follow, at the end of the interval."""
-    records = printed.section("SGA breakdown difference")
-    if records is None:
-        return printed.missing("v$sgastat", "SGA breakdown difference")
     sizes = [
         (record.text("name"), record.number("end") if (size := _bytes(record, "end_mb")) is None else size)
         for record in records
@@ -503,15 +500,18 @@ def system_event(printed: ReportTables) -> Reading:
         return strange("v$system_event", "Foreground Wait Events")
     doubt(printed, "Foreground Wait Events" if both is None else "Wait Events", unsure | own_unsure)
     whole, top = _whole(printed), _listed(printed)
+    if TOP in printed.unread:  # the longest are in the whole list, too, where idle ones have no share
+        top = {row.name(asked("v$system_event")): row for row in front or () if row.number("share")}
     rows: list[dict[str, Value]] = [{"event": event} for event in sorted(unsure | own_unsure)]
+    own = by_name(front or (), asked("v$system_event"))
     rows += [
-        _all(event, ones, whole) | _own(event, front, whole)
+        _all(event, ones, whole) | ({} if front is None else _own(own.get(event), whole))
         for event, ones in by_name(records, asked("v$system_event")).items()
         if event not in own_unsure
     ]
     others = tuple({*top, *(ORDINARY_WAITS if front else ())} - {*asked("v$system_event")})
     rows += [
-        _all(event, ones, whole) | _own(event, front, whole, event)
+        _all(event, ones, whole) | ({} if front is None else _own(ones if front else None, whole))
         for event, ones in sorted(by_name(front or both or (), others).items())
     ]
     return rows_of("v$system_event", rows, *notes)
@@ -554,14 +554,11 @@ def _all(event: str, ones: list[ReportRow], whole: Range | None) -> dict[str, Va
     return {"event": event, "total_waits": added(one.number("waits") for one in ones), "time_waited_micro": time}
 
 
-def _own(event: str, front: tuple[ReportRow, ...] | None, whole: Range | None, *others: str) -> dict[str, Value]:
+def _own(ones: list[ReportRow] | None, whole: Range | None) -> dict[str, Value]:
     """Foreground waits. The section omits events of less than a millisecond: they have no time and an unknown number."""
-    if front is None:
-        return {}
-    ones = by_name(front, others or asked("v$system_event")).get(event)
     if ones is None:
         return {"time_waited_micro_fg": 0}
-    own = _all(event, ones, whole)
+    own = _all("", ones, whole)
     row = {"total_waits_fg": own["total_waits"], "time_waited_micro_fg": own["time_waited_micro"]}
     shares = [(one.number("waits"), one.number("timeouts")) for one in ones]
     known = [waits * share / 100 for waits, share in shares if waits is not None and share is not None and share <= 100]
@@ -630,12 +627,9 @@ NEWEST = 6
 """Rows of the last hour, as many as a poll reads."""
 
 
-@fills("v$undostat")
-def undostat(printed: ReportTables) -> Reading:
+@fills_from("v$undostat", "Undo Segment Stats")
+def undostat(printed: ReportTables, records: Records) -> Reading:
     """The newest rows. The report prints the end of each without its year."""
-    records = printed.section("Undo Segment Stats")
-    if records is None:
-        return printed.missing("v$undostat", "Undo Segment Stats")
     rows = [row for record in records if (row := _undostat_row(record, printed.year))]
     return Rows("v$undostat", tuple(sorted(rows, key=lambda row: str(row["begin_time"]), reverse=True)[:NEWEST]))
 

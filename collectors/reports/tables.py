@@ -110,7 +110,7 @@ def in_doubt(known: Iterable[str], printed: Iterable[str], others: Iterable[str]
     """
     listed, wanted, genuine = set(printed), set(known), set(others)
     lacking, strange = wanted - listed, listed - wanted - genuine - {""}
-    if any(not name.isascii() or "?" in name for name in strange):
+    if not (letters := "".join(strange)).isascii() or "?" in letters:
         return frozenset(lacking)
     spelt = [(other, squeeze(other)) for other in strange]
     return frozenset(name for name in lacking if _like_any(name, spelt))
@@ -176,24 +176,47 @@ class Document:
     """Plain text before the first section."""
     printed: frozenset[str] = frozenset()
     """Every section whose title is there, with a table or without."""
+    torn: tuple[str, ...] = ()
+    """Sections that lost lines: a ruler, a headline, the line of dashes that closes them."""
 
 
-def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[Table, ...]:
-    """Tables of rows that have nothing but their order: a row of one cell is a title, the next one the headings of its table."""
-    tables: list[Table] = []
+def by_titles(rows: Iterable[tuple[str, ...]]) -> tuple[tuple[Table, ...], frozenset[str]]:
+    """Tables of rows that have nothing but their order, and the sections that say they have no data.
+
+    A row of one cell behind a table is a title, and so is each that a section of ours has; the next one of several cells holds
+    the headings. Tables of the head have no titles.
+    """
+    tables, silent = list[Table](), set[str]()
     section, headings, taken = "", tuple[str, ...](), list[tuple[str, ...]]()
     for row in (*rows, ()):
-        filled = [cell for cell in row if cell]
-        if len(filled) > 1 and headings:
-            taken.append(row)
-        elif len(filled) > 1:
-            headings = tuple(squeeze(cell) for cell in row)
-        elif headings:
+        filled = [cell for cell in row if cell and not cell.startswith("Back to ")]
+        ours = _titled(section)
+        if headings and (len(filled) < 2 or (ours is None and not any(map(str.isdigit, "".join(row))))):
             add(tables, Table(section, headings, tuple(taken)))
-            headings, taken = (), []
-        if len(filled) == 1:
+            headings, taken, section = (), [], section if len(filled) > 1 else ""
+        if len(filled) > 1 and headings:
+            taken += _parted(row, len(headings))
+            filled = [row[-1]] if _titled(row[-1]) else filled
+        elif len(filled) > 1:
+            headings = tuple(map(squeeze, row))
+            if ours and not any({*headings} & {*known} for known in ours.texts.values()):
+                section = "another"  # whose title is none of ours
+        if len(filled) == 1 and filled[0].startswith(SILENT):
+            silent.add(section)
+        elif len(filled) == 1 and (not section or _titled(filled[0])):
             section = squeeze(filled[0])
-    return tuple(tables)
+    return tuple(tables), frozenset(silent)
+
+
+SILENT = "No data exists for this section"
+
+
+def _parted(row: tuple[str, ...], many: int) -> Iterator[tuple[str, ...]]:
+    """The rows of a line. A browser that copies a page loses the line end behind a blank last cell, and so joins rows."""
+    for at in range(0, len(row) - 1, many - 1):
+        cells = row[at : at + many]
+        joined = at + many < len(row) or cells[-1].startswith("Back to ") or _titled(cells[-1])
+        yield (*cells[:-1], "") if joined and len(cells) == many else cells
 
 
 # What sections.yaml says: each section once, for text and HTML.
@@ -219,6 +242,8 @@ class Section:
     """Column → heading → unit of a cell without one, empty for counts."""
     others: frozenset[tuple[str, ...]]
     """Headings of tables under the same title that hold something else."""
+    layouts: tuple[tuple[str, ...], ...]
+    """All headings of its table in a text report, "?" at those that may be blank."""
 
 
 @cache
@@ -244,15 +269,21 @@ def _section(title: str, members: Mapping[str, Any]) -> Section:
         columns("texts"),
         columns("numbers"),
         frozenset(tuple(each.split()) for each in members.get("others", ())),
+        tuple(tuple(each.split()) for each in members.get("text", ())),
     )
+
+
+@lru_cache(4096)
+def _titled(words: str) -> Section | None:
+    """The section that has this title."""
+    title = _untold_number(squeeze(words))
+    return next((section for section in sections().values() if title in section.titles), None) if title else None
 
 
 @cache
 def _layouts() -> Mapping[tuple[int, str], tuple[str, ...]]:
-    """The headings of text reports by their number and their letters in order of the alphabet, "?" at those that may be blank."""
-    read = yaml.safe_load((Path(__file__).parent / "sections.yaml").read_text(encoding="utf-8"))
-    listed = [tuple(each.split()) for members in read.values() for each in members.get("text", ())]
-    return {(len(each), _letters(each)): each for each in listed}
+    """Those of all sections by their number and their letters in order of the alphabet."""
+    return {(len(each), _letters(each)): each for section in sections().values() for each in section.layouts}
 
 
 def _letters(words: Iterable[str]) -> str:
@@ -300,7 +331,7 @@ class ReportRow:
     units: Mapping[str, str]
     widths: Mapping[str, int]
     section: str
-    notes: dict[str, None]
+    printed: "ReportTables"
     readable: bool = True
     """Whether each cell of its numbers is one, or blank. If not, all of them are unknown."""
 
@@ -320,11 +351,17 @@ class ReportRow:
         """A count, or a time in microseconds. None if it is blank, N/A, or did not fit its column."""
         cell = self.text(column)
         if is_overflow(cell):
-            self.notes[f"{self.section}: a number too wide for its column is printed as {cell} and not used"] = None
+            said = f"{self.section}: a number too wide for its column is printed as {cell} and not used"
+            (self.printed.lost if column in TELLING else self.printed.notes)[said] = None
         unit = self.units.get(column, "")
         return micro(cell, unit) if unit else count(cell)
 
 
+TELLING = {"gets", "misses", "sleeps", "waits", "total", "value"}
+"""The columns without which a row tells nothing."""
+
+
+@lru_cache(8192)
 def _is_number(cell: str) -> bool:
     return cell in ("", "N/A") or is_overflow(cell) or _parsed(cell) is not None
 
@@ -335,6 +372,7 @@ ALWAYS_FILLED = ("timemodelstatistics", "timemodelsystemstats", "latchactivity",
 RESEND = (
     "send the file as awrrpt.sql or spreport.sql wrote it: as an attachment or in a .zip, not as the text of a mail"
 )
+CUT = "the file ends inside it"
 ANOTHER = "make the report again with all its sections, or diagnose what `latchscope script` writes"
 
 
@@ -351,9 +389,12 @@ class ReportTables:
     notes: dict[str, None] = field(default_factory=dict)
     """Ordered and without repetition, as keys."""
     absent: dict[str, None] = field(default_factory=dict)
-    cut: dict[str, None] = field(default_factory=dict)
+    rows: dict[str, tuple[ReportRow, ...] | None] = field(default_factory=dict)
+    """The sections that were read before."""
     unread: dict[str, str] = field(default_factory=dict)
     """Sections that are in the file and cannot be read: title → what is wrong."""
+    lost: dict[str, None] = field(default_factory=dict)
+    """Figures that cannot be read, the first of each section."""
 
     @property
     def hollow(self) -> bool:
@@ -367,10 +408,18 @@ class ReportTables:
 
         A section that is absent becomes a note, unless it is `quiet`.
         """
-        section, document = sections()[title], self.document
+        section = sections()[title]
+        if title not in self.rows:
+            self.rows[title] = self._rows(section)
+        if self.rows[title] is None and title not in self.unread and not (quiet or section.quiet):
+            self.absent[title] = None
+        return self.rows[title]
+
+    def _rows(self, section: Section) -> tuple[ReportRow, ...] | None:
+        title, document = section.title, self.document
         tables = [table for table in document.tables if _is(table, section)]
         if section.titles & document.cut or any(table.section in document.cut for table in tables):
-            self.cut[title] = None
+            self.unread[title] = CUT
             return None
         seen: set[tuple[str, ...]] = set()
         rows = [
@@ -387,14 +436,10 @@ class ReportTables:
             self.unread[title] = "it gives no row"
         if title in self.unread:
             return None
-        if rows or (silent and not self.hollow) or (printed and not silent):
-            return tuple(rows)
-        if not (quiet or section.quiet):
-            self.absent[title] = None
-        return None
+        return tuple(rows) if rows or (silent and not self.hollow) or (printed and not silent) else None
 
     def missing(self, view: str, title: str) -> Missing:
-        """A view whose section gives nothing: it is not printed, cut off, or cannot be read."""
+        """A view whose section gives nothing: it is not printed, or cannot be read."""
         if why := self.unread.get(title):
             return Missing(view, "unread", f"{title} is in the report and cannot be read: {why}", RESEND)
         return Missing(view, "unread", f"the report has no complete section {title}", ANOTHER)
@@ -416,12 +461,12 @@ class ReportTables:
             seen.add(row)
             cells = {column: row[i] for column, i in at.items() if i < len(row)}
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
-            if strange and not any(note.startswith(f"{section.title}: a cell") for note in self.notes):
-                said = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
-                self.notes[f"{said}, so such rows are unknown"] = None
             if strange:
+                if not any(said.startswith(f"{section.title}: a cell") for said in self.lost):
+                    said = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
+                    self.lost[said] = None
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
-            yield ReportRow(cells, units, widths, section.title, self.notes, not strange)
+            yield ReportRow(cells, units, widths, section.title, self, not strange)
 
 
 def _is(table: Table, section: Section) -> bool:

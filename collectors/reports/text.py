@@ -1,17 +1,16 @@
 """Text reports: a section starts with its heading at the start of a line; a ruler of dashes gives the columns."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from collectors.errors import cut
-from collectors.reports.tables import UNREAD, Document, Table, add, headings_known, optional_of, real, squeeze
+from collectors.reports.tables import SILENT, UNREAD, Document, Table, add, headings_known, optional_of, real, squeeze
 from collectors.reports.undo import Span, columns_of, in_gaps
 
 _MARKS = ("DB/Inst:", " for DB:")
 """What follows the title of a section. The second form is that of 9.2."""
-_SILENT = "No data exists for this section"
 HEADING_LINES = 8
 """The most lines of column headings above a ruler: four, each perhaps broken in two."""
 LONGEST_LINE = 2_000
@@ -39,19 +38,9 @@ def parse(text: str, titles: Iterable[str] = ()) -> Document:
     `titles` are those of sections that may be alone on their line, without the database beside them.
     """
     walk = _Walk(frozenset(titles))
-    for line in _lines(text):
-        for part in line.split("\f"):
-            walk.line(cut(part, LONGEST_LINE).rstrip())
+    for line in text.split("\n"):
+        walk.line(cut(line, LONGEST_LINE).rstrip())
     return walk.document()
-
-
-def _lines(text: str) -> Iterator[str]:
-    """One line at a time. A list of millions of short lines would take ten times the memory of the text."""
-    begin = 0
-    while (end := text.find("\n", begin)) >= 0:
-        yield text[begin:end]
-        begin = end + 1
-    yield text[begin:]
 
 
 class _Walk:
@@ -65,6 +54,9 @@ class _Walk:
         self.last = ""
         """The line before, empty ones left out."""
         self.table: _Open | None = None
+        self.title = ""
+        """That of the section, while neither a table nor its end came behind it."""
+        self.torn: dict[str, None] = {}
         self.tables: list[Table] = []
         self.silent: set[str] = set()
         self.printed: set[str] = set()
@@ -72,24 +64,32 @@ class _Walk:
 
     def line(self, line: str) -> None:
         """Handle the next line of the report."""
+        if self.in_head and self.table and line.startswith("~~~"):
+            del self.table.rows[-1:]  # without an empty line before it, this title was taken for a row
+            self._end()
+            self.above = [self.last]
         if self.in_head and line and not line.strip("~") and self.last:
             self._end()
             self.section = squeeze(self.last)
             return
         title = line if line in self.titles else _title(line)
         if title:
+            if self.title or (self.table and not self.in_head and squeeze(title) != self.section):
+                self.torn[self.title or self.section] = None
             self._end()
-            self.section, self.in_head = squeeze(title), False
+            self.title, self.section, self.in_head = title, squeeze(title), False
             self.printed.add(self.section)
         elif _is_end(line, bool(self.table)) and (self.table or not self.above):
+            self.torn |= dict.fromkeys(filter(None, [self.title]))
             self._end()
-            self.section = ""
+            self.title = self.section = ""
         elif columns := columns_of(line):
             self._begin(columns)
         elif self.table and line:
             _take(self.table, line)
-        elif _SILENT in line:
+        elif SILENT in line:
             self.silent.add(self.section)
+            self.title = ""
         else:
             self._remember(line)
         if self.in_head:
@@ -110,6 +110,7 @@ class _Walk:
         self._end()
         adrift = known is not None and known[0] != _headings(above[known[1] :], columns)
         spelt = known[0] if known else headings
+        self.title = ""
         self.table = _Open(self.section, spelt, columns, name_above=bool(named), adrift=adrift)
 
     def _remember(self, line: str) -> None:
@@ -133,7 +134,7 @@ class _Walk:
         cut = frozenset({self.section} - self.silent - {""})
         self._end()
         head, silent, printed = "\n".join(self.head), frozenset(self.silent), frozenset(self.printed)
-        return Document("text", tuple(self.tables), silent, cut, head, printed)
+        return Document("text", tuple(self.tables), silent, cut, head, printed, tuple(self.torn))
 
 
 def _title(line: str) -> str:
@@ -263,7 +264,6 @@ _COUNTS = (
     "scanreq",
     "modreq",
     "final",
-    "waiters",
 )
 
 

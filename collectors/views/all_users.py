@@ -3,9 +3,9 @@
 A container database there has a name of its own, which sys_context shows. One without containers has the user RDSADMIN only.
 """
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
-ALL_USERS = Collector(
+ALL_USERS = optional_view(
     view="all_users",
     about="the user RDSADMIN, which a database on Amazon RDS has",
     columns=(Column("username", ColumnKind.KEY, "", "RDSADMIN; no row elsewhere"),),
@@ -20,8 +20,4 @@ ALL_USERS = Collector(
     without="whether a session is ended as Amazon RDS wants it",
     granted_on="",
     every_seconds=3600.0,
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

@@ -1,10 +1,10 @@
 """v$cleanup_process: PMON and the processes that clean up for it. Read on request, for a holder that is dead or killed."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 50
 
-CLEANUP_PROCESS = Collector(
+CLEANUP_PROCESS = optional_view(
     view="v$cleanup_process",
     about="the processes that clean up after dead processes and killed sessions, and what each does",
     columns=(
@@ -21,8 +21,4 @@ CLEANUP_PROCESS = Collector(
     },
     without="which process cleans up after a holder that is dead or killed",
     granted_on="sys.v_$cleanup_process",
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

@@ -1,10 +1,10 @@
 """v$containers: the names of the containers, once an hour, so that waits by container have the name that people know."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 500
 
-CONTAINERS = Collector(
+CONTAINERS = optional_view(
     view="v$containers",
     about="number and name of each container",
     columns=(
@@ -20,8 +20,4 @@ CONTAINERS = Collector(
     without="the names of containers, which then have their number",
     granted_on="sys.v_$containers",
     every_seconds=3600.0,
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

@@ -4,7 +4,7 @@ last_ddl_time is the time of the last DDL alone, grants and revokes included, so
 belongs to SYS is left out, and so are partitions, whose table has the time too.
 """
 
-from collectors.model import Collector, Column, ColumnKind, lately, utc_of_local
+from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_local
 
 MOST_ROWS = 50
 
@@ -16,7 +16,7 @@ _ROWS = f"""
 _CELLS = f"""owner, object_name, object_type, {utc_of_local("last_ddl_time")} as happened_at,
                          case when created = last_ddl_time then 'YES' else 'NO' end as is_new"""
 
-DBA_OBJECTS = Collector(
+DBA_OBJECTS = optional_view(
     view="dba_objects",
     about="objects that DDL changed, grants and revokes included",
     columns=(
@@ -41,9 +41,5 @@ DBA_OBJECTS = Collector(
     },
     without="which objects DDL changed before the waits began",
     granted_on="sys.dba_objects",
-    on_request=True,
-    optional=True,
-    momentary=True,
     for_changes=True,
-    after=("v$instance",),
 )

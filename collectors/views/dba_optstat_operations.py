@@ -1,6 +1,6 @@
 """dba_optstat_operations: runs that gathered optimizer statistics. Read for the timeline of changes, never in a poll."""
 
-from collectors.model import Collector, Column, ColumnKind, lately, utc_of_zoned
+from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_zoned
 
 MOST_ROWS = 50
 
@@ -9,7 +9,7 @@ _ROWS = f"""
              where rownum <= {MOST_ROWS}"""
 _CELLS = f"operation, target, {utc_of_zoned('start_time')} as happened_at"
 
-DBA_OPTSTAT_OPERATIONS = Collector(
+DBA_OPTSTAT_OPERATIONS = optional_view(
     view="dba_optstat_operations",
     about="runs that gathered, set, restored or deleted optimizer statistics",
     columns=(
@@ -32,9 +32,5 @@ DBA_OPTSTAT_OPERATIONS = Collector(
     },
     without="which runs of statistics began before the waits",
     granted_on="sys.dba_optstat_operations",
-    on_request=True,
-    optional=True,
-    momentary=True,
     for_changes=True,
-    after=("v$instance",),
 )

@@ -3,11 +3,11 @@
 A patch without SQL is not in it, so that what it lacks may be installed all the same; `opatch lspatches` lists them all.
 """
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 200
 
-REGISTRY_SQLPATCH = Collector(
+REGISTRY_SQLPATCH = optional_view(
     view="dba_registry_sqlpatch",
     about="patches with SQL that were applied or rolled back in this database, the latest first",
     columns=(
@@ -29,8 +29,4 @@ REGISTRY_SQLPATCH = Collector(
     without="whether the patch of a bug that fits is installed, as far as patches with SQL are listed",
     granted_on="sys.dba_registry_sqlpatch",
     every_seconds=3600.0,
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

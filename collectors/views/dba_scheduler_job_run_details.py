@@ -3,7 +3,7 @@
 A job that runs every few minutes is no change. So a job that ran more than `MOST_RUNS` times is left out.
 """
 
-from collectors.model import Collector, Column, ColumnKind, lately, utc_of_zoned
+from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_zoned
 
 MOST_ROWS = 50
 MOST_RUNS = 3
@@ -14,7 +14,7 @@ _ROWS = f"""
              where rownum <= {MOST_ROWS}"""
 _CELLS = f"owner, job_name, {utc_of_zoned('max(actual_start_date)')} as happened_at"
 
-DBA_SCHEDULER_JOB_RUN_DETAILS = Collector(
+DBA_SCHEDULER_JOB_RUN_DETAILS = optional_view(
     view="dba_scheduler_job_run_details",
     about=f"scheduler jobs that ran and ended, without those that ran more than {MOST_RUNS} times",
     columns=(
@@ -39,9 +39,5 @@ DBA_SCHEDULER_JOB_RUN_DETAILS = Collector(
     },
     without="which scheduler jobs ran before the waits began",
     granted_on="sys.dba_scheduler_job_run_details",
-    on_request=True,
-    optional=True,
-    momentary=True,
     for_changes=True,
-    after=("v$instance",),
 )

@@ -1,6 +1,6 @@
 """dba_scheduler_window_log: maintenance windows that opened or closed. Read for the timeline of changes, never in a poll."""
 
-from collectors.model import Collector, Column, ColumnKind, lately, utc_of_zoned
+from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_zoned
 
 MOST_ROWS = 50
 
@@ -10,7 +10,7 @@ _ROWS = f"""
              where rownum <= {MOST_ROWS}"""
 _CELLS = f"window_name, operation, {utc_of_zoned('log_date')} as happened_at"
 
-DBA_SCHEDULER_WINDOW_LOG = Collector(
+DBA_SCHEDULER_WINDOW_LOG = optional_view(
     view="dba_scheduler_window_log",
     about="scheduler windows that opened or closed",
     columns=(
@@ -33,9 +33,5 @@ DBA_SCHEDULER_WINDOW_LOG = Collector(
     },
     without="which scheduler windows opened or closed before the waits began",
     granted_on="sys.dba_scheduler_window_log",
-    on_request=True,
-    optional=True,
-    momentary=True,
     for_changes=True,
-    after=("v$instance",),
 )

@@ -1,10 +1,10 @@
 """v$dead_cleanup: dead processes and killed sessions that Oracle has still to clean up after. Read for a holder of that kind."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 100
 
-DEAD_CLEANUP = Collector(
+DEAD_CLEANUP = optional_view(
     view="v$dead_cleanup",
     about="dead processes and killed sessions that are not cleaned up yet, and how many sessions each blocks",
     columns=(
@@ -27,8 +27,4 @@ DEAD_CLEANUP = Collector(
     },
     without="whether Oracle cleans up after a holder that is dead or killed, and how far that is",
     granted_on="sys.v_$dead_cleanup",
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

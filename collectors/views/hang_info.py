@@ -1,6 +1,6 @@
 """v$hang_info: the hangs that Oracle has found, and whether it means to end one itself. Read only while sessions hang."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 20
 
@@ -16,7 +16,7 @@ def _statement(columns: str) -> str:
              where rownum <= {MOST_ROWS}"""
 
 
-HANG_INFO = Collector(
+HANG_INFO = optional_view(
     view="v$hang_info",
     about="hangs that Oracle found in the cluster, their victims, and what it does about them",
     columns=(
@@ -37,9 +37,5 @@ HANG_INFO = Collector(
     statements={"11.2": _statement(_SINCE_11), "23": _statement(f"{_SINCE_11}, hang_status")},
     without="whether Oracle itself has seen the hang, and when it may end it",
     granted_on="sys.v_$hang_info",
-    on_request=True,
-    optional=True,
     setting="defaults.wait_chains",
-    momentary=True,
-    after=("v$instance",),
 )

@@ -1,10 +1,10 @@
 """v$hang_session_info: the sessions of the hangs that Oracle has found, and which of them is a critical background process."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 200
 
-HANG_SESSION_INFO = Collector(
+HANG_SESSION_INFO = optional_view(
     view="v$hang_session_info",
     about="sessions in the main chain of each hang that Oracle found",
     columns=(
@@ -24,9 +24,5 @@ HANG_SESSION_INFO = Collector(
     },
     without="which session of a hang is a critical background process",
     granted_on="sys.v_$hang_session_info",
-    on_request=True,
-    optional=True,
     setting="defaults.wait_chains",
-    momentary=True,
-    after=("v$instance",),
 )

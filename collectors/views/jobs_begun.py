@@ -3,7 +3,7 @@
 Read for the timeline of changes, never in a poll. `running_jobs` reads the same view in a hang, for the session of a job.
 """
 
-from collectors.model import CHANGES_MINUTES, Collector, Column, ColumnKind, utc_of_zoned
+from collectors.model import CHANGES_MINUTES, Column, ColumnKind, optional_view, utc_of_zoned
 
 MOST_ROWS = 50
 
@@ -11,7 +11,7 @@ _ROWS = f"""
              where elapsed_time < interval '{CHANGES_MINUTES}' minute
                and rownum <= {MOST_ROWS}"""
 
-JOBS_BEGUN = Collector(
+JOBS_BEGUN = optional_view(
     view="jobs_begun",
     about="scheduler jobs that run now and began lately",
     columns=(
@@ -32,9 +32,5 @@ JOBS_BEGUN = Collector(
     },
     without="which scheduler jobs began before the waits and still run",
     granted_on="sys.dba_scheduler_running_jobs",
-    on_request=True,
-    optional=True,
-    momentary=True,
     for_changes=True,
-    after=("v$instance",),
 )

@@ -1,11 +1,11 @@
 """v$lock: the mode of the enqueue that the session at the end of a chain holds. Read on request, if one waits so."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 from collectors.views.chain_sessions import NAMED
 
 MOST_ROWS = 200
 
-LOCK = Collector(
+LOCK = optional_view(
     view="v$lock",
     about="enqueues that a session holds while another one asks for them",
     columns=(
@@ -27,8 +27,4 @@ LOCK = Collector(
     },
     without="whether the end of a chain holds an enqueue exclusively",
     granted_on="sys.v_$lock",
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

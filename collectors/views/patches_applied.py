@@ -1,10 +1,10 @@
 """patches_applied: what datapatch applied or rolled back. Read for the timeline of changes, never in a poll."""
 
-from collectors.model import Collector, Column, ColumnKind, lately, utc_of_local
+from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_local
 
 MOST_ROWS = 50
 
-PATCHES_APPLIED = Collector(
+PATCHES_APPLIED = optional_view(
     view="patches_applied",
     about="patches that datapatch applied or rolled back, 12.1 and later",
     columns=(
@@ -25,9 +25,5 @@ PATCHES_APPLIED = Collector(
     },
     without="which patches were applied before the waits began",
     granted_on="sys.dba_registry_sqlpatch",
-    on_request=True,
-    optional=True,
-    momentary=True,
     for_changes=True,
-    after=("v$instance",),
 )

@@ -3,7 +3,7 @@
 In 12.1 and 12.2 open_time is read as one of the host's clock: the Reference of 12.1 has it without a time zone.
 """
 
-from collectors.model import Collector, Column, ColumnKind, lately, utc_of_local, utc_of_zoned
+from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_local, utc_of_zoned
 
 MOST_ROWS = 50
 
@@ -12,7 +12,7 @@ _ROWS = f"""
                    order by open_time desc)
              where rownum <= {MOST_ROWS}"""
 
-PDBS = Collector(
+PDBS = optional_view(
     view="v$pdbs",
     about="containers that were opened, 12.1 and later",
     columns=(
@@ -35,9 +35,5 @@ PDBS = Collector(
     },
     without="which containers were opened before the waits began",
     granted_on="sys.v_$pdbs",
-    on_request=True,
-    optional=True,
-    momentary=True,
     for_changes=True,
-    after=("v$instance",),
 )

@@ -1,11 +1,11 @@
 """v$px_session: the coordinator of a parallel slave. Read on request, when a slave holds what sessions hang on."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 4000
 """More than parallel_max_servers can be, so that the slave that blocks is among them."""
 
-PX_SESSION = Collector(
+PX_SESSION = optional_view(
     view="v$px_session",
     about="parallel slaves of this instance, each with the session that coordinates it",
     columns=(
@@ -25,8 +25,4 @@ PX_SESSION = Collector(
     },
     without="the coordinator of a parallel slave that blocks, which is the session to end",
     granted_on="sys.v_$px_session",
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

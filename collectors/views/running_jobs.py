@@ -3,11 +3,11 @@
 It is a view of the dictionary, which is what hangs. So it is read only for a job that blocks, within the deadline of the look.
 """
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 200
 
-RUNNING_JOBS = Collector(
+RUNNING_JOBS = optional_view(
     view="running_jobs",
     about="jobs of the scheduler that run now, with their sessions",
     columns=(
@@ -31,8 +31,4 @@ RUNNING_JOBS = Collector(
     },
     without="the name of a scheduler job that blocks, which has to be stopped by its name",
     granted_on="sys.dba_scheduler_running_jobs",
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

@@ -1,10 +1,10 @@
 """v$transaction: the undo that the end of a session would roll back. Read on request, while sessions hang."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 500
 
-TRANSACTION = Collector(
+TRANSACTION = optional_view(
     view="v$transaction",
     about="undo blocks of the open transactions, by session, the largest first",
     columns=(
@@ -25,8 +25,4 @@ TRANSACTION = Collector(
     },
     without="how much undo the end of the holder would roll back",
     granted_on="sys.v_$transaction",
-    on_request=True,
-    optional=True,
-    momentary=True,
-    after=("v$instance",),
 )

@@ -3,12 +3,12 @@
 It names blockers on other instances without gv$. Read only while sessions hang, and only if `defaults.wait_chains` is on.
 """
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Column, ColumnKind, optional_view
 
 MOST_ROWS = 500
 """Sessions with most waiters first: they lead to the ends of the chains."""
 
-WAIT_CHAINS = Collector(
+WAIT_CHAINS = optional_view(
     view="v$wait_chains",
     about="Oracle's own wait chains: who waits for whom, over the instances of a cluster",
     columns=(
@@ -39,9 +39,5 @@ WAIT_CHAINS = Collector(
     },
     without="Oracle's own view of who waits for whom, over all instances",
     granted_on="sys.v_$wait_chains",
-    on_request=True,
-    optional=True,
     setting="defaults.wait_chains",
-    momentary=True,
-    after=("v$instance",),
 )

@@ -76,8 +76,11 @@ def _figures() -> list[Json]:
     def now(title: str, description: str, unit: str, metric: str, steps: Any = panels.PLAIN, **more: Any) -> Json:
         # One figure for each environment that has the name, so that none stands for another.
         expr = f"{more.pop('less', '')}max by ({BY}) ({within(metric)})"
+        if steps in (panels.BY_SHARE, panels.BY_SESSIONS):  # no green where nobody looked for what counters do not have
+            more |= {"per": BY, "worse": {"text": f"{expr} < {steps[1][0]} and on ({BY}) {quiet} < 0"}}
         return panels.stat(title, description, unit, expr, steps, legend=DB, h=3, **more)
 
+    quiet = f"max by ({BY}) ({within('latchscope_severity')})"
     severity = (
         "Severity of the diagnosis, by what the waits cost: 0.5 % of DB time is a notice, 2 % a warning, 10 % critical."
     )

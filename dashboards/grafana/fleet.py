@@ -104,9 +104,9 @@ def _figures() -> list[Json]:
         panels.stat(
             "Problems",
             "Databases whose severity is warning or critical, with a known cause or without, in the colour of the worst. "
-            "Without one it is only 0 if every database answers.",
+            "Without one it is only 0 if every database answers and somebody looked at its sessions.",
             "none",
-            sure(SEVERITIES_KNOWN, SILENT),
+            sure(SEVERITIES_KNOWN, f"({SILENT} or {severe('-1', '< 0')})"),
             panels.ALARM,
             worse={
                 "red": f"{severe('2|3', '>= 2')} and on () {severe('3', '== 3')}",

@@ -211,7 +211,7 @@ def _poll_cost() -> list[Json]:
         panels.row("What does polling cost?"),
         graph(
             "Time a poll takes",
-            "The whole poll: statements, rows, diagnosis. The slowest databases.",
+            "The whole poll: statements, rows, diagnosis, as a mean of about a minute. The slowest databases.",
             "s",
             of_databases("latchscope_poll_duration_seconds"),
         ),

@@ -33,13 +33,14 @@ ABSENT_CELL: Json = {
 DECIMALS = {"percentunit": 1, "short": 2}
 """Digits after the point where nothing else is said: one of a share, two of a number of sessions."""
 SEVERITIES = {
+    "-1": {"text": "Quiet", "color": "#808080", "index": 5},
     "0": {"text": "Fine", "color": "green", "index": 0},
     "1": {"text": "Notice", "color": "blue", "index": 1},
     "2": {"text": "Warning", "color": "orange", "index": 2},
     "3": {"text": "Critical", "color": "red", "index": 3},
 }
 """latchscope_severity in words, one colour each wherever it is shown."""
-SEVERITY_WORDS = {name: SEVERITIES[str(rank)] for rank, name in enumerate(("info", "notice", "warning", "critical"))}
+SEVERITY_WORDS = dict(zip(("quiet", "info", "notice", "warning", "critical"), SEVERITIES.values(), strict=True))
 SEVERITY_WORDS["down"] = {"text": "Down", "color": "red", "index": 4}
 """The label `severity` in the same words and colours, and what shared.outage says."""
 BY_SEVERITY = ((None, "green"), (1, "blue"), (2, "orange"), (3, "red"))
@@ -109,11 +110,11 @@ def timeseries(title: str, description: str, unit: str, *queries: Json, **more: 
 
 def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any] = PLAIN, **more: Any) -> Json:
     """One figure: the last value, coloured by its thresholds. `worse`: colour → the query that shows in its place if it
-    gives anything, so that the colour can say what the number does not."""
-    worse, legend = more.pop("worse", {}), more.pop("legend", "")
+    gives anything, so that the colour can say what the number does not. `per`: for each of what these labels tell apart."""
+    worse, legend, per = more.pop("worse", {}), more.pop("legend", ""), more.pop("per", "")
     asked, shown = [], ""
     for each in (*worse.values(), expr):
-        asked.append(query(f"({each}) unless on () ({shown})" if shown else each, legend, instant=True))
+        asked.append(query(f"({each}) unless on ({per}) ({shown})" if shown else each, legend, instant=True))
         shown = f"{shown} or {each}" if shown else each
     painted = [
         {
@@ -139,7 +140,7 @@ def stat(title: str, description: str, unit: str, expr: str, steps: Iterable[Any
         "noValue": more.pop("none", NO_DATA),
     }
     words = more.pop("words", None)
-    defaults["mappings"] = [*([{"type": "value", "options": words}] if words else []), NOT_ALL_KNOWN, ABSENT]
+    defaults["mappings"] = [{"type": "value", "options": words} if words else NOT_ALL_KNOWN, ABSENT]
     size = {"w": 4, "h": 4, **more}
     return panel("stat", title, description, unit, asked, options=options, defaults=defaults, overrides=painted, **size)
 

@@ -26,7 +26,7 @@ from rules.hangs.model import WaitingGroup
 from rules.hangs.words import behind_circle
 from rules.judge import OpenCause
 from rules.latch import takes
-from rules.model import Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
+from rules.model import CANNOT_TELL, Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
 from rules.samples import MINIMUM_WAITERS, RESULT_CACHE, within_cache
 from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
@@ -223,8 +223,6 @@ def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
     return context if trouble.child is None else context.focused_on(trouble.child)
 
 
-NEEDED = ("v$latch", "v$rowcache", "v$system_event", "v$sys_time_model")
-"""The views without which a verdict on the row cache is incomplete."""
 NO_CAUSE = "no known cause explains it"
 NONE_JUDGED = "no cause that could be judged explains it"
 NO_TIMING = (
@@ -245,20 +243,19 @@ def headline(
     usual: Mapping[str, UsualRange],
     open_causes: OpenCauses = (),
     other: OtherWait | None = None,
+    severity: Severity = Severity.INFO,
 ) -> str:
     """One sentence for a list, an alert or a page title. It says how many times the usual the cost is, if that is known.
 
-    A contradiction in the figures comes first.
+    A contradiction in the figures comes first, then what the file lost: with that a row cache that seems harmless may not be.
     """
     sentence = _headline(context, findings, usual, open_causes, other)
     if impossible := contradictions(context.delta):
         return f"The figures contradict each other: {impossible[0]}; as far as they go: {within(sentence)}"
-    lacking = [view for view in NEEDED if isinstance(context.delta.read(view), Missing)]
-    return (
-        f"As far as the file goes: {sentence}"
-        if context.delta.cut_off and lacking and sentence[:6] != "Cannot"
-        else sentence
-    )
+    if not context.delta.lost or sentence.startswith(CANNOT_TELL):
+        return sentence
+    told = f"{CANNOT_TELL}: {context.delta.lost}; as" if severity is Severity.INFO else "As"
+    return f"{told} far as the file goes: {sentence}"
 
 
 def _traced(context: SignalContext) -> str | None:
@@ -290,7 +287,7 @@ def _headline(
     if not findings and not anything_read(context):
         if (traced := _traced(context)) is not None:
             return traced
-        why = "the file is cut off before them" if context.delta.cut_off else "they could not be read"
+        why = context.delta.lost or "they could not be read"
         return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
     harmless = all(finding.severity is Severity.INFO for finding in findings)
     dear_elsewhere = harmless and (bool(others(context, findings)) or latch_free_cost(context) is not None)
@@ -309,10 +306,10 @@ def _headline(
         return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
     if cost_is_open(context) or totals_without_waits(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
-    quiet = within(QUIET) if nobody_looked(context) else "nothing to do about the row cache"
-    nothing = f"{quiet}; {_cost(context, usual)}{_not_looked(context)}"
+    quiet = within(QUIET) if nobody_looked(context) else "nothing to do about the row cache" * (not context.delta.lost)
+    nothing = f"{_cost(context, usual)}{_not_looked(context)}"
     elsewhere = _others_in_words(context, findings)
-    return sentence("; ".join(filter(None, (larger, elsewhere, nothing))))
+    return sentence("; ".join(filter(None, (larger, elsewhere, quiet, nothing))))
 
 
 QUIET = "Quiet, as far as counters show; nobody looked at the sessions"

@@ -501,7 +501,9 @@ def _no_waiters(context: SignalContext, surface: Surface) -> Step:
     first = "Cannot tell for certain which cache"
     if total and most >= NEARLY_ALL_CHANGES * total:
         first = f"Most likely {cache}, which has {percent(most / total)} of the changes, but not for certain"
-    cure = f" {sentence(way_out)}." if context.printed else ""
+    cure = (
+        f" {sentence(way_out)}. An ASH report of that time has its id, as P1 of the event." if context.printed else ""
+    )
     return Step(
         step="cache",
         statement=f"{first}: {why}. No view counts {event} by cache; only its waiters name one.{cure}",

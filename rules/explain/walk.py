@@ -240,7 +240,7 @@ IN_EARLIER_LINKS = (
     "waiting_now",
 )
 """Signals that earlier links show already."""
-ROLES = ("discriminating", "required", "supporting", "shape", "identity")
+ROLES = ("discriminating", "required", "supporting", "shape", "identity", "refuting")
 """Which of several signs appears beside the cause."""
 UNKNOWN_CAUSE = unknown_link(
     "cause",

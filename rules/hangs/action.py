@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from collectors.commands import WithheldError, command
 from collectors.model import Row, spoken, text
 from collectors.release import at_least
-from rules.hangs.graph import ChainGraph, first, kind_of, process_name, whole
+from rules.hangs.graph import ChainGraph, first, kind_of, named, process_name, whole
 from rules.hangs.knowledge import event_of, knowledge, left_alone, query, state
 from rules.hangs.model import (
-    NOT_KNOWN,
+    MESSENGER,
     ActionKind,
     ChainAction,
     ChainSession,
@@ -58,36 +58,32 @@ class Target:
 def decided(chain: WaitChain, graph: ChainGraph, platform: str | None) -> WaitChain:
     """The chain with its action, or with why there is none."""
     if chain.cycle:
-        return without(chain, state("circle"))
+        return chain.without(state("circle"))
     end = chain.end
     if end is None or end.sid is None:
-        return without(chain, *_nobody(graph))
+        return chain.without(*_nobody(graph))
     forbidden = _forbidden(end, platform, graph)
     if forbidden is not None:
-        return without(chain, forbidden, *_to_watch(end, graph))
+        return chain.without(forbidden, *_to_watch(chain, end, graph))
     if (awaits := _awaited(end, graph)) is not None:
-        return without(chain, *awaits)
-    if any((waiter.event, waiter.cache) in graph.looks.moving for waiter in chain.waiters if waiter.depth == 1):
-        return without(chain, state("moves"))
+        return chain.without(*awaits)
+    if any((waiter.event, waiter.cache) in graph.looks.moving for waiter in chain.direct):
+        return chain.without(state("moves"))
     missing = list(_missing(chain, end, graph))
     if graph.looks.past:
         # Its serial number would keep the command from another session, and not from the same one at other work.
         missing.append(_still(end))
     if missing:
-        return without(chain, None, *missing)
+        return chain.without(None, *missing)
     if not chain.fresh:
         age = "" if chain.age_seconds is None else spoken(chain.age_seconds)
-        return without(chain, state("old", age=age) if age else state("never"), _still_holds(chain, end))
+        query_now, _ = _check(chain, end, graph)
+        still = MissingFact(fact="whether it still holds that", query=query_now, instance=end.instance)
+        return chain.without(state("old", age=age) if age else state("never"), still)
     try:
         return chain.model_copy(update={"action": _action(chain, end, graph, platform)})
     except WithheldError as reason:
-        return without(chain, state("unpastable", reason=str(reason)), _fact("what it is called", "job", end))
-
-
-def without(chain: WaitChain, why: str | None, *missing: MissingFact) -> WaitChain:
-    """The chain without an action: why, or the facts that are missing."""
-    told = why or f"{NOT_KNOWN}{'; '.join(each.fact for each in missing)}"
-    return chain.without(told, *missing)
+        return chain.without(state("unpastable", reason=str(reason)), _fact("what it is called", "job", end))
 
 
 def _fact(fact: str, named: str, end: ChainSession, **more: str) -> MissingFact:
@@ -108,7 +104,7 @@ def _nobody(graph: ChainGraph) -> tuple[str | None, *tuple[MissingFact, ...]]:
         return state("orphan", addresses=len(addresses) or 1, named=named, cleanup=said), *_of_orphans(addresses)
     where = "on every instance" if graph.looks.clustered is not False else "on this instance"
     who = MissingFact(fact=f"who holds what they wait for, {where}", query=query("holders"))
-    return (None, who) if graph.looks.clustered is False else (None, who, _in_the_cluster())
+    return (None, who) if graph.looks.clustered is False else (None, who, _in_the_cluster(None, graph))
 
 
 def _of_orphans(addresses: list[str]) -> Iterator[MissingFact]:
@@ -121,7 +117,13 @@ def _of_orphans(addresses: list[str]) -> Iterator[MissingFact]:
         yield MissingFact(fact="whether Oracle cleans up after it", query=query("cleanups"))
 
 
-def _in_the_cluster() -> MissingFact:
+def _in_the_cluster(chain: WaitChain | None, graph: ChainGraph) -> MissingFact:
+    """Who holds the entry on the instance that keeps the others from it, or which instance that is."""
+    cache = next((each.cache for each in chain.direct), None) if chain else None
+    entry, places = graph.asked_elsewhere(cache), [*graph.locks_elsewhere(cache)]
+    if len(places) == 1 and (key := text(entry.get("key"))):
+        said = f"who holds the entry on instance {places[0]}, which keeps this one from it"
+        return MissingFact(fact=said, query=query("elsewhere_check", key=key), instance=places[0])
     return MissingFact(fact="who holds the lock of the cluster that it is", query=query("cluster"))
 
 
@@ -178,7 +180,7 @@ def _killed(end: ChainSession, graph: ChainGraph) -> str:
     return "; ".join((*said, *graph.cleanup({address} if address else set())))
 
 
-def _to_watch(end: ChainSession, graph: ChainGraph) -> Iterator[MissingFact]:
+def _to_watch(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> Iterator[MissingFact]:
     """What a person may look at, where no command is given."""
     if end.status == "KILLED" and end.kind != "background":
         yield _fact("what is left to roll back (run it twice, a minute apart)", "undo", end)
@@ -186,6 +188,8 @@ def _to_watch(end: ChainSession, graph: ChainGraph) -> Iterator[MissingFact]:
         address = text(graph.facts[(end.instance, end.sid or 0)].row.get("saddr"))
         if address:
             yield MissingFact(fact="whether Oracle cleans up after it", query=query("cleanup", saddr=address))
+    elif end.name == MESSENGER and graph.looks.clustered is not False:
+        yield _in_the_cluster(chain, graph)
     elif end.status == "CACHED" or OTHER_DATABASE.match(end.program or ""):
         yield MissingFact(fact="the distributed transactions", query=query("branches"), instance=end.instance)
 
@@ -196,9 +200,9 @@ def _awaited(end: ChainSession, graph: ChainGraph) -> tuple[str, MissingFact] | 
     if facts.at_the_end or end.event is None:
         return None
     known = event_of(end.event)
-    if known is None or known.own is not None:
-        if known is None:
-            return state("unknown_event", event=end.event), _fact("who it waits for", "about", end)
+    if known is None:
+        return state("unknown_event", event=end.event), _fact("who it waits for", "about", end)
+    if known.own is not None:
         return None
     found = command(known.find or knowledge().queries["about"], sid=end.sid or 0)
     why = state("awaits", event=end.event, who=known.who or "", kill=known.kill or "")
@@ -227,7 +231,7 @@ def _missing(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> Iterator
         fact, named = _of_the_mode(chain)
         yield _fact(fact, named, end)
         if end.instance != graph.looks.own:
-            yield _in_the_cluster()
+            yield _in_the_cluster(chain, graph)
 
 
 def _missing_kind(end: ChainSession, graph: ChainGraph) -> Iterator[MissingFact]:
@@ -241,7 +245,7 @@ def _missing_kind(end: ChainSession, graph: ChainGraph) -> Iterator[MissingFact]
 
 def _of_the_mode(chain: WaitChain) -> tuple[str, str]:
     """The fact, and the query for it, of how the end holds what those directly behind it wait for."""
-    events = {session.event or "" for session in chain.waiters if session.depth == 1}
+    events = {session.event or "" for session in chain.direct}
     mode = "the mode in which it holds what the session before it waits for"
     if _all_begin(events, "latch: "):
         return "whether it holds that latch, which has no mode", "latch"
@@ -260,10 +264,6 @@ def _still(end: ChainSession) -> MissingFact:
     return _fact(fact, "about", end)
 
 
-def _still_holds(chain: WaitChain, end: ChainSession) -> MissingFact:
-    return MissingFact(fact="whether it still holds that", query=_check(chain, end)[0], instance=end.instance)
-
-
 # The command. Every fact that it needs is known.
 
 
@@ -271,7 +271,7 @@ def _action(chain: WaitChain, end: ChainSession, graph: ChainGraph, platform: st
     """The mildest command in the dialect of the place, and those after it. Raises WithheldError for a name of a job."""
     steps, where, kind = _stopping(end, graph) if end.kind == "job" else _ending(end, graph, platform)
     (mildest, *then) = steps
-    check, still = _check(chain, end)
+    check, still = _check(chain, end, graph)
     safe = _said("safe", sid=str(end.sid), instance=str(end.instance), waiting=chain.waiting, kind=kind)
     return ChainAction(
         **mildest.model_dump(),
@@ -284,11 +284,14 @@ def _action(chain: WaitChain, end: ChainSession, graph: ChainGraph, platform: st
     )
 
 
-def _check(chain: WaitChain, end: ChainSession) -> tuple[str, str]:
+def _check(chain: WaitChain, end: ChainSession, graph: ChainGraph) -> tuple[str, str]:
     """The query to run before each command, and what it has to show."""
-    events = {session.event or "" for session in chain.waiters if session.depth == 1}
-    by = "enqueue" if _all_begin(events, "enq: ") else "entry"
-    return query(f"{by}_check", sid=end.sid or 0, serial=end.serial or 0), _said(by)
+    events = {session.event or "" for session in chain.direct}
+    shown = graph.facts[(end.instance, end.sid or 0)].entries
+    by = "enqueue" if _all_begin(events, "enq: ") else "entry" if shown else "elsewhere"
+    key = text(graph.asked_elsewhere(next((each.cache for each in chain.direct), None)).get("key")) or ""
+    more = {"key": key} if by == "elsewhere" else {"sid": end.sid or 0, "serial": end.serial or 0}
+    return query(f"{by}_check", **more), _said(by, session=named(end.sid or 0, end.serial, end.instance))
 
 
 def _ending(end: ChainSession, graph: ChainGraph, platform: str | None) -> tuple[list[FurtherAction], str, str]:

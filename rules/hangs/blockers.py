@@ -8,7 +8,7 @@ from typing import NamedTuple
 from collectors.model import Missing, Row, number, text
 from rules.base import remembered
 from rules.context import ROW_CACHE_SURFACES, SignalContext
-from rules.hangs.graph import named, who
+from rules.hangs.graph import MODES, named, who, whole
 from rules.hangs.graph import process as process
 from rules.hangs.knowledge import query
 from rules.hangs.model import Blocker, Blockers, ChainSession, WaitChain
@@ -21,7 +21,6 @@ from rules.waiting import WAITING_SESSIONS, StillWaiting, hanging
 
 ROW_CACHE_BLOCKERS = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"
-MODES = {3: "share", 5: "exclusive"}
 READABLE = re.compile(rb"[ -~]{4,}")
 """This many printable characters in a row within a key are probably a name."""
 
@@ -42,7 +41,7 @@ class LoneHolder(NamedTuple):
     @property
     def described(self) -> str:
         """`session 300,5511 on instance 1 (module batch)`."""
-        sid, serial, instance = (_whole(self.row, name) for name in ("sid", "serial#", "instance"))
+        sid, serial, instance = (whole(self.row.get(name)) for name in ("sid", "serial#", "instance"))
         return described_session(ChainSession(instance=instance, sid=sid, serial=serial, **who(self.row)))
 
 
@@ -103,22 +102,25 @@ def blockers_of(context: SignalContext) -> Blockers | None:
     )
 
 
-def holder_of(context: SignalContext) -> str | None:
-    """The session that most hanging sessions wait for, in a few words. None if it is unknown."""
+def _largest(context: SignalContext) -> tuple[WaitChain, ChainSession] | None:
+    """The largest chain and its end, if that is a session."""
     found = blockers_of(context)
     chain = next(iter(found.chains), None) if found else None
-    if chain is None or chain.end is None or chain.end.sid is None:
-        return lone.described if (lone := lone_holder(context)) is not None else None
-    return described_session(chain.end)
+    return (chain, chain.end) if chain and chain.end and chain.end.sid is not None else None
+
+
+def holder_of(context: SignalContext) -> str | None:
+    """The session that most hanging sessions wait for, in a few words. None if it is unknown."""
+    if (largest := _largest(context)) is not None:
+        return described_session(largest[1])
+    return lone.described if (lone := lone_holder(context)) is not None else None
 
 
 def why_left(context: SignalContext) -> str | None:
     """Why the end of the largest chain is left alone, in its first words. None if it may be ended, or if only facts lack."""
-    found = blockers_of(context)
-    chain = next(iter(found.chains), None) if found else None
-    if chain is None or chain.end is None or chain.end.sid is None or chain.missing_alone or not chain.why_no_action:
-        return None
-    return chain.why_no_action.partition(";")[0]
+    chain, _ = _largest(context) or (None, None)
+    left = chain and not chain.missing_alone and chain.why_no_action
+    return left.partition(";")[0] if left else None
 
 
 def described_session(session: ChainSession) -> str:
@@ -141,9 +143,8 @@ def _at_the_end(chains: Sequence[WaitChain], held: Sequence[Blocker]) -> Iterato
         end = chain.end
         if end is None or end.sid is None or (end.instance, end.sid) in known:
             continue
-        direct = [session for session in chain.waiters if session.depth == 1]
-        caches = {session.cache for session in direct}
-        certain = all(session.certain for session in direct) and len(caches) == 1
+        caches = {session.cache for session in chain.direct}
+        certain = all(session.certain for session in chain.direct) and len(caches) == 1
         yield Blocker(
             cache=next(iter(caches)) if certain else None,
             mode=None if end.holds == "unknown" else end.holds,
@@ -165,13 +166,13 @@ def _library_cache_waits(rows: Sequence[Row]) -> Iterator[LibraryCacheWait]:
     for row in sorted(rows, key=lambda row: (-(number(row.get("sessions")) or 0.0), str(row))):
         yield LibraryCacheWait(
             event=text(row.get("event")) or "library cache",
-            sessions=_whole(row, "sessions") or 0,
+            sessions=whole(row.get("sessions")) or 0,
             longest_seconds=(number(row.get("wait_time_micro")) or 0.0) / 1e6,
             type=target_of(row.get("p3")).namespace,
-            instance=_whole(row, "blocking_instance"),
-            sid=_whole(row, "blocking_session"),
-            final_instance=_whole(row, "final_blocking_instance"),
-            final_sid=_whole(row, "final_blocking_session"),
+            instance=whole(row.get("blocking_instance")),
+            sid=whole(row.get("blocking_session")),
+            final_instance=whole(row.get("final_blocking_instance")),
+            final_sid=whole(row.get("final_blocking_session")),
         )
 
 
@@ -189,14 +190,14 @@ def _held(
     row: Row, stuck: Sequence[StillWaiting], waiting: Sequence[StillWaiting], chains: Sequence[WaitChain]
 ) -> Blocker:
     """A holder as v$rowcache_parent and v$session show it."""
-    sid, serial, instance = (_whole(row, name) for name in ("sid", "serial#", "instance"))
+    sid, serial, instance = (whole(row.get(name)) for name in ("sid", "serial#", "instance"))
     behind = [waiter for waiter in waiting if waiter.blocker == f"{sid}@{instance}"]
     cache_id = number(row.get("cache#"))
     listed = text(row.get("cache_name")) or (None if cache_id is None else unlisted(cache_id))
     cache = listed or (behind[0].cache if behind else None)
-    mode = MODES.get(_whole(row, "lock_mode") or 0)
+    mode = MODES.get(whole(row.get("lock_mode")) or 0)
     waits = [waiter.seconds for waiter in stuck if waiter.cache == cache or cache is None]
-    waiters = _whole(row, "waiters")
+    waiters = whole(row.get("waiters"))
     kind = text(row.get("type"))
     background = None if kind is None else kind == "BACKGROUND"
     micro = number(row.get("wait_time_micro"))
@@ -226,10 +227,10 @@ def _held(
 
 def _not_at_the_end(row: Row, chains: Sequence[WaitChain]) -> str:
     """Why there is no command for a holder that ends no chain."""
-    if _whole(row, "sid") is None:
+    if whole(row.get("sid")) is None:
         return NO_SESSION.format(text(row.get("saddr")) or "it gives")
     named = {(waiter.instance, waiter.sid) for chain in chains for waiter in chain.waiters}
-    return MIDDLE if (_whole(row, "instance"), _whole(row, "sid")) in named else UNFOLLOWED
+    return MIDDLE if (whole(row.get("instance")), whole(row.get("sid"))) in named else UNFOLLOWED
 
 
 def _chain_of(sid: int | None, instance: int | None, chains: Sequence[WaitChain]) -> WaitChain | None:
@@ -263,8 +264,3 @@ def readable(key: str | None) -> str | None:
     except ValueError:
         return None
     return max(runs, key=len).decode("ascii").strip() or None if runs else None
-
-
-def _whole(row: Row, name: str) -> int | None:
-    value = number(row.get(name))
-    return None if value is None else int(value)

@@ -6,13 +6,15 @@ v$wait_chains, v$session and v$rowcache_parent may name different sessions. All 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
 from rules.hangs.knowledge import event_of, state
-from rules.hangs.model import ChainSource, Holding, SessionKind
+from rules.hangs.model import MESSENGER, ChainSource, Holding, SessionKind
 from rules.samples import unlisted
+from rules.waiting import stuck
 
 # What a session is: a foreground session, a parallel slave, a job, or a background process.
 
@@ -93,6 +95,8 @@ class ChainLooks:
     """v$dead_cleanup."""
     cleaners: Sequence[Row] = ()
     """v$cleanup_process."""
+    enqueues: Sequence[Row] = ()
+    """gv$ges_blocking_enqueue."""
     read: frozenset[str] = field(default_factory=frozenset)
     """The views that were read."""
     past: bool = False
@@ -150,10 +154,12 @@ def first(rows: Iterable[Row]) -> Row:
     return next(iter(rows), {})
 
 
-HANGS_AFTER_MICRO = 10_000_000.0
+VICTIM = ("victim_instance", "victim_session_id")
 MODES: dict[int, Holding] = {3: "share", 5: "exclusive"}
 """Modes of a row cache lock."""
 ENQUEUE_EXCLUSIVE = 6
+GLOBAL_MODES: dict[str, Holding] = {"KJUSERPR": "share", "KJUSEREX": "exclusive"}
+"""Modes of a lock between instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +238,12 @@ class ChainGraph:
                 self._holding[_cache(entry)].add(holder)
         waiting = self._hanging()
         nodes = self._named(waiting)
+        self._both: set[SessionKey] = set()
+        """Sessions that hang on the row cache and that others wait for."""
         for row in waiting:
             if (key := looks.here(row)) in nodes and key is not None:
                 self._learn(key, {**row, "state": "WAITING"}, fresh=True)
+                self._both.add(key)
         for key in sorted(nodes, key=str):
             self._lead(key)
         self.groups = list(self._grouped(row for row in waiting if looks.here(row) not in nodes))
@@ -242,9 +251,7 @@ class ChainGraph:
             self._attach(group)
         self.groups = [group for group in self.groups if group.count]
         self._holders_alone()
-        self.reached = self._with_circles(
-            sorted((key for row in waiting if (key := looks.here(row)) in nodes), key=str)
-        )
+        self.reached = self._reached()
         self.behind: dict[SessionKey, list[tuple[SessionKey, Edge]]] = defaultdict(list)
         """Session → those that others wait for and that wait directly behind it."""
         for key in sorted(self.reached, key=str):
@@ -272,7 +279,7 @@ class ChainGraph:
         for row in looks.chains:
             self._learn_chain(row)
         for row in looks.hangs:
-            victim = looks.key(row.get("victim_instance"), row.get("victim_session_id"))
+            victim = looks.key(*map(row.get, VICTIM))
             if victim is not None and (serial := whole(row.get("victim_serial#"))) is not None:
                 self.facts[victim].serials.add(serial)
 
@@ -312,14 +319,8 @@ class ChainGraph:
         known = [(row, self.looks.cache_of(row)) for row in self.looks.waiters]
         if self.looks.past:  # traces before 11.2 do not say for how long
             return [row for row, cache in known if cache is not None]
-        stuck = {
-            (row.get("event"), cache)
-            for row, cache in known
-            if cache is not None
-            and row.get("type") != "BACKGROUND"
-            and (number(row.get("wait_time_micro")) or 0.0) >= HANGS_AFTER_MICRO
-        }
-        return [row for row, cache in known if (row.get("event"), cache) in stuck]
+        hang = {(row.get("event"), cache) for row, cache in known if cache is not None and stuck([row])}
+        return [row for row, cache in known if (row.get("event"), cache) in hang]
 
     def _named(self, waiting: Iterable[Row]) -> set[SessionKey]:
         """Sessions that others wait for, by any source."""
@@ -368,6 +369,8 @@ class ChainGraph:
         if event == ROW_CACHE_LOCK_EVENT:
             cache = self.looks.cache_of(row)
             entries = [entry for entry in self.facts[ahead].entries if _cache(entry) == cache]
+            if not entries and ahead[0] != self.looks.own:
+                return self._mode_elsewhere(cache, ahead)
             return _agreed({MODES.get(whole(entry.get("lock_mode")) or 0, "unknown") for entry in entries})
         if event.startswith("enq: ") and ahead[0] == self.looks.own:
             return _agreed(set(self._enqueue_modes(row, ahead)))
@@ -378,12 +381,9 @@ class ChainGraph:
         if packed is None or row.get("p2") is None or row.get("p3") is None:
             return
         kind = chr(packed >> 24 & 0xFF) + chr(packed >> 16 & 0xFF)
+        enqueue = (kind, whole(row.get("p2")), whole(row.get("p3")))
         for lock in self.looks.locks:
-            same = (lock.get("type"), whole(lock.get("id1")), whole(lock.get("id2"))) == (
-                kind,
-                whole(row.get("p2")),
-                whole(row.get("p3")),
-            )
+            same = (lock.get("type"), whole(lock.get("id1")), whole(lock.get("id2"))) == enqueue
             if same and whole(lock.get("sid")) == ahead[1]:
                 yield "exclusive" if whole(lock.get("lmode")) == ENQUEUE_EXCLUSIVE else "share"
 
@@ -412,6 +412,10 @@ class ChainGraph:
         if (final := self.looks.named(row, "final_blocking")) is not None:
             self._attach_final(group, final)
         holders = self._holding.get(group.cache, set()) if group.event == ROW_CACHE_LOCK_EVENT else set()
+        if final is not None and final[0] != self.looks.own:
+            for key in holders:
+                if process_name(text(self.facts[key].row.get("program"))) == MESSENGER and not self.ahead.get(key):
+                    self.ahead[key].append(self._over_instances(group.cache, final))
         named = {edge.ahead for edge in group.edges}
         meets = self._meet(named, holders)
         if holders and not meets and named:
@@ -421,6 +425,7 @@ class ChainGraph:
             }
             said = {source: keys for source, keys in by_source.items() if keys}
             self._disagree(f"{_who(group)} waits", {**said, "v$rowcache_parent": holders})
+            self._join_all(group, holders, set())
         elif holders and not named and len(holders) > 1:
             group.count = 0  # who waits for which entry is not known; v$rowcache_parent counts the waiters of each
         elif holders and not any(edge.direct for edge in group.edges):
@@ -428,9 +433,6 @@ class ChainGraph:
             self._join_all(group, holders, named)
         else:
             self._join_all(group, holders & named, set())
-            return
-        if named and not meets:
-            self._join_all(group, holders, set())
 
     def _join_all(self, group: WaiterRows, holders: set[SessionKey], named: set[SessionKey]) -> None:
         """Edges to the holders of the entry. `named`: those that v$session names as final blocker as well."""
@@ -451,13 +453,47 @@ class ChainGraph:
         last = sorted((key for key in reached if not self.ahead.get(key)), key=str)
         if last and not any(self.facts[key].at_the_end for key in last):
             for key in last:
-                self.ahead[key].append(Edge(final, ("v$session",), direct=False))
+                self.ahead[key].append(self._over_instances(group.cache, final))
             return
         if last:
             self._disagree(
                 f"the chain of {_who(group)} ends", {"v$session": {final}, "the sessions themselves": set(last)}
             )
             group.edges.append(Edge(final, ("v$session",), direct=False))
+
+    def _over_instances(self, cache: str, final: SessionKey) -> Edge:
+        """The edge to a session at the end. It is direct if its mode is known by the lock between the instances."""
+        mode = self._mode_elsewhere(cache, final)
+        sources: tuple[ChainSource, ...] = ("v$session", "gv$ges_blocking_enqueue")
+        return Edge(final, sources[: 1 if mode == "unknown" else 2], mode != "unknown", mode)
+
+    def asked_elsewhere(self, cache: str | None) -> Row:
+        """The entry that this instance asks another one for. Empty without one, or with several in that cache."""
+        asked = [row for row in self.looks.holders if row.get("cache#") is not None and _cache(row) == cache]
+        entries = {row.get("key"): row for row in asked if number(row.get("inst_lock_request"))}
+        return first(entries.values()) if len(entries) == 1 else {}
+
+    def locks_elsewhere(self, cache: str | None) -> dict[int | None, set[Holding]]:
+        """Instance that keeps this one from that entry → its modes."""
+        names, found = tuple(_lock_names(self.asked_elsewhere(cache))), defaultdict[int | None, set[Holding]](set)
+        for row in self.looks.enqueues:
+            if (text(row.get("resource_name1")) or "").startswith(names):
+                mode = GLOBAL_MODES.get(text(row.get("grant_level")) or "", "unknown")
+                found[(whole(row.get("owner_node")) or 0) + 1].add(mode)
+        return found
+
+    def _mode_elsewhere(self, cache: str | None, holder: SessionKey) -> Holding:
+        """The mode in which a session of another instance holds an entry, by the lock of that instance, which is as strong.
+
+        Unknown if other instances have one too, or if a session behind this one there may hold the entry.
+        """
+        found = self.locks_elsewhere(cache)
+        between = any(
+            self.looks.named(facts.row, "blocking") == holder and facts.event != ROW_CACHE_LOCK_EVENT
+            for key, facts in self.facts.items()
+            if key[0] == holder[0]
+        )
+        return "unknown" if between or found.keys() != {holder[0]} else _agreed(set().union(*found.values()))
 
     def _holders_alone(self) -> None:
         """Sessions that v$rowcache_parent shows as holders, and that no listed waiter leads to: they have waiters as well."""
@@ -484,19 +520,9 @@ class ChainGraph:
         return seen
 
     def _reached(self) -> set[SessionKey]:
-        """Sessions that others wait behind, directly or not."""
-        return self.reach(*{edge.ahead for group in self.groups for edge in group.edges})
-
-    def _with_circles(self, waiting: Iterable[SessionKey]) -> set[SessionKey]:
-        """Those, and the waiting sessions of circles that nobody outside waits behind."""
-        reached = self._reached()
-        for key in waiting:
-            if key in reached:
-                continue
-            after = self.reach(*(edge.ahead for edge in self.ahead.get(key, ())))
-            if key in after:
-                reached |= after
-        return reached
+        """Sessions that others wait behind, directly or not, and those that hang behind one of them themselves."""
+        ahead = {edge.ahead for group in self.groups for edge in group.edges}
+        return self.reach(*ahead, *(key for key in self._both if self.ahead.get(key)))
 
     def members(self, end: SessionKey) -> set[SessionKey]:
         """The session, and all that others wait for and that wait behind it."""
@@ -534,17 +560,9 @@ class ChainGraph:
 
     def fatal(self, key: SessionKey) -> bool | None:
         """Whether Oracle calls it a critical background process. None if Oracle does not say."""
-        looks = self.looks
-        said = [
-            row.get("fatal_background") == "Y"
-            for row in looks.hang_sessions
-            if looks.key(row.get("instance"), row.get("sid")) == key
-        ]
-        said += [
-            row.get("fatal_background") == "Y"
-            for row in looks.hangs
-            if looks.key(row.get("victim_instance"), row.get("victim_session_id")) == key
-        ]
+        looks, said = self.looks, list[bool]()
+        for rows, names in ((looks.hang_sessions, ("instance", "sid")), (looks.hangs, VICTIM)):
+            said += [row.get("fatal_background") == "Y" for row in rows if looks.key(*map(row.get, names)) == key]
         return any(said) if said else None
 
     def _meet(self, some: set[SessionKey], others: set[SessionKey]) -> bool:
@@ -567,6 +585,15 @@ class ChainGraph:
 def _cache(entry: Row) -> str:
     """The cache of an entry, as waiting sessions name it."""
     return text(entry.get("cache_name")) or unlisted(number(entry.get("cache#")))
+
+
+def _lock_names(entry: Row) -> Iterator[str]:
+    """Its lock between instances as gv$ges_blocking_enqueue names it. The bytes of a RAW may be in the order of the processor."""
+    ids = [text(entry.get(f"inst_lock_id{place}")) or "" for place in (1, 2)]
+    for each in (ids, ["".join(reversed(re.findall("..", one))) for one in ids]):
+        with suppress(ValueError):
+            first, second = (int(one, 16) for one in each)
+            yield f"[{first:#x}][{second:#x}],[{text(entry.get('inst_lock_type'))}]"
 
 
 def _who(group: WaiterRows) -> str:

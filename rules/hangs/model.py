@@ -12,7 +12,7 @@ from rules.library_cache_model import LibraryCacheWait
 
 SessionKind = Literal["foreground", "background", "parallel slave", "job"]
 Holding = Literal["exclusive", "share", "unknown"]
-ChainSource = Literal["v$wait_chains", "v$session", "v$rowcache_parent", "trace"]
+ChainSource = Literal["v$wait_chains", "v$session", "v$rowcache_parent", "gv$ges_blocking_enqueue", "trace"]
 
 
 class ChainSession(Frozen):
@@ -123,6 +123,14 @@ class WaitChain(Frozen):
         return members
 
     @property
+    def direct(self) -> tuple[ChainSession, ...]:
+        """Those who wait for what the end holds. LCK0 only carries such waits to another instance."""
+        carriers = {f"{each.sid}@{each.instance}" for each in self.waiters if (each.depth, each.name) == (1, MESSENGER)}
+        return tuple(
+            each for each in self.waiters if each.behind in carriers or (each.depth == 1 and each.name != MESSENGER)
+        )
+
+    @property
     def fresh(self) -> bool:
         """Whether the look is young enough for a command."""
         return self.age_seconds is not None and self.age_seconds <= OLDEST_SECONDS
@@ -132,11 +140,13 @@ class WaitChain(Frozen):
         """Whether there is no command only because facts are missing."""
         return (self.why_no_action or "").startswith(NOT_KNOWN)
 
-    def without(self, why: str, *missing: MissingFact) -> "WaitChain":
-        """The chain without its command: why, and the facts that are missing."""
-        return self.model_copy(update={"action": None, "why_no_action": why, "missing": missing})
+    def without(self, why: str | None, *missing: MissingFact) -> "WaitChain":
+        """The chain without its command: why, or the facts that are missing."""
+        told = why or f"{NOT_KNOWN}{'; '.join(each.fact for each in missing)}"
+        return self.model_copy(update={"action": None, "why_no_action": told, "missing": missing})
 
 
+MESSENGER = "LCK0"
 NOT_KNOWN = "not known: "
 OLDEST_SECONDS = 60.0
 """The longest time since it was proven that the end holds, for which there is a command."""

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from collectors.model import Delta, Missing, Row, number, text
 from rules.base import remembered
 from rules.context import SignalContext
-from rules.hangs.action import decided, without
+from rules.hangs.action import decided
 from rules.hangs.graph import (
+    VICTIM,
     ChainGraph,
     ChainLooks,
     Edge,
@@ -38,6 +39,7 @@ BESIDE = {
     "transactions": UNDO,
     "cleanups": "v$dead_cleanup",
     "cleaners": "v$cleanup_process",
+    "enqueues": "gv$ges_blocking_enqueue",
 }
 PARTS = {
     "v$rowcache_parent": "the locks of the processes",
@@ -139,7 +141,7 @@ def _one_action(trees: Iterable[WaitChain]) -> Iterator[WaitChain]:
     given = False
     for tree in trees:
         if tree.action is not None and given:
-            yield without(tree, state("larger"))
+            yield tree.without(state("larger"))
         else:
             yield tree
         given |= tree.action is not None
@@ -163,13 +165,7 @@ def _circles(graph: ChainGraph) -> list[frozenset[SessionKey]]:
 
 def _tree(graph: ChainGraph, end: SessionKey) -> WaitChain:
     cycle = any(graph.facts[key].cycle for key in graph.members(end) if key in graph.facts)
-    chain = _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
-    more = (whole(graph.facts[end].row.get("blocking")) or 0) - chain.waiting  # a trace may count more than it lists
-    return (
-        chain.model_copy(update={"waiting": chain.waiting + more, "left_out": chain.left_out + more})
-        if more > 0
-        else chain
-    )
+    return _chain(graph, end, graph.members(end), end=_session(graph, end, depth=0, behind=None), cycle=cycle)
 
 
 def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
@@ -185,7 +181,11 @@ def _circle(graph: ChainGraph, members: frozenset[SessionKey]) -> WaitChain:
 def _chain(graph: ChainGraph, start: SessionKey, members: Iterable[SessionKey], **more: Any) -> WaitChain:
     listed, waiting, left_out = _drawn(graph, start)
     about = {"disagreements": _disagreements(graph, members), "oracle": _verdict(graph, members)}
-    return WaitChain(waiters=tuple(listed), waiting=waiting, left_out=left_out, **about, **more)
+    unlisted = max(
+        (whole(graph.facts[start].row.get("blocking")) or 0) - waiting, 0
+    )  # a trace may count more than it lists
+    counts = {"waiting": waiting + unlisted, "left_out": left_out + unlisted}
+    return WaitChain(waiters=tuple(listed), **counts, **about, **more)
 
 
 def _unnamed(graph: ChainGraph) -> Iterator[WaitChain]:
@@ -294,7 +294,7 @@ def _session(
         if undo is None or earlier is None or not looks.minutes_between
         else (earlier - undo) / looks.minutes_between
     )
-    holding = {edge.mode for edge in into}
+    holding, coordinator = {edge.mode for edge in into}, whole(slave.get("qcsid"))
     return ChainSession(
         instance=key[0],
         sid=key[1],
@@ -310,7 +310,9 @@ def _session(
         undo_blocks=undo,
         undo_fall_per_minute=fall if fall and fall > 0 else None,
         **who(row),
-        coordinator=_coordinator(slave),
+        coordinator=None
+        if coordinator is None
+        else named(coordinator, whole(slave.get("qcserial#")), whole(slave.get("qcinst_id"))),
         fatal=graph.fatal(key),
         behind=behind,
         depth=depth,
@@ -335,30 +337,17 @@ def _sources(named: Iterable[ChainSource], looks: ChainLooks) -> tuple[ChainSour
     return ("trace",) if once and looks.past else once
 
 
-def _coordinator(slave: object) -> str | None:
-    row = slave if isinstance(slave, dict) else {}
-    sid, serial, instance = (whole(row.get(name)) for name in ("qcsid", "qcserial#", "qcinst_id"))
-    return None if sid is None else named(sid, serial, instance)
-
-
 def _disagreements(graph: ChainGraph, members: Iterable[SessionKey]) -> tuple[str, ...]:
     inside = set(members)
     said = [words for words, keys in graph.disagreements if keys & inside]
-    if graph.looks.past:
-        said = [_in_a_trace(words) for words in said]
+    for view, part in PARTS.items() if graph.looks.past else ():
+        said = [words.replace(view, part) for words in said]
     for key in sorted(inside, key=str):
         serials = graph.facts[key].serials if key in graph.facts else set()
         if len(serials) > 1:
             both = " and ".join(map(str, sorted(serials)))
             said.append(f"session {at(key)} has the serial numbers {both} by source: the number was used again")
     return tuple(said)
-
-
-def _in_a_trace(words: str) -> str:
-    """A disagreement of views as one of the parts of a trace file that show the same."""
-    for view, part in PARTS.items():
-        words = words.replace(view, part)
-    return words
 
 
 def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | None:
@@ -368,7 +357,7 @@ def _verdict(graph: ChainGraph, members: Iterable[SessionKey]) -> HangVerdict | 
         row.get("hang_id") for row in looks.hang_sessions if looks.key(row.get("instance"), row.get("sid")) in inside
     }
     for row in looks.hangs:
-        victim = looks.key(row.get("victim_instance"), row.get("victim_session_id"))
+        victim = looks.key(*map(row.get, VICTIM))
         if victim not in inside and row.get("hang_id") not in ids:
             continue
         return HangVerdict(

@@ -3,6 +3,7 @@
 from collectors.model import text
 from rules.context import LOOKUPS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
+from rules.signals import SIGNALS
 from rules.signals.quantities import Subject, caches, enough_of_all, share
 
 FEWEST_REQUESTS = 20
@@ -42,6 +43,12 @@ def evenness_of_lookups(context: SignalContext, subject: Subject) -> SignalValue
     most = max(lookups, default=0.0)
     parts = " and ".join(count(number) for number in lookups)
     return Known(min(lookups) / most, parts) if most else Known(0.0, "no look-ups")
+
+
+def cache_for_ten_seconds(context: SignalContext, subject: Subject) -> SignalValue:
+    """Numbers that last ten seconds at this rate of fetches, where a sequence has no cache now; at least 1,000."""
+    rate = SIGNALS["modifications_per_second"].read(context, subject)
+    return rate if isinstance(rate, Unknown) else Known(max(1_000.0, 10 * rate.value), rate.derivation)
 
 
 # Locks of a cluster on dictionary entries; counted up to 12.1 only.

@@ -94,6 +94,14 @@ def average_wait(context: SignalContext, subject: Subject, event: str) -> Signal
     return Known(micro / 1000 / waits, f"{micro / 1e6:,.2f} s in {waits:,.0f} waits", micro / 1000, waits)
 
 
+def waited_for_event(context: SignalContext, subject: Subject) -> SignalValue:
+    """Seconds waited for the event that the condition names as its parameter. A report prints only the longest."""
+    waited = context.waited_seconds((subject.parameter or "",))
+    if waited is None or (context.printed and not waited):
+        return context.why_unknown("v$system_event", f"row of {subject.parameter}")
+    return Known(waited, f"{waited:,.1f} s of {subject.parameter}")
+
+
 def average_library_cache_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for `library cache lock` or `library cache pin`, whichever cost more time."""
     dearer = max(LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN, key=lambda event: context.waited_seconds((event,)) or 0.0)
@@ -189,7 +197,10 @@ def per_processor(context: SignalContext, subject: Subject, done: tuple[str, str
     if rate.value < bound:
         return Known(rate.value, f"{rate.derivation}, too few for a single processor")
     if rate.value / MOST_PROCESSORS >= bound:
-        return Known(rate.value / MOST_PROCESSORS, f"{rate.derivation}, too many for {MOST_PROCESSORS:g} processors")
+        return Known(
+            rate.value / MOST_PROCESSORS,
+            f"{rate.derivation}, too many for {MOST_PROCESSORS:g} processors, and their number is not known",
+        )
     return context.why_unknown("v$osstat", "NUM_CPUS")
 
 

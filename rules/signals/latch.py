@@ -1,6 +1,6 @@
 """Signals of the row cache latch: whose sleeps they are, where holders are, how long sleeps last."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Value, number
@@ -13,7 +13,6 @@ from rules.signals import SIGNALS
 from rules.signals.instance import average_wait
 from rules.signals.quantities import Subject, certain, enough_of_all, enough_sleeps, share
 
-CHANGES = ("kqrpup", "kqrcmt", "kqrpfl")
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
 
@@ -177,24 +176,11 @@ def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalVal
 
 def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     """Least share of the sleeps among the three locations of a parent get. Near a third, sheer volume fills the latch."""
-    each = _at_each(context, PARENT_GET)
-    return each if isinstance(each, Unknown) else min(each, key=lambda value: value.value)
-
-
-def share_of_changing_holders(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the sleeps whose holder was changing, committing or flushing an entry (kqrpup, kqrcmt, kqrpfl)."""
-    places = sorted(str(place) for place in context.delta.column("v$latch_misses", "location"))
-    each = _at_each(context, [place for place in places if place.startswith(CHANGES)] or CHANGES[:1])
-    if isinstance(each, Unknown):
-        return each
-    return Known(sum(value.value for value in each), "; ".join(value.derivation for value in each))
-
-
-def _at_each(context: SignalContext, places: Sequence[str]) -> list[Known] | Unknown:
-    """The share of holders at each of some locations."""
-    each = [share_of_holders(context, Subject(location=place)) for place in places]
+    each = [share_of_holders(context, Subject(location=location)) for location in PARENT_GET]
     known = [value for value in each if isinstance(value, Known)]
-    return known if len(known) == len(each) else next(value for value in each if isinstance(value, Unknown))
+    if len(known) < len(each):
+        return next(value for value in each if isinstance(value, Unknown))
+    return min(known, key=lambda value: value.value)
 
 
 def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalValue:

@@ -163,7 +163,7 @@ class Quotient:
         if not whole.value:
             if self.empty is not None:
                 return Known(self.empty, f"no {self.whole.events}")
-            return context.why_unknown(view, str(self.whole.asked[0]))
+            return context.why_unknown(view, " or ".join(self.whole.names))
         value = part.value / whole.value
         for each in (part, whole):
             if isinstance(each, Unsure) and each.unless and not already_enough(value, subject.needs):

@@ -8,7 +8,7 @@ from math import ceil, comb
 from collectors.model import ROW_CACHE_LOCK_EVENT, ROW_CACHE_MUTEX_EVENT, Missing, Row, text
 from rules.base import bound_of
 from rules.context import SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
-from rules.formatting import part_of
+from rules.formatting import part_of, percent
 from rules.library_cache import (
     ACCOUNT_STATUS,
     DBINSTANCE,
@@ -22,6 +22,8 @@ from rules.library_cache import (
 )
 from rules.model import Surface
 from rules.samples import MINIMUM_WAITERS, NOT_LISTED
+from rules.signals import SIGNALS
+from rules.signals.latch import share_of_sleeps
 from rules.signals.quantities import Subject, certain
 
 FEW = 5
@@ -97,6 +99,37 @@ def share_by_cache(context: SignalContext, subject: Subject, surface: Surface) -
         return Unknown("v$session", f"{unnamed} of {rest} waiters name no known cache", LISTED, absent=True)
     beside = f", beside {beside_it} for {' and '.join(sorted(others))}" if others else ""
     return share_of_waiters(own, rest, SURFACE_EVENTS[surface], beside)
+
+
+BEYOND_PARSING = ("dc_rollback_segments", "dc_sequences", "dc_files", "dc_awr_control")
+"""Caches that transactions, inserts and background work read, and neither a parse nor a logon."""
+
+
+def _dearest(context: SignalContext, subject: Subject) -> Surface:
+    """The surface of the cause on which most time was lost."""
+    return context.costliest([each for each in subject.surfaces if each in context.surfaces] or ("lock",))
+
+
+def share_of_waits_beyond_parsing(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the row cache waits for caches that no parse and no logon reads: undo segments, sequences, files, AWR."""
+    surface = _dearest(context, subject)
+    beyond = Subject(BEYOND_PARSING, surfaces=subject.surfaces, needs=subject.needs)
+    named = share_of_sleeps(context, beyond) if surface == "latch" else share_by_cache(context, beyond, surface)
+    if isinstance(named, Unknown):
+        return named
+    part = context.hot_caches.part_of_surface(surface, BEYOND_PARSING)
+    return Known(part, f"{percent(part)} of those on the {surface}")
+
+
+def hottest_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cache that is waited for most which had to load the entry, per look-up. Unknown if none stands out."""
+    surface = _dearest(context, subject)
+    hottest = next(iter(context.hot_caches.named(surface)), None)
+    if isinstance(context.delta.read("v$rowcache"), Missing):
+        return context.why_unknown("v$rowcache", "getmisses")
+    if hottest is None:
+        return Unknown("v$rowcache", "no cache stands out by its waits", context.busier)
+    return SIGNALS["getmiss_ratio"].read(context, Subject(hottest, needs=subject.needs))
 
 
 def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
@@ -178,12 +211,6 @@ def share_by_namespace(context: SignalContext, subject: Subject, what: str) -> S
         return rows
     found = [target_of(row.get("p3")).namespace for row in rows]
     return _share(context, subject, [None if each is None else each in namespaces for each in found], events)
-
-
-def library_cache_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
-    """Sessions that wait for `library cache lock` at the poll, 200 at most."""
-    rows = _waiters(context, LOCK)
-    return rows if isinstance(rows, Unknown) else Known(float(len(rows)))
 
 
 def one_handle_share_of_library_cache_waiters(context: SignalContext, subject: Subject) -> SignalValue:

@@ -148,8 +148,10 @@ def holders_as_text(found: HolderProfile) -> str:
     return "\n".join(map(visible, lines if found.held else [*lines, "  no session was seen holding it"]))
 
 
-def as_text(preflight: Preflight) -> str:
-    """A preflight as lines for a terminal."""
+def as_text(preflight: Preflight, *, whole: bool = True) -> str:
+    """A preflight as lines for a terminal; what needs nobody is one line unless the `whole` is wanted."""
+    if not whole and preflight.found is not None and not preflight.found.lacking:
+        return visible(f"{next(_lines(preflight))}; everything needed can be read")
     return "\n".join(map(visible, _lines(preflight)))
 
 
@@ -196,6 +198,7 @@ def check(
     kind: Annotated[
         str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; default: found by itself")
     ] = None,
+    verbose: Annotated[bool, typer.Option(help="every view, also of several databases that lack nothing")] = False,
 ) -> None:
     """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing.
 
@@ -207,7 +210,8 @@ def check(
     gates = gates_of(asked)
     reports = [run_check(database, chosen, known, gates[database.name]) for database in asked]
     if reports:
-        show("\n".join(as_text(report) for report in reports))
+        whole = verbose or len(reports) == 1
+        show("\n".join(as_text(report, whole=whole) for report in reports))
     store_works, others_work = (True, True) if databases else (_store(chosen), _audit_file(chosen) & _addresses(chosen))
     if any(report.error for report in reports) or not store_works:
         raise typer.Exit(2)
@@ -250,7 +254,7 @@ def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseS
     for name in names or ():
         if name not in known:
             fail(f"no database named {name} in the configuration{meant(name, known)}")
-    return [known[name] for name in names] if names else list(known.values())
+    return [known[name] for name in names] if names else chosen.watched
 
 
 # `latchscope capture` and `latchscope holders`: one visit to a configured database.

@@ -43,7 +43,9 @@ def a_number(value: float) -> float:
 
 
 CONFIG = Path("latchscope.yaml")
-ConfigOption = Annotated[Path, typer.Option(help="configuration file, see docs/configuration.md")]
+ConfigOption = Annotated[
+    Path, typer.Option(envvar="LATCHSCOPE_CONFIG", help="configuration file, see docs/configuration.md")
+]
 StoreOption = Annotated[str | None, typer.Option(help="URL of the store, instead of the one in the configuration")]
 
 

@@ -46,9 +46,9 @@ def validate(
     mistakes = list(found.mistakes)
     if found.settings is not None:
         for refusal in refusals(found.settings, insecure=insecure):
-            mistakes.append(replace(refusal, line=found.text.lines.get((refusal.where,))))
+            mistakes.append(replace(refusal, line=_line_of(refusal.where, found.text)))
     for mistake in mistakes:
-        say(f"{file}{'' if mistake.line is None else f':{mistake.line}'}: {mistake}")
+        say(f"{mistake.place(file)}: {mistake}")
     noted = [*_cut_values(found.text), *(notes(found.settings) if found.settings is not None else ())]
     for note in noted:
         say(f"{file}: note: {note}")
@@ -60,6 +60,11 @@ def validate(
     count = len(found.settings.databases)
     outcome = f"{len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else "no mistakes"
     say(f"{file}: {count} database{'' if count == 1 else 's'}; {outcome}")
+
+
+def _line_of(where: str, text: YamlText) -> int | None:
+    name, _, number = where.rstrip("]").partition("[")
+    return text.line_of((name, int(number)) if number else (name,))
 
 
 def _cut_values(text: YamlText) -> Iterator[str]:
@@ -78,6 +83,7 @@ def notes(chosen: Settings) -> Iterator[str]:
     named = [("auth.tokens_file", chosen.auth.tokens_file)]
     named += [(f"webhook {hook.target}: secret_file", hook.secret_file) for hook in chosen.webhooks]
     named += [(f"notification {channel.name}: url_file", channel.url_file) for channel in chosen.notifications]
+    logins: dict[tuple[str, str], list[str]] = {}
     for database in chosen.databases:
         named.append((f"{database.name}: password_file", database.password_file))
         named.append((f"{database.name}: wallet_password_file", database.wallet_password_file))
@@ -88,14 +94,17 @@ def notes(chosen: Settings) -> Iterator[str]:
                 f"{database.name}: dsn {database.dsn} is an alias, and neither config_dir nor TNS_ADMIN names the folder of "
                 f"its tnsnames.ora here; of a host write {database.dsn}:1521/service"
             )
-        secrets = (database.password_file, database.password_env, database.password_command)
-        if database.scripted is None and all(secret is None for secret in secrets):
-            yield f"{database.name}: no password; set password_file, password_env or password_command"
+        if database.scripted is None:
+            logins.setdefault((database.dsn, database.user), []).append(database.name)
     for name, path in named:
         if path is not None and not os.access(path, os.R_OK):
             yield f"{name} {place_of(path)} {'cannot be read' if os.path.exists(path) else 'does not exist'} here"
-        elif path is not None and "password" in name and path.is_file() and not path.read_bytes().strip():
+            continue
+        if path is not None and path.is_file() and path.stat().st_mode & 0o007 and name != "auth.tokens_file":
+            yield f"{name} {path} can be read by other accounts; chmod 600 it"
+        if path is not None and "password" in name and path.is_file() and not path.read_bytes().strip():
             yield f"{name} {path} is empty here; write the password into it and nothing else"
+    yield from (f"{' and '.join(names)} have the same dsn and user" for names in logins.values() if len(names) > 1)
     yield from _default_users(chosen)
     yield from _useless_files(chosen)
     yield from _untold_outages(chosen)

@@ -36,6 +36,8 @@ EXIT_CODES: Sequence[tuple[int, str, Sequence[str]]] = (
 
 READ_HERE: Sequence[tuple[str, str]] = (
     (TOKEN_VARIABLE, "the token for `top` and `mcp` with --url, if there is no --token-file"),
+    ("LATCHSCOPE_CONFIG", "the configuration file, where no --config names one"),
+    ("NOTIFY_SOCKET", "where systemd hears that `serve` is ready, reloads or stops (Type=notify)"),
     ("NO_COLOR", "if it is not empty, text in a terminal has no colour"),
     (
         "TNS_ADMIN",

@@ -166,9 +166,9 @@ cli = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # reads the distribution's metadata, which only this function needs
+        from service.extras import release  # reads the distribution's metadata, which only this function needs
 
-        typer.echo(f"latchscope {version('latchscope')}, Python {platform.python_version()}")
+        typer.echo(f"latchscope {release()}, Python {platform.python_version()}")
         raise typer.Exit
 
 

@@ -10,10 +10,13 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
 from typing import Annotated, NoReturn
 
 import typer
@@ -25,22 +28,25 @@ from collectors.poll import Grouping
 from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.app import create_app
-from service.background import collect_rarely, share_one_heap
-from service.cli.common import CONFIG, ConfigOption, a_number, settings_of
+from service.background import SupervisedThread, collect_rarely, share_one_heap, tell_systemd
+from service.cli.common import CONFIG, ConfigOption, a_number
 from service.cli.messages import fail
 from service.config import load
 from service.config.load import refusals, warnings
 from service.config.logs import configure as configure_logging
 from service.config.settings import BadSettings, DatabaseSettings, Settings
+from service.extras import release
 from service.history.marks import WHO, Verifier
 from service.state.board import MonitoredDatabase, PollRecord
 from service.state.episodes import Episode
-from service.store.engine import StoreError
+from service.store.engine import StoreError, masked
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.writer import AT_ONCE
 from service.watch.pipeline import PollContext, run_poll
 from service.web.server import Server, provide_descriptors
+
+log = logging.getLogger("latchscope")
 
 # The history behind the demo: polls of its scripted databases, one a minute, played into its own store at the start.
 
@@ -122,7 +128,6 @@ def _polls_of(database: DatabaseSettings, since: datetime, began: datetime) -> l
     return kept.records
 
 
-GREETING = "latchscope: http://{address}/"
 DEMO = "latchscope demo: http://{address}/ (the undo storm builds up within 20 s); its store: STORE"
 STORM = "latchscope demo: the storm of the hour before: http://{{address}}/db/{database}?at={at:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -157,39 +162,63 @@ def serve(
     insecure: Annotated[bool, typer.Option(help="serve an address that others can reach, without tokens")] = False,
 ) -> None:
     """Serve the databases of a configuration."""
-    chosen = settings_of(config, watching=False)
-    for refusal in refusals(chosen, insecure=insecure):
-        fail(f"{config}: {refusal}")
-    serve_until_told(chosen)
+
+    def read() -> Settings:
+        chosen = load.read(config)
+        for refusal in refusals(chosen, insecure=insecure):
+            raise BadSettings(f"{config}: {refusal}")
+        return chosen
+
+    try:
+        serve_until_told(read(), "", read=read, config=config)
+    except BadSettings as error:
+        fail(str(error))
 
 
 def serve_until_told(
     chosen: Settings,
-    greeting: str = GREETING,
+    greeting: str,
     tidy: Callable[[], object] = lambda: None,
     history: Callable[[datetime], str] | None = None,
+    read: Callable[[], Settings] | None = None,
+    config: Path | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; then run `tidy` and end the process.
+    """Serve until SIGTERM or SIGINT; then run `tidy` and end the process. SIGHUP takes the settings that `read` gives.
 
     `history` fills the store with the time before scripted databases began, and returns what the greeting says of it.
     """
     share_one_heap()
-    configure_logging(form=chosen.telemetry.log_format)
+    configure_logging(chosen.telemetry.log_level, chosen.telemetry.log_format)
+    reloads = SimpleQueue[str]()  # a handler may put into it while it puts into it
+    if read is not None:
+        signal.signal(signal.SIGHUP, lambda *_: reloads.put("SIGHUP"))
     faulthandler.enable()  # bytes from a database can crash the driver's compiled part; then the log has at least the place
     with _ended_by_signals(), _listener(chosen) as listener:
         began = datetime.now(UTC) if history else None
         try:
             if history and began:
                 greeting += history(began)
-            app = create_app(chosen, began)
+            app = create_app(chosen, began, read)
+            tls = app.state.reload.tls
         except (StoreError, BadSettings) as error:
             fail(str(error))
         host, port = listener.getsockname()[:2]
-        typer.echo(greeting.format(address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}"), err=True)
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        if greeting:
+            typer.echo(greeting.format(address=address), err=True)
+        log.info(
+            "latchscope %s, %d databases, store %s, configuration %s, %s",
+            release(),
+            len(chosen.watched),
+            masked(chosen.store),
+            config or "of the demo",
+            f"{'https' if tls else 'http'}://{address}/",
+            extra={"event": "start"},
+        )
         for warning in warnings(chosen):
-            logging.getLogger("latchscope").warning("%s", warning)
+            log.warning("%s", warning)
         if not chosen.loopback and chosen.auth.tokens_file is None:
-            logging.getLogger("latchscope").warning("serving %s without access control", chosen.listen)
+            log.warning("serving %s without access control", chosen.listen)
         provide_descriptors(len(chosen.databases))
         collect_rarely()
 
@@ -198,15 +227,26 @@ def serve_until_told(
 
             The interpreter's own end waits for threads that wait for databases, and walks through all objects in memory.
             """
+            tell_systemd("STOPPING=1")
             with suppress(Exception):
                 app.state.secure()
             with suppress(OSError):
                 tidy()
+            log.info("stopped", extra={"event": "end"})
             logging.shutdown()
             sys.stderr.flush()
             os._exit(0)
 
-        Server(app, end).run(sockets=[listener])
+        def reload() -> NoReturn:
+            while True:
+                caller = reloads.get()
+                tell_systemd(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+                with suppress(BadSettings):  # the log has it
+                    app.state.reload(caller)
+                tell_systemd("READY=1")
+
+        SupervisedThread("reload", reload).start()
+        Server(app, end, lambda: tell_systemd("READY=1"), tls).run(sockets=[listener])
 
 
 @contextmanager

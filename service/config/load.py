@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -22,6 +22,7 @@ from service.config.logs import unwritable
 from service.config.settings import (
     DEMO,
     EXAMPLES,
+    PASSWORDS,
     TOLD_WITH_LINE,
     BadSettings,
     DatabaseSettings,
@@ -186,6 +187,12 @@ class ConfigMistake:
     line: int | None
     where: str
     what: str
+    file: Path | None = None
+    """The file of `databases_dir` that has it. None: the configuration itself."""
+
+    def place(self, config: Path) -> str:
+        """The file and the line, with a colon between."""
+        return f"{self.file or config}{'' if self.line is None else f':{self.line}'}"
 
     def __str__(self) -> str:
         """Setting and sentence. The line goes after the file name instead."""
@@ -194,7 +201,7 @@ class ConfigMistake:
 
 def mistakes_of(errors: Iterable[ErrorDetails], text: YamlText) -> Iterator[ConfigMistake]:
     """What the model of the settings refused, in our own words."""
-    refused = [(error, _place(error["loc"])) for error in errors if error["type"] != TOLD_WITH_LINE]
+    refused = [(error, _place(error)) for error in errors if error["type"] != TOLD_WITH_LINE]
     misspelt = {
         (*place[:-1], name)
         for error, place in refused
@@ -272,9 +279,11 @@ def _model_in(kind: Any) -> type[BaseModel] | None:
     return next((found for each in get_args(kind) if (found := _model_in(each)) is not None), None)
 
 
-def _place(location: tuple[int | str, ...]) -> Place:
-    """A location without the model's additions: names of the alternatives of a union."""
-    return tuple(part for part in location if isinstance(part, int) or re.fullmatch(r"[^\[(]+", part))
+def _place(error: ErrorDetails) -> Place:
+    """Its location without the model's additions: names of the alternatives of a union. A name that is none is the file's."""
+    ours = error["loc"][-1:] if error["type"] == "extra_forbidden" else ()
+    above = error["loc"][:-1] if ours else error["loc"]
+    return (*(part for part in above if isinstance(part, int) or re.fullmatch(r"[^\[(]+", part)), *ours)
 
 
 def _variable(place: Place, text: YamlText) -> str | None:
@@ -377,6 +386,9 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
     """What must be put right before these settings can be served."""
     if not chosen.databases and not chosen.left:  # what left may have been all that was shown; the service starts
         yield ConfigMistake(None, "", NO_DATABASES)
+    for number, database in enumerate(chosen.databases):
+        if database.scripted is None and not any(getattr(database, each) for each in PASSWORDS):
+            yield ConfigMistake(None, f"databases[{number}]", f"{database.name} has {NO_PASSWORD}")
     if not chosen.loopback and chosen.auth.tokens_file is None and not insecure:
         what = f"others can reach {chosen.listen}: set auth.tokens_file, or use --insecure"
         yield ConfigMistake(None, "listen", what)
@@ -385,6 +397,12 @@ def refusals(chosen: Settings, *, insecure: bool = False) -> Iterator[ConfigMist
 def warnings(chosen: Settings) -> Iterator[str]:
     """What is served, and ought to be otherwise. In the environment a password of the store is as good as anywhere there."""
     yield from chosen.left
+    for variable in (name for name in os.environ if name.upper().startswith(PREFIX)):
+        name = variable[len(PREFIX) :].lower().partition("__")[0]
+        # Kubernetes sets LATCHSCOPE_PORT and the like, so only what is nearly a setting is taken for one.
+        close = get_close_matches(name, list(Settings.model_fields), n=1, cutoff=0.8)
+        if close and close[0] != name:
+            yield f"{variable} in the environment sets nothing; did you mean {PREFIX}{close[0].upper()}?"
     audit_file = chosen.auth.audit_file
     if audit_file is not None and (why := unwritable(audit_file)):
         yield f"auth.audit_file {audit_file} cannot be written: {why}; until then only the log has the actions"
@@ -438,16 +456,16 @@ def read(path: Path) -> Settings:
     found = checked(path)
     if found.settings is None or found.mistakes:
         first, *others = found.mistakes
-        line = "" if first.line is None else f":{first.line}"
         more = f" (and {len(others)} more: `latchscope config validate {path}`)" if others else ""
-        raise BadSettings(f"{path}{line}: {first}{more}")
+        raise BadSettings(f"{first.place(path)}: {first}{more}")
     return found.settings
 
 
 def checked(path: Path) -> CheckedFile:
     """The settings of a YAML file, or all its mistakes. Raises BadSettings if it cannot be read as a file."""
     try:
-        text = yaml_text(path.read_text(encoding="utf-8"))
+        alone = not path.exists() and variable_of("databases")  # all of it is in the environment
+        text = yaml_text("" if alone else path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadSettings(
             f"{path} does not exist; `latchscope init` writes one, `latchscope demo` needs none"
@@ -464,9 +482,15 @@ def checked(path: Path) -> CheckedFile:
     if not isinstance(members, dict):
         what = "has no settings, such as `listen: 127.0.0.1:8000`"
         return CheckedFile(None, (ConfigMistake(1, "", what),), text)
-    chosen, mistakes = None, list(own_mistakes(text))
+    text, mistakes, files = replace(text, members=members), list[ConfigMistake](), list[Path]()
     try:
-        chosen = Settings(**{str(name): value for name, value in members.items()})
+        text, files = _with_folder(text)
+    except BadSettings as error:
+        mistakes.append(ConfigMistake(text.line_of(("databases_dir",)), "databases_dir", str(error)))
+    chosen = None
+    mistakes += own_mistakes(text)
+    try:
+        chosen = Settings(**{str(name): value for name, value in text.members.items()})
         chosen._left = tuple(_left(text))
     except SettingsError as error:
         name = re.search(r'field "(\w+)"', str(error))
@@ -476,7 +500,44 @@ def checked(path: Path) -> CheckedFile:
         )
     except ValidationError as error:
         mistakes += mistakes_of(error.errors(), text)
-    return CheckedFile(chosen, tuple(sorted(mistakes, key=lambda mistake: mistake.line or 0)), text)
+    own = len(text.members.get("databases") or ()) - len(files) if files else MOST_REPEATED
+    for number, mistake in enumerate(mistakes):
+        if (found := _ENTRY.match(mistake.where)) and int(found[1]) >= own:
+            mistakes[number] = replace(mistake, file=files[int(found[1]) - own])
+    mistakes.sort(key=lambda mistake: (str(mistake.file or ""), mistake.line or 0))
+    return CheckedFile(chosen, tuple(mistakes), text)
+
+
+_ENTRY = re.compile(r"databases\[(\d+)\]")
+
+
+def _with_folder(text: YamlText) -> tuple[YamlText, list[Path]]:
+    """The text with the entries of `databases_dir` behind its own, and the file of each. Raises BadSettings."""
+    set_here = [value for name, value in os.environ.items() if name == variable_of("databases_dir")]
+    folder = set_here[0] if set_here else text.members.get("databases_dir")
+    entries = text.members.get("databases") or []
+    if not isinstance(folder, str) or not isinstance(entries, list):
+        return text, []
+    if not Path(folder).is_dir():
+        raise BadSettings(f"{folder} is no folder; create it, or correct the path")
+    entries, files, lines, repeated, cut = list(entries), [], dict(text.lines), list(text.repeated), list(text.cut)
+    for file in sorted(Path(folder).glob("*.yaml")):
+        try:
+            more = yaml_text(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, NotYaml) as error:
+            line = f" line {error.line}" if isinstance(error, NotYaml) and error.line else ""
+            raise BadSettings(f"{file}{line} {error if line else 'cannot be read as YAML'}") from None
+        first, alone = len(entries), not isinstance(more.members, list)
+        entries += [] if more.members is None else [more.members] if alone else more.members
+        files += [file] * (len(entries) - first)
+
+        def moved(place: Place, first: int = first, alone: bool = alone) -> Place:
+            return ("databases", first, *place) if alone else ("databases", first + int(place[0]), *place[1:])
+
+        lines |= {moved(place): line for place, line in more.lines.items()}
+        repeated += [(moved(place), first_line, again) for place, first_line, again in more.repeated]
+        cut += [replace(each, place=moved(each.place)) for each in more.cut]
+    return YamlText({**text.members, "databases": entries}, lines, tuple(repeated), tuple(cut)), files
 
 
 class _Demo(Settings):
@@ -508,6 +569,7 @@ def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
 # Where passwords come from: a file, the environment or a command. They are read at each login and kept nowhere.
 
 COMMAND_SECONDS = 10.0
+NO_PASSWORD = "no password; set password_file, password_env or password_command"
 _BY_HAND = "run it by hand as the account of latchscope; it prints the password and nothing else"
 
 
@@ -522,7 +584,7 @@ def password_of(database: DatabaseSettings) -> str:
         return os.environ[database.password_env]
     if database.password_command is not None:
         return _printed(database.name, database.password_command)
-    raise SetupError(f"{database.name}: no password; set password_file, password_env or password_command")
+    raise SetupError(f"{database.name}: {NO_PASSWORD}")
 
 
 def account(user: str) -> str:
@@ -539,7 +601,7 @@ def read_secret(path: Path, what: str) -> str:
     """The content of a secret file without its line end. Raises SetupError."""
     try:
         return path.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # of an impossible name, or of content that is not UTF-8
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise SetupError(
             f"{what} {place_of(path)} cannot be read: {why}; correct the path, or give the right to read it"
@@ -564,7 +626,7 @@ def _printed(name: str, command: list[str]) -> str:
         raise SetupError(f"{name}: password_command ended with exit code {error.returncode}; {_BY_HAND}") from None
     except subprocess.TimeoutExpired:
         raise SetupError(f"{name}: password_command took longer than {COMMAND_SECONDS:g} s; {_BY_HAND}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "its output is not text"
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "its words or its output are not text"
         raise SetupError(f"{name}: password_command cannot be run: {why}; {_BY_HAND}") from None
     return done.stdout.rstrip("\r\n")

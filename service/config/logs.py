@@ -37,9 +37,10 @@ class Audit:
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
 
-    def record(self, caller: str, action: str, database: str, outcome: str) -> None:
+    def record(self, caller: str, action: str, database: str, outcome: str, level: int = logging.INFO) -> None:
         """One action with its outcome. The log says when the file cannot be written; the action is still done."""
-        log.info("%s: %s on %s: %s", caller, action, database, outcome)
+        about = {"db": database, "event": action}
+        log.log(level, "%s: %s on %s: %s", caller, action, database, outcome, extra=about)
         if self._file is None:
             return
         at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
@@ -51,6 +52,8 @@ class Audit:
             log.error("the audit file cannot be written: %s", error.strerror)
 
 
+ABOUT = ("db", "kind", "event")
+"""Members of a JSON line that not every record has: pass them as `extra`."""
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -76,18 +79,25 @@ class JsonLine(OneLine):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
+            **{name: value for name in ABOUT if (value := getattr(record, name, None)) is not None},
         }
         if record.exc_info:
             entry["trace"] = logging.Formatter.formatException(self, record.exc_info)
         return json.dumps(entry)
 
 
+def set_level(level: str) -> None:
+    """Log this and above."""
+    logging.getLogger().setLevel(level.upper())
+
+
 def configure(level: str = "INFO", form: Literal["text", "json"] = "text") -> None:
     """Send every log of the process to stderr."""
-    logging.basicConfig(level=level, force=True)
+    logging.basicConfig(level=level.upper(), force=True)
     for handler in logging.getLogger().handlers:
         formatter = (JsonLine if form == "json" else OneLine)(FORMAT, datefmt="%Y-%m-%dT%H:%M:%SZ")
         formatter.converter = time.gmtime
         handler.setFormatter(formatter)
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    logging.getLogger("uvicorn.access").setLevel(logging.WARNING)
+    for name in ("uvicorn.access", "uvicorn.error"):  # what it says of a start and an end we say ourselves
+        logging.getLogger(name).setLevel(logging.WARNING)

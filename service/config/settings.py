@@ -11,7 +11,16 @@ from typing import Annotated, Any, Literal, Protocol
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -134,6 +143,23 @@ class AuthSettings(Strict):
     address that others can reach is refused unless you give `serve --insecure`."""
     audit_file: Path | None = None
     """File of JSON lines for actions that change state or load a database. The log has them in any case."""
+
+
+class TlsSettings(Strict):
+    """TLS of latchscope's own port. A reload reads renewed files of the same names."""
+
+    certificate: Path | None = None
+    """PEM file with the certificate and its chain. With it the port speaks HTTPS only."""
+    key: Path | None = None
+    """PEM file with the key, which only latchscope's account can read."""
+    client_ca: Path | None = None
+    """PEM file with authorities. With it only clients with a certificate of one of them are served; tokens are needed as well."""
+
+    @model_validator(mode="after")
+    def _both(self) -> "TlsSettings":
+        if (self.certificate is None) != (self.key is None) or (self.client_ca and not self.key):
+            raise ValueError("takes certificate and key together, and client_ca only with them")
+        return self
 
 
 class ReportSettings(Strict):
@@ -309,8 +335,8 @@ class WebhookSettings(BaseModel):
     secret_file: Path | None = None
     """File with the key of the signature. Read at each attempt, so a changed key needs no restart. Without
     it messages have no signature."""
-    on: list[Literal["begin", "worse", "end"]] = Field(["begin", "worse", "end"], min_length=1)
-    """Which changes are sent."""
+    on: list[Literal["begin", "worse", "end", "outage"]] = Field(["begin", "worse", "end"], min_length=1)
+    """Which changes are sent. `outage`: that a database does not answer, and `back` when it does."""
     databases: list[str] = []
     """Names of the databases to report. Default: all."""
     min_severity: Severity = Severity.NOTICE
@@ -368,6 +394,8 @@ def plain_store(url: str) -> str:
     if scheme not in _SCHEMES:
         raise ValueError(f"{scheme!r} is not a kind of store; {STORE_FORMS}")
     port = (_AFTER_PASSWORD.match(rest) or {"port": None})["port"]
+    if scheme.startswith("sqlite") and rest and not rest.startswith("/"):
+        raise ValueError("has too few slashes; write sqlite:///FILE, and sqlite:////FILE for a path from the root")
     if scheme.startswith("postgresql") and port and not port.isdecimal():
         raise ValueError("has a port that is not a number; write special characters of a password as %XX")
     return url
@@ -386,7 +414,10 @@ class TelemetrySettings(Strict):
     """What latchscope says of itself."""
 
     log_format: Literal["text", "json"] = "text"
-    """`json` writes each line of the log as an object with `at`, `level`, `logger` and `message`, for log collectors."""
+    """`json` writes each line of the log as an object with `at`, `level`, `logger`, `message`, and where they apply `db`, `kind`
+    and `event`, for log collectors."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """What is logged: lines of this level and above."""
 
 
 DEMO = "demo:"
@@ -416,9 +447,25 @@ class OracleSettings(Strict):
     """A statement that takes longer is cancelled. Its session is kept if it answers a ping, else replaced."""
 
 
+def plain_user(user: str) -> str:
+    """The user unchanged. Raises ValueError if it holds more than a name."""
+    if not user.startswith('"') and (found := re.search(r"[\s/]", user)):
+        has = "a password behind a /" if found[0] == "/" else "a blank"
+        raise ValueError(f"has {has}; write the name of an Oracle user alone, such as C##LATCHSCOPE")
+    return user
+
+
+OracleUser = Annotated[str, AfterValidator(plain_user)]
+
+
 class Defaults(Strict):
     """Values for every database without its own."""
 
+    user: OracleUser = "LATCHSCOPE"
+    """The Oracle user of a database without its own `user`."""
+    password_file: str | None = None
+    """The password file of a database without a password setting of its own. `{name}` in it is the name of the database, as in
+    `/etc/latchscope/passwords/{name}`."""
     interval: Seconds = Field(15.0, gt=0)
     """Time between polls of a database without its own `interval`. Often enough to see a storm begin,
     rarely enough to cost next to nothing. At least 10 s."""
@@ -468,6 +515,14 @@ class HistorySettings(Strict):
         return self
 
 
+OUR_LABELS = re.compile(
+    "action|cache|cache_id|cause|check|child|collector|confidence|db|do_not|event|instance|job|latch|location|mechanism|"
+    "outcome|rac|reason|release|severity|side|subordinate|surface|title|type"
+)
+"""Labels that our metrics have, or Prometheus sets."""
+PASSWORDS = {"password_file", "password_env", "password_command"}
+
+
 class DatabaseSettings(Strict):
     """One database to watch: one instance, one connection."""
 
@@ -476,10 +531,15 @@ class DatabaseSettings(Strict):
     unique."""
     dsn: str = Field(min_length=1)
     """`host:port/service`, a TNS alias or descriptor, or `demo:NAME` for a scripted database."""
+    enabled: bool = True
+    """`false` pauses it: latchscope logs out, ends its episodes, and keeps its history."""
+    labels: dict[str, str] = {}
+    """Labels of its metrics, messages and rows, such as `{env: prod, region: eu}`. Our rules and dashboards keep `cluster`, `env`
+    and `region`; for others build them from the mixin. A target in Prometheus must not set the same label."""
     cluster: str | None = None
     """Groups the instances of one cluster; their metrics have it as the label `rac`."""
-    user: str = "LATCHSCOPE"
-    """The Oracle user. `latchscope grants` prints the script that creates a user who can only read."""
+    user: OracleUser = "LATCHSCOPE"
+    """The Oracle user, else `defaults.user`. `latchscope grants` prints the script that creates a user who can only read."""
     password_file: Path | None = None
     """File with the password and nothing else. Read at each login, so a changed password needs no restart.
     One of the three password settings, except for scripted databases."""
@@ -502,13 +562,13 @@ class DatabaseSettings(Strict):
     def _usable(cls, dsn: str) -> str:
         return dsn if dsn.startswith(DEMO) else plain_dsn(dsn)
 
-    @field_validator("user")
+    @field_validator("labels")
     @classmethod
-    def _without_blanks(cls, user: str) -> str:
-        if not user.startswith('"') and (found := re.search(r"[\s/]", user)):
-            has = "a password behind a /" if found[0] == "/" else "a blank"
-            raise ValueError(f"has {has}; write the name of an Oracle user alone, such as C##LATCHSCOPE")
-        return user
+    def _free(cls, labels: dict[str, str]) -> dict[str, str]:
+        for name in labels:
+            if OUR_LABELS.fullmatch(name) or not re.fullmatch(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*", name):
+                raise ValueError(f"{name!r} cannot be a label: it is ours, or not a name of letters, digits and _")
+        return labels
 
     @property
     def scripted(self) -> str | None:
@@ -560,6 +620,7 @@ class Settings(BaseSettings):
     oracle: OracleSettings = OracleSettings()
     defaults: Defaults = Defaults()
     auth: AuthSettings = AuthSettings()
+    tls: TlsSettings = TlsSettings()
     reports: ReportSettings = ReportSettings()
     history: HistorySettings = HistorySettings()
     spool: SpoolSettings = SpoolSettings()
@@ -573,6 +634,8 @@ class Settings(BaseSettings):
     replica: ReplicaSettings = ReplicaSettings()
     databases: list[DatabaseSettings] = []
     """The databases to watch, one entry per instance."""
+    databases_dir: Path | None = None
+    """Folder of files `*.yaml` with more entries of `databases`: each file has one, or a list. For many databases."""
     _left: tuple[str, ...] = ()
 
     @property
@@ -586,6 +649,15 @@ class Settings(BaseSettings):
         for name in successors().settings:
             members = _without(members, name.split("."))
         return members
+
+    @field_validator("public_url")
+    @classmethod
+    def _without_path(cls, url: str | None) -> str | None:
+        if url is not None and urlsplit(url).path.strip("/"):
+            raise ValueError(
+                "has a path, and the pages work only at the root of a host; give latchscope a name of its own"
+            )
+        return url
 
     @field_validator("store")
     @classmethod
@@ -602,9 +674,20 @@ class Settings(BaseSettings):
         return databases
 
     @model_validator(mode="after")
-    def _receivers(self) -> "Settings":
+    def _complete(self) -> "Settings":
+        """Give each database what `defaults` has for it, and check the receivers."""
+        for database in self.databases:
+            if "user" not in database.model_fields_set and "user" in self.defaults.model_fields_set:
+                database.user = self.defaults.user
+            if self.defaults.password_file and database.scripted is None and not database.model_fields_set & PASSWORDS:
+                database.password_file = Path(self.defaults.password_file.replace("{name}", database.name))
         checked([*self.webhooks, *self.notifications], [database.name for database in self.databases])
         return self
+
+    @property
+    def watched(self) -> list[DatabaseSettings]:
+        """The databases that are not paused."""
+        return [database for database in self.databases if database.enabled]
 
     @property
     def host(self) -> str:

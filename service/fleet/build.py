@@ -14,7 +14,7 @@ from service.fleet.coordinator import FleetCoordinator, WorkerFactory
 from service.fleet.exchange import RemoteDatabases, StatusExchange
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Confirmed, Episode
-from service.state.login_gate import gates_of
+from service.state.login_gate import LoginGate, gates_of
 from service.state.replicas import Leases, LeasesLost, SoleLeases
 from service.store.build import Store
 from service.store.engine import STORE_ERRORS, StoreError, brief, masked, sqlite_file
@@ -96,6 +96,8 @@ class Fleet:
     actions: OperatorActions
     backend: FleetBackend
     scheduler: PollScheduler
+    admit: Callable[[Sequence[MonitoredDatabase]], None]
+    """Gives each database the gate of its logins. What is known of a refused one is kept."""
 
 
 def build_fleet(settings: Settings, store: Store, board: Board, connector: ConnectionOpener) -> Fleet:
@@ -103,9 +105,15 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
     backend = fleet_backend(
         settings.store, store.repository, settings.replica_name, settings.replica.url, settings.shortest_interval
     )
-    gates = gates_of(settings.databases, store.repository.refusals, partial(_logging_in, backend.leases))
-    for watched in board:
-        watched.login = gates[watched.name]
+    gates: dict[str, LoginGate] = {}
+
+    def admit(databases: Sequence[MonitoredDatabase]) -> None:
+        asked, claim = [watched.settings for watched in databases], partial(_logging_in, backend.leases)
+        gates.update(gates_of(asked, store.repository.refusals, claim, gates))
+        for watched in databases:
+            watched.login = gates[watched.name]
+
+    admit(list(board))
     scheduler = PollScheduler()
     workers = WorkerFactory(
         connector,
@@ -120,7 +128,7 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
     if backend.reader is not None:
         board.share(RemoteDatabases(backend.reader, coordinator.every).refresh)
     actions = OperatorActions(connector, backend.leases, coordinator.worker, backend.status_table)
-    return Fleet(coordinator, actions, backend, scheduler)
+    return Fleet(coordinator, actions, backend, scheduler, admit)
 
 
 @contextmanager

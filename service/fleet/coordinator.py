@@ -49,6 +49,7 @@ class _Assignment:
 
     lease: Lease
     worker: Worker
+    watched: MonitoredDatabase
 
 
 class FleetCoordinator:
@@ -61,11 +62,12 @@ class FleetCoordinator:
         make_workers: Callable[[Sequence[tuple[MonitoredDatabase, Lease]]], Sequence[Worker]],
         status_exchange: StatusExchange | None = None,
     ) -> None:
-        self._watched = {database.name: database for database in board}
+        self._board = board
+        self._watched = board.by_name
+        """Those of this round."""
         self._leases = leases
         self._make_workers = make_workers
         self._status_exchange = status_exchange
-        self._shortest = min((database.interval for database in board), default=LONGEST_ROUND)
         self._claimed: dict[str, Lease] = {}
         """Claimed in the last round; see `_begin`."""
         self._assignments: dict[str, _Assignment] = {}
@@ -77,7 +79,10 @@ class FleetCoordinator:
         self._replica_count = 1
         self._share = 0
         self._lost = False
-        self._stopping = threading.Event()
+        self._said = 0
+        """How many databases the log says that are polled here."""
+        self._stopping = False
+        self._news = threading.Event()
         self.thread = SupervisedThread("fleet", self._run)
 
     def worker(self, database: str) -> Worker | None:
@@ -88,7 +93,7 @@ class FleetCoordinator:
     @property
     def every(self) -> float:
         """Seconds between two rounds."""
-        return min(LONGEST_ROUND, self._shortest / 4)
+        return min([LONGEST_ROUND, *(database.interval / 4 for database in self._board)])
 
     @property
     def owned(self) -> int:
@@ -99,7 +104,12 @@ class FleetCoordinator:
     def unowned(self) -> int:
         """How many databases no replica has polled for two intervals, as far as this replica can see."""
         now = time.monotonic()
-        return sum(now - since > 2 * self._watched[name].interval for name, since in self._free_since.copy().items())
+        free, known = self._free_since.copy(), self._board.by_name
+        return sum(name in known and now - since > 2 * known[name].interval for name, since in free.items())
+
+    def trouble(self) -> str | None:
+        """That nothing is polled here, while it is so."""
+        return "no database is polled: the store gives no leases; polls go on when it does" if self._lost else None
 
     def start(self) -> None:
         """Join the fleet: the first round at once, the others in their own thread."""
@@ -109,7 +119,8 @@ class FleetCoordinator:
     def stop(self, seconds: float) -> None:
         """Stop every worker, wait for them at most this long, and hand everything over."""
         self.thread.stop()
-        self._stopping.set()
+        self._stopping = True
+        self.look_now()
         self.thread.join(seconds / 2)
         assignments = [*self._assignments.values(), *self._leaving.values()]
         for assignment in assignments:
@@ -119,14 +130,22 @@ class FleetCoordinator:
             assignment.worker.join(max(0.0, until - time.monotonic()))
         self._publish_statuses()
 
+    def look_now(self) -> None:
+        """Begin the next round at once: the databases are others."""
+        self._news.set()
+
     def _run(self) -> None:
-        while not self._stopping.wait(self.every / 4 if self._lost else self.every):
-            self.step()
+        while not self._stopping:
+            if self._news.wait(self.every / 4 if self._lost else self.every):
+                self._news.clear()
+            if not self._stopping:
+                self.step()
 
     def step(self) -> None:
         """One round. Our own errors end only that round."""
         try:
             self._reap()
+            self._leave_removed()
             ownership = self._leases.look(self._watched)
             self._work_out_share(ownership)
             self._leave_lost(ownership)
@@ -134,7 +153,13 @@ class FleetCoordinator:
             self._shed_surplus(ownership)
             self._claim_free(ownership)
             self._note_owners(ownership)
+            if self._lost:
+                log.info("polling goes on: the store gives leases again", extra={"event": "leases back"})
             self._lost = False
+            if self.owned != self._said and not self._leases.alone:
+                known, others = len(self._watched), len(ownership.replicas) - 1
+                log.info("polls %d of %d databases, beside %d other replicas", self.owned, known, others)
+                self._said = self.owned
         except LeasesLost as error:
             self._fence(error)
         except Exception:
@@ -149,22 +174,30 @@ class FleetCoordinator:
         for name, assignment in self._leaving.copy().items():
             if not assignment.worker.alive:
                 del self._leaving[name]
-                with self._watched[name].ownership_lock:
-                    self._watched[name].forget()
+                with assignment.watched.ownership_lock:
+                    assignment.watched.forget()
                 self._leases.give(assignment.lease)
 
     def _release(self, name: str) -> None:
         """Remove it from /metrics at once. The lease is given back when the worker has ended, because a poll may be running."""
         assignment = self._leaving[name] = self._assignments.pop(name)
         assignment.worker.stop()
-        watched = self._watched[name]
-        with watched.ownership_lock:
-            watched.owned, watched.polled_by = False, None
+        with assignment.watched.ownership_lock:
+            assignment.watched.owned, assignment.watched.polled_by = False, None
+
+    def _leave_removed(self) -> None:
+        """Databases that are no longer on the board, or have another user or address there."""
+        self._watched = self._board.by_name
+        for name, assignment in list(self._assignments.items()):
+            if self._watched.get(name) is not assignment.watched:
+                self._release(name)
+        for name in self._claimed.keys() - self._watched.keys():
+            self._leases.give(self._claimed.pop(name))
 
     def _fence(self, error: LeasesLost) -> None:
         """Without leases nothing may be polled, because another replica may poll it."""
         if not self._lost:
-            log.warning("polling stops, because the leases are lost: %s", error)
+            log.error("polling stops, because the leases are lost: %s", error, extra={"event": "leases lost"})
         self._lost = True
         for name in list(self._assignments):
             self._release(name)
@@ -239,7 +272,7 @@ class FleetCoordinator:
             raise
         for (watched, lease), worker in zip(taken, workers, strict=True):
             self._free_since.pop(watched.name, None)
-            self._assignments[watched.name] = _Assignment(lease, worker)
+            self._assignments[watched.name] = _Assignment(lease, worker, watched)
             worker.start()
 
     def _undo(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> None:
@@ -266,7 +299,7 @@ class FleetCoordinator:
 
     def _publish_statuses(self) -> None:
         if self._status_exchange is not None:
-            self._status_exchange.publish([self._watched[name] for name in self._assignments], self.worker)
+            self._status_exchange.publish([each.watched for each in self._assignments.values()], self.worker)
 
 
 class FleetMetrics(Collector):

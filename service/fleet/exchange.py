@@ -9,7 +9,7 @@ from collectors.model import Snapshot
 from service.state.board import ChangeLog, MonitoredDatabase, PeerReport, Published
 from service.state.episodes import VALID_SECONDS, Confirmed, Episodes, still_counting
 from service.state.replicas import DatabaseStatus, OwnerRequest, status_of
-from service.store.engine import STORE_ERRORS
+from service.store.engine import STORE_ERRORS, brief
 from service.store.replicas import FleetReader, FleetStatusTable
 from service.watch.pipeline import difference, examined_poll
 from service.watch.worker import Worker
@@ -25,6 +25,7 @@ class RemoteDatabases:
         self._reader = reader
         self._every = every
         self._refreshed_at = float("-inf")
+        self._away = False
 
     def refresh(self, elsewhere: Sequence[MonitoredDatabase], whole: bool) -> None:
         """All in short, or one in full. While the store does not answer, the last known state remains, with its age."""
@@ -35,18 +36,20 @@ class RemoteDatabases:
             elif time.monotonic() - self._refreshed_at > self._every:
                 self._refresh_statuses(elsewhere)
         except STORE_ERRORS as error:
-            log.info("the state of other replicas' databases cannot be read: %s", error)
+            if not self._away:  # else each page and each scrape of the outage would write it
+                log.info("the state of other replicas' databases cannot be read: %s", brief(error))
+            self._away = True
 
     def _refresh_statuses(self, elsewhere: Sequence[MonitoredDatabase]) -> None:
         statuses = self._reader.statuses()
-        self._refreshed_at = time.monotonic()
+        self._refreshed_at, self._away = time.monotonic(), False
         for watched in elsewhere:
             with watched.ownership_lock:
                 _apply_status(watched, statuses.get(watched.name))
 
     def _refresh_one(self, watched: MonitoredDatabase) -> None:
         status = self._reader.status(watched.name)
-        snapshots = self._reader.latest(watched.name)
+        snapshots, self._away = self._reader.latest(watched.name), False
         known = watched.published.snapshot.taken_at if watched.published else None
         published = None
         if snapshots and snapshots[0].taken_at != known:

@@ -27,6 +27,8 @@ OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"7z\xbc\xaf": "7-Zip", b"Rar!": "
 _TAR_AT = 257
 _MAIL = re.compile(rb"\s{0,9}[A-Z][A-Za-z-]{1,40}: ?[^\r\n]*\r?\n")
 _MIME = re.compile(rb"^(MIME-Version|Content-Type):", re.IGNORECASE | re.MULTILINE)
+MOST_OF_A_HEAD = 2000
+"""Characters of what a part of a mail says of its kind or its name."""
 MIB = 2**20
 _ENTRY = b"PK\x01\x02"
 _CHUNK = MIB
@@ -135,16 +137,15 @@ def damaged(name: str, error: Exception) -> InputError:
 
 def members(data: bytes, name: str, limits: Limits = LIMITS) -> Iterator[Member]:
     """The files of an archive or mail in order, without hidden ones. Raises InputError if none may be unpacked."""
-    if is_mail(data):
-        yield from _parts(data, name)
-        return
-    if data.count(_ENTRY) > limits.members:  # checked before a million entries are read into memory
-        raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
+    if not is_mail(data):  # checked before a million entries are read into memory
+        _counted(data.count(_ENTRY), name, limits)
+    kind, read = (
+        ("mail", _of_mail) if is_mail(data) else ("tar archive", _of_tar) if _is_tar(data) else ("zip archive", _of_zip)
+    )
     try:
-        yield from _of_tar(data, name, limits) if _is_tar(data) else _of_zip(data, name, limits)
+        yield from read(data, name, limits)
     except (*_BROKEN, tarfile.TarError) as error:
-        kind = "tar" if _is_tar(data) else "zip"
-        raise InputError(f"{name} is a damaged {kind} archive ({_brief(error)}); copy it again") from None
+        raise InputError(f"{name} is a damaged {kind} ({_brief(error)}); copy it again") from None
 
 
 def _of_zip(data: bytes, name: str, limits: Limits) -> Iterator[Member]:
@@ -159,8 +160,7 @@ def _of_tar(data: bytes, name: str, limits: Limits) -> Iterator[Member]:
     """Its plain files. A tar archive packs nothing, so it holds at most its own size."""
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
         for number, entry in enumerate(archive, 1):
-            if number > limits.members:
-                raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
+            _counted(number, name, limits)
             if entry.isreg() and not entry.sparse and not _hidden(entry.name) and (file := archive.extractfile(entry)):
                 shown = label(f"{name}!{entry.name}")
                 try:
@@ -169,19 +169,35 @@ def _of_tar(data: bytes, name: str, limits: Limits) -> Iterator[Member]:
                     yield Member(shown, error)
 
 
-def _parts(data: bytes, name: str) -> Iterator[Member]:
+class _Heads(policy.Compat32):
+    """Of a part of a mail. The parser of its parameters takes the square of their length."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        if name.lower().startswith("content-") and len(value) > MOST_OF_A_HEAD:
+            raise ValueError(f"a line {label(name)} of {len(value):,} characters")
+        return name, value
+
+
+def _of_mail(data: bytes, name: str, limits: Limits) -> Iterator[Member]:
     """The body of a mail and what is attached, in UTF-8 where they are text; pictures and styles left out."""
-    for number, part in enumerate(message_from_bytes(data.lstrip(), policy=policy.compat32).walk(), 1):
+    for number, part in enumerate(message_from_bytes(data.lstrip(), policy=_Heads()).walk(), 1):
+        _counted(number, name, limits)
         kind, body = part.get_content_type(), part.get_payload(decode=True)
         if part.is_multipart() or not isinstance(body, bytes) or not body.strip():
             continue
         if kind.startswith("image/") or kind in ("text/css", "application/javascript"):
             continue
         if (charset := part.get_content_charset()) and kind.startswith("text/"):
-            with suppress(LookupError):  # a charset that nobody knows
-                body = body.decode(charset, "replace").encode()
+            with suppress(LookupError, ValueError):  # a charset that nobody knows, or that is none of text
+                body = body.decode(charset, "replace").encode(errors="replace")
         page = kind == "text/html" and not part.get_filename()  # the mail itself, so it keeps its name
         yield Member(label(name if page else f"{name}!{part.get_filename() or f'part {number}'}"), body)
+
+
+def _counted(members: int, name: str, limits: Limits) -> None:
+    if members > limits.members:
+        raise TooLarge(f"{name} has more than {limits.members:,} members; pack fewer reports into one archive")
 
 
 def _claimed(entries: list[zipfile.ZipInfo], name: str, limits: Limits) -> None:

@@ -4,14 +4,16 @@ An alert log, traces, reports and captures of one database go into one story. It
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import combinations, product
 from typing import Literal
 
 from pydantic import Field
 
+from collectors.logs.phrases import KINDS
 from collectors.model import Delta, EventKind, LoggedEvent
 from collectors.release import parts
 from rules.base import Frozen
@@ -20,19 +22,7 @@ from rules.hangs.blockers import described_session
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from service.intake.inputs import DiagnosedInput
 
-SIGNS: Mapping[EventKind, int] = {
-    "row_cache_timeout": 5,
-    "hang": 4,
-    "wait_chain": 4,
-    "library_cache_timeout": 3,
-    "shared_pool": 3,
-    "latch_timeout": 3,
-    "processes": 2,
-    "enqueue_timeout": 2,
-    "deadlock": 2,
-    "internal_error": 2,
-    "parse_errors": 1,
-}
+SIGNS: Mapping[EventKind, int] = {kind: said["sign"] for kind, said in KINDS.items() if "sign" in said}
 """Lines that make an incident, and how much each weighs when the folder holds several. Others are context."""
 INTERVAL_WEIGHT = 3
 """The same for an interval with a problem, times its severity."""
@@ -113,10 +103,8 @@ def story(diagnosed: Sequence[DiagnosedInput]) -> Story:
 
 def incident(diagnosed: Sequence[DiagnosedInput]) -> Incident | None:
     """The incident with the heaviest signs. None if no input has a sign with a time."""
-    clock = _Clock.of(diagnosed)
-    inputs = [_Input.of(entry, clock) for entry in diagnosed]
-    span = _heaviest(inputs)
-    return None if span is None else _told(span, _joined(span), inputs, clock)
+    found = _joined(diagnosed)
+    return found.told() if found else None
 
 
 def under_one_name(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
@@ -124,16 +112,13 @@ def under_one_name(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
 
     ERP1 and ERP2 may be two instances or two databases: they keep their names unless a report says that it is of a cluster.
     """
-    clock = _Clock.of(diagnosed)
-    span = _heaviest([_Input.of(entry, clock) for entry in diagnosed])
-    joined = [] if span is None else _joined(span)
-    if len(joined) < 2:
+    found = _joined(diagnosed)
+    if found is None or len(found.joined) < 2:
         return list(diagnosed)
-    database, clustered = _database(joined), _of_cluster(joined)
     names = {
-        id(each.entry): _called(joined, [each]) if clustered else database
-        for each in joined
-        if clustered or each.entry.change.database.casefold() == database.casefold()
+        id(each.entry): found.called([each])
+        for each in found.joined
+        if found.clustered or each.entry.change.database.casefold() == found.database.casefold()
     }
     return [
         replace(entry, diagnosis=entry.diagnosis.model_copy(update={"database": names[id(entry)]}))
@@ -141,15 +126,6 @@ def under_one_name(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
         else entry
         for entry in diagnosed
     ]
-
-
-def _heaviest(inputs: "Sequence[_Input]") -> "_Span | None":
-    spans = [span for group in _by_database(inputs) for span in _spans(group)]
-    return max(spans, key=lambda each: (each.weight, each.end), default=None)
-
-
-def _joined(span: "_Span") -> "list[_Input]":
-    return [each for each in span.group if each.within(span.begin - AROUND, span.end + AROUND)]
 
 
 # One clock for all: that of the host, because reports print no other.
@@ -180,44 +156,26 @@ class _Clock:
         return moment.astimezone(UTC).replace(tzinfo=None) + (self.offset or timedelta())
 
 
-@dataclass(frozen=True, slots=True)
 class _Input:
     """One input as the story reads it. Times are on the common clock."""
 
-    entry: DiagnosedInput
-    name: str
-    dbid: str | None
-    names: frozenset[str]
-    """Of database and instance, without case and without the number of an instance."""
-    instance: str | None
-    events: tuple[tuple[datetime | None, LoggedEvent], ...]
-    window: tuple[datetime, datetime] | None
-    release: tuple[int, ...]
-    """As far as every kind of input writes it: from 18 on some have 19.21.0.0.0 where others have 19.0.0.0.0."""
-
-    @classmethod
-    def of(cls, entry: DiagnosedInput, clock: _Clock) -> "_Input":
-        change = entry.change
-        row = next(iter(change.rows("v$instance")), {}) if isinstance(change, Delta) else {}
+    def __init__(self, entry: DiagnosedInput, clock: _Clock) -> None:
+        self.entry, self.name, self.dbid = entry, entry.name, entry.change.dbid
+        delta = entry.change if isinstance(entry.change, Delta) else None
+        row = next(iter(delta.rows("v$instance")), {}) if delta else {}
         called = row.get("instance_name") or row.get("instance_number")
-        instance = str(called) if called else None
-        named = {
-            name for name in (change.database, str(row.get("instance_name") or "")) if name.casefold() not in UNNAMED
-        }
-        delta = change if isinstance(change, Delta) else None
+        self.instance = str(called) if called else None
+        named = {entry.change.database.casefold(), str(row.get("instance_name") or "").casefold()} - UNNAMED
+        self.names = frozenset(re.sub(r"[/_]?\d$", "", name) for name in named)
+        """Of database and instance, without case and without the number of an instance."""
+        events = delta.events if delta else ()
+        self.events = tuple((clock.put(event.at) if event.at else None, event) for event in events)
         basis = delta.basis if delta and delta.source in ("views", "report") else None
-        placed = basis is not None and basis.begin is not None and basis.end is not None
+        placed = basis and basis.begin and basis.end and (clock.put(basis.begin), clock.put(basis.end))
+        self.window: tuple[datetime, datetime] | None = placed or None
         release = parts(entry.diagnosis.release or "")
-        return cls(
-            entry,
-            entry.name,
-            change.dbid,
-            frozenset(re.sub(r"[/_]?\d$", "", name.casefold()) for name in named),
-            instance,
-            tuple((clock.put(event.at) if event.at else None, event) for event in (delta.events if delta else ())),
-            (clock.put(basis.begin), clock.put(basis.end)) if placed else None,  # type: ignore[union-attr,arg-type]
-            release[: 1 if release >= (18,) else 4],
-        )
+        self.release = release[: 1 if release >= (18,) else 4]
+        """As far as every kind of input writes it: from 18 on some have 19.21.0.0.0 where others have 19.0.0.0.0."""
 
     @property
     def troubled(self) -> bool:
@@ -298,139 +256,202 @@ def _signs(each: _Input) -> Iterator[tuple[datetime, datetime, float]]:
 # The story itself.
 
 
-def _told(span: _Span, joined: Sequence[_Input], inputs: Sequence[_Input], clock: _Clock) -> Incident:
-    lines = [
-        (at, event)
-        for each in joined
-        for at, event in each.events
-        if at is not None and event.kind in SIGNS and span.begin <= at <= span.end
-    ]
-    begin = min((at for at, _ in lines), default=span.begin)
-    end = max((at for at, _ in lines), default=span.end)
-    surest = _surest(joined)
-    said = sorted(_moments(span, joined), key=lambda moment: (moment.at is None, moment.at or span.end))
-    kept = _kept(said)
-    cache = (surest[1].cache if surest else None) or _most_named(lines)
-    database = _called(joined, joined)
-    return Incident(
-        database=database,
-        instances=tuple(sorted({each.instance for each in joined if each.instance})),
-        begin=begin,
-        end=end,
-        clock=clock.name,
-        headline=_headline(database, begin, end, lines, surest, cache, _holder(joined)),
-        cause=surest[1].cause if surest else None,
-        cache=cache,
-        confidence=surest[1].confidence if surest else None,
-        rests_on=surest[0].name if surest else None,
-        do_now=surest[1].do_now if surest else None,
-        do_not=surest[1].do_not if surest else None,
-        moments=tuple(kept),
-        left_out=len(said) - len(kept),
-        agreements=tuple(_agreements(joined)),
-        disagreements=tuple(_disagreements(joined, span)),
-        bring=tuple(_to_bring(joined, inputs)),
-        files=tuple(each.name for each in joined),
-        apart=tuple(_apart(each, joined[0], span) for each in inputs if each not in joined),
-        notes=tuple(_notes(joined, clock, surest, lines)),
-    )
+def _joined(diagnosed: Sequence[DiagnosedInput]) -> "_Joined | None":
+    """The incident with the heaviest signs."""
+    clock = _Clock.of(diagnosed)
+    inputs = [_Input(entry, clock) for entry in diagnosed]
+    spans = [span for group in _by_database(inputs) for span in _spans(group)]
+    return _Joined(max(spans, key=lambda each: (each.weight, each.end)), inputs, clock) if spans else None
 
 
-def _surest(joined: Sequence[_Input]) -> tuple[_Input, Finding] | None:
-    """The finding of the highest confidence, then severity, and its input."""
-    found = [(each, finding) for each in joined for finding in each.findings[:1]]
-    return max(found, key=lambda pair: (pair[1].confidence.rank, pair[1].severity.rank), default=None)
+class _Joined:
+    """The inputs of one incident, and what they tell together."""
 
+    def __init__(self, span: _Span, inputs: Sequence[_Input], clock: _Clock) -> None:
+        self.span, self.inputs, self.clock = span, inputs, clock
+        self.begin, self.end = span.begin - AROUND, span.end + AROUND
+        self.joined = [each for each in span.group if each.within(self.begin, self.end)]
+        self.lines = [
+            (at, event)
+            for each in self.joined
+            for at, event in each.events
+            if at is not None and event.kind in SIGNS and span.begin <= at <= span.end
+        ]
+        found = [(each, finding) for each in self.joined for finding in each.findings[:1]]
+        self.surest = max(found, key=lambda pair: (pair[1].confidence.rank, pair[1].severity.rank), default=None)
+        """The finding of the highest confidence, then severity, and its input."""
+        self.clustered = any(re.search(r"/\d+$", each.entry.change.database) for each in self.joined)
+        """Whether one of them says which instance of its database it is of."""
 
-def _most_named(lines: Iterable[tuple[datetime, LoggedEvent]]) -> str | None:
-    """The cache that most lines name."""
-    named: dict[str, int] = defaultdict(int)
-    for _, event in lines:
-        if event.facts.get("cache"):
-            named[str(event.facts["cache"])] += event.times
-    return max(named, key=lambda cache: named[cache], default=None)
-
-
-def _headline(
-    database: str,
-    begin: datetime,
-    end: datetime,
-    lines: Sequence[tuple[datetime, LoggedEvent]],
-    surest: tuple[_Input, Finding] | None,
-    cache: str | None,
-    holder: str | None,
-) -> str:
-    words = [f"{database}, {spoken(begin, end)}"]
-    if lines:
-        at, first = min(lines, key=lambda line: (-SIGNS[line[1].kind], line[0]))
-        words.append(f"{at:%H:%M:%S} {first.text}{f' on {cache}' if cache and cache not in first.text else ''}")
-    elif cache:
-        words.append(f"waits on {cache}")
-    if holder:
-        words.append(f"at the end of the chain {holder}")
-    if surest:
-        where, finding = surest
-        words.append(
-            f"cause {within(finding.name)} ({finding.cause}), confidence {finding.confidence}, from {where.name}"
+    def told(self) -> Incident:
+        """All of it."""
+        begin = min((at for at, _ in self.lines), default=self.span.begin)
+        end = max((at for at, _ in self.lines), default=self.span.end)
+        where, finding = self.surest or (None, None)
+        said = sorted(self._moments(), key=lambda moment: (moment.at is None, moment.at or self.span.end))
+        kept = _kept(said)
+        cache = (finding.cache if finding else None) or self._most_named()
+        advice = {name: getattr(finding, name, None) for name in ("cause", "confidence", "do_now", "do_not")}
+        return Incident(
+            database=self.called(self.joined),
+            instances=tuple(sorted({each.instance for each in self.joined if each.instance})),
+            begin=begin,
+            end=end,
+            clock=self.clock.name,
+            headline=self._headline(spoken(begin, end), cache),
+            cache=cache,
+            rests_on=where and where.name,
+            moments=tuple(kept),
+            left_out=len(said) - len(kept),
+            agreements=tuple(self._agreements()),
+            disagreements=(*self._other_caches(), *self._against_logs(), *self._other_releases()),
+            bring=tuple(self._to_bring()),
+            files=tuple(each.name for each in self.joined),
+            apart=tuple(self._apart(each) for each in self.inputs if each not in self.joined),
+            notes=tuple(self._notes()),
+            **advice,
         )
-    else:
-        words.append("no input names the cause")
-    return "; ".join([": ".join(words[:2]), *words[2:]])
 
+    @property
+    def database(self) -> str:
+        """Its name as reports and captures have it, which a log may not know; of a cluster without the number of the instance."""
+        named = sorted((each.dbid is None, place, each) for place, each in enumerate(self.joined) if each.names)
+        return re.sub(r"/\d+$", "", named[0][2].entry.change.database) if named else "the database"
 
-def _database(joined: Sequence[_Input]) -> str:
-    """Its name as reports and captures have it, which a log may not know; of a cluster without the number of the instance."""
-    named = sorted((each.dbid is None, place, each) for place, each in enumerate(joined) if each.names)
-    return re.sub(r"/\d+$", "", named[0][2].entry.change.database) if named else "the database"
+    def called(self, those: Sequence[_Input]) -> str:
+        """The name of the database, and in a cluster the number of the instance if some of its inputs are of one: ORDERS/1."""
+        numbers = {found[0] for each in those if (found := re.search(r"(?<!\d)\d+$", each.instance or ""))}
+        return f"{self.database}/{numbers.pop()}" if self.clustered and len(numbers) == 1 else self.database
 
+    def _most_named(self) -> str | None:
+        """The cache that most lines name."""
+        named = Counter[str]()
+        for _, event in self.lines:
+            named[str(event.facts.get("cache") or "")] += event.times
+        del named[""]
+        return next((cache for cache, _ in named.most_common(1)), None)
 
-def _of_cluster(joined: Sequence[_Input]) -> bool:
-    """Whether one of them says which instance of its database it is of."""
-    return any(re.search(r"/\d+$", each.entry.change.database) for each in joined)
+    def _headline(self, when: str, cache: str | None) -> str:
+        words = [f"{self.called(self.joined)}, {when}"]
+        if self.lines:
+            at, first = min(self.lines, key=lambda line: (-SIGNS[line[1].kind], line[0]))
+            words.append(f"{at:%H:%M:%S} {first.text}{f' on {cache}' if cache and cache not in first.text else ''}")
+        elif cache:
+            words.append(f"waits on {cache}")
+        looks = [each.entry.diagnosis.blockers for each in self.joined]
+        chains = [chain for found in looks if found for chain in found.chains if chain.end]
+        longest = max(chains, key=lambda chain: chain.waiting, default=None)
+        if longest and longest.end:
+            words.append(f"at the end of the chain {described_session(longest.end)}")
+        if self.surest:
+            where, of = self.surest
+            words.append(f"cause {within(of.name)} ({of.cause}), confidence {of.confidence}, from {where.name}")
+        else:
+            words.append("no input names the cause")
+        return "; ".join([": ".join(words[:2]), *words[2:]])
 
+    def _moments(self) -> Iterator[Moment]:
+        """Intervals, and the lines around the incident; lines of one kind and cache in one file are one moment."""
+        for each in self.joined:
+            if each.window is not None:
+                begin, end = each.window
+                what = "capture" if each.entry.source == "views" else each.entry.source
+                text = f"{what}: {each.entry.diagnosis.headline}"
+                yield Moment(at=begin, until=end, file=each.name, line=None, kind="interval", text=text)
+            alike: dict[tuple[EventKind, object], list[tuple[datetime | None, LoggedEvent]]] = defaultdict(list)
+            for at, event in each.events:
+                if at is None or self.begin <= at <= self.end:
+                    alike[event.kind, _stem(event)].append((at, event))
+            for (at, first), *others in alike.values():
+                last = next((moment for moment, _ in reversed(others) if moment is not None), at)
+                about = {"file": each.name, "line": first.line, "kind": first.kind, "text": first.text}
+                times = first.times + sum(event.times for _, event in others)
+                yield Moment(at=at, until=last if last != at else None, times=times, **about)
 
-def _called(joined: Sequence[_Input], those: Sequence[_Input]) -> str:
-    """The name of the database, and in a cluster the number of the instance if some of its inputs are of one: ORDERS/1."""
-    database = _database(joined)
-    numbers = {found[0] for each in those if (found := re.search(r"(?<!\d)\d+$", each.instance or ""))}
-    return f"{database}/{numbers.pop()}" if _of_cluster(joined) and len(numbers) == 1 else database
+    def _agreements(self) -> Iterator[str]:
+        findings = {each.name: {finding.cause for finding in each.findings} for each in self.joined}
+        for verb, said in (("name", {each.name: each.caches for each in self.joined}), ("find", findings)):
+            for what in sorted(set().union(*said.values())):
+                names = [name for name in said if what in said[name]]
+                if len(names) > 1:
+                    yield f"{listed(names)} {verb} {what}"
 
+    def _other_caches(self) -> Iterator[str]:
+        """Two inputs that both name caches and share none."""
+        for one, other in combinations([each for each in self.joined if each.caches], 2):
+            if not one.caches & other.caches:
+                yield (
+                    f"{one.name} names {listed(sorted(one.caches))}, {other.name} names {listed(sorted(other.caches))}: an "
+                    "interval adds up all of its time, a line or a trace shows one moment of it"
+                )
 
-def _holder(joined: Sequence[_Input]) -> str | None:
-    """The session at the end of the longest chain that an input shows."""
-    blockers = [each.entry.diagnosis.blockers for each in joined]
-    chains = [chain for found in blockers if found for chain in found.chains if chain.end]
-    longest = max(chains, key=lambda chain: chain.waiting, default=None)
-    return described_session(longest.end) if longest and longest.end else None
+    def _against_logs(self) -> Iterator[str]:
+        """Intervals in which a log has what their figures do not show."""
+        for each, log in product(self.joined, self.joined):
+            if each.window is None:
+                continue
+            begin, end = each.window
+            inside = [(at, event) for at, event in log.events if at is not None and begin <= at <= end]
+            timeouts = sum(event.times for _, event in inside if event.kind == "row_cache_timeout")
+            if timeouts and not each.troubled and each.entry.diagnosis.standing != CANNOT_TELL:
+                many = counted(timeouts, "row cache timeouts")
+                yield (
+                    f"{log.name} has {many} between {begin:%H:%M} and {end:%H:%M}, where {each.name} shows no problem: waits "
+                    "that have not ended are not in its figures, and an average over the interval hides a short stall"
+                )
+            started = [at for at, event in inside if event.kind == "instance_start" and at > begin]
+            if started:
+                yield (
+                    f"{log.name} has an instance start at {started[0]:%H:%M:%S}, within the interval of {each.name}: its figures "
+                    "cannot be of all of it, unless they are of another instance"
+                )
+
+    def _other_releases(self) -> Iterator[str]:
+        releases: dict[str, list[str]] = defaultdict(list)
+        for each in self.joined:
+            if each.entry.diagnosis.release:
+                releases[".".join(each.entry.diagnosis.release.split(".")[:2])].append(each.name)
+        if len(releases) > 1:
+            yield "; ".join(f"{listed(names)}: release {release}" for release, names in releases.items())
+
+    def _to_bring(self) -> list[str]:
+        """The traces of the heaviest lines."""
+        given = {re.split(r"[/\\!]", each.name)[-1].casefold().removesuffix(".gz") for each in self.inputs}
+        signs = (event for each in self.joined for _, event in each.events if event.kind in SIGNS)
+        heaviest = sorted(signs, key=lambda event: -SIGNS[event.kind])
+        named = dict.fromkeys(event.trace_file for event in heaviest if event.trace_file)
+        return [name for name in named if name.casefold() not in given][:MOST_TRACES]
+
+    def _apart(self, each: _Input) -> str:
+        if not any(each is other for other in self.span.group):
+            return f"{each.name} is of another database, {each.entry.change.database}"
+        if each.window is None and not each.events:
+            return f"{each.name} has no interval and no line that could be placed"
+        return f"{each.name} is of another time"
+
+    def _notes(self) -> Iterator[str]:
+        where = self.surest and self.surest[0]
+        waits = [at for at, event in self.lines if event.kind == "row_cache_timeout"]
+        if where and where.window and waits and not any(where.window[0] <= at <= where.window[1] for at in waits):
+            yield (
+                f"{where.name} is of {spoken(*where.window)}: it does not prove that the waits of {spoken(waits[0], waits[-1])} "
+                "had the same cause"
+            )
+        if self.clock.guessed:
+            yield (
+                "captures are in UTC, and no file says in which zone the host is: they are placed as if it were UTC; an alert "
+                "log of 12.2 or later says it"
+            )
+        nameless = [each.name for each in self.joined if not each.names and each.dbid is None]
+        if nameless and len(nameless) < len(self.joined):
+            do = "do" if len(nameless) > 1 else "does"
+            yield f"{listed(nameless)} {do} not say which database it is of; taken as this one's"
 
 
 def spoken(begin: datetime, end: datetime) -> str:
     """A stretch of time in words: 2009-11-24 13:58:01 to 14:40:12."""
-    if begin == end:
-        return f"{begin:%Y-%m-%d %H:%M:%S}"
-    same_day = begin.date() == end.date()
-    return (
-        f"{begin:%Y-%m-%d %H:%M:%S} to {end:%H:%M:%S}"
-        if same_day
-        else f"{begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S}"
-    )
-
-
-def _moments(span: _Span, joined: Sequence[_Input]) -> Iterator[Moment]:
-    """Intervals, and the lines around the incident; lines of one kind and cache in one file are one moment."""
-    for each in joined:
-        if each.window is not None:
-            begin, end = each.window
-            what = "capture" if each.entry.source == "views" else each.entry.source
-            yield Moment(
-                at=begin, until=end, file=each.name, kind="interval", text=f"{what}: {each.entry.diagnosis.headline}"
-            )
-        told: dict[tuple[EventKind, object], list[tuple[datetime | None, LoggedEvent]]] = defaultdict(list)
-        for at, event in each.events:
-            if at is None or span.begin - AROUND <= at <= span.end + AROUND:
-                told[event.kind, _stem(event)].append((at, event))
-        for alike in told.values():
-            yield _alike(each.name, alike)
+    until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
+    return f"{begin:%Y-%m-%d %H:%M:%S}" + (f" to {until}" if begin != end else "")
 
 
 def _stem(event: LoggedEvent) -> object:
@@ -439,123 +460,7 @@ def _stem(event: LoggedEvent) -> object:
     return facts.get("cache") or facts.get("error") or re.sub(r"\d+", "", event.text)
 
 
-def _alike(file: str, lines: Sequence[tuple[datetime | None, LoggedEvent]]) -> Moment:
-    at, first = lines[0]
-    times = sum(event.times for _, event in lines)
-    last = next((moment for moment, _ in reversed(lines) if moment is not None), None)
-    return Moment(
-        at=at,
-        until=last if last != at else None,
-        file=file,
-        line=first.line,
-        kind=first.kind,
-        text=first.text,
-        times=times,
-    )
-
-
 def _kept(said: Sequence[Moment]) -> list[Moment]:
     """The signs and intervals first if there are too many, in order of time."""
-    if len(said) <= MOST_MOMENTS:
-        return list(said)
     weighty = sorted(said, key=lambda each: each.kind != "interval" and each.kind not in SIGNS)[:MOST_MOMENTS]
     return [moment for moment in said if moment in weighty][:MOST_MOMENTS]
-
-
-def _agreements(joined: Sequence[_Input]) -> Iterator[str]:
-    for cache in sorted({cache for each in joined for cache in each.caches}):
-        names = [each.name for each in joined if cache in each.caches]
-        if len(names) > 1:
-            yield f"{listed(names)} name {cache}"
-    for cause in sorted({finding.cause for each in joined for finding in each.findings}):
-        names = [each.name for each in joined if any(finding.cause == cause for finding in each.findings)]
-        if len(names) > 1:
-            yield f"{listed(names)} find {cause}"
-
-
-def _disagreements(joined: Sequence[_Input], span: _Span) -> Iterator[str]:
-    yield from _other_caches(joined)
-    for each in joined:
-        if each.window is not None:
-            yield from _against_logs(each, each.window, joined)
-    yield from _other_releases(joined)
-
-
-def _other_caches(joined: Sequence[_Input]) -> Iterator[str]:
-    """Two inputs that both name caches and share none."""
-    naming = [each for each in joined if each.caches]
-    for place, one in enumerate(naming):
-        for other in naming[place + 1 :]:
-            if not one.caches & other.caches:
-                yield (
-                    f"{one.name} names {listed(sorted(one.caches))}, {other.name} names {listed(sorted(other.caches))}: an "
-                    "interval adds up all of its time, a line or a trace shows one moment of it"
-                )
-
-
-def _against_logs(each: _Input, window: tuple[datetime, datetime], joined: Sequence[_Input]) -> Iterator[str]:
-    begin, end = window
-    for log in joined:
-        inside = [(at, event) for at, event in log.events if at is not None and begin <= at <= end]
-        timeouts = sum(event.times for _, event in inside if event.kind == "row_cache_timeout")
-        if timeouts and not each.troubled and each.entry.diagnosis.standing != CANNOT_TELL:
-            many = counted(timeouts, "row cache timeouts")
-            yield (
-                f"{log.name} has {many} between {begin:%H:%M} and {end:%H:%M}, where {each.name} shows no problem: waits that "
-                "have not ended are not in its figures, and an average over the interval hides a short stall"
-            )
-        started = [at for at, event in inside if event.kind == "instance_start" and at > begin]
-        if started:
-            yield (
-                f"{log.name} has an instance start at {started[0]:%H:%M:%S}, within the interval of {each.name}: its figures "
-                "cannot be of all of it, unless they are of another instance"
-            )
-
-
-def _other_releases(joined: Sequence[_Input]) -> Iterator[str]:
-    releases: dict[str, list[str]] = defaultdict(list)
-    for each in joined:
-        if each.entry.diagnosis.release:
-            releases[".".join(each.entry.diagnosis.release.split(".")[:2])].append(each.name)
-    if len(releases) > 1:
-        yield "; ".join(f"{listed(names)}: release {release}" for release, names in releases.items())
-
-
-def _to_bring(joined: Sequence[_Input], inputs: Sequence[_Input]) -> Iterator[str]:
-    """The traces of the heaviest lines."""
-    given = {re.split(r"[/\\!]", each.name)[-1].casefold().removesuffix(".gz") for each in inputs}
-    signs = (event for each in joined for _, event in each.events if event.kind in SIGNS)
-    heaviest = sorted(signs, key=lambda event: -SIGNS[event.kind])
-    named = dict.fromkeys(event.trace_file for event in heaviest if event.trace_file)
-    yield from [name for name in named if name.casefold() not in given][:MOST_TRACES]
-
-
-def _apart(each: _Input, one: _Input, span: _Span) -> str:
-    if not any(each is other for other in span.group):
-        return f"{each.name} is of another database, {each.entry.change.database}"
-    if each.window is None and not each.events:
-        return f"{each.name} has no interval and no line that could be placed"
-    return f"{each.name} is of another time"
-
-
-def _notes(
-    joined: Sequence[_Input],
-    clock: _Clock,
-    surest: tuple[_Input, Finding] | None,
-    lines: Sequence[tuple[datetime, LoggedEvent]],
-) -> Iterator[str]:
-    window = surest[0].window if surest else None
-    waits = [at for at, event in lines if event.kind == "row_cache_timeout"]
-    if surest and window and waits and not any(window[0] <= at <= window[1] for at in waits):
-        yield (
-            f"{surest[0].name} is of {spoken(*window)}: it does not prove that the waits of {spoken(waits[0], waits[-1])} "
-            "had the same cause"
-        )
-    if clock.guessed:
-        yield (
-            "captures are in UTC, and no file says in which zone the host is: they are placed as if it were UTC; an alert log of "
-            "12.2 or later says it"
-        )
-    nameless = [each.name for each in joined if not each.names and each.dbid is None]
-    if nameless and len(nameless) < len(joined):
-        yield f"{listed(nameless)} {'do' if len(nameless) > 1 else 'does'} not say which database it is of; taken as this one's"

@@ -48,7 +48,7 @@ from service.intake.logs import EVERYTHING, HEAD_BYTES, Window, gunzipped_log, l
 # The files of a directory that are read: its own, or where it holds directories alone, theirs.
 
 DEEPEST = 3
-"""The levels of directories below the named one that are looked through for files."""
+"""The levels of directories below the named one that are looked through for files, and of mails within mails."""
 MOST_FILES = 1000
 """The most files that are read of directories below the named one."""
 
@@ -179,6 +179,14 @@ class InputResults:
     window: Window = EVERYTHING
     """The time of the lines of logs that count."""
 
+    def failed(self, error: InputError, passed: bool = False) -> None:
+        """An input gives an error, or where it came with others, a reason to pass it over."""
+        if passed:
+            self.passed.append(str(error))
+        else:
+            self.read += 1
+            self.errors.append(error)
+
     @property
     def skipped(self) -> list[str]:
         """What was not read, one line each. Many foreign files share one line."""
@@ -256,15 +264,8 @@ def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[flo
                 outcome.read += 1
                 return
             data = _rest(name, head, stream, shown)
-    except TooLarge as error:
-        if contained:
-            outcome.passed.append(str(error))
-            return
-        outcome.read += 1
-        outcome.errors.append(error)
     except InputError as error:
-        outcome.read += 1
-        outcome.errors.append(error)
+        outcome.failed(error, contained and isinstance(error, TooLarge))
     else:
         _data(data, shown, outcome, LIMITS, contained)
 
@@ -313,51 +314,50 @@ def _instead(path: Path) -> str:
     return f"did you mean {label(str(folder / near[0]))}?" if near else "give the path of a file or a folder"
 
 
-def _data(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool = False) -> None:
-    """One file's bytes. A file from a directory, an archive or a mail is skipped if it is not ours."""
+def _data(
+    data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool = False, depth: int = 0
+) -> None:
+    """One file's bytes, and in how many archives and mails it was. What comes with others is skipped if it is not ours."""
     try:
-        inside = "!" in name
-        plain = gunzipped(data, name, limits) if is_gzip(data) and not inside else sized(data, name, limits)
+        plain = gunzipped(data, name, limits) if is_gzip(data) and not depth else sized(data, name, limits)
         if kind := unread_kind(plain):
             raise UnknownFormat(f"{name} is a {kind} archive; unpack it, or give it as .gz, .zip or .tar")
-        if is_gzip(plain) or (inside and is_container(plain) and not is_mail(plain)):
+        if is_gzip(plain) or (depth and is_container(plain) and (depth > DEEPEST or not is_mail(plain))):
             raise UnknownFormat(f"{name} {NESTED}")
         said = named(plain)
         if is_zip(plain) and said is not None:
             raise ForeignFile(f"{name} is {said}")
         if is_container(plain):
-            _members(plain, name, outcome, limits, contained)
+            _members(plain, name, outcome, limits, contained, depth + 1)
             return
         changes = _changes(plain, name, outcome.window, strict=not contained)
     except InputError as error:
-        if contained and isinstance(error, UnknownFormat):
-            (outcome.foreign.append(name) if isinstance(error, ForeignFile) else outcome.passed.append(str(error)))
-            return
-        outcome.errors.append(error)
+        if contained and isinstance(error, ForeignFile):
+            outcome.foreign.append(name)
+        else:
+            outcome.failed(error, contained and isinstance(error, UnknownFormat))
     else:
         outcome.diagnosed += _diagnosed(changes, name)
-    outcome.read += 1
+        outcome.read += 1
 
 
-def _members(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool) -> None:
+def _members(data: bytes, name: str, outcome: InputResults, limits: Limits, contained: bool, depth: int) -> None:
     before, unpacked = outcome.read, 0
     try:
         for member in members(data, name, limits):
             try:
                 inner = unpacked_member(member, limits)
             except InputError as error:
-                outcome.read += 1
-                outcome.errors.append(error)
+                outcome.failed(error)
                 continue
             unpacked += len(inner)
             if unpacked > limits.total:
                 raise TooLarge(
                     f"{name} unpacks to more than {mib(limits.total)} MiB; pack fewer reports into one archive"
                 )
-            _data(inner, member.label, outcome, limits, contained=True)
+            _data(inner, member.label, outcome, limits, contained=True, depth=depth)
     except InputError as error:
-        outcome.read += 1
-        outcome.errors.append(error)
+        outcome.failed(error)
     if outcome.read == before:
         nothing = f"{name} is {'a mail' if is_mail(data) else 'an archive'} without {OURS}"
         (outcome.passed.append(nothing) if contained else outcome.errors.append(UnknownFormat(nothing)))

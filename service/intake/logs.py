@@ -1,12 +1,11 @@
 """Log files among the inputs: which reader takes them, the window of time, and streams that are never read whole."""
 
 import gzip
-import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from collectors.logs import alert, trace
 from collectors.model import Delta
@@ -53,12 +52,8 @@ def _moment(name: str, written: str | None) -> datetime | None:
         ) from None
 
 
-class Read(Protocol):
-    """Reads a log. It takes the stream in pieces and keeps a bounded part."""
-
-    def __call__(
-        self, stream: IO[bytes], name: str, since: datetime | None = None, until: datetime | None = None
-    ) -> Delta: ...
+Read = Callable[[IO[bytes], str, datetime | None, datetime | None], Delta]
+"""Reads a log, by its stream, its name, and from when to when. It takes the stream in pieces and keeps a bounded part."""
 
 
 def log_reader(head: bytes) -> Read | None:
@@ -81,16 +76,13 @@ def read_log(read: Read, stream: IO[bytes], name: str, window: Window = EVERYTHI
 # Streams.
 
 
-class _Rejoined(io.RawIOBase):
+class _Rejoined:
     """A stream whose begin was read already."""
 
     def __init__(self, head: bytes, rest: IO[bytes], told: Callable[[int], object]) -> None:
         self._head, self._rest, self._told = head, rest, told
         self.taken = 0
         """Bytes that were read of it."""
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1) -> bytes:
         """At most so many bytes; all of them without a size."""
@@ -113,16 +105,13 @@ RATIO = 200
 _UNASKED = 64 * MIB
 
 
-class _Gunzipped(io.RawIOBase):
+class _Gunzipped:
     """The content of a gzipped log, refused as soon as it swells more than any log."""
 
     def __init__(self, packed: _Rejoined, name: str) -> None:
         self._packed, self._name = packed, name
         self._file = gzip.GzipFile(fileobj=cast(IO[bytes], packed))
         self._unpacked = 0
-
-    def readable(self) -> bool:
-        return True
 
     def read(self, size: int = -1) -> bytes:
         """At most so many unpacked bytes. Raises TooLarge where the log swells too much."""

@@ -8,14 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+)
 from prometheus_client.exposition import choose_encoder
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Snapshot, Value, cells, number
 from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue, hedged
-from rules.explain.headline import QUIET, speaks_against
+from rules.explain.headline import speaks_against
+from rules.explain.story import FirstScreen, eased, first_screen, screen
 from rules.model import Confidence, Diagnosis, Finding, Severity, worst
 from rules.waits import severity_of
 from service.config.settings import DatabaseSettings
@@ -67,7 +74,8 @@ def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
 def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
     """The first lines of a dashboard, in the words of the page: every open episode, else the last poll."""
     unjudged = [episode.severity for episode in episodes if episode.missing]
-    yield families.SEVERITY, worst((diagnosis.severity, *unjudged)).rank if diagnosis.basis else None, {}
+    quiet, rank = diagnosis.state == "Quiet", worst((diagnosis.severity, *unjudged)).rank
+    yield families.SEVERITY, (rank or -quiet) if diagnosis.basis else None, {}
     shown = {finding.cause: finding for finding in diagnosis.findings}
     told = []
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
@@ -81,7 +89,7 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
     worse = max(Severity(labels["severity"]).rank for labels in told) < diagnosis.severity.rank
     told += [_unexplained(diagnosis.severity)] if worse else []
     for labels in told:
-        yield families.VERDICT, 1, labels
+        yield families.VERDICT, 1, {**labels, "severity": "quiet"} if quiet and labels["severity"] == "info" else labels
 
 
 def _beside(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[Labels]:
@@ -100,13 +108,9 @@ def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) ->
     """An episode. It is easing if a poll with figures no longer shows it, with the severity of the waits that it left."""
     easing = board.easing_of(diagnosis, (episode,))
     if easing is not None and (finding is None or finding.severity is Severity.INFO):
-        severity, action, do_not = episode.severity, board.WAIT_AND_SEE, board.NOT_MORE
-        if easing.missing:
-            action, do_not = board.LOOK, board.NOT_BLINDLY
-        elif not episode.waits:
-            severity, action, do_not = Severity.INFO, board.GOES_ON, board.NOT_CURED
-        easing = easing.model_copy(update={"waits": episode.waits})
-        return _words(episode.cause, board.eased_title(easing), episode.cache, severity, action, do_not=do_not)
+        told = eased(easing.model_copy(update={"waits": episode.waits, "change": None}))
+        gone = not easing.missing and not episode.waits
+        return _told(told, Severity.INFO if gone else episode.severity, episode.cause, episode.cache)
     known = catalogue().get(episode.cause)
     if known is None:
         return _words(episode.cause, episode.title, episode.cache, episode.severity, "")
@@ -118,16 +122,16 @@ def _of_the_poll(diagnosis: Diagnosis) -> Labels:
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if finding is not None and (known := catalogue().get(finding.cause)):
         return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
-    if diagnosis.basis is None:
-        return _words("", board.NOTHING_TOLD, None, diagnosis.severity, "Wait for the next poll.", do_not=board.NOT_YET)
-    if diagnosis.severity is Severity.INFO:
-        title = QUIET if diagnosis.state == "Quiet" else board.NOTHING_TO_DO
-        return _words("", title, None, diagnosis.severity, board.GOES_ON, do_not=board.NOT_TO_TUNE)
-    return _unexplained(diagnosis.severity)
+    return _told(first_screen(diagnosis), diagnosis.severity)
 
 
 def _unexplained(severity: Severity) -> Labels:
-    return _words("", board.UNEXPLAINED, None, severity, board.LOOK, do_not=board.NOT_BLINDLY)
+    return _told(screen("unexplained"), severity)
+
+
+def _told(told: FirstScreen, severity: Severity, cause: str = "", cache: str | None = None) -> Labels:
+    """The words where no cause is found."""
+    return _words(cause, told.title, cache, severity, told.do, do_not=told.do_not)
 
 
 def _sentences(
@@ -174,23 +178,26 @@ class Block:
     """Sample lines of one database by family. Cells that are absent or NULL add no line."""
 
     def __init__(self, database: DatabaseSettings) -> None:
-        self._common = _common_labels(database.name, database.cluster)
+        self._common = _common_of(database)
         self._lines: dict[str, list[str]] = {}
 
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
-        if value is not None:
+        if value is not None and (value >= 0 or family.type != "counter"):
             line = f"{family.name}{{{self._common}{_labels(tuple(labels), *labels.values())}}} {_number(value)}\n"
             self._lines.setdefault(family.name, []).append(line)
 
     def add_each(self, family: Family, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
         """A sample for each value that is a number, in parts of this unit, with its labels as `_labels` writes them."""
         head, whole = f"{family.name}{{{self._common}", unit == 1.0
+        least = (
+            0 if family.type == "counter" else float("-inf")
+        )  # a total below zero is corrupt, and readers refuse the page
         lines = [
             # Nearly all are small whole numbers, which need no call of a function.
             f"{head}{text}}} {value if whole and type(value) is int and 0 <= value < 10**15 else _number(value / unit)}\n"
             for text, value in zip(labels, values, strict=True)
-            if isinstance(value, _NUMBERS)
+            if isinstance(value, _NUMBERS) and value >= least
         ]
         self._lines.setdefault(family.name, []).extend(lines)
 
@@ -204,10 +211,15 @@ class Block:
         return {family: "".join(lines).encode() for family, lines in self._lines.items() if lines}
 
 
+def _common_of(database: DatabaseSettings) -> str:
+    return _common_labels(database.name, database.cluster, tuple(database.labels.items()))
+
+
 @cache
-def _common_labels(db: str, rac: str | None) -> str:
+def _common_labels(db: str, rac: str | None, own: tuple[tuple[str, str], ...]) -> str:
     """The labels of every sample of a database. Built once, because a scrape needs them a thousand times."""
-    return f'db="{_escaped(db)}"' + (f',rac="{_escaped(rac)}"' if rac else "")
+    named = [("db", db), *([("rac", rac)] if rac else []), *own]
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in named)
 
 
 def _number(value: float) -> str:
@@ -327,7 +339,7 @@ def in_parts(
         up = database.up_at(age)
         current = database.published if up else None
         _add_liveness(liveness, database, age, up)
-        for family, text in _failure(database):
+        for family, text in _attempts(database):
             parts[family].append(text)
         for family, text in current.blocks.items() if current else ():
             parts[family].append(text)
@@ -365,32 +377,33 @@ def _add_liveness(lines: Mapping[str, list[str]], watched: MonitoredDatabase, ag
         watched.pace or watched.interval,
         last.poll_seconds if last and up else None,
     )
-    for (family, head), value in zip(_heads(watched.settings.name, watched.settings.cluster), values, strict=True):
+    for (family, head), value in zip(_heads(_common_of(watched.settings)), values, strict=True):
         if value is not None:
             lines[family].append(f"{head}{_number(value)}\n")
 
 
-def _failure(watched: MonitoredDatabase) -> Iterable[tuple[str, bytes]]:
-    """Family and lines of a database whose last poll failed."""
-    failure = watched.failure
-    if failure is None:
-        return ()
-    block = Block(watched.settings)
-    if failure.kind == "credential":
+def _attempts(watched: MonitoredDatabase) -> Iterable[tuple[str, bytes]]:
+    """Family and lines of what was tried: polls and logins by outcome, and the failure of the last poll."""
+    failure, block = watched.failure, Block(watched.settings)
+    for family, tried in ((families.POLLS, watched.polls), (families.LOGINS, watched.login.tried)):
+        for outcome, times in tried.copy().items():
+            block.add(family, times, {"outcome": outcome})
+    if failure is not None and failure.kind == "credential":
         block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
-    block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
+    if failure is not None:
+        block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
     return block.text().items()
 
 
 @cache
-def _heads(db: str, rac: str | None) -> tuple[tuple[str, str], ...]:
+def _heads(common: str) -> tuple[tuple[str, str], ...]:
     """Families of what every database has, with how their line begins."""
-    common = _common_labels(db, rac)
     return tuple((family.name, f"{family.name}{{{common}}} ") for family in _ALWAYS)
 
 
 def own_registry() -> CollectorRegistry:
     """Metrics of the latchscope process itself, through prometheus_client."""
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # in text they are gauges beside every counter, which nobody asked for
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)

@@ -1,20 +1,20 @@
 """Builds the receivers of episodes: the event feed, the webhooks and the notifications."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from prometheus_client import CollectorRegistry
 
 from service.background import PeriodicJob, SupervisedThread
 from service.config.settings import BadSettings, Settings
 from service.extras import MissingExtra
-from service.notify.delivery import ReceiverThread, Webhooks
+from service.notify.delivery import Receivers, Webhooks
 from service.notify.feed import EpisodeFeed
 from service.notify.messages import Notifications, require_apprise
-from service.state.board import Board, lasts, outage_of, over
-from service.state.episodes import EpisodeChange
-from service.store.episodes import EpisodeLog
+from service.state.board import UNWATCHED, Board, lasts, outage_of, over, unwatched
+from service.state.episodes import Episode, EpisodeChange
 from service.store.repository import Repository
 
 # Says when a database gives no figures for a while, and when it answers again: once each, over restarts and replicas.
@@ -22,18 +22,24 @@ from service.store.repository import Repository
 LOOK_SECONDS = 15.0
 STEADY_SECONDS = 60.0
 """A database is back when it has answered all this time. One that comes and goes gives one message."""
+STILL_POLLED = timedelta(minutes=10)
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class OutageWatch:
-    """Looks after the databases that this process polls. The log has what people know, and the next process finds it there."""
+    """Looks after the databases that this process polls. The log has what people know, and the next process finds it there.
 
-    def __init__(self, board: Board, log: EpisodeLog) -> None:
+    It also ends the episodes and outages of databases that left the configuration, so that nobody waits for an end.
+    """
+
+    def __init__(self, board: Board, store: Repository) -> None:
         self._board = board
-        self._log = log
+        self._store = store
+        self._log = store.episode_log
         self._answers_since: dict[str, datetime] = {}
 
     def do(self, now: datetime) -> None:
-        """Log what is new. Raises StoreUnavailable."""
+        """Log what is new. Raises what the store does."""
         told = self._log.open_outages()
         before, self._answers_since = self._answers_since, {}
         changes = []
@@ -47,8 +53,41 @@ class OutageWatch:
                 self._answers_since[watched.name] = since
                 if (now - since).total_seconds() >= STEADY_SECONDS:
                     changes.append(EpisodeChange("back", over(known, since.astimezone(UTC))))
+        lasting = self._store.episodes.open()
+        left = self._left({*told, *(episode.database for episode in lasting)}, now)
+        changes += [EpisodeChange("back", unwatched(told[name], now)) for name in told if name in left]
         if changes:
             self._log.add_outages(changes)
+        self._end([unwatched(each, each.last_seen) for each in lasting if each.database in left])
+
+    def _left(self, names: set[str], now: datetime) -> set[str]:
+        """Those that nobody watches. Where replicas share the store, one may still have the configuration of before."""
+        left = {name for name in names if self._board.get(name) is None}
+        if left and self._log.shared:
+            polls = self._store.newest_polls()
+            left = {name for name in left if now - polls.get(name, LONG_AGO) > STILL_POLLED}
+        return left
+
+    def _end(self, ended: Sequence[Episode]) -> None:
+        """Keep the end of these, and log it."""
+        if ended:
+            with self._store.engine.begin() as connection:
+                self._store.episodes.write(connection, [row_of(each) for each in ended])
+                self._log.append(connection, [EpisodeChange("end", each) for each in ended])
+            self._log.announce()
+        for each in ended:
+            self._store.episodes.verdict(each.database, each.cause, each.begin, "not_verified", UNWATCHED)
+
+
+def row_of(episode: Episode) -> dict[str, object]:
+    """An episode as the store takes it."""
+    same = ("database", "cause", "cache", "title", "headline", "severity", "peak_severity")
+    times = {"began": episode.begin, "ended": episode.end, "last_seen": episode.last_seen, "peak_at": episode.peak_at}
+    return {
+        **{name: getattr(episode, name) for name in same},
+        **{name: at.isoformat() if at else None for name, at in times.items()},
+        "peak_share": episode.peak_share_of_db_time,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +95,23 @@ class Notifiers:
     """All of them, started and stopped together."""
 
     feed: EpisodeFeed
-    receivers: list[ReceiverThread]
-    outages: list[PeriodicJob]
-    """The watch for outages, if a receiver wants to know of them."""
+    receivers: Sequence[Receivers]
+    outages: PeriodicJob
 
     @property
-    def _parts(self) -> list[EpisodeFeed | ReceiverThread | PeriodicJob]:
-        return [self.feed, *self.receivers, *self.outages]
+    def _parts(self) -> list[EpisodeFeed | Receivers | PeriodicJob]:
+        return [self.feed, *self.receivers, self.outages]
 
     @property
     def threads(self) -> list[SupervisedThread]:
         """A thread for each part."""
-        return [part.thread for part in self._parts]
+        senders = [sender.thread for each in self.receivers for sender in each.senders]
+        return [self.feed.thread, *senders, self.outages.thread]
+
+    def take(self, settings: Settings) -> None:
+        """Tell the receivers of these settings from now on."""
+        for each in self.receivers:
+            each.take(settings)
 
     def start(self) -> None:
         """Start to follow the log of episodes, and send what an earlier process left."""
@@ -86,18 +130,18 @@ class Notifiers:
             part.join(max(0.0, until - time.monotonic()))
 
 
-def build_notifiers(settings: Settings, store: Repository, board: Board, registry: CollectorRegistry) -> Notifiers:
-    """The feed of this store and the receivers of these settings. `registry` counts deliveries.
-
-    Raises BadSettings if notifications are set and Apprise is not installed.
-    """
+def refuse_untold(settings: Settings) -> None:
+    """Raise BadSettings if notifications are set and Apprise is not installed."""
     if settings.notifications:
         try:
             require_apprise()
         except MissingExtra as error:
             raise BadSettings(str(error)) from None
-    webhooks, notifications = Webhooks(settings, store, registry), Notifications(settings, store, registry)
-    outages = PeriodicJob("outages", LOOK_SECONDS, OutageWatch(board, store.episode_log).do)
-    wanted = any("outage" in channel.on for channel in settings.notifications)
-    senders = [*webhooks.senders, *notifications.senders]
-    return Notifiers(EpisodeFeed(store.episode_log), senders, [outages] if wanted else [])
+
+
+def build_notifiers(settings: Settings, store: Repository, board: Board, registry: CollectorRegistry) -> Notifiers:
+    """The feed of this store and the receivers of these settings. `registry` counts deliveries. Raises BadSettings."""
+    refuse_untold(settings)
+    receivers = [Webhooks(settings, store, registry), Notifications(settings, store, registry)]
+    outages = PeriodicJob("outages", LOOK_SECONDS, OutageWatch(board, store).do)
+    return Notifiers(EpisodeFeed(store.episode_log), receivers, outages)

@@ -9,7 +9,8 @@ import random
 import threading
 import time
 import uuid
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
@@ -157,12 +158,27 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
 
 
-def document(change: LoggedChange, public_url: str | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What messages have beside the news: where the pages are, and the labels of each database."""
+
+    public_url: str | None = None
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Sent":
+        """That of these settings."""
+        return cls(settings.public_url, {each.name: each.labels for each in settings.databases if each.labels})
+
+
+def document(change: LoggedChange, of: Sent) -> dict[str, Any]:
     """The message to a receiver. `id` is the same at every attempt and in every process."""
     body = change.document()
     body["id"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{body['at']} {change.database} {change.seq}"))
-    if public_url is not None:
-        body["url"] = f"{public_url.rstrip('/')}/db/{change.database}"
+    if labels := of.labels.get(change.database):
+        body["labels"] = dict(labels)
+    if of.public_url is not None:
+        body["url"] = f"{of.public_url.rstrip('/')}/db/{change.database}"
     return body
 
 
@@ -213,39 +229,59 @@ def _brief(error: Exception) -> str:
 # waits for another. If several processes serve one receiver, a claim in the store gives each attempt to one of them.
 
 
-def wants(webhook: WebhookSettings, change: EpisodeChange) -> bool:
-    """Whether a receiver gets a change. The peak decides, so that a receiver of a begin also gets the end."""
-    episode = change.episode
-    named = not webhook.databases or episode.database in webhook.databases
-    return named and change.what in webhook.on and Severity(episode.peak_severity).rank >= webhook.min_severity.rank
+class Receivers:
+    """The receivers of one kind, each with its thread: `of` this setting, counted by a metric, served by `sender`."""
 
-
-class Webhooks:
-    """Every receiver of the configuration, with its thread."""
+    of: str
+    counter: tuple[str, str]
+    sender: Callable[..., ReceiverThread]
 
     def __init__(
         self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
     ) -> None:
-        self._webhooks = settings.webhooks
-        attempts = Counter(
-            "latchscope_webhook_attempts_total",
-            "Attempts to deliver a change to a receiver, by result: told, failed or gave_up.",
-            ["target", "outcome"],
-            registry=own,
-        )
-        self.senders = [
-            Sender(webhook, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule())
-            for webhook in self._webhooks
-        ]
+        self._store, self._pace, self._started = store, pace or DeliverySchedule(), False
+        self._attempts = Counter(*self.counter, ["target", "outcome"], registry=own)
+        self._served: dict[str, tuple[Any, Sent, ReceiverThread]] = {}
+        self.take(settings)
         store.episode_log.recipients.append(self.recipients)
-        store.episode_log.on_news += [sender.wake for sender in self.senders]
+        store.episode_log.on_news.append(self.wake)
+
+    @property
+    def senders(self) -> list[ReceiverThread]:
+        """The thread of each."""
+        return [sender for _, _, sender in self._served.values()]
+
+    def take(self, settings: Settings) -> None:
+        """Serve these from now on. Who stays as it is keeps its thread; what waits for one that left stays in the store."""
+        before, of, served = self._served, Sent.of(settings), dict[str, tuple[Any, Sent, ReceiverThread]]()
+        for each in getattr(settings, self.of):
+            known = before.get(each.target)
+            kept = known if known is not None and known[:2] == (each, of) else None
+            served[each.target] = kept or (each, of, self.sender(each, self._store, self._attempts, of, self._pace))
+        self._served = served
+        for known in before.values():
+            if known not in served.values():
+                known[2].stop()
+        if self._started:
+            self.start()
+
+    @staticmethod
+    def wants(receiver: Any, change: EpisodeChange) -> bool:
+        """Whether a receiver gets a change."""
+        raise NotImplementedError
 
     def recipients(self, change: EpisodeChange) -> list[str]:
-        """The receivers of a change."""
-        return [webhook.target for webhook in self._webhooks if wants(webhook, change)]
+        """The names of those that get a change."""
+        return [name for name, (receiver, _, _) in self._served.items() if self.wants(receiver, change)]
+
+    def wake(self) -> None:
+        """Send what is new."""
+        for sender in self.senders:
+            sender.wake()
 
     def start(self) -> None:
         """Start to send, beginning with what an earlier process left."""
+        self._started = True
         for sender in self.senders:
             sender.start()
 
@@ -266,14 +302,14 @@ class Sender(ReceiverThread):
     def __init__(
         self,
         webhook: WebhookSettings,
-        deliveries: Deliveries,
+        store: Repository,
         attempts: Counter,
-        public_url: str | None,
+        of: Sent,
         pace: DeliverySchedule,
     ) -> None:
-        super().__init__(webhook.kind, webhook.target, deliveries, attempts, pace)
+        super().__init__(webhook.kind, webhook.target, store.deliveries, attempts, pace)
         self._webhook = webhook
-        self._public_url = public_url
+        self._of = of
 
     def step(self) -> float:
         """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
@@ -292,8 +328,26 @@ class Sender(ReceiverThread):
     def _attempt(self, delivery: Delivery) -> bool:
         """One attempt. Returns whether it settled the change, so that the next may follow."""
         try:
-            post(self._webhook, document(delivery.change, self._public_url))
+            post(self._webhook, document(delivery.change, self._of))
         except DeliveryRefused as error:
             return self.was_refused(delivery, error, datetime.now(UTC), delivery.change.at)
         self.was_told(delivery, datetime.now(UTC))
         return True
+
+
+class Webhooks(Receivers):
+    """Those that programs serve."""
+
+    of = "webhooks"
+    counter = (
+        "latchscope_webhook_attempts_total",
+        "Attempts to deliver a change to a receiver, by result: told, failed or gave_up.",
+    )
+    sender = Sender
+
+    @staticmethod
+    def wants(receiver: WebhookSettings, change: EpisodeChange) -> bool:
+        """Whether it gets a change. The peak decides, so that a receiver of a begin also gets the end."""
+        episode, what = change.episode, "outage" if change.what == "back" else change.what
+        named = not receiver.databases or episode.database in receiver.databases
+        return named and what in receiver.on and Severity(episode.peak_severity).rank >= receiver.min_severity.rank

@@ -2,14 +2,14 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
 
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import Counter
 
 from collectors.errors import SetupError
 from rules.cause import catalogue
@@ -21,10 +21,11 @@ from service.config.load import read_secret
 from service.config.settings import NotificationSettings, Settings, WebhookSettings
 from service.escape import in_chat, visible
 from service.extras import require
-from service.notify.delivery import DeliveryRefused, DeliverySchedule, ReceiverThread, document, post
+from service.notify.delivery import DeliveryRefused, DeliverySchedule, Receivers, ReceiverThread, Sent, document, post
+from service.state.board import UNWATCHED
 from service.state.episodes import EpisodeChange, told
 from service.store.engine import STORE_ERRORS
-from service.store.episodes import Deliveries, Delivery, LoggedChange
+from service.store.episodes import Delivery, LoggedChange
 from service.store.repository import Repository
 
 LONGEST_SENTENCE = 400
@@ -101,7 +102,10 @@ def changes_in(store: Repository) -> Nearby:
 
 
 def message_of(
-    changes: Sequence[LoggedChange], public_url: str | None, nearby: Nearby = lambda database, begin: ()
+    changes: Sequence[LoggedChange],
+    public_url: str | None,
+    nearby: Nearby = lambda database, begin: (),
+    labels: Mapping[str, Mapping[str, str]] = {},
 ) -> Message:
     """The message for at least one change. A begin has the changes of the database nearest to it."""
     items = news(changes)
@@ -109,12 +113,15 @@ def message_of(
     severity = max(lasting, key=lambda peak: peak.rank) if lasting else None
     if len(items) == 1:
         (only,) = items
-        lines = [_sentence(only), *_advice(only), *_nearest(only, nearby), *_link(public_url, only.change.database)]
+        about = ", ".join(f"{name} {value}" for name, value in labels.get(only.change.database, {}).items())
+        lines = [_sentence(only), *([about] if about else []), *_advice(only), *_nearest(only, nearby)]
+        lines += _link(public_url, only.change.database)
         return Message(_title(only), "\n".join(lines), severity)
     databases = {each.change.database for each in items}
     over = sum(each.over for each in items)
     where = f"on {len(databases)} databases" if len(databases) > 1 else f"on {next(iter(databases))}"
-    title = f"latchscope: {len(items)} troubles {where}{f', {over} of them over' if over else ''}"
+    ended = f", {over} of them over" if 0 < over < len(items) else ""
+    title = f"latchscope: {'over: ' if over == len(items) else ''}{len(items)} troubles {where}{ended}"
     lines, given = [], set[tuple[str, ...]]()
     for each in items[:MOST_EPISODES]:
         advice = tuple(_advice(each))
@@ -139,6 +146,8 @@ def _title(item: EpisodeNews) -> str:
 
 def _sentence(item: EpisodeNews) -> str:
     headline = harmless(str(item.episode["headline"]))
+    if item.over and item.episode.get("verdict") == UNWATCHED:
+        return "No longer watched: it was removed or paused in the configuration. What goes on there is unknown."
     if item.outage:
         why = f"Since {_time(item.episode['begin'])} UTC: {headline}"
         again = f"Answers again after {_lasted(item)}."
@@ -163,9 +172,11 @@ def _advice(item: EpisodeNews) -> Iterator[str]:
     if do:
         unsure = item.episode.get("confidence") == Confidence.LOW.value
         yield harmless(f"Do: {CONFIRM_FIRST if unsure else ''}{do}")
+    known = catalogue().get(cause)
+    if do and known and known.then:
+        yield f"Then: {known.then}"
     if check:
         yield harmless(f"Check first: {check}")
-    known = catalogue().get(cause)
     do_not = item.episode.get("do_not") or (known.do_not if known else "")  # a change of an older release has none
     if do_not:
         yield harmless(do_not)
@@ -320,58 +331,21 @@ ALSO_WANTED = {"worse": "begin", "back": "outage"}
 """Changes that go to receivers of another one too."""
 
 
-def concerns(channel: NotificationSettings, change: EpisodeChange) -> bool:
-    """Whether a receiver may need a change. One that grew worse may be the first that it gets."""
-    if channel.databases and change.episode.database not in channel.databases:
-        return False
-    if change.episode.peak_severity.rank < channel.min_severity.rank:
-        return False
-    return change.what in channel.on or ALSO_WANTED.get(change.what) in channel.on
-
-
-class Notifications:
-    """Every receiver of the configuration, with its thread."""
-
-    def __init__(
-        self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
-    ) -> None:
-        attempts = Counter(
-            "latchscope_notification_attempts_total",
-            "Attempts to notify people of a change, by result: told, failed or gave_up.",
-            ["target", "outcome"],
-            registry=own,
-        )
-        self._channels = settings.notifications
-        self.senders = [
-            Channel(
-                channel, store.deliveries, attempts, settings.public_url, pace or DeliverySchedule(), changes_in(store)
-            )
-            for channel in self._channels
-        ]
-        store.episode_log.recipients.append(self.recipients)
-        store.episode_log.on_news += [sender.wake for sender in self.senders]
-
-    def recipients(self, change: EpisodeChange) -> list[str]:
-        """The receivers that may need the change."""
-        return [channel.target for channel in self._channels if concerns(channel, change)]
-
-
 class Channel(ReceiverThread):
     """Serves one receiver, in messages of one change or several."""
 
     def __init__(
         self,
         channel: NotificationSettings,
-        deliveries: Deliveries,
+        store: Repository,
         attempts: Counter,
-        public_url: str | None,
+        of: Sent,
         pace: DeliverySchedule,
-        nearby: Nearby = lambda database, begin: (),
     ) -> None:
-        super().__init__(channel.kind, channel.target, deliveries, attempts, pace)
+        super().__init__(channel.kind, channel.target, store.deliveries, attempts, pace)
         self._channel = channel
-        self._public_url = public_url
-        self._nearby = nearby
+        self._of = of
+        self._nearby = changes_in(store)
 
     def step(self) -> float:
         """Send what is due as one message. Returns the seconds until there is something to do. Raises StoreUnavailable."""
@@ -415,7 +389,10 @@ class Channel(ReceiverThread):
         if not news:
             return True
         try:
-            send(self._channel, message_of([each.change for each in news], self._public_url, self._nearby))
+            send(
+                self._channel,
+                message_of([each.change for each in news], self._of.public_url, self._nearby, self._of.labels),
+            )
         except DeliveryRefused as error:
             now = datetime.now(UTC)
             given_up = [self.was_refused(each, error, now, self._released(each)) for each in news]
@@ -433,6 +410,26 @@ class Channel(ReceiverThread):
         ours = [each for each in earlier if each.target == self.name and each.change.seq < delivery.change.seq]
         claimed = {each.change.seq for each in batch}
         return any(each.outcome == "told" and each.change.seq not in claimed for each in ours)
+
+
+class Notifications(Receivers):
+    """Those that people read."""
+
+    of = "notifications"
+    counter = (
+        "latchscope_notification_attempts_total",
+        "Attempts to notify people of a change, by result: told, failed or gave_up.",
+    )
+    sender = Channel
+
+    @staticmethod
+    def wants(receiver: NotificationSettings, change: EpisodeChange) -> bool:
+        """Whether it may need a change. One that grew worse may be the first that it gets."""
+        if receiver.databases and change.episode.database not in receiver.databases:
+            return False
+        if change.episode.peak_severity.rank < receiver.min_severity.rank:
+            return False
+        return change.what in receiver.on or ALSO_WANTED.get(change.what) in receiver.on
 
 
 # A test message to every receiver, to check that it arrives before there is a trouble.
@@ -465,7 +462,7 @@ def try_out(settings: Settings, chosen: Sequence[WebhookSettings | NotificationS
                 send(receiver, _message(receiver, settings))
             else:
                 test = LoggedChange(0, datetime.now(UTC), "latchscope", "test", {})
-                post(receiver, document(test, settings.public_url))
+                post(receiver, document(test, Sent.of(settings)))
         except DeliveryRefused as error:
             why = str(error)
         yield TrialResult(receiver.target, service, why)

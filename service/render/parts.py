@@ -6,18 +6,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from textwrap import wrap
+from typing import NamedTuple
 
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
 from rules.cause import catalogue
 from rules.context import SignalContext
 from rules.explain.headline import confirming_step, speaks_against
-from rules.formatting import compared, over, percent, within
+from rules.formatting import compared, over, percent, sentence, within
 from rules.grade import counted_in_words
 from rules.logs import NAMES, weighed
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
-from service.escape import fenced, inline
+from service.escape import fenced, inline, pasted, visible
 from service.intake.inputs import DiagnosedInput
 
 COLUMNS = 100
@@ -181,49 +182,74 @@ def cost_beside(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[F
     return words.replace("costs ", "costs the same ") if words.startswith("costs ") else f"{words}, the same ones"
 
 
-def confirming(finding: Finding) -> str | None:
-    """The confirming query, its result, and how to read it. None without a query."""
-    return None if finding.confirm is None else confirming_step(finding.confirm).statement
+class Advice(NamedTuple):
+    """A line of advice: its name, its words, and a statement to paste."""
+
+    name: str
+    words: str
+    code: str = ""
+
+    def lines(self, indent: str) -> Iterator[str]:
+        """For a terminal."""
+        yield from wrapped(f"{self.name}: {self.words}", indent)
+        yield from code_lines(self.code, f"{indent}     ")
+
+    @property
+    def markdown(self) -> str:
+        """As an entry of a list, with the statement in a block of code."""
+        code = f"\n\n{fenced(' '.join(self.code.split()), indent='  ')}\n" if self.code else ""
+        return f"- **{self.name}**: {inline(self.words)}{code}"
 
 
-def before_the_steps(finding: Finding) -> Iterator[tuple[str, str]]:
+def confirming(finding: Finding) -> tuple[str, str] | None:
+    """The result of the confirming query and how to read it, and the query. None without one."""
+    query = finding.confirm
+    if query is None:
+        return None
+    statement = confirming_step(query).statement.removeprefix(query.sql).lstrip("; ").removeprefix(". ")
+    return sentence(statement), query.sql
+
+
+def before_the_steps(finding: Finding) -> Iterator[Advice]:
     """What to do about a finding in short: a name and the words of each. An uncertain finding is confirmed first.
 
     A finding that an older release stored has no steps, so its paragraphs replace them.
     """
     query, against = confirming(finding), speaks_against(finding)
     if query and _unsure(finding):
-        yield "Confirm first", query
+        yield Advice("Confirm first", *query)
         yield from _naming(finding)
     do = finding.do_now or finding.remedy
-    yield "Do", f"not yet: {against}. If it is proven after all: {do}" if against else do
+    yield Advice("Do", f"not yet: {against}. If it is proven after all: {do}" if against else do)
+    if finding.then:
+        yield Advice("Then", finding.then)
     if finding.fix:
-        yield "Bug", finding.fix
+        yield Advice("Bug", finding.fix)
     if finding.check_first:
-        yield "Check first", finding.check_first
+        yield Advice("Check first", finding.check_first)
     if finding.do_not:
-        yield DO_NOT, finding.do_not.removeprefix(f"{DO_NOT} ")
+        yield Advice(DO_NOT, finding.do_not.removeprefix(f"{DO_NOT} "))
     if not finding.remedy_steps:
-        yield "Risk", finding.risk
+        yield Advice("Risk", finding.risk)
 
 
-def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[tuple[str, str]]:
+def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[Advice]:
     """How to confirm it and what to expect. `predicted` belongs to the finding whose remedy it is about."""
     query = confirming(finding)
     if query and not _unsure(finding):
-        yield "Confirm", query
+        yield Advice("Confirm", *query)
         yield from _naming(finding)
-    yield EFFECT, finding.expected_effect
+    yield Advice(EFFECT, finding.expected_effect)
     if predicted is not None and predicted.cause == finding.cause and not predicted.refused:
         sure = f"{predicted.change}; confidence {predicted.confidence}"
-        yield "Predicted", f"{predicted.statement} ({sure}). {NOT_TIME}."
+        yield Advice("Predicted", f"{predicted.statement} ({sure}). {NOT_TIME}.")
 
 
-def _naming(finding: Finding) -> Iterator[tuple[str, str]]:
+def _naming(finding: Finding) -> Iterator[Advice]:
     """The second confirming query, for the rows behind the number: steps speak of its names. None once they are there."""
     query = finding.confirm
     if query is not None and query.names_sql and not query.names:
-        yield QUERY_NAMES, " ".join(query.names_sql.split())
+        yield Advice(QUERY_NAMES, "up to five rows.", query.names_sql)
 
 
 def _unsure(finding: Finding) -> bool:
@@ -324,7 +350,7 @@ def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "
     """The steps with their statements for a release, as lines for a terminal. `whole` adds all that is known about each."""
     for number, step in enumerate(steps, 1):
         yield from wrapped(f"{number}. {step.do}", indent)
-        yield from _code_lines(step.text(release), f"{indent}     ")
+        yield from code_lines(step.text(release), f"{indent}     ")
         yield from _beside(step, release, indent, whole=whole)
 
 
@@ -334,7 +360,7 @@ def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[str]:
         yield from wrapped(f"{number}. {step.do}", "  ")
         for since, text in variants(step.sql):
             yield from wrapped(f"from {since} on:", "     ") if since else ()
-            yield from _code_lines(text, "       " if since else "     ")
+            yield from code_lines(text, "       " if since else "     ")
         yield from _beside(step, None, "  ", whole=True)
 
 
@@ -397,5 +423,13 @@ def _beside(step: RemedyStep, release: str | None, indent: str, *, whole: bool) 
         yield from wrapped(f"{name}: {words}", f"{indent}   ")
 
 
-def _code_lines(text: str | None, indent: str) -> list[str]:
-    return wrapped(" ".join(text.split()), indent) if text else []
+_QUOTED = re.compile(r"'[^']*'")
+
+
+def code_lines(text: str | None, indent: str, *, whole: bool = False) -> list[str]:
+    """A statement as lines that can be pasted. It is broken between words alone, never inside quotes; `whole`: never."""
+    lines = []
+    for line in pasted(" ".join(text.split()) if text else "").splitlines():
+        tied = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", TIED), line)
+        lines += [f"{indent}{visible(line)}"] if whole else wrapped(tied, indent)
+    return lines

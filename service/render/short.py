@@ -27,7 +27,7 @@ from service.render.parts import (
 
 WHAT, HOW_BAD, SINCE, DO = "What", "How bad", "Since when", "Do"
 CHECK_FIRST, CONFIRM_FIRST = "Check first", "Confirm first"
-TOLD = (DO, CHECK_FIRST, DO_NOT)
+TOLD = (DO, CHECK_FIRST, "Then", DO_NOT)
 """What the short answer says in full, so that nothing below repeats it."""
 AS_EVIDENCE = ("Predicted", "Expected effect")
 """What speaks for the remedy; the first that there is."""
@@ -78,7 +78,7 @@ def _lines(diagnosed: DiagnosedInput, finding: Finding) -> Iterator[ShortLine]:
         _weight(finding.impact, diagnosed.diagnosis.basis),
     )
     yield _since(diagnosed)
-    advice = dict(before_the_steps(finding))
+    advice = {each.name: each.words for each in before_the_steps(finding)}
     do = advice[DO]
     if CONFIRM_FIRST in advice and speaks_against(finding) is None:
         do = f"first run the query below. If it confirms the cause: {do}"
@@ -179,9 +179,9 @@ def _since(diagnosed: DiagnosedInput) -> ShortLine:
 
 
 def _for_the_remedy(diagnosis: Diagnosis, finding: Finding, advice: dict[str, str]) -> str:
-    """What must be true before; else what the remedy is worth."""
-    if CHECK_FIRST in advice:
-        return f"{CHECK_FIRST}: {advice[CHECK_FIRST]}"
-    worth = dict(after_the_steps(finding, diagnosis.prediction))
+    """What must be true before, and what comes later; else what the remedy is worth."""
+    if told := [f"{name}: {advice[name]}" for name in TOLD[1:3] if name in advice]:
+        return " ".join(told)
+    worth = {each.name: each.words for each in after_the_steps(finding, diagnosis.prediction)}
     name = next((each for each in AS_EVIDENCE if each in worth), None)
     return f"{name}: {worth[name].split('. ')[0].rstrip('.')}." if name else ""

@@ -14,13 +14,14 @@ from rules.gaps import REMEMBER
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
 from rules.remedy import Texts, where
-from service.escape import inline, row, visible
+from service.escape import inline, pasted, row, visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
     CLOSE,
     CLOSEST,
     DO_NOT,
     EFFECT,
+    Advice,
     after_the_steps,
     against,
     before_the_steps,
@@ -166,13 +167,13 @@ def _brief_finding(diagnosed: DiagnosedInput, finding: Finding, told: Sequence[s
     if why := why_low(finding):
         yield from wrapped(f"Confidence is low, because {why}.", "  ")
     yield from wrapped(finding.lede, "  ")
-    for name, words in before_the_steps(finding):
-        if name not in told:
-            yield from wrapped(f"{name}: {words}", "  ")
+    for advice in before_the_steps(finding):
+        if advice.name not in told:
+            yield from advice.lines("  ")
     yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=False)
-    for name, words in after_the_steps(finding, diagnosed.diagnosis.prediction):
-        if name != EFFECT:
-            yield from wrapped(f"{name}: {words}", "  ")
+    for advice in after_the_steps(finding, diagnosed.diagnosis.prediction):
+        if advice.name != EFFECT:
+            yield from advice.lines("  ")
 
 
 def _blockers(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
@@ -451,6 +452,7 @@ def _cause(cause: Cause) -> Iterator[str]:
     shows = f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}"
     yield from wrapped(f"{shows}; releases: {_releases(cause)}")
     yield from wrapped(f"Do now: {cause.do_now}")
+    yield from wrapped(f"Then: {cause.then}") if cause.then else ()
     yield from wrapped(f"Check first: {cause.check_first}") if cause.check_first else ()
     yield from wrapped(f"{DO_NOT}: {cause.do_not.removeprefix(DO_NOT).strip()}")
     yield from ("", *wrapped(cause.explanation), "")
@@ -489,8 +491,8 @@ def _releases(cause: Cause) -> str:
 
 def _texts(given: Texts) -> str:
     if isinstance(given, str):
-        return given
-    return "".join(f"\n  from {release} on: {text}" for release, text in given.items())
+        return pasted(given)
+    return "".join(f"\n  from {release} on:\n  {pasted(text)}" for release, text in given.items())
 
 
 def _condition(condition: Condition) -> str:
@@ -557,11 +559,11 @@ def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
 
 def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
     yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding)}; {cost_beside(diagnosed, finding, earlier)}")
-    for name, words in before_the_steps(finding):
-        yield from wrapped(f"{name}: {words}", "  ")
+    for advice in before_the_steps(finding):
+        yield from advice.lines("  ")
     yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=True)
-    for name, words in after_the_steps(finding, diagnosed.diagnosis.prediction):
-        yield from wrapped(f"{name}: {words}", "  ")
+    for advice in after_the_steps(finding, diagnosed.diagnosis.prediction):
+        yield from advice.lines("  ")
     yield from wrapped(f"Why: {finding.explanation}", "  ")
     for held in finding.evidence:
         derived = f" = {held.derivation}" if held.derivation else ""
@@ -614,20 +616,20 @@ def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequ
     yield f"{sentence(how_sure(finding))}; {cost_beside(diagnosed, finding, earlier)}.\n"
     if finding.lede:
         yield f"{inline(finding.lede)}\n"
-    yield from (f"- **{name}**: {inline(words)}" for name, words in before_the_steps(finding))
+    yield from (advice.markdown for advice in before_the_steps(finding))
     if finding.remedy_steps:
         yield "\n#### What to do\n"
         yield from steps_as_markdown(finding.remedy_steps, diagnosed.diagnosis.release)
         yield "\n#### What to know\n"
     entries = [
         *after_the_steps(finding, diagnosed.diagnosis.prediction),
-        ("Why", finding.explanation),
-        *(("Not known", why) for why in finding.unknown),
+        Advice("Why", finding.explanation),
+        *(Advice("Not known", why) for why in finding.unknown),
     ]
     if bound := closest(finding):
-        entries.append((CLOSEST, bound))
-    entries += (("Reference", reference) for reference in cited(finding))
-    yield from (f"- **{name}**: {inline(words)}" for name, words in entries)
+        entries.append(Advice(CLOSEST, bound))
+    entries += (Advice("Reference", reference) for reference in cited(finding))
+    yield from (entry.markdown for entry in entries)
     yield "\n| signal | value | needs | because |\n|---|---|---|---|"
     for held in finding.evidence:
         value, needs = compared(held)

@@ -20,8 +20,8 @@ from rules.hangs.words import (
     tree,
     why_no_command,
 )
-from service.escape import fenced, inline, visible
-from service.render.parts import wrapped
+from service.escape import fenced, inline
+from service.render.parts import code_lines, wrapped
 
 BRANCH = "└─ "
 
@@ -47,21 +47,22 @@ def _ending(chain: WaitChain) -> Iterator[str]:
     if chain.action is None:
         yield from wrapped(why_no_command(chain), "  ")
         for missing in queries(chain):
-            yield from wrapped(f"{to_find(missing)}: {missing.query}", "    ")
+            yield from wrapped(f"{to_find(missing)}:", "    ")
+            yield from code_lines(missing.query, "      ")
         return
     action = chain.action
     yield from wrapped(f"{ACTION}:", "  ")
     yield from wrapped(f"First: {action.first}.", "    ")
     yield from wrapped(f"{CHECK}:", "    ")
-    yield from wrapped(action.check, "      ")
+    yield from code_lines(action.check, "      ")
     yield from wrapped(f"{ONLY_IF.format(action.still)}:", "    ")
-    yield f"      {visible(action.command)}"  # a command is pasted, so it is never wrapped
+    yield from code_lines(action.command, "      ", whole=True)
     yield from wrapped(f"Where: {action.where}.", "    ")
     yield from wrapped(f"Risk: {action.risk}.", "    ")
     yield from wrapped(f"Why this session: {action.why_safe}.", "    ")
     for each in action.then:
         yield from wrapped(f"Then, if {each.when}:", "    ")
-        yield f"      {visible(each.command)}"
+        yield from code_lines(each.command, "      ", whole=True)
         yield from wrapped(f"Risk: {each.risk}.", "    ")
 
 

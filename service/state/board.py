@@ -5,6 +5,7 @@ A worker replaces a database's `Published` as a whole, so a reader that fetches 
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -17,12 +18,22 @@ from rules.cache_map import CacheMap
 from rules.changes import Change
 from rules.engine import Examination
 from rules.explain.headline import NO_CAUSE, NONE_JUDGED
+from rules.explain.story import eased, screen
 from rules.formatting import within
 from rules.hangs.model import WaitingGroup
 from rules.model import Diagnosis, Finding, Surface, Trouble
 from rules.waiting import SURFACE_OF
 from service.config.settings import DatabaseSettings
-from service.state.episodes import Confirmed, Episode, EpisodeChange, Episodes, own_waits, still_counting, waits_left
+from service.state.episodes import (
+    NOT_VERIFIED,
+    Confirmed,
+    Episode,
+    EpisodeChange,
+    Episodes,
+    own_waits,
+    still_counting,
+    waits_left,
+)
 from service.state.login_gate import LoginGate
 
 # The changes of a database that are known in memory: those of the last day, and those that the store does not have yet. Only the
@@ -64,19 +75,6 @@ class ChangeLog:
 
 
 # A database in short, as the fleet shows it: its instance, its state and since when, what is wrong, and what is easing.
-
-NOTHING_TO_DO = "Nothing to do"
-GOES_ON = "latchscope keeps watching."
-UNEXPLAINED = "Sessions wait, and no known cause explains it"
-LOOK = "Look at who waits, and at what could not be judged."
-WAIT_AND_SEE = "Wait for the next polls before you change anything else, and see whether the waits fall."
-NOTHING_TOLD = "Nothing is known yet"
-NOT_TO_TUNE = "Do not tune the row cache."
-NOT_CURED = "Do not call it cured yet. A few more polls must show that it is over."
-NOT_MORE = "Do not change anything else yet. After two changes nobody knows which one helped."
-NOT_BLINDLY = "Do not change settings while the cause is unknown."
-NOT_YET = "Do not judge by one poll. A rate needs two."
-"""The words of page, metrics and dashboards without a named cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +126,8 @@ def summary_of(snapshot: Snapshot, diagnosis: Diagnosis, lasting: Sequence[Episo
         waiting_sessions=impact.waiting_sessions if impact else None,
         cause=top.cause if top else None,
         name=top.name if top else None,
-        title=top.title if top else eased_title(left) if left else None,
-        do_now=top.do_now if top else None if left is None else LOOK if left.missing else WAIT_AND_SEE,
+        title=top.title if top else eased(left).title if left else None,
+        do_now=top.do_now if top else eased(left).do if left else None,
         do_not=(top.do_not or None) if top else None,
         surface=top.surface if top else None,
         cache=top.cache if top else left.cache if left else None,
@@ -200,16 +198,6 @@ def severity_with(diagnosis: Diagnosis, easing: Easing | None) -> Severity:
     return worst((diagnosis.severity, (easing and easing.severity) or Severity.INFO))
 
 
-def eased_title(easing: Easing, until: str = "") -> str:
-    """What eases, as a title, with `until` when; for as long as its waits go on, with what they do."""
-    name = f"{within(easing.name)}{until}"
-    if easing.missing:
-        return f"Cannot be judged any more: {name} ({easing.missing} is missing)"
-    if easing.waits == "lasting":
-        return f"The waits go on{' after the change' if easing.change else ''}: {name}"
-    return f"Recovering: {name}{', and the waits are falling' if easing.waits else ''}"
-
-
 def with_easing(headline: str, easing: Easing | None) -> str:
     """The headline of a poll that no longer shows a storm. The storm may not be over."""
     if easing is None:
@@ -217,7 +205,7 @@ def with_easing(headline: str, easing: Easing | None) -> str:
     if easing.waits:
         for unexplained in (NO_CAUSE, NONE_JUDGED):
             headline = headline.partition(f"; {unexplained}")[0]
-    return f"{eased_title(easing, f' until {easing.until:%H:%M:%S} UTC')}; {within(headline)}"
+    return f"{eased(easing, f' until {easing.until:%H:%M:%S} UTC').title}; {within(headline)}"
 
 
 def told_with(diagnosis: Diagnosis, easing: Easing) -> Diagnosis:
@@ -388,6 +376,8 @@ class MonitoredDatabase:
     interval: float
     pace: float = 0.0
     """Current seconds between polls: the interval, or longer if polls are expensive; 0 before the first."""
+    polls: Counter[str] = field(default_factory=Counter)
+    """How often each outcome was met: ok, or the kind of failure."""
     published: Published | None = None
     failure: Failure | None = None
     episodes: Episodes = field(default_factory=Episodes)
@@ -475,6 +465,7 @@ class MonitoredDatabase:
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
         self._summed = published, lasting, summary_of(published.snapshot, published.verdict, lasting)
         self.published, self.failure = published, None
+        self.polls["ok"] += 1
         self.last_hour.add(published.clock, seconds, share)
 
     def forget(self) -> None:
@@ -491,40 +482,47 @@ class Board:
     """Every watched database by name, in the order of the configuration. Reading it touches nothing but memory."""
 
     def __init__(self, watched: list[MonitoredDatabase]) -> None:
-        self._watched = {database.name: database for database in watched}
-        self._read_remote: ReadRemote = lambda elsewhere, whole: None
+        self.by_name: Mapping[str, MonitoredDatabase] = {database.name: database for database in watched}
+        """Replaced as a whole when the configuration is read again."""
+        self._read_remote: ReadRemote | None = None
 
     def share(self, read_remote: ReadRemote) -> None:
         """Share the databases with other replicas: this process owns none until it claims it."""
         self._read_remote = read_remote
-        for watched in self._watched.values():
-            watched.owned = False
+        self.watch(self)
+
+    def watch(self, watched: Iterable[MonitoredDatabase]) -> None:
+        """Watch these from now on. Who shares them owns none that is new until it claims it."""
+        by_name = {database.name: database for database in watched}
+        for database in by_name.values() if self._read_remote else ():
+            database.owned = database.owned and database.polled_by is not None
+        self.by_name = by_name
 
     def __iter__(self) -> Iterator[MonitoredDatabase]:
-        return iter(self._watched.values())
+        return iter(self.by_name.values())
 
     def __len__(self) -> int:
-        return len(self._watched)
+        return len(self.by_name)
 
     def get(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, or None."""
-        return self._watched.get(name)
+        return self.by_name.get(name)
 
     def own(self) -> Iterator[MonitoredDatabase]:
         """Those that this process polls."""
-        return (database for database in self._watched.values() if database.owned)
+        return (database for database in self.by_name.values() if database.owned)
 
     def all_refreshed(self) -> list[MonitoredDatabase]:
         """Every database; what other replicas poll is read from the store first, in short. It may wait for the store."""
-        elsewhere = [database for database in self._watched.values() if not database.owned]
-        if elsewhere:
+        elsewhere = [database for database in self.by_name.values() if not database.owned]
+        if elsewhere and self._read_remote:
             self._read_remote(elsewhere, False)
-        return list(self._watched.values())
+        return list(self.by_name.values())
 
     def refreshed(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, read from the store in full if another replica polls it. It may wait for the store."""
-        found = self._watched.get(name)
-        if found is not None and not found.owned:
+        found = self.by_name.get(name)
+        if found is not None and not found.owned and self._read_remote:
             self._read_remote([found], True)
         return found
 
@@ -536,8 +534,6 @@ MISSED_POLLS = 3
 """People hear of an outage after all of these, since a false alarm is worse than a late one."""
 OUTAGE = "no-answer"
 """Where an episode has its cause. No cause of the catalogue has this id."""
-CORRECT_PASSWORD = "Correct the password. Then let latchscope log in once more."
-NOT_UNTIL_RIGHT = "Do not let it log in again before the password is right. Refused logins can lock the account."
 
 
 def lasts(watched: MonitoredDatabase, now: datetime) -> bool:
@@ -550,11 +546,12 @@ def lasts(watched: MonitoredDatabase, now: datetime) -> bool:
 def outage_of(database: str, failure: Failure, now: datetime) -> Episode:
     """The news of a failure, in the form of an episode. Times are latchscope's, as the database tells none."""
     stopped = failure.next_attempt is None
+    told = screen("login stopped" if stopped else "no answer", why=failure.why, database=database)
     return Episode(
         database=database,
         cause=OUTAGE,
         cache=None,
-        title="The login is stopped" if stopped else "The database does not answer",
+        title=told.title,
         begin=datetime.fromtimestamp(failure.since, UTC),
         last_seen=now,
         end=None,
@@ -563,14 +560,22 @@ def outage_of(database: str, failure: Failure, now: datetime) -> Episode:
         peak_at=now,
         peak_share_of_db_time=None,
         headline=failure.why,
-        do_now=CORRECT_PASSWORD if stopped else f"Look from here what is wrong: latchscope check {database}",
-        do_not=NOT_UNTIL_RIGHT if stopped else "",
+        do_now=told.do,
+        do_not=told.do_not,
     )
 
 
 def over(outage: Episode, end: datetime) -> Episode:
     """The news that it answers again."""
     return replace(outage, end=max(end, outage.begin), last_seen=end)
+
+
+UNWATCHED = f"{NOT_VERIFIED}latchscope no longer watches the database"
+
+
+def unwatched(lasting: Episode, end: datetime) -> Episode:
+    """The news that it ends, because its database was taken out of the configuration or paused."""
+    return replace(over(lasting, end), verdict=UNWATCHED)
 
 
 # The answer of /readyz: whether the store takes polls, and whether this process keeps up with its databases.

@@ -8,6 +8,7 @@ replicas, and with the next run.
 import hashlib
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ class SharedAccount:
         """`names`: see `accounts_of`; `refusals`: None if only this process knows them; `claim`: whether no other replica
         logs in with the account until the block ends.
         """
-        self.names = sorted(names)
+        self.names = set(names)
         self._store = refusals
         self._claim = claim
         self._one_at_a_time = Lock()
@@ -101,6 +102,13 @@ class SharedAccount:
         """Passwords whose refusal the store has not taken yet."""
         self._resumed: list[tuple[set[str], str]] = []
         """What somebody resumed while the store did not answer."""
+
+    def join(self, other: "SharedAccount") -> None:
+        """Know what another account knows, which turned out to be the same."""
+        self.names |= other.names
+        self._refused |= other._refused
+        self._unkept |= other._unkept
+        self._resumed += other._resumed
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -120,7 +128,7 @@ class SharedAccount:
             return
         until = time.monotonic() + LONGEST_WAIT
         while True:
-            with self._claim(self.names[0]) as mine:
+            with self._claim(min(self.names)) as mine:
                 if mine:
                     yield
                     return
@@ -147,12 +155,12 @@ class SharedAccount:
 
     def _asked(self, store: Refusals, credential: str, known: Refusal | None) -> Refusal | None:
         while self._resumed:
-            store.forget(self.names, *self._resumed[0])
+            store.forget(sorted(self.names), *self._resumed[0])
             self._resumed.pop(0)
         if known is not None and credential in self._unkept:
-            store.keep(self.names, known)
+            store.keep(sorted(self.names), known)
             self._unkept.discard(credential)
-        return store.of(self.names, credential)
+        return store.of(sorted(self.names), credential)
 
     def met(self, credential: str | None) -> Refusal | None:
         """The refusal of this password as far as this process knows. It asks nobody."""
@@ -169,7 +177,7 @@ class SharedAccount:
             return
         try:
             with without_turn():
-                self._store.keep(self.names, refusal)
+                self._store.keep(sorted(self.names), refusal)
         except RefusalsUnknown:
             self._unkept.add(refusal.credential)
 
@@ -179,7 +187,7 @@ class SharedAccount:
         if self._store is not None:
             try:
                 with without_turn():
-                    self._store.forget(self.names, over)
+                    self._store.forget(sorted(self.names), over)
             except RefusalsUnknown:
                 return  # at worst a password that was refused before is not tried again by itself
 
@@ -199,7 +207,7 @@ class SharedAccount:
         if self._store is None:
             return stopped
         try:
-            return self._store.forget(self.names, credentials, database) or stopped
+            return self._store.forget(sorted(self.names), credentials, database) or stopped
         except RefusalsUnknown:
             self._resumed.append((credentials, database))
             return stopped
@@ -210,11 +218,13 @@ class LoginGate:
 
     def __init__(self, database: str = "", account: SharedAccount | None = None) -> None:
         self._database = database
-        self._account = account or SharedAccount()
+        self.account = account or SharedAccount()
         self._credential: str | None = None
         """The password that was wanted last."""
         self._refused: set[str] = set()
         """Passwords that were refused here since the last good login."""
+        self.tried = Counter[str]()
+        """How often each outcome was met: ok, refused or failed."""
 
     def open(self, credential: Callable[[], str], log_in: Callable[[], Session]) -> Session:
         """A new session.
@@ -222,7 +232,7 @@ class LoginGate:
         `credential` returns a fingerprint of the current password. One that cannot be read does not count as new. Raises
         LoginStopped, and what the two raise.
         """
-        with self._account.turn():
+        with self.account.turn():
             try:
                 current = credential()
             except SetupError:
@@ -230,19 +240,19 @@ class LoginGate:
                     raise stopped from None
                 raise
             self._credential = current
-            if (refusal := self._account.refusal(current)) is not None:
+            if (refusal := self.account.refusal(current)) is not None:
                 self._refused.add(current)
                 raise refusal.stopped(self._database)
             session = self._tried(current, log_in)
             # One that it had before may come back. One that only another database still has is still wrong.
-            self._account.accepted(self._refused | {current})
+            self.account.accepted(self._refused | {current})
             self._refused.clear()
             return session
 
     def replace(self, credential: str, log_in: Callable[[], Session]) -> Session:
         """A session instead of one that was opened with this credential. Raises LoginStopped, and what `log_in` raises."""
-        with self._account.turn():
-            refusal = self._account.refusal(credential) or self._account.of_database(self._database)
+        with self.account.turn():
+            refusal = self.account.refusal(credential) or self.account.of_database(self._database)
             if refusal is not None:
                 raise refusal.stopped(self._database)
             return self._tried(credential, log_in)
@@ -250,44 +260,54 @@ class LoginGate:
     @property
     def stopped(self) -> LoginStopped | None:
         """The error for a caller who needs a session while the last login is a refused one."""
-        refusal = self._account.met(self._credential)
+        refusal = self.account.met(self._credential)
         return refusal.stopped(self._database) if refusal else None
 
     def resume(self) -> bool:
         """Let the same password be tried once more. False if nothing was stopped. It waits for no login that hangs."""
-        return self._account.resume({self._credential} if self._credential else set(), self._database)
+        return self.account.resume({self._credential} if self._credential else set(), self._database)
 
     def _tried(self, credential: str, log_in: Callable[[], Session]) -> Session:
+        outcome = "failed"
         try:
-            return log_in()
+            session = log_in()
+            outcome = "ok"
+            return session
         except CredentialError as error:
+            outcome = "refused"
             # The password may have been replaced since `credential` was read. The one that was sent is the refused one.
             self._credential = error.credential or credential
             self._refused.add(self._credential)
-            self._account.refused(Refusal(self._credential, self._database, str(error), time.time()))
+            self.account.refused(Refusal(self._credential, self._database, str(error), time.time()))
             raise
+        finally:
+            self.tried[outcome] += 1
 
 
 def gates_of(
     databases: Iterable[DatabaseSettings],
     refusals: Refusals | None = None,
     claim: Callable[[str], AbstractContextManager[bool]] = lambda account: nullcontext(True),
+    known: Mapping[str, LoginGate] = {},
 ) -> Mapping[str, LoginGate]:
-    """The gate of each database by name. Databases that share an account, if only through a third one, share what is known."""
-    groups: list[tuple[set[str], set[str]]] = []
-    for database in databases:
-        accounts, members = set(accounts_of(database)), {database.name}
-        apart = []
-        for group in groups:
-            if group[0] & accounts:
-                accounts, members = accounts | group[0], members | group[1]
-            else:
-                apart.append(group)
-        groups = [*apart, (accounts, members)]
+    """The gate of each database by name. Databases that share an account, if only through a third one, share what is known.
+
+    `known`: the gates of before. What they know is kept, so that no login is tried again because a configuration was read.
+    """
+    shared = list({id(gate.account): gate.account for gate in known.values()}.values())
     gates: dict[str, LoginGate] = {}
-    for accounts, members in groups:
-        account = SharedAccount(accounts, refusals if accounts else None, claim)
-        gates |= {name: LoginGate(name, account) for name in members}
+    for database in databases:
+        names = accounts_of(database)
+        mine = [one for one in shared if not one.names.isdisjoint(names)] if names else []
+        first = mine[0] if mine else SharedAccount((), refusals if names else None, claim)
+        first.names.update(names)
+        for other in mine[1:]:
+            first.join(other)
+            for gate in (*known.values(), *gates.values()):
+                gate.account = first if gate.account is other else gate.account
+        shared = [first, *(one for one in shared if one not in mine)]
+        before = known.get(database.name)
+        gates[database.name] = before if before and before.account is first else LoginGate(database.name, first)
     return gates
 
 

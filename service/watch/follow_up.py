@@ -14,6 +14,7 @@ from collectors.ondemand.blockers import (
     SESSIONS,
     VIEW,
     look_at_chains,
+    look_elsewhere,
     look_for_blockers,
     not_looked,
     warm_up,
@@ -239,7 +240,7 @@ class BlockerLook:
     def _look(self, polled: Snapshot, rows: Sequence[Row], connection: Connection, now: float) -> None:
         """Prove again what is known, or look again. Raises SessionError."""
         known = self._found is not None and not self._due(rows, polled, now)
-        if known and (again := self._sessions_again(polled, connection)) is not None:
+        if known and (again := self._sessions_again(polled, rows, connection)) is not None:
             self._found = again
             return
         self._looked_at = now
@@ -264,18 +265,22 @@ class BlockerLook:
             return True
         return not any(number(row.get("serial#")) for row in held.rows) and since >= PAUSE_SECONDS
 
-    def _sessions_again(self, polled: Snapshot, connection: Connection) -> Mapping[str, Reading] | None:
+    def _sessions_again(
+        self, polled: Snapshot, rows: Sequence[Row], connection: Connection
+    ) -> Mapping[str, Reading] | None:
         """The same with the sessions as they are now. None if a holder is not among them, whose state would be an old one."""
         before = self._found or {}
         held = before[VIEW]
         holders = held.rows if isinstance(held, Rows) else ()
-        more = look_at_chains(connection, polled.release, holders, wait_chains=self._wait_chains)
+        here = [row for row in holders if row.get("cache#") is not None]
+        elsewhere = _elsewhere(stuck(rows), polled) if len(here) < len(holders) else []
+        far, _ = look_elsewhere(connection, polled.release, elsewhere)
+        more = look_at_chains(connection, polled.release, [*here, *far], before, wait_chains=self._wait_chains)
         sessions = more[SESSIONS]
         now = {_session(row): row for row in sessions.rows} if isinstance(sessions, Rows) else {}
-        here = [row for row in holders if row.get("cache#") is not None and row.get("sid") is not None]
-        if any(_session(row) not in now for row in here):
+        if any(row.get("sid") is not None and _session(row) not in now for row in here):
             return None
-        fresh = tuple({**row, **now.get(_session(row), {})} for row in holders)
+        fresh = (*({**row, **now.get(_session(row), {})} for row in here), *far)
         held = replace(held, rows=fresh) if isinstance(held, Rows) else held
         return {**before, **_as_of({**more, VIEW: held}, polled)}
 
@@ -365,7 +370,9 @@ class ChangesLook:
             view for view, reading in found.items() if isinstance(reading, Missing) and reading.kind != "not_asked"
         ]
         outcome = "; not read: ".join((f"new changes found: {new}", *([", ".join(unread)] if unread else [])))
-        self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, outcome)
+        # It comes every hour: without news it is in the audit file alone.
+        level = logging.INFO if new or unread else logging.DEBUG
+        self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, outcome, level)
 
 
 def _may_hang(snapshot: Snapshot) -> bool:

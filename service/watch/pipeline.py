@@ -144,6 +144,9 @@ def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float, 
     same_start = last is not None and same_life(snapshot.instance, last.snapshot.instance)
     caches = judged.map.after(last.map) if last is not None and same_start else judged.map
     blocks = render(watched.settings, snapshot, caches, verdict, watched.episodes.open) if rendered else {}
+    if last is not None:  # a scrape once a minute would miss three of four polls, so each counts for its part of one
+        part = min(1.0, (watched.pace or watched.interval) / 60)
+        poll_seconds = part * poll_seconds + (1 - part) * last.poll_seconds
     return replace(judged, map=caches, blocks=blocks, episode_changes=changes, poll_seconds=poll_seconds)
 
 

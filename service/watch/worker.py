@@ -231,6 +231,7 @@ class Worker:
 
     def step(self) -> float:
         """One attempt to poll. Returns the seconds until the next."""
+        failed = self.watched.failure
         try:
             if not self._holds():
                 raise LeasesLost("another replica may poll it")
@@ -246,10 +247,15 @@ class Worker:
             self.stop()
             return self.watched.interval
         except LoginStopped as stopped:
-            return self._failed(CredentialError(stopped.why))  # in the words of the refusal, which are logged once
+            # In the words of the refusal, which are logged once. The first of a run says that no login was tried.
+            return self._failed(CredentialError(stopped.why), str(stopped))
         except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch over a database
             return self._failed(error)
         self._failures = 0
+        if failed is not None:
+            away = time.time() - failed.since
+            lasted = f"{away / 60:.0f} min" if away >= 120 else f"{away:.0f} s"
+            log.info("%s: answers again after %s", self.name, lasted, extra={"db": self.name, "event": "recovered"})
         try:
             self._follow_up.after(published, self._connection)
         except SessionError:
@@ -277,7 +283,7 @@ class Worker:
             self._failed(error)
             self._hurried = True
 
-    def _failed(self, error: Exception) -> float:
+    def _failed(self, error: Exception, untried: str = "") -> float:
         self._drop_unless_kept(error)
         self._follow_up.forget_samples()
         self._failures += 1
@@ -285,13 +291,16 @@ class Worker:
         why = (
             str(error) if isinstance(error, SessionError) else f"{type(error).__name__} inside latchscope; see its log"
         )
+        self.watched.polls[retry.kind] += 1
         before = self.watched.failure
         since = before.since if before else time.time()
         next_attempt = None if retry.pause is None else time.time() + retry.pause
         self.watched.failure = Failure(retry.kind, why, since, next_attempt)
         if before is None or before.why != why:
             trace = None if isinstance(error, SessionError) else error
-            log.warning("%s: %s (%s)", self.watched.name, why, retry.kind, exc_info=trace)
+            said = (before is None and untried) or why.removeprefix(f"{self.name}: ")
+            about = {"db": self.name, "kind": retry.kind, "event": "failed"}
+            log.warning("%s: %s (%s)", self.name, said, retry.kind, exc_info=trace, extra=about)
         return self.watched.interval if retry.pause is None else retry.pause
 
     def _drop_unless_kept(self, error: Exception) -> None:

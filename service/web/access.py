@@ -28,7 +28,7 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.config.load import place_of
-from service.config.settings import BadSettings
+from service.config.settings import BadSettings, Settings
 from service.intake.archives import label, mib
 from service.web.sessions import GuessLimit, Sessions
 
@@ -53,7 +53,7 @@ def read_tokens(path: Path) -> dict[str, Caller]:
     """sha256 of a token → its owner. Raises BadSettings with the wrong line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         raise BadSettings(
             f"auth.tokens_file {place_of(path)} cannot be read; correct the path, or give the right to read it"
         ) from None
@@ -76,6 +76,11 @@ def read_tokens(path: Path) -> dict[str, Caller]:
     return tokens
 
 
+def tokens_of(settings: Settings) -> dict[str, Caller] | None:
+    """The tokens of a configuration. None if it needs none. Raises BadSettings."""
+    return read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None
+
+
 class Access:
     """Decides about requests. Its rules are FastAPI dependencies, with which a route declares who may use it; `Admission`
     applies them before a body is read. They are asynchronous because they never block, so they need no thread."""
@@ -86,6 +91,10 @@ class Access:
         self._here_only = here_only
         self._sessions = Sessions()
         self._guesses = GuessLimit()
+
+    def renew(self, tokens: dict[str, Caller] | None) -> None:
+        """Admit the owners of these tokens from now on. Who signed in with another is out."""
+        self._tokens = tokens
 
     @property
     def by_token(self) -> bool:
@@ -199,7 +208,12 @@ def _from_own_page(request: Request, what: str, *, by_origin: bool) -> None:
     own_site = site in ("same-origin", "none")
     own_origin = origin is None or origin.lower() == f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
     if (site and not own_site) or (not own_origin and (by_origin or not site)):
-        raise HTTPException(403, f"{what} are accepted only from our own pages; send a token as Bearer")
+        here = f"{request.url.scheme}://{request.headers.get('host', '')}"
+        raise HTTPException(
+            403,
+            f"{what} are accepted only from our own pages; send a token as Bearer. The Origin is {label(origin or 'not sent')}, "
+            f"and this is {label(here)}; a proxy in between must pass Host and X-Forwarded-Proto (docs/operate.md)",
+        )
 
 
 def _token(request: Request) -> str:

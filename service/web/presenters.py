@@ -85,6 +85,7 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
     return DatabaseOut(
         name=watched.name,
         cluster=watched.settings.cluster,
+        labels=watched.settings.labels,
         up=watched.up,
         data_age_seconds=None if watched.age is None else round(watched.age, 3),
         interval_seconds=watched.interval,

@@ -14,11 +14,11 @@ from service.state.board import Board, Readiness
 from service.store.build import Store
 from service.store.repository import Repository
 from service.watch.actions import OperatorActions
-from service.web.access import Access, Admission, read_tokens
+from service.web.access import Access, Admission
 from service.web.api import common
 from service.web.api.databases import actions_api, api
 from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
-from service.web.api.live import monitoring, streams
+from service.web.api.live import monitoring, reload_api, streams
 from service.web.api.reports import reports_api
 from service.web.http import AnswersHead, SafeHeaders
 from service.web.pages.causes import causes_pages, runbook_pages
@@ -43,10 +43,10 @@ def build_web(
     actions: OperatorActions,
     registry: CollectorRegistry,
     ready: Callable[[], Readiness],
+    access: Access,
+    reload: Callable[[str], str],
 ) -> None:
-    """Give the app its routes. Raises BadSettings if the tokens cannot be read."""
-    tokens = read_tokens(settings.auth.tokens_file) if settings.auth.tokens_file else None
-    access = Access(tokens, here_only=settings.loopback)
+    """Give the app its routes. `reload` reads the configuration again for a caller, or raises BadSettings."""
     audit = Audit(settings.auth.audit_file)
     repository = store.repository
     uploads = Uploads(repository.reports, settings.reports.max_bytes)
@@ -62,6 +62,7 @@ def build_web(
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
         monitoring(board, registry, ready, access),
+        reload_api(reload, access),
         causes_pages(board, repository, access),
         runbook_pages(),
         pages(board, access, uploads, repository),

@@ -46,6 +46,7 @@ class DatabaseOut(BaseModel):
 
     name: str
     cluster: str | None
+    labels: dict[str, str] = Field(description="as configured for it")
     up: bool
     data_age_seconds: float | None = Field(description="seconds since the last good poll; null before the first")
     interval_seconds: float
@@ -111,6 +112,7 @@ class CauseOut(BaseModel):
     title: str
     lede: str
     do_now: str
+    then: str | None
     do_not: str
     status: str
     caches: tuple[str, ...]

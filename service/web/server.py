@@ -7,7 +7,9 @@ file descriptors. One more takes the place of the connection that has been idle 
 import asyncio
 import logging
 import resource
+import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -22,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.background import NO_THREAD
+from service.config.settings import BadSettings, TlsSettings
 from service.store.engine import Probe
 from service.web.http import FILES, Bulkhead
 
@@ -218,13 +221,39 @@ def guarded(app: Any, **more: Any) -> uvicorn.Config:
     )
 
 
+def tls_of(tls: TlsSettings, context: ssl.SSLContext | None = None) -> ssl.SSLContext | None:
+    """The TLS of these settings, None without. A `context` that serves takes renewed files. Raises BadSettings."""
+    if tls.certificate is None:
+        return None
+    context = context or ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(tls.certificate, tls.key)
+        if tls.client_ca is not None:
+            context.load_verify_locations(tls.client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:
+        files = ", ".join(str(file) for file in (tls.certificate, tls.key, tls.client_ca) if file)
+        why = f"tls: {files} cannot be used: {error.strerror or error}; they must be PEM files, and belong together"
+        raise BadSettings(why) from None
+    return context
+
+
 class Server(uvicorn.Server):
     """Ends the streams before it waits for current answers, because a stream never ends by itself."""
 
-    def __init__(self, app: Any, end: Callable[[], None] = lambda: None) -> None:
-        """`end`: called when all is in order after a signal, and at the latest END_SECONDS after it."""
-        super().__init__(guarded(app, log_config=None, timeout_graceful_shutdown=GRACE_SECONDS))
-        self._end = end
+    def __init__(
+        self,
+        app: Any,
+        end: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] = lambda: None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """`end`: called when all is in order after a signal, and at the latest END_SECONDS after it; `ready`: after the start."""
+        config = guarded(app, log_config=None, timeout_graceful_shutdown=GRACE_SECONDS)
+        config.load()
+        config.ssl = tls
+        super().__init__(config)
+        self._end, self._ready = end, ready
         self._said_at = float("-inf")
         logging.getLogger("uvicorn.error").addFilter(_not_noise)
 
@@ -232,6 +261,8 @@ class Server(uvicorn.Server):
         """Start, with our own message for missing descriptors."""
         asyncio.get_running_loop().set_exception_handler(self._loop_failed)
         await super().startup(sockets)
+        if self.started:
+            self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """On a signal: stop, with a time limit. Event loop and interpreter would wait for threads that hang."""
@@ -243,6 +274,8 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop the app's feed, then the rest as usual."""
+        why = signal.Signals(self._captured_signals[0]).name if self._captured_signals else "it could not start"
+        log.info("stops: %s", why, extra={"event": "stop"})
         self.config.app.state.feed.stop()  # type: ignore[union-attr]
         await super().shutdown(sockets)
         self._end()

@@ -160,7 +160,7 @@ def test_modules_of_views_are_collectors_named_as_their_view_and_an_added_one_is
     module(planted, "planted", "view='v$planted', statements={'11.2': '/* latchscope v$planted */'}")
     modules = {path.stem for home in views.__path__ for path in Path(home).glob("*.py")} - {"__init__"}
     assert "planted" in modules
-    assert {view.removeprefix("v$").removeprefix("x$") for view in collectors()} == modules
+    assert {view.removeprefix("g").removeprefix("v$").removeprefix("x$") for view in collectors()} == modules
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.live.test_alerting import FACTOR, Receiver, process, receiving, tools, wait_for, write_configuration
+from tests.live.test_alerting import FACTOR, Receiver, process, receiving, shrunk, tools, wait_for, write_configuration
 from tests.ports import free_port
 
 pytestmark = pytest.mark.slow
@@ -77,6 +77,24 @@ def storms(env: str, again: str) -> Script:
     return script
 
 
+def replica(
+    env: str, own: str, shared: str, *, leaves: float = FAILED, comes: float = -QUIET, ends: bool = False
+) -> Script:
+    """A replica with a database of its own, and one that is with it between two moments. `ends`: it is gone with it."""
+
+    def script(now: float) -> str:
+        gone = ends and now >= leaves
+        return "" if gone else up(env, {own: 1, **({shared: 1} if comes <= now < leaves else {})})
+
+    return script
+
+
+def refused(now: float) -> str:
+    """A database that refuses the login."""
+    stopped = 'latchscope_login_stopped{env="refused",db="refused",reason="ORA-01017"} 1\n'
+    return up("refused", {"refused": int(now < 0), "well": 1}) + stopped * (now >= 0)
+
+
 SCRIPTS: Mapping[str, Script] = {
     "net12": down("net12", 12),
     "net600": down("net600", 600),
@@ -88,7 +106,15 @@ SCRIPTS: Mapping[str, Script] = {
     "moved": moved,
     "unnamed": storms("unnamed", ""),
     "same": storms("same", "logon-storm"),
+    "slow": storms("slow", "logon-storm"),
+    "killed": replica("killed", "k", "k", leaves=0, ends=True),
+    "takes": replica("killed", "l", "k", comes=0.5),
+    "hands": replica("handed", "h", "x", leaves=0),
+    "given": replica("handed", "i", "x", comes=0.25),
+    "refused": refused,
 }
+SCRAPED = {"slow": "1m"}
+"""Those that are scraped less often than every fifteen seconds."""
 CALLS = {
     "net12": {"LatchscopeMostDatabasesDown": 1, "LatchscopeDatabaseDown": 1},
     "net600": {"LatchscopeMostDatabasesDown": 1},
@@ -96,8 +122,13 @@ CALLS = {
     "prod": {"LatchscopeMissing": 1},
     "unnamed": {"LatchscopeFindingActive": 1, "RowCacheMutexWaits": 1},
     "same": {"LatchscopeFindingActive": 2},
+    "slow": {"LatchscopeFindingActive": 2},
 }
 """Environment → how often `pager` is called, and by which alert first. `single` is not behind the dead switch."""
+
+
+CHATS = {("LatchscopeReplicaDown", "killed"), ("LatchscopeLoginStopped", "refused")}
+"""What `chat` hears of failures that call nobody: alert and environment."""
 
 
 @contextmanager
@@ -153,7 +184,10 @@ def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Pat
                 "job_name": name,
                 "metrics_path": f"/{name}",
                 "honor_labels": True,
-                "static_configs": [{"targets": [f"127.0.0.1:{served}"]}],
+                **({"scrape_interval": shrunk(SCRAPED[name])} if name in SCRAPED else {}),
+                "static_configs": [
+                    {"targets": [f"127.0.0.1:{served}"], "labels": {"env": name} if name == "killed" else {}}
+                ],
             }
             for name in SCRIPTS
         ]
@@ -177,6 +211,8 @@ def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Pat
     lines = "\n".join(f"{at:6.1f} min  {env:8} {alert}" for at, env, alert in pages)
     counted = {env: dict(Counter(alert for _, of, alert in pages if of == env)) for env in {of for _, of, _ in pages}}
     assert counted == CALLS, f"{lines}\n{pager.timeline()[:3000]}"
+    told = [one["labels"] for _, whom, one in pager.calls if whom == "chat"]
+    assert {(of["alertname"], of.get("env")) for of in told} >= CHATS, pager.timeline()[:3000]
     (unnamed,) = (at for at, env, alert in pages if (env, alert) == ("unnamed", "RowCacheMutexWaits"))
     again = max(at for at, env, _ in pages if env == "same")
     assert 10 < unnamed < 25 and 10 < again < 20, f"the second storm began at 10:\n{lines}"

@@ -248,7 +248,7 @@ def address(image: Path) -> Iterator[str]:
                 assert Path(f"/proc/{process.pid}").stat().st_uid == NOBODY
             yield f"http://127.0.0.1:{port}"
         # uvicorn shuts down in order and then passes the signal on.
-        assert process.returncode in (0, -15) and "Application shutdown complete" in log.read_text(), log.read_text()
+        assert process.returncode in (0, -15) and "latchscope: stopped" in log.read_text(), log.read_text()
         log.unlink()
 
 

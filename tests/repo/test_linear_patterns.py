@@ -192,9 +192,7 @@ BUILT: Mapping[str, Callable[[], Iterable[str | bytes]]] = {
     "collectors.logs.dumps: pattern": list,  # these and those of phrases.yaml are held by tables
     "collectors.logs.phrases: pattern": list,
     "collectors.logs.phrases: phrase.ma": list,
-    'collectors.reports.read: f"^[^\\\\S\\': lambda: [
-        read._any_of(tuple(each)).pattern for each in (read._READ, read._REFUSED)
-    ],
+    'collectors.reports.read: f"^[^\\\\S\\': lambda: [read._any_of(tuple(read._TITLES)).pattern],
     "collectors.reports.read: f'\\\\b{whi": lambda: [rf"\b{which}\b" for which in read.PERIODS],
     "collectors.sqlplus.script: f'(?<![\\\\": lambda: [r"(?<![\w$#])sid(?![\w$#])"],
     "rules.hangs.knowledge: each.name": lambda: [each.name for each in knowledge().processes],

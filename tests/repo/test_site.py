@@ -199,7 +199,7 @@ def test_demo_starts_without_pages_that_cannot_be_built(tmp_path: Path) -> None:
     )
     run.chmod(0o755)
     made = subprocess.run(
-        ["make", "-C", tmp_path, "-o", ".venv/.ready", "demo", f"RUN={run}", "PORT=8123"],
+        ["make", "-C", tmp_path, "-o", ".venv/.user", "demo", f"RUN={run}", "PORT=8123"],
         capture_output=True,
         text=True,
         check=False,

@@ -14,7 +14,7 @@ UNIT = (ROOT / "dashboards/systemd/latchscope.service").read_text(encoding="utf-
 
 
 def test_unit_starts_commands_that_exist_with_options_they_have() -> None:
-    started = re.findall(r"^Exec\w+=\S+/latchscope (.+)$", UNIT, re.M)
+    started = re.findall(r"^ExecStart(?:Pre)?=\S+/latchscope (.+)$", UNIT, re.M)
     assert len(started) == 2
     for words in (line.split() for line in started):
         command = typer.main.get_command(cli)
@@ -40,6 +40,9 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
 def test_unit_runs_without_rights_it_does_not_need() -> None:
     lines = UNIT.splitlines()
     assert "User=latchscope" in lines and "ProtectSystem=strict" in lines and "CapabilityBoundingSet=" in lines
+    assert {"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID"} <= {*lines}, (
+        "tests/service/test_reload.py has both ends"
+    )
     assert "StateDirectory=latchscope" in lines and not any(line.startswith("ReadWritePaths") for line in lines)
 
 

@@ -77,6 +77,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"relations": [{"explains": "a"}]},
         r"relations\.0: Value error, say why under because",
     ),
+    "alter session for the application": (
+        {"remedy_steps": [{"do": "Set it.", "run_in": "container", "sql": "alter session set a = 1"}]},
+        r"step 1 changes a setting; say under acts_on of what: this session, ",
+    ),
     "bad id": ({"id": "Undo Segments"}, r"id: String should match pattern"),
     "another id": ({"id": "undo-other"}, r"has the cause undo-other; name the file undo-other.yaml"),
 }
@@ -259,13 +263,13 @@ def test_hedged_says_how_sure_a_title_is(confidence: Confidence, against: bool, 
     assert hedged("Applications log on too often: 112 times a second", after, confidence, against) == words
 
 
-SENTENCES = {"title": 12, "lede": 25, "do_now": 15, "do_not": 18}
+SENTENCES = {"title": 12, "lede": 25, "do_now": 15, "then": 20, "do_not": 18}
 """Text of a cause → its maximum of words, also where it is measured; a slot counts as one."""
 
 
 @pytest.mark.parametrize(("kind", "most"), SENTENCES.items())
 def test_sentences_of_causes_are_as_short_as_a_page_needs_them(kind: str, most: int) -> None:
-    texts = {(one.id, name): getattr(one, name) or "" for one in CAUSES for name in (kind, f"measured_{kind}")}
+    texts = {(one.id, name): getattr(one, name, "") or "" for one in CAUSES for name in (kind, f"measured_{kind}")}
     assert {place: text for place, text in texts.items() if len(text.split()) > most} == {}
 
 
@@ -274,7 +278,7 @@ def test_titles_are_one_sentence_without_a_full_stop_and_other_texts_end_with_on
         for title in filter(None, (one.title, one.measured_title)):
             assert re.fullmatch(r"[A-Z{][^;]*[^.;,:]", title) and ". " not in title, f"{one.id}: {title}"
         for text in filter(
-            None, (one.lede, one.measured_lede, one.do_now, one.measured_do_now, one.check_first, one.do_not)
+            None, (one.lede, one.measured_lede, one.do_now, one.measured_do_now, one.then, one.check_first, one.do_not)
         ):
             assert re.fullmatch(r"[A-Z{].*\.", text) and ";" not in text, f"{one.id}: {text}"
 
@@ -283,9 +287,20 @@ def test_what_not_to_do_stands_in_one_place() -> None:
     """A reader with seconds reads one line for what to do and one for what not to do. So neither hides in the other."""
     hidden = re.compile(r"\b([Dd]o not|[Nn]ever)\b|Leave the row cache alone")
     for one in catalogue().values():
-        assert not hidden.search(f"{one.do_now} {one.check_first or ''}"), one.id
+        assert not hidden.search(f"{one.do_now} {one.then or ''} {one.check_first or ''}"), one.id
         for text in filter(None, (one.do_not, one.measured_do_not)):
             assert text.startswith("Do not "), f"{one.id}: {text}"
+
+
+def test_first_aid_takes_no_developer_and_no_quiet_hour() -> None:
+    """What takes longer than five minutes of a DBA at night stands under `then`."""
+    later = re.compile(
+        r"(?i)bind variable|connection pool|pool of fixed|\bpatch|release update|upgrade|statement cache|quiet"
+    )
+    watches = [one for one in catalogue().values() if one.do_now.startswith("Nothing tonight: ")]
+    assert [one.id for one in catalogue().values() if later.search(f"{one.do_now} {one.measured_do_now}")] == []
+    assert [one.id for one in watches if not re.match("Nothing tonight: watch ", one.do_now)] == []
+    assert [one.id for one in watches if one.then is None] == ["spin-only", "result-cache-spin-only"]
 
 
 def test_title_is_no_name_and_can_be_doubted() -> None:

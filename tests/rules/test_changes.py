@@ -110,13 +110,10 @@ def test_time_of_ddl_is_unsure_where_the_clock_of_sql_has_another_zone_and_that_
     assert unsure == {"dba_objects", "v$pdbs", "patches_applied"}
 
 
-def test_row_without_a_time_is_left_out() -> None:
-    assert (
-        from_readings(
-            {"dba_objects": Rows("dba_objects", ({**READINGS["dba_objects"][0], "happened_at": None},))}, poll(AT)
-        )
-        == ()
-    )
+@pytest.mark.parametrize("at", [None, "0001-01-01 00:00:00", "9999-12-31 23:59:59"])
+def test_row_without_a_time_that_can_be_is_left_out(at: str | None) -> None:
+    row = {**READINGS["dba_objects"][0], "happened_at": at}
+    assert from_readings({"dba_objects": Rows("dba_objects", (row,))}, poll(AT)) == ()
 
 
 @pytest.mark.parametrize(

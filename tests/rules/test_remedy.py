@@ -136,7 +136,7 @@ OPAQUE = {
     r"alter database datafile \w+ (resize \w+|autoextend on next \w+ maxsize \w+)": "sqlglot has no ALTER DATABASE",
     r"begin rdsadmin\.manage_tracefiles\.hanganalyze; end;": "sqlglot has no PL/SQL",
     r"begin rdsadmin\.rdsadmin_util\.(resize|autoextend)_datafile\(\w+(, '\w+')+\); end;": "sqlglot has no PL/SQL",
-    r"begin dbms_\w+\.\w+(\((\s*(\w+ => )?'[^']*',?)+\))?; end;": "sqlglot has no PL/SQL",
+    r"begin dbms_\w+\.\w+(\((\s*(\w+ => )?('[^']*'|true),?)+\))?; end;": "sqlglot has no PL/SQL",
 }
 """Oracle statements that sqlglot cannot parse, each as the grammar that we use, and why."""
 

@@ -245,7 +245,8 @@ class Run:
                 needed = {"v$rowcache_parent"} | ({"v$px_session"} if end.coordinator else set())
                 needed |= {view for view in refused if "jobs" in view} if end.job else set()
                 needed |= set() if end is holder else {"v$lock"}
-                by_lock = end is holder or holder.asks is None or holder.asks[0].kind == "TX"
+                needed |= {"gv$session", "gv$ges_blocking_enqueue"} if end.instance != 1 else set()
+                by_lock = end is holder or holder.asks is None or (holder.asks[0].kind == "TX" and end.instance == 1)
                 if not why and not others and not needed & refused and by_lock:
                     found.add((end.coordinator or end).key)
         return frozenset(found)

@@ -113,7 +113,8 @@ def draw(seed: int, *, only: str = "", sliced: bool = False) -> Story:
         cluster,
         named,
         rng.uniform(2, 10) if named == "stale" else 0.0,
-        frozenset(view for view in (*REFUSABLE, *JOBS) if rng.random() < 0.04),
+        frozenset(view for view in (*REFUSABLE, *JOBS) if rng.random() < 0.04)
+        | frozenset(["gv$ges_blocking_enqueue"] * (Random(seed + 3).random() < 0.04)),
         rng.random() < 0.1,
         rng.choice((0.001, 0.7, 0.7, 0.7, 1.5)),
         rng.choice((0.0, 0.0, 0.0, 0.02, 0.2)),
@@ -202,8 +203,10 @@ def behind(kind: str, cast: Cast) -> str:
     rng, world = cast.rng, cast.world
     lock, cycle = world.resource(kind, 0x50011 + rng.randrange(9)), kind == "library" and rng.random() < 0.5
     more = (Spend(6.0), Get(cast.entry)) if cycle else ()
-    owner = cast.session(iter((Get(lock), *more, cast.own())), cast.begins - 4, undo=rng.choice((2, 900)))
-    holder = cast.hold(cast.own(), Get(lock))
+    place = 2 if cast.cluster and rng.random() < 0.4 else 1
+    steps = iter((Get(lock), *more, cast.own()))
+    owner = cast.session(steps, cast.begins - 4, undo=rng.choice((2, 900)), instance=place)
+    holder = cast.hold(cast.own(), Get(lock), instance=place)
     cast.crowd(cast.entry, cast.begins + rng.uniform(0.1, 20))
     if cycle or rng.random() < 0.5:
         return "a cycle" if cycle else ending(cast, holder)

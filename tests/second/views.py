@@ -17,7 +17,7 @@ from sqlglot.transforms import eliminate_join_marks
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Value
 from collectors.poll import Answer
-from tests.second.world import EXCLUSIVE, ON_CPU, Resource, Session, World
+from tests.second.world import EXCLUSIVE, ON_CPU, SHARE, Resource, Session, World
 
 BEGAN = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
 """Moment 0 of every world."""
@@ -34,7 +34,7 @@ COLUMNS = {
     "transaction": "inst_id addr ses_addr used_ublk",
     "px_session": "inst_id sid serial# qcinst_id qcsid qcserial#",
     "dead_cleanup": "inst_id type saddr state dead_time cleanup_attempts num_blocked last_attempt",
-    "ges_blocking_enqueue": "inst_id resource_name1 grant_level request_level pid blocker blocked",
+    "ges_blocking_enqueue": "inst_id resource_name1 grant_level request_level pid blocker blocked owner_node",
     "rowcache": "inst_id cache# type parameter gets count usage fixed fastgets getmisses scans scanmisses scancompletes"
     " modifications flushes dlm_requests dlm_conflicts dlm_releases subordinate#",
     "system_event": "inst_id event total_waits total_timeouts time_waited_micro total_waits_fg time_waited_micro_fg",
@@ -250,7 +250,8 @@ class Database:
             for instance in (1, 2):
                 rows = [(one, mode, 0) for one, mode in entry.held.items() if one.instance == instance]
                 asking = [(one, 0, mode) for one, mode in entry.queue if one.instance == instance]
-                far = EXCLUSIVE if asking and any(one.instance != instance for one in entry.held) else 0
+                away = any(one.instance != instance for one in entry.held)
+                far = max((mode for _, _, mode in asking), default=0) if away else 0
                 keeper = self._keeper(instance) if far else None
                 lock = (
                     ("QI", f"{entry.number:08X}", "0000BEEF") if self.sight.cluster else (None, "00000000", "00000000")
@@ -263,11 +264,14 @@ class Database:
     def _global(self) -> Iterator[Cells]:
         """The enqueues of the cluster behind entries that another instance holds."""
         for entry in (one for one in self.world.resources if one.kind == "row cache" and self.sight.cluster):
-            places = {one.instance for one in entry.held}
-            for instance in {one.instance for one, _ in entry.queue} | places if places else ():
-                holds = int(instance in places)
-                name, level = f"[0x{entry.number:x}][0xbeef],[QI]", "KJUSEREX" if holds else "KJUSERNL"
-                yield instance, name, level, "KJUSEREX", 20000, holds, 1 - holds
+            places, asking = {one.instance for one in entry.held}, {one.instance for one, _ in entry.queue}
+            name, master = f"[{entry.number:#x}][0xbeef],[QI][ext 0x0,0x0]"[:30], entry.number % 2 + 1
+            for owner in asking | places if len(asking | places) > 1 and places else ():
+                mode = max((mode for one, mode in entry.held.items() if one.instance == owner), default=0)
+                level = {0: "KJUSERNL", SHARE: "KJUSERPR", EXCLUSIVE: "KJUSEREX"}[mode]
+                blocks = int(bool(mode and asking - {owner}))
+                for shown in {owner, master}:  # the master of a lock shows those of all instances
+                    yield shown, name, level, "KJUSEREX", 20000, blocks, 1 - blocks, owner - 1
 
     def _locks(self) -> Iterator[Cells]:
         for lock in (one for one in self.world.resources if one.kind == "TX"):

@@ -56,7 +56,7 @@ def watched() -> Iterator[Callable[[Frail], SupervisedThread]]:
 
 def told(thread: SupervisedThread) -> str:
     registry = CollectorRegistry()
-    registry.register(ThreadMetrics([thread]))
+    registry.register(ThreadMetrics(lambda: [thread]))
     return generate_latest(registry).decode()
 
 
@@ -93,7 +93,7 @@ def test_death_is_told_while_the_thread_is_away(watched: Callable[..., Supervise
     thread.start()
     becomes(lambda: thread.trouble, "it died")
     assert thread.trouble == "the thread frail died and restarts: ValueError: bad"
-    assert ThreadMetrics([thread]).trouble() == thread.trouble
+    assert ThreadMetrics(lambda: [thread]).trouble() == thread.trouble
     assert 'latchscope_thread_up{thread="frail"} 0.0' in told(thread)
     thread.stop()
     thread.join(10)

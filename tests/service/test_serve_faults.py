@@ -134,7 +134,7 @@ def ends_while_stuck(disk: SickDisk, running: Running, place: Place, spool: Path
     disk.suffer("stuck")
     ready(running, 503)
     running.process.send_signal(signal.SIGTERM)
-    last = "Application shutdown complete" if spool else "polls are lost: latchscope stops"
+    last = "latchscope: stopped" if spool else "polls are lost: latchscope stops"
     becomes(lambda: last in running.log.read_text("utf-8"), "it says what it loses, or ends")
     disk.suffer("")
     assert running.process.wait(HANGS) == 0

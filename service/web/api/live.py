@@ -14,13 +14,14 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 from prometheus_client import CollectorRegistry, Gauge
 from starlette.types import Message, Receive, Scope, Send
 
+from service.config.settings import BadSettings
 from service.metrics.exposition import in_parts, probe
 from service.metrics.families import EXPOSITION_BYTES
 from service.notify.feed import EpisodeFeed, TooManyListeners
 from service.state.board import Board, Readiness
 from service.store.engine import StoreUnavailable
 from service.store.episodes import LoggedChange
-from service.web.access import Access
+from service.web.access import Access, Caller
 from service.web.api.common import NOT_FOUND, PROBLEM_JSON, REFUSED
 from service.web.api.databases import operation_id, watched_in
 from service.web.http import Bulkhead, squeezed, squeezed_parts
@@ -92,6 +93,21 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
         page, content_type = probe(found, request.headers.get("accept", ""))
         body, headers = squeezed(page, request, LEVEL)
         return Response(body, media_type=content_type, headers=headers)
+
+    return router
+
+
+def reload_api(reload: Callable[[str], str], access: Access) -> APIRouter:
+    """The route that reads the configuration again."""
+    router = APIRouter(generate_unique_id_function=operation_id, tags=["service"], responses=REFUSED)
+
+    @router.post("/-/reload", response_class=PlainTextResponse, responses={422: REFUSED[403]})
+    def run_reload(caller: Annotated[Caller, Depends(access.operator)]) -> str:
+        """Read databases, receivers and tokens of the configuration again, as SIGHUP does. A wrong file changes nothing."""
+        try:
+            return reload(caller.name)
+        except BadSettings as error:
+            raise HTTPException(422, f"nothing changed: {error}") from None
 
     return router
 

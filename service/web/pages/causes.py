@@ -247,7 +247,8 @@ def runbook_pages() -> APIRouter:
         if text is None:
             known = {known: f"/runbooks/{known}" for known in runbook_names()}
             return missing(request, f"There is no runbook {name}.", known, ("All runbooks", "/runbooks"), name)
-        return page(request, "runbook.html", name=name, text=text)
+        here = text.replace("http://127.0.0.1:8000", str(request.base_url).rstrip("/"))
+        return page(request, "runbook.html", name=name, text=here)
 
     return router
 

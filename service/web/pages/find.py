@@ -91,7 +91,13 @@ def _database(watched: MonitoredDatabase) -> Place:
     summary = watched.summary if watched.up else None
     state: State = summary.state if summary else "No data"
     line = (summary.title or "") if summary else ""
-    keys = (watched.settings.cluster, summary and summary.release, summary and summary.cause, summary and summary.cache)
+    keys = (
+        watched.settings.cluster,
+        *watched.settings.labels.values(),
+        summary and summary.release,
+        summary and summary.cause,
+        summary and summary.cache,
+    )
     event = SURFACE_EVENTS.get(summary.surface, "") if summary and summary.surface else ""
     return Place(
         "Database",

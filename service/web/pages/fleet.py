@@ -13,8 +13,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
-from rules.explain.headline import QUIET
-from service.state.board import LAST_HOUR, Board, eased_title
+from rules.explain.story import eased, screen
+from service.state.board import LAST_HOUR, Board
 from service.state.window import Window
 from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
@@ -101,7 +101,9 @@ def _row(out: DatabaseOut, top: float, now: datetime) -> FleetRow:
     share = out.impact.share_of_db_time if out.impact else None
     waiting = out.impact.waiting_sessions if out.impact else None
     guard = out.surface if out.surface and state not in words.CALM else out.mechanism
-    about = " · ".join(part for part in (out.release, guard and guard.replace("-", " "), out.cluster) if part)
+    about = " · ".join(
+        part for part in (out.release, guard and guard.replace("-", " "), out.cluster, *out.labels.values()) if part
+    )
     what, do = _what(out, state)
     cache = (out.cache or ("result cache" if out.surface == "result-cache" else "")) if state not in words.CALM else ""
     began = out.since
@@ -138,11 +140,11 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
         return "The login is stopped" if out.failure.next_attempt is None else "It does not answer", out.failure.why
     if out.easing and (state in words.CALM or out.easing.waits):
         last_seen = f"Last seen {out.easing.until:%H:%M:%S}"
-        return eased_title(out.easing), f"{last_seen}; change nothing else yet" if out.easing.waits else last_seen
+        return eased(out.easing).title, f"{last_seen}; change nothing else yet" if out.easing.waits else last_seen
     if state == "elsewhere":
         return (cause.name if cause else f"Most of DB time is {out.other_wait}"), ""
     if state == "quiet":
-        return QUIET, ""
+        return screen("quiet").title, ""
     if state == "fine":
         return (cause.name if cause else "Nothing to do"), ""
     unsure = out.confidence == "low"

@@ -44,7 +44,7 @@ from rules.hangs.words import (
 )
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
-from service.escape import visible
+from service.escape import pasted, visible
 from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board
 from service.state.window import PRESETS, iso
@@ -90,7 +90,8 @@ def breakable(name: str) -> Markup:
 
 
 def filled_in(statement: str, names: Sequence[str] = ()) -> Markup:
-    """A statement in which the names that a reader must replace are marked."""
+    """A statement as it is pasted, in which the names that a reader must replace are marked."""
+    statement = pasted(statement)
     if not names:
         return escape(statement)
     parts = re.split(f"({'|'.join(re.escape(name) for name in sorted(names, key=len, reverse=True))})", statement)

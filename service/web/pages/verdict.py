@@ -1,34 +1,17 @@
 """The first card of a page: what is wrong, how bad, since when, and what to do now. Readable in five seconds."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from rules.base import FOUNDED_ON, Easing
-from rules.explain.headline import QUIET, speaks_against
-from rules.explain.walk import TIME_SPENT
+from rules.explain.headline import speaks_against
+from rules.explain.story import FirstScreen, eased, first_screen, screen
 from rules.formatting import sentence
 from rules.grade import counted_in_words
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
 from rules.waiting import HANGING_SECONDS
-from service.state.board import (
-    CORRECT_PASSWORD,
-    GOES_ON,
-    LOOK,
-    NOT_BLINDLY,
-    NOT_CURED,
-    NOT_MORE,
-    NOT_TO_TUNE,
-    NOT_UNTIL_RIGHT,
-    NOT_YET,
-    NOTHING_TO_DO,
-    NOTHING_TOLD,
-    UNEXPLAINED,
-    WAIT_AND_SEE,
-    eased_title,
-)
 from service.web.pages import words
 from service.web.schemas import DatabaseOut
 
@@ -80,22 +63,6 @@ def _for_high(finding: Finding) -> str:
     return HIGH_NEEDS_RUN if "shape" not in roles and can_confirm else ""
 
 
-MOST_OF_THEM = 0.9
-"""From this share of waiters behind one session on, that session is the first thing to look at."""
-RESTARTED = "The instance has restarted"
-COUNTERS_ANEW = "Its counters started again, so there is no rate before the second poll."
-NOT_ACROSS = "Do not compare totals of now with figures from before the restart."
-NO_SESSION = "Waits for the dictionary caches cost next to nothing."
-UNSEEN = "No counter has a wait that has not ended. Open v$session to latchscope, or ask who waits right now."
-HARDLY_ANY = "Hardly any session waits for a dictionary cache."
-NOTHING_TO_TUNE = f"{NOT_TO_TUNE} Nothing is to be won there."
-OF_A_FILE = "If the database is slow, look for the time elsewhere in the report."
-HARDLY_TO_TUNE = f"{NOT_TO_TUNE} Hardly any session waits for it."
-NOT_HEALTHY = "Do not take silence for health. Nothing is known until a poll succeeds."
-NOT_FINE = "Do not take it for healthy. Nothing of it could be judged."
-NOTHING_JUDGED = "Nothing could be judged"
-
-
 @dataclass(frozen=True, slots=True)
 class VerdictNumber:
     """A large number and the words under it. `bad`: in the colour of trouble."""
@@ -121,23 +88,52 @@ class VerdictCard:
     do_not: str
     sure: str
     act: bool
+    then: str = ""
 
 
 def verdict(
     diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None = None, easing: Easing | None = None
 ) -> VerdictCard:
     """The card of a Diagnosis. A watched database has since when, a report does not."""
-    if diagnosis.basis is None or (database is not None and not database.up):
+    silent = diagnosis.basis is None or (database is not None and not database.up)
+    if silent or (database is None and diagnosis.standing == CANNOT_TELL):
         return _no_data(diagnosis, now, database)
-    if database is None and diagnosis.standing == CANNOT_TELL:
-        return _no_data(diagnosis, now, database)
+    told, calm = first_screen(diagnosis, easing, watched=database is not None), diagnosis.severity is Severity.INFO
+    if easing is not None and told.title == eased(easing).title:
+        told = replace(told, title=eased(easing, f" until {easing.until:%H:%M:%S}").title)
+    since = None if calm else database.since if database else _began(diagnosis)
     finding = diagnosis.findings[0] if diagnosis.findings else None
+    drains = easing is not None and easing.waits is not None and not calm
+    state, state_words = _state(diagnosis, easing if drains else None, told)
+    urgent = "Do this now" if state != "notice" else "Do this when there is time"
+    return VerdictCard(
+        state=state,
+        state_words=state_words,
+        since=since,
+        title=told.title,
+        lede=told.lede,
+        numbers=[*_costs(diagnosis), *_misses(diagnosis)] if calm else _numbers(diagnosis, since, now),
+        eyebrow="Do nothing now" if calm else "Wait" if drains else "Look first" if told.unsure else urgent,
+        do=told.do,
+        warn=told.check,
+        do_not=told.do_not,
+        sure=sureness(finding) if finding and not drains else "",
+        act=told.act and not drains,
+        then=told.then if told.act else "",
+    )
+
+
+def _state(diagnosis: Diagnosis, drains: Easing | None, told: FirstScreen) -> tuple[str, str]:
+    """The state of the card, and its words."""
     if diagnosis.severity is Severity.INFO:
-        return _fine(diagnosis, finding, now, easing, watched=database is not None)
-    since = database.since if database else _began(diagnosis)
-    if easing is not None and easing.waits:
-        return _drains(diagnosis, easing, now, since)
-    return _trouble(diagnosis, finding, now, since, easing)
+        state = words.state_word(diagnosis.state) if diagnosis.state in ("Elsewhere", "Quiet") else "fine"
+        larger = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None
+        named = f": {larger.event} has {words.share(larger.share_of_db_time)} of DB time" if larger else ""
+        return state, f"{words.STATES[state]}{named}"
+    state = words.state_of(diagnosis.severity)
+    if drains is not None:
+        return state, f"{words.STATES[state]}, {'getting better' if drains.waits == 'falling' else 'cause gone'}"
+    return state, f"{words.STATES[state]}{', cause not certain' if told.unsure and told.act else ''}"
 
 
 def _began(diagnosis: Diagnosis) -> datetime | None:
@@ -150,17 +146,23 @@ def _began(diagnosis: Diagnosis) -> datetime | None:
 
 
 def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) -> VerdictCard:
+    """The card without figures: no answer, a login that is stopped, a restart, the first poll, a file that says nothing."""
     why = next((each for each in diagnosis.undetermined), None)
     failure = database.failure if database else None
     stopped = failure is not None and failure.next_attempt is None
-    silent = "The database does not answer" if failure else _first(diagnosis) if database else NOTHING_JUDGED
-    title = "The login is stopped" if stopped else silent
-    said = failure.why if failure else why.why if why else ""
-    if stopped:
-        said = f"The database does not let this user log in: {said}"
-    do = CORRECT_PASSWORD if stopped else None
-    do = do or (f"{sentence(why.way_out)}." if why and why.way_out else "Wait for the next poll.")
+    way_out = why.way_out if why and why.way_out else ""
+    if failure is not None:
+        told = screen(
+            "login stopped" if stopped else "no answer", why=sentence(failure.why), database=diagnosis.database
+        )
+    elif database is None:
+        told = screen("not judged", why=sentence(why.why if why else ""), way_out=sentence(way_out))
+    else:
+        told = first_screen(diagnosis.model_copy(update={"basis": None}))
+    if way_out and not stopped:
+        told = replace(told, do=f"{sentence(way_out)}.")
     restarted = database is not None and failure is None and diagnosis.obstacle == "restart"
+    lede = told.lede or (f"{sentence(why.why)}." if why and why.why else "")
     numbers = []
     if restarted and database and database.started_at:
         numbers.append(VerdictNumber(f"{database.started_at:%H:%M:%S}", "started, UTC"))
@@ -174,173 +176,22 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
         state="none",
         state_words=words.STATES["none"] if database else CANNOT_TELL,
         since=failure.since if failure else None,
-        title=title,
-        lede=COUNTERS_ANEW if restarted else f"{sentence(said)}." if said else "",
+        title=told.title,
+        lede=lede,
         numbers=numbers,
         eyebrow="Do this now" if failure else "Wait" if database else "Do this when there is time",
-        do=do,
-        warn="Each refused login counts against the account, so latchscope tries no more." if stopped else "",
-        do_not=NOT_ACROSS
-        if restarted
-        else NOT_FINE
-        if database is None
-        else _not_of_no_data(stopped, failure is not None),
+        do=told.do,
+        warn=told.check,
+        do_not=told.do_not,
         sure="",
         act=stopped,
     )
 
 
-def _not_of_no_data(stopped: bool, failed: bool) -> str:
-    """What not to do without figures."""
-    return NOT_UNTIL_RIGHT if stopped else NOT_HEALTHY if failed else NOT_YET
-
-
-def _first(diagnosis: Diagnosis) -> str:
-    """Why nothing is known yet, as a title."""
-    return RESTARTED if diagnosis.obstacle == "restart" else NOTHING_TOLD
-
-
-def _fine(
-    diagnosis: Diagnosis, finding: Finding | None, now: datetime, easing: Easing | None, *, watched: bool
-) -> VerdictCard:
-    larger = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None
-    named = f": {larger.event} has {words.share(larger.share_of_db_time)} of DB time" if larger else ""
-    state = words.state_word(diagnosis.state) if diagnosis.state in ("Elsewhere", "Quiet") else "fine"
-    if easing is not None:
-        title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
-        lede = "The last poll no longer shows it. It is over when a few more polls do not show it either."
-        if easing.missing:
-            lede = f"The last poll could not read {easing.missing}. It stays open until a poll can judge it."
-        do_not = NOT_CURED
-    elif finding:
-        title, lede, do_not = finding.title, finding.lede, finding.do_not
-    elif larger:
-        title, do_not = (
-            f"Most of DB time is {larger.event}{' and the like' * (larger.share_of_db_time < 0.5)}",
-            NOT_TO_TUNE,
-        )
-        together = words.share(larger.together_share_of_db_time)
-        lede = f"Waits for something else that are read have {together} of DB time, and the row cache costs little."
-    elif state == "quiet":
-        title, lede, do_not = QUIET, UNSEEN, HARDLY_TO_TUNE
-    elif (cost := diagnosis.impact) is not None and (cost.waiting_sessions or cost.share_of_db_time):
-        title, lede, do_not = NOTHING_TO_DO, HARDLY_ANY, HARDLY_TO_TUNE
-    else:
-        title, lede, do_not = NOTHING_TO_DO, NO_SESSION, NOTHING_TO_TUNE
-    if easing is None and not finding and not larger:
-        spent = next((step.statement for step in diagnosis.steps if step.step == TIME_SPENT), "")
-        lede = f"{lede} {spent}".strip()
-    numbers = list(_costs(diagnosis))
+def _misses(diagnosis: Diagnosis) -> Iterator[VerdictNumber]:
     if diagnosis.funnel and diagnosis.funnel.requests and diagnosis.funnel.misses is not None:
         missed = diagnosis.funnel.misses / diagnosis.funnel.requests
-        numbers.append(VerdictNumber(words.share(missed), "of requests miss at the first try"))
-    return VerdictCard(
-        state=state,
-        state_words=f"{words.STATES[state]}{named}",
-        since=None,
-        title=title,
-        lede=lede,
-        numbers=numbers,
-        eyebrow="Do nothing now",
-        do=finding.do_now
-        if finding
-        else f"Find out who waits for {larger.event}, and for whom."
-        if larger
-        else GOES_ON
-        if watched
-        else OF_A_FILE,
-        warn=(finding.check_first or "") if finding else "",
-        do_not=do_not,
-        sure=sureness(finding) if finding else "",
-        act=False,
-    )
-
-
-def _drains(diagnosis: Diagnosis, easing: Easing, now: datetime, since: datetime | None) -> VerdictCard:
-    """The cause is gone, its waits are not: as bad as they are, and nothing to do but wait."""
-    state, change = words.state_of(diagnosis.severity), easing.change
-    falling = easing.waits == "falling"
-    lede = f"{_where(diagnosis)} The cause was last seen at {easing.until:%H:%M:%S} UTC, and no other is found."
-    if change is not None:
-        lede += f" Change at {change.at:%H:%M:%S} UTC: {change.text}."
-    undo = "" if change is None else f"Do not undo the change of {change.at:%H:%M:%S} UTC. "
-    return VerdictCard(
-        state=state,
-        state_words=f"{words.STATES[state]}, {'getting better' if falling else 'cause gone'}",
-        since=since,
-        title=eased_title(easing, f" until {easing.until:%H:%M:%S}"),
-        lede=lede,
-        numbers=_numbers(diagnosis, since, now),
-        eyebrow="Wait",
-        do=WAIT_AND_SEE,
-        warn="",
-        do_not=f"{undo}{NOT_MORE}",
-        sure="",
-        act=False,
-    )
-
-
-def _trouble(
-    diagnosis: Diagnosis, finding: Finding | None, now: datetime, since: datetime | None, easing: Easing | None
-) -> VerdictCard:
-    state = words.state_of(diagnosis.severity)
-    low = finding is not None and finding.confidence is Confidence.LOW
-    against = speaks_against(finding) if finding else None
-    look = low or against is not None
-    numbers = _numbers(diagnosis, since, now)
-    if finding is None:
-        title, lede = UNEXPLAINED, _where(diagnosis)
-        if easing is not None and easing.missing:
-            title = eased_title(easing, f" until {easing.until:%H:%M:%S}")
-        do, do_not = _holder(diagnosis) or (LOOK, NOT_BLINDLY)
-        warn = ""
-    else:
-        title, lede, do, warn = finding.title, finding.lede, finding.do_now, finding.check_first or ""
-        do_not = finding.do_not
-        if low and against is None and finding.confirm:
-            do = f"First run the query under “Confirm”. If it confirms the cause: {do}"
-    if against is not None:
-        warn = f"Not yet: {against}. {warn}".strip()
-    return VerdictCard(
-        state=state,
-        state_words=f"{words.STATES[state]}{', cause not certain' if look else ''}",
-        since=since,
-        title=title,
-        lede=lede,
-        numbers=numbers,
-        eyebrow="Look first" if look else "Do this now" if state != "notice" else "Do this when there is time",
-        do=do,
-        warn=warn,
-        do_not=do_not,
-        sure=sureness(finding) if finding else "",
-        act=finding is not None,
-    )
-
-
-def _holder(diagnosis: Diagnosis) -> tuple[str, str] | None:
-    """What to do, and what not to do, if most waiting sessions wait behind one session."""
-    held: Counter[str] = Counter()
-    for group in diagnosis.who:
-        if group.blocker:
-            held[group.blocker] += group.share  # type: ignore[assignment]
-    name, share = next(iter(held.most_common(1)), ("", 0.0))
-    if share < MOST_OF_THEM:
-        return None
-    return (
-        f"Find out what session {name} does. Nearly all waiting sessions wait behind it.",
-        "Do not kill the waiting sessions. It frees nothing, and pools open new ones at once.",
-    )
-
-
-def _where(diagnosis: Diagnosis) -> str:
-    """What the sessions wait for, if no cause is found."""
-    trouble = next(iter(diagnosis.troubles), None)
-    wait = next((link.name for link in diagnosis.chain if link.kind == "wait"), "")
-    of = f" of {trouble.cache}" if trouble and trouble.cache else ""
-    open_ = (
-        f" {words.plural(len(diagnosis.undetermined), 'cause')} could not be judged." if diagnosis.undetermined else ""
-    )
-    return f"They wait for `{wait}`{of}.{open_}" if wait else f"{sentence(diagnosis.headline)}.{open_}"
+        yield VerdictNumber(words.share(missed), "of requests miss at the first try")
 
 
 def _costs(diagnosis: Diagnosis) -> Sequence[VerdictNumber]:

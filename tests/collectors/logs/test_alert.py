@@ -145,8 +145,11 @@ def test_moment_may_be_on_each_line(write: Callable[[datetime, str], str]) -> No
     assert delta.basis.seconds == 180
 
 
-def test_unread_moment_leaves_its_lines_undated() -> None:
-    log = f"Tue Nov 24 14:02:20 2009\n{TIMEOUT.format(1, 2)}Xxx Yyy 24 14:03:20 2009\n{TIMEOUT.format(3, 4)}"
+@pytest.mark.parametrize(
+    "stamp", ["Xxx Yyy 24 14:03:20 2009", "0001-01-01T00:00:00.000000+14:00", "Fri Dec 31 23:59:59 9999"]
+)
+def test_unread_moment_leaves_its_lines_undated(stamp: str) -> None:
+    log = f"Tue Nov 24 14:02:20 2009\n{TIMEOUT.format(1, 2)}{stamp}\n{TIMEOUT.format(3, 4)}"
     delta = told(log)
     assert [event.at is None for event in delta.events] == [False, True]
     assert any("could not be read" in note for note in delta.notes)

@@ -180,7 +180,7 @@ def test_what_is_kept_of_a_large_dump_has_a_bound_that_is_named(monkeypatch: pyt
     delta = read(io.BytesIO(state), "case")
     assert len(delta.rows("waiting_sessions")) == 50
     assert "100 sessions and locks are left out: a dump is read up to a bound" in delta.notes
-    assert delta.cut_off and any("ends inside a system state" in note for note in delta.notes)
+    assert delta.lost and any("ends inside a system state" in note for note in delta.notes)
 
 
 def test_events_have_a_bound_that_is_named() -> None:

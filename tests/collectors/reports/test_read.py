@@ -16,9 +16,10 @@ from collectors.errors import InputError
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, number
 from collectors.reports import html, text
 from collectors.reports.header import header, moment_in, month_of
-from collectors.reports.read import is_html, looks_like_report, opened, read
+from collectors.reports.read import looks_like_report, opened, read
 from collectors.reports.sections import READERS, fills
 from collectors.reports.tables import Document, count, decimals, is_overflow, micro, real, squeeze
+from collectors.reports.undo import is_html
 from rules.engine import diagnose
 from tests import paths
 from tests.recordings.reports import make
@@ -231,7 +232,8 @@ def test_head_alone_gives_db_time_and_names_the_missing_sections() -> None:
     delta = only(read(head().encode(), "x.txt"))
     assert delta.database == "ERP/2"
     assert delta.cell("v$sys_time_model", "stat_name", "DB time", "value") == 106.74 * 60e6
-    (note,) = delta.notes
+    lost, note = delta.notes
+    assert delta.lost == "its waits are not read" and lost.startswith(f"lost: {delta.lost}; send the file")
     assert note.startswith("sections the report does not have: ")
     assert all(title in note for title in ("Latch Activity", "Mutex Sleep Summary", "Foreground Wait Events"))
 
@@ -462,6 +464,7 @@ def test_month_of_knows_the_languages_of_sessions(name: str, month: int | None) 
 def test_moment_in_reads_printed_moments() -> None:
     assert str(moment_in("23-Apr-14 18:30:05 (Wed)")) == "2014-04-23 18:30:05"
     assert moment_in("31-Feb-14 18:30:05") is None
+    assert moment_in("01-Jan-0001 00:00:00") is None, "nothing can be told of the hour before"
     assert moment_in("soon") is None
 
 
@@ -482,10 +485,14 @@ def test_readers_reject_a_view_that_nobody_declares_or_that_has_one(view: str) -
 @pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.html", "awr-11.2.0.4.0-undo-storm.txt"])
 def test_cut_off_file_is_recognised_and_its_notes_tell_cut_from_missing(name: str) -> None:
     data = (paths.REPORTS / name).read_bytes()
-    assert not only(read(data, name)).cut_off
+    assert not only(read(data, name)).lost
     cut = only(read(data[: len(data) * 2 // 5], name))
     notes = " | ".join(cut.notes)
-    assert cut.cut_off and "sections beyond the cut, or not printed: " in notes and "does not have" not in notes
+    assert (
+        "the file is cut off before " in cut.lost
+        and "sections beyond the cut, or not printed: " in notes
+        and "does not have" not in notes
+    )
     assert diagnose(cut).headline.startswith(("As far as the file goes: ", "Cannot tell: "))
     if name.endswith(".txt"):
         without = only(read(data[: data.index(b"Top 10 Foreground")], "x"))

@@ -1,6 +1,7 @@
 """What the script spools, read back. A whole file is like a live poll. A damaged file says what is missing."""
 
 import re
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -327,6 +328,15 @@ def test_document_example_is_whole() -> None:
 def test_echoed_script_does_not_pass_for_its_results() -> None:
     """With ECHO on, the file contains the statements too. They must not pass for results."""
     assert all(section.columns is None for section in sections(sqlplus_script(30, 1)).values())
+
+
+def test_words_take_a_bounded_part_of_memory() -> None:
+    words = "a " * 200_000
+    tracemalloc.start()
+    assert sections(words + "{ls|1|v$latch|open|0|}" + words)[("1", "v$latch")].opened
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 40 * 2 * len(words)
 
 
 def test_looks_like_spool_rejects_other_files(incident: Capture) -> None:

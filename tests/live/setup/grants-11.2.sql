@@ -35,8 +35,9 @@ grant select on sys.latchscope_kqrst to LATCHSCOPE;
 grant select on sys.v_$latch_children to LATCHSCOPE;
 grant select on sys.v_$latchholder to LATCHSCOPE;
 grant select on sys.gv_$session to LATCHSCOPE;
--- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
+-- Optional, read only while sessions hang: undo to roll back, coordinators of slaves, modes of locks,
 -- names of jobs. Leave them out, and a diagnosis says what it does not know.
+grant select on sys.gv_$ges_blocking_enqueue to LATCHSCOPE;
 grant select on sys.dba_scheduler_running_jobs to LATCHSCOPE;
 grant select on sys.v_$lock to LATCHSCOPE;
 grant select on sys.v_$px_session to LATCHSCOPE;

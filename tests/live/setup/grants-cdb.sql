@@ -44,8 +44,9 @@ grant read on sys.gv_$session to C##LATCHSCOPE;
 grant read on sys.dba_registry_sqlpatch to C##LATCHSCOPE;
 grant read on sys.v_$con_system_event to C##LATCHSCOPE;
 grant read on sys.v_$containers to C##LATCHSCOPE;
--- Optional, read only while sessions hang: undo to roll back, coordinators of parallel slaves, modes of enqueues,
+-- Optional, read only while sessions hang: undo to roll back, coordinators of slaves, modes of locks,
 -- names of jobs. Leave them out, and a diagnosis says what it does not know.
+grant read on sys.gv_$ges_blocking_enqueue to C##LATCHSCOPE;
 grant read on sys.cdb_scheduler_running_jobs to C##LATCHSCOPE;
 grant read on sys.v_$cleanup_process to C##LATCHSCOPE;
 grant read on sys.v_$dead_cleanup to C##LATCHSCOPE;

@@ -69,6 +69,8 @@ STATES: Mapping[str, tuple[Mapping[str, str | None], str | None, frozenset[str],
     "lost grants in a storm": (
         {**STORM, 'latchscope_verdict_info{severity="critical",title="Cannot be judged any more"}': "1",
          'latchscope_collector_success{collector="v$rowcache"}': "0"}, "1", frozenset({"severity", "views"}), (MINUTE,)),
+    "quiet": ({**HEALTHY, "latchscope_severity": "-1", 'latchscope_verdict_info{severity="info",title="Nothing to do"}': None,
+               'latchscope_verdict_info{severity="quiet"}': "1"}, "1", frozenset({"severity"}), (MINUTE, 20 * MINUTE)),
     "unreachable": (UNREACHABLE, "1", SILENT, (MINUTE, 20 * MINUTE)),
     "refused login": (REFUSED, "1", SILENT | {"login"}, (MINUTE, 20 * MINUTE)),
     "never reached": (NEVER, "1", SILENT | {"age"}, (MINUTE,)),

@@ -145,18 +145,18 @@ def test_headline_of_a_cost_or_views_that_nobody_can_know_says_so() -> None:
     assert diagnose(blind).headline == (
         "Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and they could not be read"
     )
-    cut = diagnose(replace(blind, cut_off=True))
-    assert cut.headline.endswith("and the file is cut off before them")
+    assert diagnose(replace(blind, lost="its end is cut off")).headline.endswith("events, and its end is cut off")
 
 
-def test_headline_of_a_file_cut_off_too_early_says_as_far_as_it_goes() -> None:
+def test_a_file_that_lost_something_is_never_fine_and_what_is_dear_is_told_as_far_as_it_goes() -> None:
     quiet: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": 1, "time_waited_micro": 9}]
     whole = delta_of({**RICH, "v$system_event": quiet, "v$latch": [], "v$latch_children": [], "v$session": []})
-    lacking = {name: one for name, one in whole.readings.items() if name != "v$rowcache"}
-    assert diagnose(replace(whole, cut_off=True), {}).headline.startswith("Nothing to do"), "nothing needed is lost"
-    cut = diagnose(replace(whole, readings=lacking, cut_off=True), {})
-    assert cut.headline.startswith("As far as the file goes: Nothing to do")
-    assert diagnose(replace(whole, readings=lacking), {}).headline.startswith("Nothing to do")
+    assert diagnose(whole, {}).headline.startswith("Nothing to do")
+    torn = diagnose(replace(whole, lost="lines of it are lost"), {})
+    assert torn.headline.startswith("Cannot tell: lines of it are lost; as far as the file goes: Row cache waits cost")
+    assert torn.state == "No data" and "othing to do" not in torn.headline
+    dear = diagnose(replace(delta_of(RICH), lost="lines of it are lost"), {})
+    assert dear.headline.startswith("As far as the file goes: ") and dear.state == "Warning"
 
 
 def test_confirmation_that_refutes_turns_the_headline_and_the_remedy_waits() -> None:

@@ -1,6 +1,7 @@
 """The one command that may end a chain: over thousands of generated hangs none is unsafe, and the right one is given."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -42,3 +43,14 @@ def test_stored_command_without_its_check_is_read_as_none() -> None:
     }
     chain = WaitChain.model_validate({"end": None, "waiting": 3, "action": old})
     assert chain.action is None and chain.why_no_action and chain.waiting == 3
+
+
+def test_a_session_that_oracle_calls_critical_is_never_ended() -> None:
+    made = next(made for made in map(world, range(WORLDS)) if made.known and made.right is not None)
+    (chain,) = [chain for chain in wait_chains(made.looks, made.platform).chains if chain.action]
+    assert chain.end is not None
+    said = {"instance": chain.end.instance, "sid": chain.end.sid, "fatal_background": "Y"}
+    victim = {"victim_instance": chain.end.instance, "victim_session_id": chain.end.sid, "fatal_background": "Y"}
+    for looks in (replace(made.looks, hang_sessions=[said]), replace(made.looks, hangs=[victim])):
+        refused = wait_chains(looks, made.platform).chains
+        assert not any(chain.action for chain in refused), "was: nothing noticed a session that is never found critical"

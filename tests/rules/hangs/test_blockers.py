@@ -36,12 +36,18 @@ HOLDER: Row = {
 
 
 def found(
-    *rows: Row, stuck: int = 38, missing: Missing | None = None, beside: tuple[Row, ...] = (), **more: Any
+    *rows: Row,
+    stuck: int = 38,
+    missing: Missing | None = None,
+    beside: tuple[Row, ...] = (),
+    cluster: tuple[Row, ...] = (),
+    **more: Any,
 ) -> Diagnosis:
     """The Diagnosis while 38 sessions hang for 671 s, and the result of the look for blockers."""
     later = snapshot(SECONDS, db_time=650, look=waiters(stuck, 671, **more) if stuck else ())
     reading = missing or Rows("row_cache_blockers", rows)
     others = {"library_cache_waiters": Rows("library_cache_waiters", beside)} if beside else {}
+    others |= {"gv$ges_blocking_enqueue": Rows("gv$ges_blocking_enqueue", cluster)} if cluster else {}
     readings: Mapping[str, Any] = {**later.readings, "row_cache_blockers": reading, **others}
     return judged(snapshot(0, db_time=0), type(later)(later.database, later.taken_at, readings))
 
@@ -135,6 +141,62 @@ def test_holder_on_another_instance_is_told_with_its_serial_number_and_its_mode_
     assert cluster.query is not None and "gv$ges_blocking_enqueue" in cluster.query
     assert "the mode in which it holds" in missing.fact and missing.instance == 3
     assert missing.query is not None and "v$rowcache_parent" in missing.query and "s.sid = 55" in missing.query
+
+
+LOCK = {"resource_name1": "[0x1f][0xbeef],[QI][ext 0x0,0x0]", "instance": 3, "owner_node": 2, "grant_level": "KJUSEREX"}
+LCK0: Row = {
+    **HOLDER,
+    "key": "5D",
+    "instance": 1,
+    "sid": 20,
+    "type": "BACKGROUND",
+    "program": "oracle@db1 (LCK0)",
+    "event": "rdbms ipc message",
+    "inst_lock_request": 3,
+    "inst_lock_type": "QI",
+    "inst_lock_id1": "0000001F",
+    "inst_lock_id2": "0000BEEF",
+}
+BEHIND: Row = {**REMOTE, "instance": 3, "sid": 70, "state": "WAITING", "event": "enq: TX - row lock contention"}
+
+
+@pytest.mark.parametrize(
+    ("lock", "asked", "beside", "mode"),
+    [
+        ((LOCK, {**LOCK, "instance": 2}), {}, (), "exclusive"),
+        ((LOCK,), {"inst_lock_id1": "1F000000", "inst_lock_id2": "EFBE0000"}, (), "exclusive"),
+        ((LOCK,), {}, (BEHIND,), "exclusive"),
+        (({**LOCK, "grant_level": "KJUSERPR"},), {}, (), "share"),
+        ((LOCK, {**LOCK, "grant_level": "KJUSERCW"}), {}, (), "unknown"),
+        ((LOCK, {**LOCK, "owner_node": 1}), {}, (), "unknown"),
+        (({**LOCK, "owner_node": 1},), {}, (), "unknown"),
+        (({**LOCK, "resource_name1": "[0x1f][0xbeef],[QN]"},), {}, (), "unknown"),
+        ((LOCK,), {"inst_lock_request": 0}, (), "unknown"),
+        ((LOCK,), {}, ({**LCK0, "key": "5E"},), "unknown"),
+        ((LOCK,), {}, ({**BEHIND, "blocking_instance": 3, "blocking_session": 55},), "unknown"),
+        ((), {}, (), "unknown"),
+    ],
+)
+def test_holder_on_another_instance_has_its_mode_by_the_lock_between_instances(
+    lock: tuple[Row, ...], asked: Row, beside: tuple[Row, ...], mode: str
+) -> None:
+    row = {**REMOTE, "sid": 55, "instance": 3, "program": "JDBC", "state": "WAITED KNOWN TIME", "status": "ACTIVE"}
+    via = {"blocking_instance": 1, "blocking_session": 20, "final_blocking_instance": 3, "final_blocking_session": 55}
+    chain = blockers(found({**LCK0, **asked}, row, *beside, cluster=lock, **via)).chains[0]
+    assert chain.end is not None and (chain.end.sid, chain.end.holds) == (55, mode)
+    assert [each.sid for each in chain.direct] == [100] and chain.direct[0].cache == "dc_objects"
+    if mode != "exclusive":
+        assert chain.action is None
+        return
+    assert chain.action is not None and chain.action.command == "alter system kill session '55,9,@3' immediate"
+    assert "rawtohex(p.key) = '5D'" in chain.action.check and "session 55,9 on instance 3" in chain.action.still
+    assert "gv$ges_blocking_enqueue" in chain.end.sources
+
+
+def test_instance_that_keeps_the_others_out_is_named_where_nobody_names_its_session() -> None:
+    chain = blockers(found(LCK0, cluster=(LOCK,), blocking_session=20, blocking_instance=1)).chains[0]
+    (missing,) = chain.missing
+    assert (chain.end and chain.end.name, missing.instance) == ("LCK0", 3) and "'5D'" in (missing.query or "")
 
 
 def test_session_of_the_same_sid_on_another_instance_is_a_stranger() -> None:

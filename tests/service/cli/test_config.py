@@ -93,20 +93,20 @@ TOLD: list[tuple[str, int, list[str]]] = [
     (
         "databases:\n- {name: a, dsn: 'demo:undo-storm'}\n- {name: b, dsn: erp, password_file: /no/such/file}\n"
         "- {name: c, dsn: h/s}\n",
-        0,
+        2,
         [
             f"note: b, c: {CONTAINERS}",
             "note: b: password_file /no/such/file does not exist here",
             "note: b: dsn erp is an alias",
-            "note: c: no password; set password_file",
-            "3 databases; 4 notes",
+            ":4: databases[2]: c has no password; set password_file",
+            "has 1 mistake; correct it",
         ],
     ),
     (
         "databases: [{name: a, dsn: h/s, password_env: PATH}, {name: b, dsn: h/s, user: LATCHSCOPE, password_env: PATH}, "
         "{name: c, dsn: 'demo:undo-storm'}]",
         0,
-        [f"note: a: {CONTAINERS}", "3 databases; 1 note"],
+        [f"note: a: {CONTAINERS}", "note: a and b have the same dsn and user", "3 databases; 2 notes"],
     ),
     (
         MOST + "notifications: [{name: n, urlfile: f}]",
@@ -159,10 +159,12 @@ TOLD: list[tuple[str, int, list[str]]] = [
             "note: line 8: user is 'c', since ` #` begins a comment; where `##latchscope` belongs to it, take the blank away",
             "note: store has a password in clear text; leave it out",
             "tokens line 1: write name, read or operate, sha256 of the token",
+            "note: a: password_file FOLDER/empty can be read by other accounts; chmod 600 it",
+            "note: notification empty: url_file FOLDER/empty can be read by other accounts",
             "empty is empty; write an address into it",
             "slak has no address that Apprise knows; https://appriseit.com/services/ lists them",
             "note: a: password_file FOLDER/empty is empty here; write the password into it",
-            "1 database; 6 notes",
+            "1 database; 8 notes",
         ],
     ),
     *(
@@ -191,6 +193,7 @@ def test_each_line_tells_a_mistake_or_what_will_not_work_here_and_the_last_one_c
     files = {"empty": "", "slak": "slak://a/b/c/#x", "chat": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlaz", "tokens": "me"}
     for name, content in files.items():
         (tmp_path / name).write_text(content)
+        (tmp_path / name).chmod(0o644 if name == "empty" else 0o600)
     told = validate(tmp_path, text.replace("FOLDER", str(tmp_path)))
     assert (told.exit_code, told.stdout) == (code, "") and "tiger" not in told.stderr and "TIiajk" not in told.stderr
     *lines, last = told.stderr.splitlines()

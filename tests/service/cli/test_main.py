@@ -216,7 +216,9 @@ def test_installed_command_keeps_stdout_and_stderr_apart(incident: Path, tmp_pat
 def test_version_is_that_of_the_distribution() -> None:
     told = run("--version")
     assert (told.exit_code, told.stderr) == (0, "")
-    assert told.stdout.startswith(f"latchscope {version('latchscope')}, Python 3.")
+    assert re.match(rf"latchscope {version('latchscope')}\+[0-9a-f]{{8}}, Python 3\.", told.stdout), (
+        "the commit of this checkout"
+    )
 
 
 def test_completion_can_be_installed_and_completes_commands_and_causes() -> None:
@@ -303,6 +305,7 @@ class Product(ast.NodeVisitor):
             self.exits |= {(self.path.stem, code) for code in codes if isinstance(code, int)}
         if re.match(r"os\.(environ\.\w+|getenv)$", function) and node.args:
             self.asked.append(node.args[0])
+        self.asked += [each.value for each in node.keywords if each.arg == "envvar"]
         self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
@@ -401,7 +404,7 @@ def test_formats_are_those_that_commands_take_and_inputs_that_are_read() -> None
 
 # Native Windows
 
-LACKS = {"fcntl", "resource", "os.getuid", "os.nice", "termios", "tty", "signal.SIGHUP"}
+LACKS = {"fcntl", "resource", "os.getuid", "os.nice", "termios", "tty", "signal.SIGHUP", "socket.AF_UNIX"}
 ONLY_POSIX = {
     "fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "posix", "readline", "curses",
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """The history behind the demo: an hour of polls, one a minute, on the ordinary path, that the service goes on from."""
 
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -202,8 +203,12 @@ def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
         running.stop()
         assert running.process.returncode == 0
         text = running.log.read_text()
-    assert text.startswith("latchscope: starting …\n"), "serve prints a line before it has loaded half of the libraries"
-    assert "Application shutdown complete" in text and "not everything ended" not in text
+    first, *_, stops, last = text.splitlines()
+    assert re.fullmatch(
+        r"\S+ INFO latchscope: latchscope \S+, 5 databases, store \S+, configuration \S+, http://\S+/", first
+    )
+    assert stops.endswith(" INFO latchscope.web: stops: SIGTERM") and last.endswith(" INFO latchscope: stopped")
+    assert "not everything ended" not in text
     assert "Traceback" not in text
 
 

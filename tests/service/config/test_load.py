@@ -185,6 +185,8 @@ def test_password_failure_is_one_line_without_the_password(tmp_path: Path, monke
         "^erp1: no password; set": {},
         "cannot be read: No such file": {"password_file": tmp_path / "none"},
         "cannot be read: it is not text": {"password_file": tmp_path / "binary"},
+        r"password_file \(not repeated.* it is not text": {"password_file": Path("a\0b")},
+        "cannot be run: its words": {"password_command": ["a\0b"]},
         "the environment has no NOT_SET": {"password_env": "NOT_SET"},
         "exit code 3": {"password_command": command(said_aloud + "sys.exit(3)")},
         "longer than 0.2 s": {"password_command": command(said_aloud + "import time; time.sleep(99)")},

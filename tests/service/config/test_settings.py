@@ -99,6 +99,8 @@ NO_POST = "webhooks[0].url: is not an address to post to"
 TOO_OFTEN = "is 9 s; a real database is polled no more often than every 10 s"
 REFUSED = {
     "lisen: 127.0.0.1:8000": "lisen: no such setting",
+    "databases[0]: x": "databases[0]: no such setting",
+    "defaults: {'interval (s)': 15s}": "defaults.interval (s): no such setting",
     "defaults: {intervall: 15s}": "defaults.intervall: no such setting",
     **{f"{group}: {{misspelt: 1}}": f"{group}.misspelt: no such" for group in ("auth", "replica", "reports", "spool")},
     "databases: [{name: a, dsn: h/s, pasword: x}]": "databases[0].pasword: no such setting",

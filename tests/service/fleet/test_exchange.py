@@ -1,5 +1,6 @@
 """What another replica polls: the same answers from the store. Requests are passed on, and a successor continues."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -152,7 +153,8 @@ def test_refresh_leaves_a_database_owned_meanwhile_alone(pair: Pair) -> None:
     assert watched.published is published
 
 
-def test_follower_keeps_what_it_knows_while_the_store_is_away(pair: Pair) -> None:
+def test_follower_keeps_what_it_knows_while_the_store_is_away(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "latchscope.fleet")
     pair.poll(*POLLS)
     pair.publish()
     before = presenters.diagnosis_of(pair.follower)
@@ -164,6 +166,9 @@ def test_follower_keeps_what_it_knows_while_the_store_is_away(pair: Pair) -> Non
     watched = pair.follower
     remote = RemoteDatabases(Away(), 0.0)
     remote.refresh([watched], True), remote.refresh([watched], False)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the state of other replicas' databases cannot be read: no"
+    ]
     assert presenters.diagnosis_of(watched) == before
     StatusExchange(Away()).publish([pair.owner], lambda name: None)
 

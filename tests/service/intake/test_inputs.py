@@ -137,7 +137,7 @@ def test_archive_with_an_encrypted_member_still_gives_the_others(tmp_path: Path,
 
 
 def test_archive_within_an_archive_is_not_opened(tmp_path: Path, incident: Path) -> None:
-    path = tmp_path / "x.zip"
+    path = tmp_path / "wow!x.zip"
     for inner in (zipped(("x", incident.read_bytes())), gzip.compress(gzip.compress(incident.read_bytes()))):
         path.write_bytes(zipped(("inner", inner)))
         outcome = told(path)
@@ -203,6 +203,12 @@ def with_rows(columns: list[object], *rows: object, view: str = "v$rowcache") ->
 NOT_OURS = (
     "is not an AWR or Statspack report, an alert log, a trace file, the output of `latchscope script`, or a capture"
 )
+
+
+def mail(kind: bytes, body: bytes) -> bytes:
+    return b"MIME-Version: 1.0\nContent-Type: " + kind + b"\n\n" + body
+
+
 BAD = {
     "no such file": (lambda folder: str(folder / "none.json"), "does not exist"),
     "a folder without files": (str, "is a directory without files"),
@@ -222,6 +228,22 @@ BAD = {
     "a mail": (
         written(b"From: a@example.com\nMIME-Version: 1.0\n\nhello\n"),
         "is a mail without an AWR or Statspack report",
+    ),
+    "a mail in a charset of names": (written(mail(b'text/html; charset="idna"', b"hello")), "is a mail without an AWR"),
+    "a mail with half a surrogate": (written(mail(b"text/html; charset=utf-7", b"+2AA-")), "is a mail without an AWR"),
+    "a mail of a name that is none": (
+        written(mail(b"text/plain; name*=idna''%ff", b"hello")),
+        "is a damaged mail (decoding with 'idna'",
+    ),
+    "a mail of a long kind": (written(mail(b'text/plain; a="' + b";" * 9000, b"")), "a line Content-Type of 9,015"),
+    "mails in mails": (
+        written(mail(b"multipart/mixed; boundary=b", b"--b\n" + mail(b"message/rfc822", b"") * 2000)),
+        "is a damaged mail (maximum recursion depth",
+    ),
+    "mails as files of mails": (written(mail(b"application/octet-stream", b"") * 2000), "is a mail without an AWR"),
+    "a mail of many parts": (
+        written(mail(b"multipart/mixed; boundary=b", b"--b\n\nhello\n" * 1001)),
+        "has more than 1,000 members",
     ),
     "a damaged gz": (written(gzip.compress(b"x" * 99)[:-9]), "is damaged"),
     "a damaged zip": (written(b"PK\x03\x04nonsense"), "is a damaged zip archive"),

@@ -29,7 +29,9 @@ LINE = re.compile(r"^([a-z_0-9]+)\{(.*)\} (\S+)$")
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)')
 ERP = DatabaseSettings(name="erp1", dsn="demo:undo-storm", cluster="erp")
 
-OF_TROUBLE = {"latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds"}
+OF_TROUBLE = {
+    "latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds", "latchscope_polls_total", "latchscope_logins_total"
+}  # fmt: skip
 OF_AN_EPISODE = {
     "latchscope_waiting_sessions",
     "latchscope_episode_begin_timestamp_seconds",
@@ -268,6 +270,17 @@ def test_promtool_accepts_the_exposition(busy: Stage) -> None:
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
+def test_total_below_zero_adds_no_line() -> None:
+    block = Block(ERP)
+    block.add(families.DB_TIME, -1.0)
+    for family in (FAMILIES["latchscope_latch_gets_total"], families.FINDING):
+        block.add_each(family, ["", ""], [-1, 2])
+    assert {name: len(text.splitlines()) for name, text in block.text().items()} == {
+        FAMILIES["latchscope_latch_gets_total"].name: 1,
+        families.FINDING.name: 2,
+    }
+
+
 def test_openmetrics_is_served_on_request(busy: Stage) -> None:
     page, content_type = exposition(busy.board, own_registry(), "application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
@@ -333,7 +346,11 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             (10.0, 25.0),
             "0",
             None,
-            ['title="Nothing to do"', 'action="latchscope keeps watching."', 'do_not="Do not tune the row cache."'],
+            [
+                'title="Nothing to do"',
+                'action="latchscope keeps watching."',
+                'do_not="Do not tune the row cache. Hardly any session waits for it."',
+            ],
         ),
         (
             "undo-storm",
@@ -387,6 +404,15 @@ def test_storm_whose_views_are_lost_is_never_green(
     assert (summary.state, summary.do_now) == ("Critical", "Look at who waits, and at what could not be judged.")
     stage.refused = {}
     assert found in verdict_of(stage, db, moments[-1] + 2, moments[-1] + 4), "healed by the first whole interval"
+
+
+def test_database_whose_sessions_nobody_looked_at_is_quiet_and_not_fine(stage: Stage) -> None:
+    stage.refused = {"healthy-19c": ("waiting_sessions",)}
+    told = verdict_of(stage, "healthy-19c", 30.0, 60.0)
+    (said,) = {name for name in told if name.startswith("latchscope_verdict_info")}
+    assert (
+        told['latchscope_severity{db="healthy-19c"}'] == "-1" and 'severity="quiet"' in said and "looked at the" in said
+    )
 
 
 def test_waits_that_no_open_episode_is_about_are_told_beside_it(stage: Stage) -> None:

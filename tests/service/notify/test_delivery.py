@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from service.config.settings import DatabaseSettings, Settings, WebhookSettings
-from service.notify.delivery import DeliverySchedule, Webhooks, wants
+from service.notify.delivery import DeliverySchedule, Webhooks
 from service.notify.feed import EpisodeFeed, TooManyListeners
 from service.store.engine import StoreUnavailable
 from service.store.episodes import Delivery, LoggedChange
@@ -242,7 +242,7 @@ def test_webhook_key_and_address_appear_nowhere(
 def test_webhook_wants_changes_by_kind_database_and_severity_and_the_end_of_what_it_was_told() -> None:
     url = "https://alerts.example.com/"
     everything = WebhookSettings(url=url)
-    assert all(wants(everything, change(what)) for what in ("begin", "worse", "end"))
+    assert all(Webhooks.wants(everything, change(what)) for what in ("begin", "worse", "end"))
     some = WebhookSettings(url=url, on=["begin"], databases=["erp2"], min_severity="critical")  # type: ignore[arg-type]
     for what, database, severity, wanted in (
         ("begin", "erp2", "critical", True),
@@ -250,10 +250,10 @@ def test_webhook_wants_changes_by_kind_database_and_severity_and_the_end_of_what
         ("begin", "erp1", "critical", False),
         ("begin", "erp2", "warning", False),
     ):
-        assert wants(some, change(what, database=database, severity=severity)) == wanted
+        assert Webhooks.wants(some, change(what, database=database, severity=severity)) == wanted
     ended = change("end", severity="critical")
     calm = replace(ended, episode=replace(ended.episode, severity=change(severity="notice").episode.severity))
-    assert wants(WebhookSettings(url=url, min_severity="critical"), calm)  # type: ignore[arg-type]
+    assert Webhooks.wants(WebhookSettings(url=url, min_severity="critical"), calm)  # type: ignore[arg-type]
 
 
 def test_webhook_pauses_grow_to_a_limit_and_are_the_same_for_all(url: str) -> None:

@@ -294,6 +294,7 @@ def test_message_says_what_to_do_and_what_not_while_it_lasts() -> None:
     sure, unsure = (message_of([logged("worse", confidence=each, **storm)], None).body for each in (HIGH, LOW))
     assert sure.splitlines()[1:] == [
         "Do: Switch to a new one.",
+        "Then: Drop the old one in a quiet hour, and find what made the segments.",
         "Check first: Numbers are free.",
         "Do not drop the old one.",
     ]
@@ -417,11 +418,11 @@ def test_database_that_does_not_answer_is_told_once_and_once_when_it_is_back(tmp
     with receiver() as to, running(tmp_path, to) as one:
         watched, log = Watched(stage), one.store.episode_log
         watched.fails()
-        first, replica = OutageWatch(watched.board, log), OutageWatch(watched.board, log)
+        first, replica = OutageWatch(watched.board, one.store), OutageWatch(watched.board, one.store)
         first.do(after(AT_LEAST_SECONDS - 1))
         one.work()
         assert to.asked == [], "a false alarm is worse than a late one"
-        for process in (first, replica, OutageWatch(watched.board, log)):  # the last one after a restart
+        for process in (first, replica, OutageWatch(watched.board, one.store)):  # the last one after a restart
             process.do(after(AT_LEAST_SECONDS))
             one.work()
         (begun,) = to.taken
@@ -429,6 +430,7 @@ def test_database_that_does_not_answer_is_told_once_and_once_when_it_is_back(tmp
         assert begun["message"].splitlines() == [
             f"Since 12:00 UTC: {REFUSED}",
             "Do: Look from here what is wrong: latchscope check erp1",
+            "Do not take silence for health. Nothing is known until a poll succeeds.",
             "https://latchscope.example.com/db/erp1",
         ]
         watched.fails(None)
@@ -448,6 +450,31 @@ def test_database_that_does_not_answer_is_told_once_and_once_when_it_is_back(tmp
         assert log.since(0, 10) == [], "it is no episode, so no stream and no webhook gets it"
 
 
+def test_database_that_left_the_configuration_ends_what_was_told_of_it(tmp_path: Path, stage: Stage) -> None:
+    with receiver() as to, running(tmp_path, to) as one:
+        watched = Watched(stage)
+        watched.fails()
+        OutageWatch(watched.board, one.store).do(after(AT_LEAST_SECONDS))
+        write(one.store, change())
+        with one.store.engine.begin() as connection:
+            one.store.episodes.write(connection, [build.row_of(episode(name)) for name in ("erp1", "stays")])
+        one.work()
+        board = Board([MonitoredDatabase(DatabaseSettings(name="stays", dsn="demo:healthy-19c"), 15.0)])
+        for _ in range(2):
+            OutageWatch(board, one.store).do(after(600))
+            one.work()
+        ends = [each for each in to.taken if each["type"] == "success"]
+        assert [each["title"] for each in ends] == ["erp1: The database does not answer", TITLE]
+        assert all(each["message"].startswith("No longer watched: ") for each in ends)
+        (stays,) = one.store.episodes.open()
+        assert stays.database == "stays" and one.store.episode_log.open_outages() == {}
+        (left,) = one.store.episodes.recent("erp1")
+        assert (
+            left.end == left.last_seen
+            and left.verdict == "not verified because latchscope no longer watches the database"
+        )
+
+
 def test_outage_waits_for_missed_polls_quiet_hours_and_who_wants_it(tmp_path: Path, stage: Stage) -> None:
     quiet = {
         "quiet_hours": f"{datetime.now(UTC) - timedelta(hours=1):%H:%M}-{datetime.now(UTC) + timedelta(hours=1):%H:%M}"
@@ -459,7 +486,7 @@ def test_outage_waits_for_missed_polls_quiet_hours_and_who_wants_it(tmp_path: Pa
         with receiver() as to, running(folder, to, **more) as one:
             slow = Watched(stage, interval=600.0)
             slow.fails("ORA-01017: invalid username/password; logon denied", stopped=True)
-            watch = OutageWatch(slow.board, one.store.episode_log)
+            watch = OutageWatch(slow.board, one.store)
             watch.do(after(600 * MISSED_POLLS - 1))
             assert one.store.episode_log.open_outages() == {}
             watch.do(after(600 * MISSED_POLLS))

@@ -35,7 +35,9 @@ from tests.paths import PROBES
 
 UNDO = catalogue()["undo-segments"].remedy_steps
 KEYED = RemedyStep(
-    do="Switch it off.", sql={"12.1": "alter session set a = false", "12.2": "alter session set b = false"}
+    do="Switch it off.",
+    sql={"12.1": "alter session set a = false", "12.2": "alter session set b = false"},
+    acts_on="this session",
 )
 POOL = RemedyStep(do="Fix the pool.", setting="least = POOL_SIZE\nmost = POOL_SIZE", fill_in=("POOL_SIZE",))
 
@@ -43,7 +45,7 @@ POOL = RemedyStep(do="Fix the pool.", setting="least = POOL_SIZE\nmost = POOL_SI
 def test_lines_tell_each_step_its_statement_and_its_risk() -> None:
     lines = list(step_lines(UNDO, "11.2.0.4.0", "  ", whole=True))
     assert [line[2] for line in lines if line[2:5].strip().endswith(".") and line[2].isdigit()] == list("123456")
-    assert "     alter system set undo_tablespace = UNDO_NEW" in [line[2:] for line in lines]
+    assert "     alter system set undo_tablespace = UNDO_NEW;" in [line[2:] for line in lines]
     text = " ".join(" ".join(lines).split())
     for step in UNDO:
         for words in filter(None, (step.do, step.reading, step.risk, step.way_back, *step.texts())):
@@ -81,8 +83,8 @@ def test_what_no_source_tells_of_a_change_is_not_known() -> None:
 
 
 def test_each_statement_says_in_which_container_to_run_it() -> None:
-    here = "Run in: the container that has the problem"
-    with_sql = sum(1 for step in UNDO if step.sql and step.run_in == "container")
+    here = "Run in: CDB$ROOT if undo is shared, else its container."
+    with_sql = sum(1 for step in UNDO if step.sql and step.run_in == "undo")
     assert with_sql >= 4
     for release, said in (("11.2.0.4.0", 0), ("19.0.0.0.0", with_sql)):
         for lines in (
@@ -92,6 +94,10 @@ def test_each_statement_says_in_which_container_to_run_it() -> None:
         ):
             assert " ".join(" ".join(lines).split()).count(here) == said
     assert " ".join(" ".join(steps_of_every_release(UNDO)).split()).count(here) == with_sql
+    assert (
+        dict(asides(KEYED, "19.0.0.0.0"))["Run in"]
+        == "the database. It changes only the session that runs it, so yours helps no application."
+    )
 
 
 def test_a_platform_is_shown_with_its_own_step_and_the_catalogue_with_all() -> None:
@@ -116,8 +122,8 @@ def test_a_platform_is_shown_with_its_own_step_and_the_catalogue_with_all() -> N
 def test_markdown_has_a_list_with_blocks_of_code() -> None:
     text = "\n".join(steps_as_markdown((*UNDO, POOL), "11.2.0.4.0"))
     assert (
-        "1. Check that free undo segment numbers remain.\n\n   ```sql\n   select count(*), max(us#) from sys.undo$\n   ```"
-        in text
+        "1. Check that free undo segment numbers remain.\n\n   ```sql\n   select count(*) as slots, "
+        "sum(case when status$ <> 1 then 1 end) as in_use, max(us#) from sys.undo$;\n   ```" in text
     )
     assert "7. Fix the pool.\n\n   ```\n   least = POOL_SIZE\n   most = POOL_SIZE\n   ```\n" in text
     assert text.count("```") % 2 == 0 and "   - To reverse it: Not possible. Dropped undo is gone." in text
@@ -164,28 +170,29 @@ def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incid
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, _ in before_the_steps(finding)] == ["Do", "Check first", "Do not"]
-    assert [name for name, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
+    assert [name for name, _, _ in before_the_steps(finding)] == ["Do", "Then", "Check first", "Do not"]
+    assert [name for name, _, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
-    assert [name for name, _ in before_the_steps(unsure)] == [
+    assert [name for name, _, _ in before_the_steps(unsure)] == [
         "Confirm first",
         QUERY_NAMES,
         "Do",
+        "Then",
         "Check first",
         "Do not",
     ]
-    assert [name for name, _ in after_the_steps(unsure)] == ["Expected effect"]
+    assert [name for name, _, _ in after_the_steps(unsure)] == ["Expected effect"]
     assert finding.confirm is not None
     asked = finding.confirm.model_copy(update={"names": ({"tablespace_name": "UNDO_OLD", "segments": 14_838.0},)})
-    assert QUERY_NAMES not in dict(after_the_steps(finding.model_copy(update={"confirm": asked}))), (
+    assert QUERY_NAMES not in [each.name for each in after_the_steps(finding.model_copy(update={"confirm": asked}))], (
         "they are there already"
     )
 
 
 def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    old = finding.model_copy(update={"do_now": "", "check_first": None, "do_not": "", "remedy_steps": ()})
-    assert dict(before_the_steps(old)) == {"Do": finding.remedy, "Risk": finding.risk}
+    old = finding.model_copy(update={"do_now": "", "then": None, "check_first": None, "do_not": "", "remedy_steps": ()})
+    assert [each[:2] for each in before_the_steps(old)] == [("Do", finding.remedy), ("Risk", finding.risk)]
 
 
 def test_statements_lose_the_interval_that_the_circumstances_tell(incident: Path) -> None:

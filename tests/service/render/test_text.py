@@ -85,8 +85,8 @@ def test_text_tells_of_the_confirming_query_of_every_finding_once(told: list[Dia
     findings = (first, *(first.model_copy(update={"confirm": query}) for query in (done, closed)))
     changed = told[0].diagnosis.model_copy(update={"findings": findings})
     text = " ".join(as_text([replace(told[0], diagnosis=changed)], verbose=True).split())
-    assert text.count("Confirm: select count(*) from dba_rollback_segs; the record has 14,838.") == 1
-    assert "dba_rollback_segs; the record has 37 (in PDB ERP1 only); that it misses the bound proves nothing" in text
+    assert text.count("Confirm: The record has 14,838. Undo segments of all tablespaces") == 1
+    assert "Confirm: The record has 37 (in PDB ERP1 only); that it misses the bound proves nothing" in text
     assert "It cannot run here: needs select on cdb_users; so" in text
 
 
@@ -100,7 +100,7 @@ def test_a_cause_is_told_with_its_releases_and_the_text_of_each() -> None:
             "Confirm: from 9.2 on: select count(*) from dba_sequences",
             " from 12.1 on: select con_id, sequence_owner",
         ],
-        "file-checks": ["Confirm: select count(*) from v$datafile "],
+        "file-checks": ["Confirm: select count(*) from v$datafile"],
     }.items():
         text = cause_as_text(catalogue()[cause])
         assert [each for each in words if each not in unwrapped(text)] == [], cause
@@ -235,7 +235,7 @@ def test_certain_advice_does_not_speak_for_inputs_that_are_uncertain() -> None:
     certain, doubtful = text.split("CRITICAL: ")[1:]
     assert "confidence high" in certain and "Confirm first" not in certain and "other input" not in certain
     assert "Confidence is low, because the report has no child latches" in doubtful
-    assert "Confirm first: select count(*) from dba_rollback_segs" in doubtful
+    assert "Confirm first: Undo segments of all tablespaces" in doubtful and "from dba_rollback_segs;" in doubtful
     also = (
         "The same cause, confidence low, in 1 other input: statspack-11.2.0.3.0-undo-storm-level-10.txt (here because "
     )
@@ -282,7 +282,7 @@ def test_heading_says_elsewhere_where_the_library_cache_has_most_of_db_time() ->
 def test_text_of_a_trouble_elsewhere_says_what_to_do_about_the_cause_that_is_seen() -> None:
     delta = staged("N2")
     text = " ".join(as_text([DiagnosedInput("erp", delta, diagnose(delta))]).split())
-    assert "Seen: Each logon writes its time into the user's row (last-login-update), confidence high. Use a" in text
+    assert "Seen: Each logon writes its time into the user's row (last-login-update), confidence high. Find the" in text
     assert "`latchscope causes show last-login-update` shows how." in text and text.count("Seen: ") == 1
 
 

@@ -23,7 +23,7 @@ from tests.paths import PROBES, REPORTS
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
 
-COLUMNS, QUIET_WORDS, ELSEWHERE_WORDS, TROUBLE_WORDS = 100, 170, 180, 800
+COLUMNS, QUIET_WORDS, ELSEWHERE_WORDS, TROUBLE_WORDS = 100, 170, 180, 815
 HEADLINE = re.compile(r"^(?:INFO|UNKNOWN|NOTICE|WARNING|CRITICAL): ", re.M)
 
 

@@ -337,3 +337,20 @@ def test_databases_share_an_account_through_a_third() -> None:
         gates["a"].open(lambda: "wrong", refused)
     with pytest.raises(LoginStopped):
         gates["b"].open(lambda: "wrong", refused)
+
+
+def test_gates_of_a_configuration_read_anew_know_what_those_of_before_know() -> None:
+    def named(name: str, dsn: str, cluster: str | None = None) -> DatabaseSettings:
+        return DatabaseSettings(name=name, dsn=dsn, cluster=cluster, password_env="NO_MATTER")
+
+    before = gates_of([named("a", "db1/x"), named("b", "db2/x"), named("moves", "db3/x")])
+    for name in before:
+        with pytest.raises(CredentialError):
+            before[name].open(lambda name=name: f"wrong of {name}", refused)  # type: ignore[misc]
+    both = [named("a", "db1/x", "rac"), named("b", "db2/x", "rac")]
+    after = gates_of([*both, named("comes", "db2/x"), named("moves", "db4/x")], known=before)
+    assert after["a"] is before["a"] and after["b"].account is after["a"].account is after["comes"].account
+    for name, password in (("a", "a"), ("a", "b"), ("comes", "a"), ("comes", "b")):
+        with pytest.raises(LoginStopped):
+            after[name].open(lambda password=password: f"wrong of {password}", refused)  # type: ignore[misc]
+    assert after["moves"].open(lambda: "wrong of moves", lambda: "session") == "session", "another database"

@@ -152,8 +152,10 @@ def test_disk_queue_removes_the_drafts_of_a_killed_process_and_of_a_full_disk(
     spool = DiskQueue(tmp_path, 2**20)
     assert list(tmp_path.iterdir()) == []
     disk.refuses = {"rename"}
-    assert not spool.append(1, record)
+    assert not spool.append(1, record) and spool.trouble is not None
     assert list(tmp_path.iterdir()) == []
+    disk.refuses = set()
+    assert spool.append(1, record) and spool.trouble is None, "a disk that takes a poll again is no trouble"
 
 
 def test_disk_queue_that_is_read_only_forgets_what_the_store_has_and_says_so(

@@ -230,7 +230,8 @@ def hanging(**holder: Any) -> Scenario:
 def test_holder_on_another_instance_is_asked_for_and_told_with_its_serial_number(tmp_path: Path) -> None:
     site = Site(BlockerLook(Audit(tmp_path / "audit.log")), scenario=hanging(instance=2))
     got = site.poll(8)
-    assert site.asked == [{"instance": 2, "sid": 312}], "one session, once"
+    assert site.asked[:2] == [{"instance": 2, "sid": 312}] * 2, "again with each poll, because its state may change"
+    assert site.looks == 1 and len(site.asked) <= 8
     assert got.blockers is not None
     (blocker,) = got.blockers.blockers
     assert (blocker.instance, blocker.sid, blocker.serial, blocker.cache) == (2, 312, 48211, "dc_objects")

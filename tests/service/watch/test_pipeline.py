@@ -24,7 +24,7 @@ from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, Settings
 from service.state.board import Failure, MonitoredDatabase
 from service.state.episodes import Episode
-from service.watch.pipeline import PollContext, difference, run_poll
+from service.watch.pipeline import PollContext, difference, publish, run_poll
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.test_access import LOOPBACK
 
@@ -49,6 +49,15 @@ def test_second_poll_gives_an_interval_and_the_first_leaves_all_undetermined(sta
     assert "x$kqrst" not in second.snapshot.costs
     assert second.snapshot.rows("x$kqrst") == first.snapshot.rows("x$kqrst")
     assert first.map.series_name(1) == second.map.series_name(1) == "dc_rollback_segments"
+
+
+@pytest.mark.parametrize(("pace", "mean"), [(15.0, 2.0), (60.0, 8.0), (300.0, 8.0), (0.0, 2.0)])
+def test_duration_of_a_poll_is_a_mean_of_which_no_slow_scrape_misses_a_part(
+    stage: Stage, pace: float, mean: float
+) -> None:
+    judged, watched = stage.poll("undo-storm", at=STORM), stage["undo-storm"]
+    watched.published, watched.pace, watched.interval = replace(judged, poll_seconds=0.0), pace, 15.0
+    assert publish(watched, judged, 8.0).poll_seconds == mean
 
 
 def test_quiet_poll_takes_few_calls(stage: Stage) -> None:

@@ -9,6 +9,7 @@ import pytest
 from rules.formatting import rough
 from rules.model import Severity
 from service.history.baselines import WEEK
+from service.notify.build import row_of
 from service.state.episodes import Episode
 from service.store.episodes import Baseline
 from service.store.repository import Repository
@@ -223,16 +224,6 @@ def test_fleet_page_shows_what_happened_within_a_day(stage: Stage) -> None:
     assert "As a list (1)" in text
     assert '<a href="/db/undo-storm/history?begin=' in text
     assert "<script>alert" not in text
-
-
-def row_of(one: Episode) -> dict[str, object]:
-    """An episode as the store takes it."""
-    return {
-        "database": one.database, "cause": one.cause, "cache": one.cache, "title": one.title,
-        "began": one.begin.isoformat(), "ended": None, "last_seen": one.last_seen.isoformat(),
-        "severity": str(one.severity), "peak_severity": str(one.peak_severity), "peak_at": one.peak_at.isoformat(),
-        "peak_share": one.peak_share_of_db_time, "headline": one.headline,
-    }  # fmt: skip
 
 
 def differs(text: str) -> str:
