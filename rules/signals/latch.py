@@ -176,7 +176,7 @@ def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalVal
 
 def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     """Least share of the sleeps among the three locations of a parent get. Near a third, sheer volume fills the latch."""
-    each = [share_of_holders(context, Subject(location=place)) for place in PARENT_GET]
+    each = [share_of_holders(context, Subject(location=location)) for location in PARENT_GET]
     known = [value for value in each if isinstance(value, Known)]
     if len(known) < len(each):
         return next(value for value in each if isinstance(value, Unknown))

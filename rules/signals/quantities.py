@@ -157,9 +157,10 @@ class Quotient:
             return part
         whole = self.whole.quantity.read(context, subject, *self.whole.asked)
         view = self.whole.quantity.view
-        whole = enough(context, whole, self.least, self.whole.events, view) if self.least else whole
         if isinstance(whole, Unknown):
             return whole
+        if whole.value < self.least:
+            return enough(context, whole, self.least, self.whole.events, view)
         if not whole.value:
             if self.empty is not None:
                 return Known(self.empty, f"no {self.whole.events}")
@@ -204,7 +205,8 @@ def db_time(context: SignalContext, subject: Subject) -> SignalValue:
 @quantity("v$system_event", "{:,.2f} s")
 def waited(context: SignalContext, subject: Subject, events: Sequence[str]) -> SignalValue:
     """Seconds that sessions waited in some events together."""
-    return waited_or(context, context.waited_seconds(events), "v$system_event", "time_waited_micro")
+    seconds = context.waited_seconds(events)
+    return context.why_unknown("v$system_event", "time_waited_micro") if seconds is None else Known(seconds)
 
 
 def waited_or(context: SignalContext, seconds: float | None, view: str, column: str) -> SignalValue:
@@ -251,11 +253,12 @@ def cause_waits(context: SignalContext, subject: Subject) -> SignalValue:
 def surface_waits(context: SignalContext, subject: Subject, event: str) -> SignalValue:
     """Seconds lost on the surface of an event. Unsure if a session was met whose wait may be another one on it."""
     surface = SURFACE_OF[event]
-    lost = waited_or(context, context.surface_wait_seconds(surface), "v$system_event", "time_waited_micro")
-    perhaps_more = context.look is not None and any(surface in perhaps for perhaps in context.look.untold)
-    if isinstance(lost, Unknown) or not perhaps_more:
-        return lost
-    return Unsure(lost.value, unless=context.why_unknown("waiting_sessions", "wait of some sessions"))
+    lost = context.lost.by_surface[surface]
+    if lost is None:
+        return context.why_unknown("v$system_event", "time_waited_micro")
+    if context.look is None or not any(surface in perhaps for perhaps in context.look.untold):
+        return Known(lost)
+    return Unsure(lost, unless=context.why_unknown("waiting_sessions", "wait of some sessions"))
 
 
 @quantity("v$system_event", "{:,.2f} s")
@@ -284,9 +287,11 @@ def no_share() -> Unknown:
 
 
 def _no_zero(context: SignalContext, seconds: float | None) -> SignalValue:
+    if seconds:
+        return Known(seconds)
     if seconds == 0:
         return Unknown("v$system_event", "no session waited for the row cache", context.busier)
-    return waited_or(context, seconds, "v$system_event", "time_waited_micro")
+    return context.why_unknown("v$system_event", "time_waited_micro")
 
 
 @quantity("", "{:,.1f} s", "in")

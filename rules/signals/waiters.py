@@ -101,6 +101,37 @@ def share_by_cache(context: SignalContext, subject: Subject, surface: Surface) -
     return share_of_waiters(own, rest, SURFACE_EVENTS[surface], beside)
 
 
+BEYOND_PARSING = ("dc_rollback_segments", "dc_sequences", "dc_files", "dc_awr_control")
+"""Caches that transactions, inserts and background work read, and neither a parse nor a logon."""
+
+
+def _dearest(context: SignalContext, subject: Subject) -> Surface:
+    """The surface of the cause on which most time was lost."""
+    return context.costliest([each for each in subject.surfaces if each in context.surfaces] or ("lock",))
+
+
+def share_of_waits_beyond_parsing(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the row cache waits for caches that no parse and no logon reads: undo segments, sequences, files, AWR."""
+    surface = _dearest(context, subject)
+    beyond = Subject(BEYOND_PARSING, surfaces=subject.surfaces, needs=subject.needs)
+    named = share_of_sleeps(context, beyond) if surface == "latch" else share_by_cache(context, beyond, surface)
+    if isinstance(named, Unknown):
+        return named
+    part = context.hot_caches.part_of_surface(surface, BEYOND_PARSING)
+    return Known(part, f"{percent(part)} of those on the {surface}")
+
+
+def hottest_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
+    """Look-ups in the cache that is waited for most which had to load the entry, per look-up. Unknown if none stands out."""
+    surface = _dearest(context, subject)
+    hottest = next(iter(context.hot_caches.named(surface)), None)
+    if isinstance(context.delta.read("v$rowcache"), Missing):
+        return context.why_unknown("v$rowcache", "getmisses")
+    if hottest is None:
+        return Unknown("v$rowcache", "no cache stands out by its waits", context.busier)
+    return SIGNALS["getmiss_ratio"].read(context, Subject(hottest, needs=subject.needs))
+
+
 def exclusive_share_of_lock_waiters(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the sampled waiters for row cache lock that want it exclusive (P3 = 5), because they change the entry."""
     caches = _waiters_by_cache(context, ROW_CACHE_LOCK_EVENT)
@@ -132,38 +163,6 @@ def lock_waiters_without_statement(context: SignalContext, subject: Subject) -> 
         return too_few_waiters(met, ROW_CACHE_LOCK_EVENT)
     without = sum(times for sql_id, times in samples.by_cell(ROW_CACHE_LOCK_EVENT, "sql_id").items() if not sql_id)
     return Known(without / met, f"{part_of(without, met)} waiters", without, met)
-
-
-# What is waited for on the surface that cost most.
-
-BEYOND_PARSING = ("dc_rollback_segments", "dc_sequences", "dc_files", "dc_awr_control")
-"""Caches that transactions, inserts and background work read, and neither a parse nor a logon."""
-
-
-def _dearest(context: SignalContext, subject: Subject) -> Surface:
-    """The surface of the cause on which most time was lost."""
-    return context.costliest([each for each in subject.surfaces if each in context.surfaces] or ("lock",))
-
-
-def share_of_waits_beyond_parsing(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of the row cache waits for caches that no parse and no logon reads: undo segments, sequences, files, AWR."""
-    surface = _dearest(context, subject)
-    beyond = Subject(BEYOND_PARSING, surfaces=subject.surfaces, needs=subject.needs)
-    named = share_of_sleeps(context, beyond) if surface == "latch" else share_by_cache(context, beyond, surface)
-    if isinstance(named, Unknown):
-        return named
-    part = context.hot_caches.part_of_surface(surface, BEYOND_PARSING)
-    return Known(part, f"{percent(part)} of those on the {surface}")
-
-
-def hottest_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Look-ups in the cache that is waited for most which had to load the entry, per look-up. Unknown if none stands out."""
-    hottest = next(iter(context.hot_caches.named(_dearest(context, subject))), None)
-    if isinstance(context.delta.read("v$rowcache"), Missing):
-        return context.why_unknown("v$rowcache", "getmisses")
-    if hottest is None:
-        return Unknown("v$rowcache", "no cache stands out by its waits", context.busier)
-    return SIGNALS["getmiss_ratio"].read(context, Subject(hottest, needs=subject.needs))
 
 
 # Sessions that wait for library cache lock at the poll, by what they wait for. See `rules.library_cache`.

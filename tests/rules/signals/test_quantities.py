@@ -168,7 +168,7 @@ def test_every_release_reads_the_events_that_signals_ask_for() -> None:
         ("of: [row_cache_cost, db_time]", "of: [row_cache_cost, {db_time: 1 s}]", "asks db_time for ('1 s',)"),
         ("least: 10000", "at_least: 10000", "miss_ratio: at_least: Extra inputs are not permitted"),
         ("getmiss_ratio:", "miss_ratio:", "two signals are named miss_ratio"),
-        ("  about: Look-ups in the cause's caches per new session.\n", "", "lookups_per_logon lacks `about`"),
+        ("  about: Look-ups in the cause's caches per commit.\n", "", "lookups_per_commit lacks `about`"),
     ],
 )
 def test_entry_that_cannot_be_read_is_refused_with_what_is_wrong(
