@@ -17,7 +17,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-HAND_OVER, ROLL_UPS, TIMERS = "hand-over between threads", "roll-ups", "timer"
+HAND_OVER, HOURS, TIMERS = "hand-over between threads", "hours and retention", "timer"
 GARBAGE, REST = "garbage collection", "everything else"
 STEPS = {
     "collectors.oracle:OracleConnection._fetch": "driver",
@@ -34,9 +34,8 @@ STEPS = {
     "service.watch.follow_up:FollowUp.sample": "between polls",
     "service.store.writer:Writer.keep": "record",
     "service.store.writer:Writer._write_in_flight": "transaction",
-    "service.store.repository:Repository._write_snapshots": "snapshots packed and written",
-    "service.store.repository:_figures": "figures packed",
-    "service.store.build:Maintenance.do": ROLL_UPS,
+    "service.store.repository:packed": "snapshots packed",
+    "service.store.build:Maintenance.do": HOURS,
     "service.background:PeriodicJob.run_once": TIMERS,
     "service.background:SupervisedThread._supervised": TIMERS,
     "service.web.api.live:in_parts": "/metrics",

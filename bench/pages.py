@@ -1,14 +1,13 @@
 """What a page costs: processor time and bytes of the fleet and of a database, with a thousand databases on the board.
 
-Ten of them have a month in the store: two days of polls, two weeks of five minutes and thirty days of hours. Their last hour
-is real polls of the scripted databases. The time before repeats one poll, with random totals.
+Ten of them have a month in the store: two weeks of polls and thirty days of hours. Their last hour is real polls of the scripted
+databases. The time before has random figures and no snapshots.
 """
 
 import gzip
 import tempfile
 import time
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +17,17 @@ from rich.table import Table
 from bench._options import parser
 from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
-from service.store.figures import ROLLED, FigureColumns, Items, pack
 from service.store.repository import Repository
-from service.store.rows import insert_new, insert_raw, table_of
-from service.store.tables import StoredBucket, StoredFigures, StoredPoll, millis, moment
-from service.store.upkeep import put_rolled
+from service.store.rows import insert_raw
+from service.store.tables import HOURS, MEANS, POLLS, SUMS, millis
 from tests.service.stage import BEGAN, Client, Stage
 
 TINY = "--databases 1 --times 1 --filled 1 --minutes 1 --days 0.1"
 INTERVAL = 15
 ASKED = ("undo-storm", "busy-but-fine")
 """The databases whose pages the bench asks for. They are among those with a month in the store."""
-SHARES = {"poll": 1 / 15, "5m": 7 / 15, "1h": 1.0}
-"""How much of the time in the store each resolution covers: of 30 days two, fourteen, and all."""
+SHARES = {"poll": 7 / 15, "1h": 1.0}
+"""How much of the time in the store each covers: of 30 days fourteen, and all."""
 PAGES = ("/", "/?state=critical", "/db/undo-storm", "/db/busy-but-fine", "/db/undo-storm/history", "/causes")
 
 
@@ -79,33 +76,20 @@ def figures(options: Sequence[str] = ()) -> Table:
 
 def _past(store: Repository, number: int, days: float) -> None:
     """Fill the store of one database with the time before the polls of the bench."""
-    counters: Items = np.array([id for id, item in store.names.named(range(1, 2000)).items() if not item[3]], np.int64)
     chance, end = np.random.default_rng(number), millis(BEGAN)
-    body = pack(counters, np.rint(10 ** chance.uniform(0, 7, len(counters))))
-    times = range(millis(BEGAN - timedelta(days=days * SHARES["poll"])), end, INTERVAL * 1000)
-    for table in ("polls", "figures"):
-        store.partitions.ensure(table, times[:: 86_400 // INTERVAL])
-    with store.engine.begin() as connection:
-        polls = [(number, at, INTERVAL, "info", 0.003, 0.1, "[]", None, None, None) for at in times]
-        insert_raw(connection, table_of(StoredPoll), polls)
-        insert_raw(connection, table_of(StoredFigures), [(number, at, body) for at in times])
-    for resolution in ("5m", "1h"):
-        tier = ROLLED[resolution]
-        begins = np.arange(end - int(days * SHARES[resolution] * 86_400_000), end, tier.bucket, dtype=np.int64)
-        store.partitions.ensure(tier.table.__tablename__, begins[:: 86_400_000 // tier.bucket].tolist())
-        totals = np.rint(10 ** chance.uniform(0, 7, len(counters) * len(begins)))
-        at, items = np.tile(begins, len(counters)), np.repeat(counters, len(begins))
-        width = tier.bucket // 1000
-        buckets = [
-            {"width": width, "database_id": number, "at": moment(begin), "polls": width // INTERVAL}
-            | {"seconds": float(width), "missing": "[]"}
-            for begin in begins.tolist()
-        ]
+    for table, share, step in ((POLLS, SHARES["poll"], INTERVAL * 1000), (HOURS, SHARES["1h"], 3_600_000)):
+        times = range(end - int(days * share * 86_400_000), end, step)
+        counts = 10 ** chance.uniform(0, 7, (len(times), len(SUMS)))
+        told = [(0.003, 0.1, *sums) for sums in np.rint(counts).tolist()]
+        names = ("database_id", "at", "seconds", *MEANS, *SUMS)
         with store.engine.begin() as connection:
-            put_rolled(
-                connection, store.names, tier, number, FigureColumns(items, at, totals, totals / INTERVAL), over=True
-            )
-            insert_new(connection, table_of(StoredBucket), buckets)
+            if table is POLLS:
+                rows = [(number, at, INTERVAL, *row, "info", "[]") for at, row in zip(times, told, strict=True)]
+                insert_raw(connection, table, rows, (*names, "severity", "missing"))
+                continue
+            most = tuple(f"{name}_most" for name in (*MEANS, *SUMS))
+            rows = [(number, at, 3600.0, *row, *row, 240) for at, row in zip(times, told, strict=True)]
+            insert_raw(connection, table, rows, (*names, *most, "polls"))
 
 
 def _cost(app: Client, path: str, times: int) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ clock. The floor is the driver alone: the statements of the last poll, executed 
 `bench capacity` has the whole service.
 """
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,9 @@ from collectors.poll import Answer, Grouping
 from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, PollRecord
-from service.store.record import CompleteDiagnoses, record_of
+from service.store.record import CompleteDiagnoses, IngestRecord, KeptSnapshots, record_of
+from service.store.repository import Repository
+from service.store.rows import batched
 from service.watch import pipeline
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer as Sent
@@ -48,6 +51,10 @@ STEPS = {
 }
 """Functions of the pipeline, and what each makes."""
 RECORD = "record for the store"
+WRITING = "our writing into the store, ms"
+RECORDING = "recording, as a part of the floor"
+TOGETHER = 7
+"""Polls of a second of a hundred databases, which share a transaction."""
 
 
 @dataclass
@@ -101,16 +108,20 @@ class TimedBackend:
 
 @dataclass
 class TimedKeeper:
-    """Packs each poll for the store as the writer does, and writes nothing."""
+    """Packs each poll for the store as the writer does."""
 
     clock: Clock
     complete: CompleteDiagnoses = field(default_factory=CompleteDiagnoses)
+    kept: KeptSnapshots = field(default_factory=KeptSnapshots)
+    records: list[IngestRecord] = field(default_factory=list)
 
     def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
         self.clock.during(RECORD, lambda: self._record(snapshot, diagnosis, poll_record))
 
     def _record(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None) -> None:
-        record_of(snapshot, diagnosis, poll_record, complete=self.complete.due(snapshot, diagnosis))
+        complete = self.complete.due(snapshot, diagnosis)
+        made = record_of(snapshot, diagnosis, poll_record, complete=complete, kept=self.kept)
+        self.records += [made] if made else []
 
 
 def figures(options: Sequence[str] = ()) -> Table:
@@ -143,9 +154,14 @@ def _measured(name: str, grouped: bool, polls: int) -> list[dict[str, float]]:
         patch.setattr(OracleConnection, "_fetch", clock.timed("driver", OracleConnection._fetch))
         connection = OracleConnection("bench", ConnectTarget(listener.dsn(name), USER, PASSWORD))
         timed = TimedConnection(connection, clock)
-        rows = _polls(name, timed, service.counters, clock, Grouping(name) if grouped else None, polls)
+        keeper = TimedKeeper(clock)
+        rows = _polls(name, timed, service.counters, keeper, Grouping(name) if grouped else None, polls)
         for row in rows[1:]:
             row[FLOOR] = 1000 * _floor(connection, timed.asked)
+        floor, made = (median(row[what] for row in rows[1:]) for what in (FLOOR, f"our {RECORD}, ms"))
+        written = 1000 * _written(keeper.records)
+        for row in rows[1:]:
+            row |= {WRITING: written, RECORDING: (made + written) / floor}
         connection.close()
     assert not listener.problems, list(listener.problems)
     return rows
@@ -162,6 +178,22 @@ def _floor(connection: OracleConnection, asked: Sequence[tuple[str, Binds]]) -> 
     return time.thread_time() - began
 
 
+def _written(records: Sequence[IngestRecord]) -> float:
+    """Seconds of processor that the store takes for a poll where so many share a transaction, as those of a hundred databases do.
+
+    Those of the first minutes, whose snapshots are all kept, do not count.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        store = Repository(f"sqlite:///{folder}/store.db")
+        taken = []
+        for some in batched(records, TOGETHER):
+            began = time.thread_time()
+            store.write(some)
+            taken.append((time.thread_time() - began) / len(some))
+        store.close()
+    return median(taken[len(taken) // 3 :])
+
+
 def _warm_up(name: str) -> None:
     """What a process makes once, such as the catalogue of causes, is no part of a poll."""
     watched, at = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 15.0), [60.0]
@@ -175,12 +207,12 @@ def _polls(
     name: str,
     connection: TimedConnection,
     counters: Counters,
-    clock: Clock,
+    keeper: TimedKeeper,
     grouping: Grouping | None,
     count: int,
 ) -> list[dict[str, float]]:
     """The figures of the first poll, and of so many more."""
-    watched, keeper = MonitoredDatabase(DatabaseSettings(name=name, dsn="stand-in"), 15.0), TimedKeeper(clock)
+    watched, clock = MonitoredDatabase(DatabaseSettings(name=name, dsn="stand-in"), 15.0), keeper.clock
     rows = []
     for _ in range(1 + count):
         clock.seconds.clear()
@@ -222,4 +254,4 @@ def _parts(clock: Clock) -> dict[str, float]:
 def _shown(name: str, value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:.2f}" if name.endswith("ms") else f"{value:,.0f}"
+    return f"{value:.2f}" if name.endswith("ms") or name == RECORDING else f"{value:,.0f}"

@@ -1,6 +1,7 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -47,6 +48,48 @@ def between(
     seconds = (later.taken_at - earlier.taken_at).total_seconds()
     basis = Basis("interval", earlier.taken_at, later.taken_at, seconds)
     return _delta(basis, later, earlier, confirmations)
+
+
+def together(parts: Sequence[Delta]) -> Delta:
+    """The changes of intervals that follow each other as one: counters are summed, everything else is as of the last.
+
+    A view or a counter that one of them lacks is missing. What passed between two of them, such as a restart, is in none.
+    """
+    first, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return last
+    seconds = sum(part.basis.seconds or 0.0 for part in parts)
+    readings: dict[str, Changes | Missing] = dict(last.readings)
+    for view, reading in last.readings.items():
+        gap = next((found for part in parts if isinstance(found := part.read(view), Missing)), None)
+        collector = collectors()[view]
+        if gap is not None:
+            readings[view] = gap
+        elif isinstance(reading, Changes) and collector.counters:
+            readings[view] = replace(reading, rows=_summed_rows(collector, [part.rows(view) for part in parts]))
+    basis = Basis("interval", first.basis.begin, last.basis.end, seconds)
+    oddities, notes = (
+        [*dict.fromkeys(one for part in parts for one in getattr(part, name))] for name in ("oddities", "notes")
+    )
+    return replace(
+        last, basis=basis, readings=readings, oddities=tuple(oddities), notes=tuple(notes), at_begin=first.at_begin
+    )
+
+
+def _summed_rows(collector: Collector, sides: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
+    whole: dict[Key, dict[str, Value]] = {}
+    for rows in sides:
+        for row in rows:
+            key = tuple(row.get(name) for name in collector.key)
+            known = whole.get(key)
+            whole[key] = dict(row)
+            for name in collector.counters if known else ():
+                before, more = number((known or {}).get(name)), number(row.get(name))
+                if before is None or more is None:
+                    whole[key].pop(name, None)
+                else:
+                    whole[key][name] = before + more
+    return tuple(whole.values())
 
 
 def since_startup(snapshot: Snapshot) -> Delta:

@@ -18,7 +18,7 @@ from service.cli.common import CONFIG, ConfigOption, StoreOption, settings_of, s
 from service.cli.messages import fail, say
 from service.config.settings import Settings
 from service.escape import visible_json
-from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
+from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
@@ -129,7 +129,7 @@ def _of_store(
     left_out = SETTLE if settle is None else parse_duration("--settle", settle)
     with opened_store(store, config, db) as opened:
         if windows is not None:
-            return comparison(opened, db, *windows)
+            return comparison(opened, db, ComparedWindows(*windows))
         return at_mark(opened, db, mark or "last", length, left_out)
 
 

@@ -11,23 +11,24 @@ import typer
 
 from service.cli.common import CONFIG, ConfigOption, settings_of
 from service.cli.messages import fail, say
-from service.store.admin import TransferError, problems, read_history, write_history
+from service.store.admin import TransferError, left_over, problems, read_history, write_history
 from service.store.build import FAR
 from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.repository import Repository
-from service.store.series import WIDTHS
 
 store_cli = typer.Typer(no_args_is_help=True, help="The store: check it, look into it, export and import it.")
 
 
 @store_cli.command("check")
 def check_store(config: ConfigOption = CONFIG) -> None:
-    """Look for damage, gaps between polls and wrong roll-ups. Exit 1 and the list if there are any."""
+    """Look for damage, gaps between polls and wrong hours. Exit 1 and the list if there are any."""
     with _opened(config, must_exist=True) as store:
         wrong = False
         for line in problems(store.engine):
             wrong = True
             say(line)
+        if (rest := left_over(store.engine)) is not None:
+            typer.echo(rest, err=True)
     if wrong:
         raise typer.Exit(1)
     typer.echo("the store is whole", err=True)
@@ -88,20 +89,24 @@ def import_store(
 def print_figures(
     database: Annotated[str, typer.Argument(help="its name")],
     at: Annotated[datetime | None, typer.Option(help="newest time to print (UTC), such as 2026-03-01T12:00:00")] = None,
-    resolution: Annotated[str, typer.Option(help="poll, 5m or 1h")] = "poll",
+    resolution: Annotated[str, typer.Option(help="poll or 1h")] = "poll",
     config: ConfigOption = CONFIG,
 ) -> None:
-    """Print the figures of the newest poll or roll-up: view, key, column, total and highest rate."""
-    if resolution not in ("poll", *WIDTHS):
-        fail(f"--resolution is {resolution}; it is one of poll, {', '.join(WIDTHS)}")
+    """Print the figures of the newest poll or hour, one a line; an unknown one has no value."""
+    if resolution == "5m":
+        fail(
+            "--resolution 5m is gone: every poll is kept as long as `history.polls` says, so use poll, or 1h for hours"
+        )
+    if resolution not in ("poll", "1h"):
+        fail(f"--resolution is {resolution}; it is poll or 1h")
     with _opened(config, must_exist=True) as store:
-        asked = at.replace(tzinfo=UTC) if at else None
-        found, rows = store.history.row(database, resolution, asked)  # type: ignore[arg-type]
+        found = store.history.row(database, resolution == "1h", at.replace(tzinfo=UTC) if at else None)
         if found is None:
             fail(f"the store has no figures of a database named {database}" + (f" until {at} UTC" if at else ""))
-    typer.echo(f"{database}, {resolution}, {found:%Y-%m-%d %H:%M:%S.%f} UTC: {len(rows)} figures", err=True)
-    for (view, key, column, gauge), total, most in rows:
-        typer.echo("\t".join((view, key, column, "level" if gauge else "change", f"{total:.17g}", f"{most:.17g}")))
+    typer.echo(f"{database}, {resolution}, {found['at']:%Y-%m-%d %H:%M:%S.%f} UTC", err=True)
+    for name, value in found.items():
+        if name not in ("database_id", "at"):
+            typer.echo(f"{name}\t{'' if value is None else f'{value:.17g}' if isinstance(value, float) else value}")
 
 
 @contextmanager

@@ -98,6 +98,5 @@ def configure(level: str = "INFO", form: Literal["text", "json"] = "text") -> No
         formatter = (JsonLine if form == "json" else OneLine)(FORMAT, datefmt="%Y-%m-%dT%H:%M:%SZ")
         formatter.converter = time.gmtime
         handler.setFormatter(formatter)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
     for name in ("uvicorn.access", "uvicorn.error"):  # what it says of a start and an end we say ourselves
         logging.getLogger(name).setLevel(logging.WARNING)

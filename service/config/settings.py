@@ -492,17 +492,18 @@ class Defaults(Strict):
 
 
 class HistorySettings(Strict):
-    """How long each tier of the history is kept."""
+    """How long each part of the history is kept."""
 
     snapshots: Seconds = Field(2 * _DAY, ge=3600)
-    """Whole polls, which can be diagnosed again. This tier and the next one take the most space."""
-    polls: Seconds = Field(2 * _DAY, ge=7200)
-    """The changes between polls. At least 2 h."""
+    """Whole polls: one a minute, and each poll of a problem. If you set more than 2 days, every poll keeps its own."""
+    polls: Seconds = Field(14 * _DAY, ge=7200)
+    """The figures of each poll, for curves. At least 2 h. If you do not set it: 14 days, or `history.five_minutes` if that is
+    shorter."""
     five_minutes: Seconds = Field(14 * _DAY, ge=_DAY)
-    """Roll-ups of five minutes. Not shorter than `history.polls`."""
+    """The last whole poll of each five minutes. Not shorter than `history.polls`."""
     hourly: Seconds = Field(400 * _DAY, ge=_DAY)
-    """Hourly roll-ups, so that you can compare this month with the same month of last year. Not shorter than
-    `history.five_minutes`."""
+    """The figures of each hour, and its last whole poll, so that you can compare this month with the same month of last year.
+    Not shorter than `history.five_minutes`."""
     diagnoses: Seconds = Field(90 * _DAY, ge=3600)
     """Diagnoses, kept when the verdict changes, and every hour."""
     episodes: Seconds = Field(730 * _DAY, ge=_DAY)
@@ -510,6 +511,8 @@ class HistorySettings(Strict):
 
     @model_validator(mode="after")
     def _coarser_for_longer(self) -> "HistorySettings":
+        if "polls" not in self.model_fields_set:
+            object.__setattr__(self, "polls", min(self.polls, self.five_minutes))
         if not self.polls <= self.five_minutes <= self.hourly:
             raise ValueError("keep each coarser tier at least as long: polls, then five_minutes, then hourly")
         return self

@@ -1,15 +1,14 @@
-"""What is usual for each database, by hour of the week, learned from its own hourly roll-ups: hourly at first, then daily."""
+"""What is usual for each database, by hour of the week, learned from its own hours: hourly at first, then daily."""
 
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from collectors.model import ROW_CACHE_LATCH
-from rules.baseline import RATES, Scope, UsualRange, ordinary
+from rules.baseline import Scope, UsualRange, ordinary
 from service.store.episodes import Baseline
+from service.store.polls import moments
 from service.store.repository import Repository
-from service.store.series import SeriesSelector
 
 LEARNED_FROM = timedelta(weeks=12)
 FETCH_EVERY = timedelta(minutes=55)
@@ -22,23 +21,19 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 DAYS, WEEK = 168, 192
 """Slots of `baselines.hour_of_week`: 0 to 167 are hours of the week, from here the 24 hours of the day, then all hours."""
 Samples = Sequence[tuple[datetime, float]]
-BaselineSource = tuple[SeriesSelector, float]
-"""Which figures of the history, and the factor to the unit of ours."""
 
-_LATCH = {"name": ROW_CACHE_LATCH}
-SOURCES: Mapping[str, Sequence[BaselineSource]] = {
-    "row_cache_wait_share": [(SeriesSelector("impact", "share_of_db_time"), 1)],
-    "row_cache_waiting_sessions": [(SeriesSelector("impact", "waiting_sessions"), 1)],
-    "sleeps_per_second": [
-        (SeriesSelector("v$latch", "sleeps", _LATCH), 1),
-        (SeriesSelector("v$mutex_sleep", "sleeps"), 1),
-    ],
-    "latch_gets_per_second": [(SeriesSelector("v$latch", "gets", _LATCH), 1)],
-    "dictionary_gets_per_second": [(SeriesSelector("v$rowcache", "gets"), 1)],
-    "db_time_per_second": [(SeriesSelector("v$sys_time_model", "value", {"stat_name": "DB time"}), 1e-6)],
-    **{figure: [(SeriesSelector("v$sysstat", "value", {"name": statistic}), 1)] for figure, statistic in RATES.items()},
+SOURCES: Mapping[str, str] = {
+    "row_cache_wait_share": "share",
+    "row_cache_waiting_sessions": "waiting",
+    "sleeps_per_second": "sleeps",
+    "latch_gets_per_second": "latch_gets",
+    "dictionary_gets_per_second": "gets",
+    "db_time_per_second": "db_time",
+    "executions_per_second": "executions",
+    "hard_parses_per_second": "hard_parses",
+    "logons_per_second": "logons",
 }
-"""The sources of the figures of rules.baseline; of several, the sum."""
+"""The figures of rules.baseline, and the column of `hours` that each is."""
 
 
 def slots(at: datetime) -> Mapping[int, Scope]:
@@ -72,15 +67,13 @@ def learn(store: Repository, database: str, now: datetime) -> int:
 
 
 def samples(store: Repository, database: str, now: datetime) -> Mapping[str, Samples]:
-    """The figures of rules.baseline by the hour, where each of their columns is known."""
-    sources = [(figure, *source) for figure, parts in SOURCES.items() for source in parts]
-    read = store.baselines.samples(database, [selector for _, selector, _ in sources], now - LEARNED_FROM, now)
-    parts: dict[str, list[dict[datetime, float]]] = defaultdict(list)
-    for (figure, _, scale), hours in zip(sources, read, strict=True):
-        parts[figure].append({at: value * scale for at, value in hours.items()})
+    """The figures of rules.baseline by the hour, where they are known."""
+    names = list(SOURCES.values())
+    page = store.history.page(database, names, now - LEARNED_FROM, now, "1h")
+    at = moments(page.times)
     return {
-        figure: [(at, sum(part[at] for part in found)) for at in sorted(set.intersection(*map(set, found)))]
-        for figure, found in parts.items()
+        figure: [(when, value) for when, value in zip(at, page.values[name].tolist(), strict=True) if value == value]
+        for figure, name in SOURCES.items()
     }
 
 

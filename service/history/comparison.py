@@ -17,7 +17,7 @@ from service.state.episodes import Episode
 from service.state.window import Window
 from service.store.episodes import EpisodeAtMark, LastMark, Mark
 from service.store.repository import Repository
-from service.store.series import Poll
+from service.store.snapshots import REACH
 
 SPAN = timedelta(minutes=30)
 """The longest window on either side of a mark, by default."""
@@ -26,6 +26,9 @@ SETTLE = timedelta(seconds=20)
 GRACE = timedelta(minutes=1)
 """A mark is set after a change, which may be a little after the trouble went."""
 LEAST_POLLS = 2
+Limits = tuple[datetime | None, datetime | None]
+"""The times between which the snapshots of a window must lie."""
+NO_LIMITS: Limits = (None, None)
 
 
 class NoMark(ValueError):
@@ -48,14 +51,15 @@ class ComparedWindows:
     after: Window
     notes: tuple[str, ...] = ()
     came_back: CameBack | None = None
+    limits: tuple[Limits, Limits] = (NO_LIMITS, NO_LIMITS)
+    """Of each side: no snapshot beyond the mark, another mark or a restart."""
 
 
-def comparison(
-    store: Repository, database: str, before: Window, after: Window, mark: str | None = None, notes: Sequence[str] = ()
-) -> Comparison:
+def comparison(store: Repository, database: str, windows: ComparedWindows, mark: str | None = None) -> Comparison:
     """Before against after, compared with what is usual at the hour of `after`. Raises CannotCompare."""
-    sides = {"before": before, "after": after}
-    deltas = {name: _delta(store, database, name, window) for name, window in sides.items()}
+    before, after, notes = windows.before, windows.after, windows.notes
+    sides = zip(("before", "after"), (before, after), windows.limits, strict=True)
+    deltas = {name: _delta(store, database, name, window, limits) for name, window, limits in sides}
     found = compare(deltas["before"], deltas["after"], usual_at(store, database, after.begin), mark)
     sources = (f"{name}: {note}" for name, delta in deltas.items() for note in delta.notes)
     return found.model_copy(update={"notes": (*found.notes, *notes, *sources)})
@@ -74,7 +78,7 @@ def at_mark(
         named = "no mark yet" if which == "last" else f"no mark {which}"
         raise NoMark(f"{database} has {named}; set one as the change is made, or name two windows")
     windows = around(store, mark, span, settle)
-    found = comparison(store, database, windows.before, windows.after, mark.text, windows.notes)
+    found = comparison(store, database, windows, mark.text)
     return found.model_copy(update={"came_back": windows.came_back})
 
 
@@ -88,23 +92,42 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
     longest = span or SPAN
     first, last = mark.at - longest - GRACE, mark.at + settle + longest
     polls = store.history.polls(mark.database, first, last + GRACE)
-    marks = [other.at for other in store.marks.between(mark.database, first, last).items if other.id != mark.id]
-    restarts = [poll.at for poll in polls if not poll.seconds]
-    earlier = [
-        *(time + settle for time in marks if time <= mark.at),
-        *(restart for restart in restarts if restart <= mark.at),
-    ]
-    begin = max((first, *(min(poll, mark.at) for poll in (*earlier, *(time.at for time in polls[:1])))))
-    end = min((last, *(time for time in (*marks, *restarts) if time > mark.at)))
+    watched = [poll.at for poll in polls] or store.snapshots.times(mark.database, first - REACH, last + REACH)
+    cuts = sorted(_cuts(store, mark, first, last, [poll.at for poll in polls if not poll.seconds]))
+    earlier = [cut for cut in cuts if cut[0] <= mark.at]
+    later = [cut for cut in cuts if cut[0] > mark.at]
+    starts = (*(at + (settle if of_mark else timedelta(0)) for at, _, of_mark in earlier), *watched[:1])
+    begin = max((first, *(min(at, mark.at) for at in starts)))
+    end = min((last, *(at for at, _, _ in later)))
     windows = _within_the_trouble(
         store, mark, ComparedWindows(Window(begin, mark.at), Window(mark.at + settle, end)), settle
     )
     before, after = windows.before, windows.after
-    after = Window(after.begin, min((after.end, *(poll.at for poll in polls[-1:]))))
-    _enough(mark, polls, before, after, settle)
+    after = Window(after.begin, min((after.end, *watched[-1:])))
+    limits = (
+        (max((at for at, _, _ in earlier), default=None), mark.at),
+        (mark.at + settle, min((at for at, _, _ in later), default=None)),
+    )
+    named = [words for _, words, of_mark in (*earlier[-1:], *later[:1]) if of_mark]
+    if watched:
+        _enough(store, mark, (before, after), limits, settle, named, after.end >= watched[-1])
+    elif datetime.now(UTC) - mark.at < SPAN:
+        raise TooEarly(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
     length = min(before.length, after.length, longest)
     before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
-    return ComparedWindows(before, after, (*windows.notes, *_shorter(span, length)), windows.came_back)
+    cut = (f"{words} cuts the window" for words in named if length < longest)
+    notes = (*windows.notes, *_shorter(span, length), *cut)
+    return ComparedWindows(before, after, notes, windows.came_back, limits)
+
+
+def _cuts(
+    store: Repository, mark: Mark, begin: datetime, end: datetime, restarts: Sequence[datetime]
+) -> Iterator[tuple[datetime, str, bool]]:
+    """What neither window reaches across: when, in words, and whether it is another mark."""
+    for other in store.marks.between(mark.database, begin, end).items:
+        if other.id != mark.id:
+            yield other.at, f"the mark `{other.text}` of {other.at:%Y-%m-%d %H:%M:%S} UTC", True
+    yield from ((at, "a restart", False) for at in restarts)
 
 
 def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
@@ -144,28 +167,36 @@ def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Itera
     return iter(sorted(later, key=lambda episode: episode.begin))
 
 
-def _enough(mark: Mark, polls: Sequence[Poll], before: Window, after: Window, settle: timedelta) -> None:
-    """Raises CannotCompare if a side has too few polls, TooEarly if more may come. For old polls roll-ups decide."""
-    if not polls:
-        if datetime.now(UTC) - mark.at < SPAN:
-            raise TooEarly(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
-        return
-    sides = {
-        name: [poll for poll in polls if window.begin <= poll.at <= window.end]
-        for name, window in (("before", before), ("after", after))
-    }
-    for name, found in sides.items():
-        if len(found) < LEAST_POLLS:
-            where = f"of {mark.database} {name} the mark at {mark.at:%Y-%m-%d %H:%M:%S} UTC"
-            few = f"{len(found)} polls {where} can be used, at least {LEAST_POLLS} are needed"
-            if name == "after" and after.end == polls[-1].at:
-                way = f"ask again {settle.total_seconds():.0f} s and some polls after the mark"
-                raise TooEarly(f"{few}; {way}, or name two windows")
-            raise CannotCompare(f"{few}; name a longer span or two windows")
+def _enough(
+    store: Repository,
+    mark: Mark,
+    windows: tuple[Window, Window],
+    limits: tuple[Limits, Limits],
+    settle: timedelta,
+    cuts: Sequence[str],
+    at_the_end: bool,
+) -> None:
+    """Raises CannotCompare if a side has too few snapshots, TooEarly if more may come. `cuts`: other marks that bound a side."""
+    for name, window, (first, last) in zip(("before", "after"), windows, limits, strict=True):
+        reach = (
+            max(first or window.begin - REACH, window.begin - REACH),
+            min(last or window.end + REACH, window.end + REACH),
+        )
+        found = store.snapshots.times(mark.database, *reach) if reach[0] < reach[1] else []
+        if len(found) >= LEAST_POLLS:
+            continue
+        where = f"of {mark.database} {name} the mark at {mark.at:%Y-%m-%d %H:%M:%S} UTC"
+        few = f"{len(found)} polls {where} can be used, at least {LEAST_POLLS} are needed"
+        few += "".join(f"; {cut} cuts the window" for cut in cuts)
+        if name == "after" and at_the_end:
+            raise TooEarly(
+                f"{few}; ask again {settle.total_seconds():.0f} s and some polls after the mark, or name two windows"
+            )
+        raise CannotCompare(f"{few}; name a longer span or two windows")
 
 
-def _delta(store: Repository, database: str, name: str, window: Window) -> Delta:
-    change = store.changes.delta_over(database, window.begin, window.end)
+def _delta(store: Repository, database: str, name: str, window: Window, limits: Limits) -> Delta:
+    change = store.snapshots.delta_over(database, window.begin, window.end, *limits)
     if isinstance(change, NotComparable):
         raise CannotCompare(f"{name}: {change.why}; {change.way_out}")
     return change
@@ -238,33 +269,17 @@ def _outcome(episode: EpisodeAtMark, last: LastMark) -> Outcome:
 
 # diagnosis_at(): the diagnosis of a past moment, rebuilt from the store, for a permanent address.
 
-LOOK_BACK = timedelta(minutes=10)
-"""An older poll says nothing about the moment."""
-ROLLED = timedelta(minutes=5)
-"""The length of its interval if polls are gone and roll-ups are left."""
-SLACK = timedelta(milliseconds=50)
-
 
 def diagnosis_at(store: Repository, database: str, at: datetime) -> Diagnosis:
-    """The findings over the interval that ended at a moment or last before it. Its notes give its source.
+    """The findings over the interval that ended with the snapshot that is nearest to a moment. Its notes give its source.
 
     Raises what the store does.
     """
-    polls = store.history.polls(database, at - LOOK_BACK, at + SLACK)
-    last = polls[-1] if polls else None
-    if last is not None and not last.seconds:
-        why = last.why or "this poll has no interval"
-        gap = NotComparable(database, None, why, "choose a later time", kind=last.kind or "not_comparable")
-        return cannot_tell(gap, more_to_come=False)
-    begin, end = _interval(last, at)
-    change = store.changes.delta_over(database, begin, end)
+    times = store.snapshots.nearest(database, at, earlier=1)
+    if len(times) < 2:
+        why = f"nothing of {database} is kept around {at:%Y-%m-%d %H:%M} UTC"
+        return cannot_tell(NotComparable(database, None, why, "choose another time"), more_to_come=False)
+    change = store.snapshots.delta_over(database, *times, *times)
     if isinstance(change, NotComparable):
         return cannot_tell(change, more_to_come=False)
-    return diagnose(change, usual=usual_at(store, database, end))
-
-
-def _interval(last: Poll | None, at: datetime) -> tuple[datetime, datetime]:
-    """The interval of the poll, else the five minutes before."""
-    if last is None:
-        return at - ROLLED, at
-    return last.at - timedelta(seconds=last.seconds or 0.0) - SLACK, last.at + SLACK
+    return diagnose(change, usual=usual_at(store, database, times[-1]))

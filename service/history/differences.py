@@ -5,7 +5,7 @@ differences can be compared. A poll across an edge of the stretch would mix both
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import isclose
@@ -17,12 +17,11 @@ from collectors.model import Delta, Missing, Snapshot, number, text
 from rules.containers import NAMES, VIEW, container_waits
 from rules.formatting import rough, whole_percent
 from rules.waits import IDLE_SESSIONS
-from service.history.timeseries import MICRO, NAMED, Caches
+from service.history.curves import MICRO, NAMED, Caches
 from service.state.window import BadWindow, Window
-from service.store.figures import Values
-from service.store.record import IMPACT
+from service.store.polls import CurvePage, Times, Values
 from service.store.repository import Repository
-from service.store.series import FINER, WIDTHS, HistoryPage, HistorySpans, SeriesSelector, StoredSeries
+from service.store.snapshots import Details
 from service.store.tables import millis
 
 HOUR = timedelta(hours=1)
@@ -38,6 +37,7 @@ SAME = 1e-9
 """Two rates that differ by a smaller part of themselves are equal: they were divided by different times."""
 SLACK = 50
 """Milliseconds that a poll may reach over an edge."""
+SLACK_TIME = timedelta(milliseconds=SLACK)
 COST = "waiting_sessions"
 METRICS = (
     COST,
@@ -52,11 +52,14 @@ METRICS = (
 """The groups, by their metrics of the history. Waits come first, because users feel them."""
 ALL = "all row cache waits"
 """The only member of a metric without names."""
-LONGER = {
-    "5m": "this time is kept in steps of five minutes; choose a stretch that holds one",
-    "1h": "this time is kept by the hour; compare two windows instead",
+LONGER = "too few snapshots are kept of this time, one a minute or fewer outside of problems; choose a longer stretch"
+"""The way out if a side has too few."""
+CURES = {
+    "the stretch": "choose a longer stretch",
+    "the rest of the hour": "choose a shorter stretch, or another time",
 }
-"""The way out if a stretch of roll-ups is too short."""
+Sides = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+"""Which intervals are in the stretch, and which in the rest of its hour."""
 CONTAINERS = "container_wait_seconds"
 TITLE = "foreground time waited for the row cache by a container"
 SECONDS = "seconds per second"
@@ -119,7 +122,7 @@ class Differences:
     rest_seconds: float
     rest_polls: int
     across: int
-    """Polls or roll-ups across an edge, which are on neither side."""
+    """Polls across an edge, which are on neither side."""
     groups: tuple[DifferenceGroup, ...]
     cannot_tell: str | None = None
 
@@ -160,33 +163,84 @@ def differences(
     database: str,
     stretch: Window,
     caches: Caches | None = None,
-    frame: Snapshot | None = None,
+    newest: Snapshot | None = None,
     now: datetime | None = None,
 ) -> Differences:
     """A stretch of at most 45 minutes against the rest of its hour. `caches` names the child latches.
 
-    `frame`: a snapshot that says which views the release does not have; their groups are left out. Raises BadWindow for a
-    longer stretch, and what the store raises.
+    `newest`: the last poll, which may not be stored, and which says what views the release does not have: their groups are
+    left out. Raises BadWindow for a longer stretch, and what the store raises.
     """
     around = hour_around(stretch, now or datetime.now(UTC))
-    wanted = [NAMED[name].selector for name in METRICS]
-    until = around.end + timedelta(milliseconds=SLACK)  # the store leaves out what ends there
-    page = store.history.points(database, wanted, around.begin, until)
-    while not page.spans and page.resolution in FINER:
-        page = store.history.points(database, wanted, around.begin, until, FINER[page.resolution])
-    found = compared(page, database, stretch, around, caches or {})
-    if found.cannot_tell:
+    until = around.end + SLACK_TIME  # the store leaves out what ends there
+    page = store.history.page(database, ("waiting",), around.begin, until, "poll")
+    asked = [name for name in METRICS if not _not_asked(NAMED[name].view, newest)]
+    wanted = [(NAMED[name].view, NAMED[name].column) for name in asked if name != COST]
+    details = store.snapshots.details(database, wanted, around.begin, around.end, newest, most=None)
+    found = compared(page, details, database, stretch, around, caches or {}, asked)
+    if found.cannot_tell or _not_asked(VIEW, newest):
         return found
-    views = {group.metric: NAMED[group.metric].selector.view for group in found.groups if group.cannot_tell}
-    kept = tuple(group for group in found.groups if not _not_asked(views.get(group.metric), frame))
-    if _not_asked(VIEW, frame):
-        return replace(found, groups=kept)
     pieces = Window(around.begin, stretch.begin), stretch, Window(stretch.end, around.end)
     before, inside, after = (
-        store.changes.between_snapshots(database, piece.begin, piece.end, covered=0.0) for piece in pieces
+        store.snapshots.delta_over(database, piece.begin, piece.end, piece.begin - SLACK_TIME, piece.end + SLACK_TIME)
+        for piece in pieces
     )
-    group = containers(inside, [delta for delta in (before, after) if delta])
-    return replace(found, groups=(*kept, group) if group else kept)
+    rest = [delta for delta in (before, after) if isinstance(delta, Delta)]
+    group = containers(inside if isinstance(inside, Delta) else None, rest)
+    return replace(found, groups=(*found.groups, group) if group else found.groups)
+
+
+def compared(
+    page: CurvePage,
+    details: Details,
+    database: str,
+    stretch: Window,
+    around: Window,
+    caches: Caches,
+    metrics: Sequence[str] = METRICS,
+) -> Differences:
+    """The same of polls and details that were read, without containers. The page has the polls of the hour."""
+    polls = Spans(page.begins, page.ends, page.seconds)
+    kept = Spans(details.times[:-1], details.times[1:], np.where(details.same, details.seconds, np.nan))
+    inside, outside = polls.sides(stretch, around)
+    counts = [int(side.sum()) for side in (inside, outside)]
+    few = next(
+        (
+            f"{count or 'no'} poll{'' if count == 1 else 's'} of {where} can be used, and it takes {LEAST_POLLS}; {cure}"
+            for count, (where, cure) in zip(counts, CURES.items(), strict=True)
+            if count < LEAST_POLLS
+        ),
+        None,
+    )
+    groups = []
+    for name in metrics if few is None else ():
+        metric = NAMED[name]
+        if name == COST:
+            waiting = page.values["waiting"]
+            groups.append(_group(name, [(ALL, waiting)], polls, (inside, outside), ~np.isnan(waiting)))
+            continue
+        members = defaultdict[str, list[Values]](list)
+        for series in details.series[metric.view, metric.column]:
+            rates = details.changes(series) / details.seconds * metric.scale
+            members[metric.of(series.key, caches) or ALL].append(rates)
+        together = [(of, np.sum(rates, axis=0)) for of, rates in members.items()]
+        groups.append(_group(name, together, kept, kept.sides(stretch, around), details.read[metric.view]))
+    seconds = [float(np.nansum(polls.seconds[side])) for side in (inside, outside)]
+    return Differences(
+        database=database,
+        begin=stretch.begin,
+        end=stretch.end,
+        hour_begin=around.begin,
+        hour_end=around.end,
+        resolution="poll",
+        stretch_seconds=seconds[0],
+        stretch_polls=counts[0],
+        rest_seconds=seconds[1],
+        rest_polls=counts[1],
+        across=int((~np.isnan(polls.seconds) & ~inside & ~outside).sum()),
+        groups=tuple(groups),
+        cannot_tell=few,
+    )
 
 
 def _not_asked(view: str | None, frame: Snapshot | None) -> bool:
@@ -195,105 +249,54 @@ def _not_asked(view: str | None, frame: Snapshot | None) -> bool:
     return isinstance(reading, Missing) and reading.kind == "not_asked"
 
 
-def compared(page: HistoryPage, database: str, stretch: Window, around: Window, caches: Caches) -> Differences:
-    """The same of figures that were read, without containers. The page has the spans of the hour."""
-    spans = page.spans
-    inside, outside = sides(spans, 1000 * WIDTHS.get(page.resolution, 0), stretch, around)
-    seconds = [float(np.nansum(spans.seconds[side])) for side in (inside, outside)]
-    polls = [int(spans.polls[side].sum()) for side in (inside, outside)]
-    across = int((~np.isnan(spans.seconds) & ~inside & ~outside).sum())
-    cannot_tell = next(
-        (
-            f"{count or 'no'} poll{'' if count == 1 else 's'} of {where} can be used, and it takes {LEAST_POLLS}; {cure}"
-            for count, where, cure in zip(
-                polls,
-                ("the stretch", "the rest of the hour"),
-                (LONGER.get(page.resolution, "choose a longer stretch"), "choose a shorter stretch, or another time"),
-                strict=True,
-            )
-            if count < LEAST_POLLS
-        ),
-        None,
-    )
-    groups = () if cannot_tell else tuple(_group(name, page, inside, outside, caches) for name in METRICS)
-    return Differences(
-        database=database,
-        begin=stretch.begin,
-        end=stretch.end,
-        hour_begin=around.begin,
-        hour_end=around.end,
-        resolution=page.resolution,
-        stretch_seconds=seconds[0],
-        stretch_polls=polls[0],
-        rest_seconds=seconds[1],
-        rest_polls=polls[1],
-        across=across,
-        groups=groups,
-        cannot_tell=cannot_tell,
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """Intervals between polls, or between snapshots, in milliseconds. `seconds` is NaN where nothing is known of one."""
 
+    begins: Times
+    ends: Times
+    seconds: Values
 
-def sides(
-    spans: HistorySpans, width: int, stretch: Window, around: Window
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which spans lie whole within the stretch, and which whole outside of it and within the hour.
-
-    `width`: milliseconds of a bucket, whose time is its begin; 0 for polls, whose time is their end.
-    """
-    lasted, slack = np.nan_to_num(spans.seconds), 0 if width else SLACK
-    begins = spans.times - (0 if width else np.rint(1000 * lasted).astype(np.int64))
-    ends = spans.times + width
-    first, last, begun, ended = map(millis, (stretch.begin, stretch.end, around.begin, around.end))
-    inside = (lasted > 0) & (begins >= first - slack) & (ends <= last + slack)
-    beside = (ends <= first + slack) | (begins >= last - slack)
-    outside = (lasted > 0) & ~inside & beside & (begins >= begun - slack) & (ends <= ended + slack)
-    return inside, outside
+    def sides(self, stretch: Window, around: Window) -> Sides:
+        """Which lie whole within the stretch, and which whole outside of it and within the hour."""
+        first, last, begun, ended = map(millis, (stretch.begin, stretch.end, around.begin, around.end))
+        known = self.seconds > 0
+        inside = known & (self.begins >= first - SLACK) & (self.ends <= last + SLACK)
+        beside = (self.ends <= first + SLACK) | (self.begins >= last - SLACK)
+        outside = known & ~inside & beside & (self.begins >= begun - SLACK) & (self.ends <= ended + SLACK)
+        return inside, outside
 
 
 def _group(
-    name: str, page: HistoryPage, inside: NDArray[np.bool_], outside: NDArray[np.bool_], caches: Caches
+    name: str, members: Sequence[tuple[str, Values]], spans: Spans, sides: Sides, read: NDArray[np.bool_]
 ) -> DifferenceGroup:
-    metric = NAMED[name]
-    selector = metric.selector
-    view, column = selector.view, selector.column
-    read = page.covered(view, "{}", column)
-    covered = [float(np.nansum(read[side])) for side in (inside, outside)]
-    if min(int(page.spans.polls[side & ~np.isnan(read)].sum()) for side in (inside, outside)) < LEAST_POLLS:
-        why = f"{view if view != IMPACT else metric.title} was not read often enough in this hour"
+    """The rates of members over these spans. `read`: where their view was read."""
+    metric, (inside, outside) = NAMED[name], sides
+    covered = [float(np.nansum(spans.seconds[side & read])) for side in sides]
+    if min(int((side & read).sum()) for side in sides) < LEAST_POLLS:
+        enough = min(int(side.sum()) for side in sides) >= LEAST_POLLS
+        why = f"{metric.view or metric.title} was not read often enough in this hour" if enough else LONGER
         return DifferenceGroup(name, metric.title, metric.unit, covered[0], covered[1], (), why)
-    series = [one for one in page.series if selector.takes((one.view, one.name, one.column, one.gauge))]
-    by_name: dict[str, Values] = defaultdict(lambda: np.zeros(len(page.spans)))
-    for one in (*series, *_untold(page, selector, {one.name for one in series})):
-        by_name[metric.of(one.key, caches) or ALL] += page.rates(one) * metric.scale
     least = IDLE_SESSIONS * covered[0] if metric.unit in OF_TIME else LEAST_EVENTS
-    members = [_member(of, rates, page.spans, inside, outside, least) for of, rates in by_name.items()]
-    return DifferenceGroup(name, metric.title, metric.unit, covered[0], covered[1], shared(members))
-
-
-def _untold(page: HistoryPage, selector: SeriesSelector, known: Set[str]) -> Iterator[StoredSeries]:
-    """Counters without any figure that were unknown in some poll. They are no zeros."""
-    for missing in sorted(page.spans.missing):
-        view, _, rest = missing.partition(" ")
-        key, _, column = rest.rpartition(" ")
-        if key and key not in known and selector.takes((view, key, column, False)):
-            yield page.still(view, key, column)
+    found = [_member(of, rates, spans, inside, outside, least) for of, rates in members]
+    return DifferenceGroup(name, metric.title, metric.unit, covered[0], covered[1], shared(found))
 
 
 def _member(
-    of: str, rates: Values, spans: HistorySpans, inside: NDArray[np.bool_], outside: NDArray[np.bool_], least: float
+    of: str, rates: Values, spans: Spans, inside: NDArray[np.bool_], outside: NDArray[np.bool_], least: float
 ) -> Difference:
     means: list[float | None] = []
     parts: list[Values] = []
     for side in (inside, outside):
         known = side & ~np.isnan(rates)
-        enough = int(spans.polls[known].sum()) >= LEAST_POLLS
+        enough = int(known.sum()) >= LEAST_POLLS
         means.append(float(np.average(rates[known], weights=spans.seconds[known])) if enough else None)
         parts.append(rates[known])
     return difference(of, means[0], means[1], max(least / float(np.nansum(spans.seconds[inside])), spread(*parts)))
 
 
 def spread(stretch: Values, rest: Values) -> float:
-    """What the means of two sides may differ by although nothing changed, from the values of their polls or roll-ups.
+    """What the means of two sides may differ by although nothing changed, from the values of their polls.
 
     The larger spread counts for both, because few values may look calm. Infinite if no side has two values. Values count as
     independent: where a slow wave runs through the hour, most stretches differ by more.

@@ -123,7 +123,7 @@ def verdict(store: Repository, episode: Episode, mark: Mark) -> tuple[MarkVerdic
         return None
     try:
         windows = around(store, mark)
-        verification = verified(comparison(store, mark.database, windows.before, windows.after), cause)
+        verification = verified(comparison(store, mark.database, windows), cause)
     except TooEarly:
         return "too_early", f"{NOT_YET}too early to tell; checked again with each poll", None
     except CannotCompare as error:
@@ -142,7 +142,8 @@ def prediction_score(
     The prediction is the one on the page of the last poll before the change that showed the cause. Once stored it stays as
     it is, and only the counts after the change are read again.
     """
-    after = store.changes.delta_over(mark.database, windows.after.begin, windows.after.end)
+    side = windows.after
+    after = store.snapshots.delta_over(mark.database, side.begin, side.end, *windows.limits[1])
     if not isinstance(after, Delta):
         return episode.prediction
     kept = episode.prediction

@@ -415,9 +415,14 @@ class MonitoredDatabase:
         """Child latch → caches as the last poll has it; of no children before the first."""
         return self.published.map if self.published else CacheMap()
 
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The last poll. None before the first."""
+        return self.published.snapshot if self.published else None
+
     def confirmations(self) -> dict[str, ConfirmationResult]:
         """Results that are still valid: recent, and from this life of the instance."""
-        return still_counting(self.confirmed, self.published.snapshot.startup_time if self.published else None)
+        return still_counting(self.confirmed, self.snapshot.startup_time if self.snapshot else None)
 
     @property
     def age(self) -> float | None:

@@ -16,10 +16,9 @@ from service.config.settings import Settings
 from service.store.engine import StoreError, sqlite_file
 from service.store.repository import Repository
 from service.store.spool import DiskQueue, held_spool
-from service.store.upkeep import roll_up
 from service.store.writer import Writer
 
-# The store's background work: roll-ups, retention, tomorrow's partitions. What is over is deleted by our clock, and a host has a
+# The store's background work: hours, retention, tomorrow's partitions. What is over is deleted by our clock, and a host has a
 # wrong one for a minute after it starts without a battery, or for good. So deleting asks twice.
 
 log = logging.getLogger("latchscope.store")
@@ -84,16 +83,13 @@ class Maintenance:
         self._pruned = float("-inf")
 
     def do(self, now: datetime) -> None:
-        """One round: roll up what is due, then delete what is over; never the other way round. Raises what the store does."""
+        """One round: sum the hours that are over, then delete what is old. Raises what the store does."""
         store = self._store
         store.partitions.ahead(now)
         right = self._clock.right(now)
-        raw_since = now - timedelta(seconds=store.kept_for.polls) if right else None
-        while roll_up(store.engine, store.partitions, store.names, now, raw_since, rest=self._rest):
-            if self._stopping.is_set():
-                return
-        if right and time.monotonic() - self._pruned >= PRUNE_SECONDS:
-            store.prune(now)
+        store.upkeep.sum_hours(now, self._rest)
+        if right and not self._stopping.is_set() and time.monotonic() - self._pruned >= PRUNE_SECONDS:
+            store.prune(now, self._rest)
             self._pruned = time.monotonic()
 
     def _rest(self, spent: float) -> bool:
@@ -145,7 +141,7 @@ def build_store(settings: Settings) -> Store:
     stopping = Event()
     clock = ClockCheck(repository, [database.name for database in settings.databases if database.scripted is None])
     maintenance = Maintenance(repository, stopping, clock)
-    job = PeriodicJob("roll-ups and retention", EVERY_SECONDS, maintenance.do, stopping)
+    job = PeriodicJob("hours and retention", EVERY_SECONDS, maintenance.do, stopping)
     try:
         spool, release = _spool(settings)
     except StoreError:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -21,10 +20,8 @@ from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, even
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError, StatementError
 
 from service.extras import MissingExtra, require
-
-if TYPE_CHECKING:
-    from alembic.config import Config
-
+from service.store.migrations import to_0015
+from service.store.migrations.to_0015 import NEWEST
 
 # Whether a store answers. A store that hangs does not block the caller.
 
@@ -313,15 +310,14 @@ def brief(error: Exception) -> str:
     return str(getattr(error, "orig", None) or error).splitlines()[0]
 
 
-# Brings a store to the newest schema. The migrations are part of the package.
+# Brings a store to the newest schema.
 
-HOME = Path(__file__).parent / "migrations"
 LOCK = 0x1A7C5C09E
 """PostgreSQL's advisory lock with which processes that start together migrate one after the other."""
 
 
 class UnknownSchema(Exception):
-    """The store is at a revision that no migration here leads to. The text is Alembic's."""
+    """The store has a schema that this latchscope does not know."""
 
 
 class OutdatedStore(Exception):
@@ -332,8 +328,8 @@ OLDEST = "0010"
 """The schema of 0.2.0, the oldest release whose stores are upgraded."""
 
 
-def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Run every new migration, all in one transaction: a killed process leaves the schema unchanged.
+def upgrade(engine: Engine) -> None:
+    """Create the tables or bring them up to date, in one transaction: a killed process leaves the schema unchanged.
 
     Raises UnknownSchema, OutdatedStore.
     """
@@ -342,35 +338,21 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
             connection.exec_driver_sql("begin immediate")
         else:
             connection.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
-        if revision != "head" or (stands := stands_at(connection)) != [newest()]:
-            if revision == "head" and (why := outdated(connection, stands)):
-                raise OutdatedStore(why)
-            _migrate(connection, revision)
-
-
-def _migrate(connection: Connection, revision: str) -> None:
-    # Nearly every start finds the newest schema, and is a tenth faster without Alembic.
-    from alembic import command
-    from alembic.util import CommandError
-
-    config = _config()
-    config.attributes["connection"] = connection
-    try:
-        command.upgrade(config, revision)
-    except CommandError as error:
-        raise UnknownSchema(str(error)) from error
-
-
-def _config() -> "Config":
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(HOME))
-    return config
+        stands = stands_at(connection)
+        if why := outdated(connection, stands):
+            raise OutdatedStore(why)
+        if not stands:
+            to_0015.create(connection)
+        elif stands[0] in to_0015.FROM:
+            to_0015.migrate(connection)
+        elif stands != [NEWEST]:
+            raise UnknownSchema(f"its schema is {', '.join(stands)}")
 
 
 def outdated(connection: Connection, stands: list[str]) -> str | None:
     """What an older release has to do to the store before this one can take it. None if there is nothing."""
+    if stands == [NEWEST]:
+        return None
     if any(revision < OLDEST for revision in stands):
         return "was written by 0.1.0: start latchscope 0.2.0 once on it, then this version (docs/upgrade.md)"
     tables = inspect(connection)
@@ -390,8 +372,7 @@ def outdated_file(file: Path) -> str | None:
     engine = _read_only(file)
     try:
         with engine.connect() as connection:
-            stands = stands_at(connection)
-            return None if stands == [newest()] else outdated(connection, stands)
+            return outdated(connection, stands_at(connection))
     except SQLAlchemyError:
         return None
     finally:
@@ -407,12 +388,6 @@ def stands_at(connection: Connection) -> list[str]:
     if not inspect(connection).has_table("alembic_version"):
         return []
     return list(connection.exec_driver_sql("select version_num from alembic_version").scalars())
-
-
-@cache
-def newest() -> str:
-    """The newest revision. A migration's file name starts with its number."""
-    return max(file.name.partition("_")[0] for file in (HOME / "versions").glob("[0-9]*_*.py"))
 
 
 # A look at a store that changes nothing: whether it answers, which schema it has, and whether latchscope may write
@@ -474,12 +449,12 @@ def _schema(connection: Connection) -> tuple[bool, str]:
     found = stands_at(connection)
     if not found:
         return True, "answers and is empty; the first start creates its tables"
-    if found == [newest()]:
+    if found == [NEWEST]:
         return True, f"answers, can be written, schema {found[0]}"
     if why := outdated(connection, found):
         return False, why
-    if all(any(HOME.glob(f"versions/{each}_*.py")) for each in found):
-        return True, f"answers, can be written, schema {', '.join(found)}; the next start upgrades it to {newest()}"
+    if found[0] in to_0015.FROM:
+        return True, f"answers, can be written, schema {', '.join(found)}; the next start upgrades it to {NEWEST}"
     return (
         False,
         f"has schema {', '.join(found)}, which this latchscope does not know; use the newer one, or a new store",

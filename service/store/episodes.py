@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
-import numpy as np
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -23,9 +22,9 @@ from service.state.board import KEEP as KEEP_DAY
 from service.state.board import MOST_KEPT
 from service.state.episodes import KEEP, OF_ONE_POLL, VALID_SECONDS, Confirmed, Episode, EpisodeChange, MarkVerdict
 from service.store.engine import Probe, unavailable_as_one_line
+from service.store.polls import after
 from service.store.record import current, former, known_members, read, verdict_kind
 from service.store.rows import insert_new, table_of, upsert
-from service.store.series import History, SeriesSelector, after, moments
 from service.store.tables import (
     StoredBaseline,
     StoredChange,
@@ -387,29 +386,10 @@ class Confirmations:
 
 
 class Baselines:
-    """Usual figures by hour of the week, and the samples to compute them."""
+    """Usual figures by hour of the week."""
 
-    def __init__(self, engine: Engine, history: History) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._history = history
-
-    def samples(
-        self, database: str, wanted: Sequence[SeriesSelector], since: datetime, until: datetime
-    ) -> list[dict[datetime, float]]:
-        """Each of the figures, summed over its rows, by the hour: its rate per second. Hours unknown are left out.
-
-        All are read at once, because an hour is packed as one.
-        """
-        points = self._history.points(database, wanted, since, until, "1h", limit=100_000)
-        found = []
-        for selector in wanted:
-            known = ~np.isnan(points.covered(selector.view, "{}", selector.column))
-            rates = np.zeros(len(known))
-            for series in points.series:
-                if selector.takes((series.view, series.name, series.column, series.gauge)):
-                    rates += np.nan_to_num(points.rates(series))
-            found.append(dict(zip(moments(points.spans.times[known]), rates[known].tolist(), strict=True)))
-        return found
 
     def put(self, rows: Sequence[Baseline]) -> None:
         """Replace the usual figures."""
@@ -495,8 +475,9 @@ class Mark:
 class Marks:
     """The marks of every database."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, on_mark: Callable[[str], None] = lambda database: None) -> None:
+        """`on_mark`: called with the database of a mark that this process set; must return at once."""
+        self._engine, self._on_mark = engine, on_mark
 
     def add(self, database: str, at: datetime, text: str, who: str) -> Mark:
         """Keep a new mark. Raises SQLAlchemyError, with a ValueError inside for a time without a zone."""
@@ -504,6 +485,7 @@ class Marks:
         row = {"id": mark.id, "database": database, "at": at, "text": text, "who": who}
         with self._engine.begin() as connection:
             insert_new(connection, table_of(StoredMark), [row])
+        self._on_mark(database)
         return mark
 
     def get(self, database: str, which: str) -> Mark | None:

@@ -6,11 +6,10 @@ Also how stored values of other releases are read: JSON with other members, caus
 import dataclasses
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
-from itertools import compress
+from operator import itemgetter
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
@@ -18,174 +17,144 @@ from pydantic_core import to_json
 
 from collectors.capture import dump_snapshot, load_snapshot
 from collectors.model import (
-    Collector,
-    ColumnKind,
+    ROW_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    Changes,
     Delta,
     Missing,
     NotComparable,
     ObstacleKind,
     Row,
     Snapshot,
-    Value,
     cells,
     number,
 )
-from collectors.registry import collectors
 from rules.base import Severity
 from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
+from rules.samples import LATCH_EVENT
 from service.state.board import PollRecord
 from service.state.episodes import KINDS, OF_ONE_POLL, Confirmed, Episode, EpisodeChange, MarkVerdict
+from service.store.migrations.old_figures import numbers, wanted
+from service.store.tables import NUMBERS
 
-# Which figures are followed over time, and how one poll changed them. Contains no SQL.
+# The chosen figures of a poll, in the order of NUMBERS. Contains no SQL.
 
-COUNTED = (
-    "v$latch_children",
-    "v$latch",
-    "v$latch_misses",
-    "v$rowcache",
-    "v$mutex_sleep",
-    "v$system_event",
-    "v$sys_time_model",
-    "v$sysstat",
-    "v$osstat",
+FROM = ("v$latch_children", "v$latch", "v$rowcache", "v$mutex_sleep", "v$system_event", "v$sys_time_model", "v$sysstat")
+"""The views that they come from."""
+_TIMED = (
+    ("v$sys_time_model", "stat_name", "value", ("DB time", "DB CPU")),
+    (
+        "v$system_event",
+        "event",
+        "time_waited_micro",
+        (LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT, "latch free"),
+    ),
 )
-"""Views whose counters are followed."""
-LEVELS: Mapping[str, tuple[str, ...]] = {"v$rowcache": ("count", "usage")}
-"""Gauges that are followed: kept when they change, and with the first poll of every hour."""
-IMPACT = "impact"
-"""Our own view: the cost of row cache waits, as a quantity that can be summed (share × seconds, sessions × seconds)."""
-IMPACT_COLUMNS = ("share_of_db_time", "waiting_sessions")
-_PASSING = ("addr",)
-"""Text that changes with a restart and names nothing."""
-
-SampleItem = tuple[str, str, str, bool]
-"""View, key (JSON), column, and whether it is a gauge."""
-Sample = tuple[SampleItem, float]
+_WORK = ("execute count", "parse count (total)", "parse count (hard)", "logons cumulative", "user commits")
+Numbers = Sequence[float | None]
 
 
-def key_of(collector: Collector, row: Row) -> str:
-    """The name of a row, as JSON: its key columns, and the text that gives their meaning on this instance."""
-    (named,) = _named(collector.view, (row,))
-    return _encoded(_names_of(collector.view), *named)
-
-
-_NO_CELL = object()
-"""In place of a cell that a row does not have."""
-
-
-def _named(view: str, rows: Sequence[Row]) -> list[tuple[object, ...]]:
-    """The cells that name each row, which its key is made of."""
-    return cells(rows, _names_of(view), _NO_CELL)
-
-
-@lru_cache(16384, typed=True)  # 1.0 equals 1, but is written differently
-def _encoded(names: tuple[str, ...], *named: object) -> str:
-    """Created once, because the same caches, events and statistics come with every poll of every database."""
-    return _ENCODED_ROW({name: cell for name, cell in zip(names, named, strict=True) if cell is not _NO_CELL})
-
-
-_ENCODED_ROW = json.JSONEncoder(separators=(",", ":"), default=str).encode
-"""One encoder for every row of every poll. `json.dumps` would create one each time."""
-
-
-@lru_cache(8192, typed=True)
-def _items(view: str, columns: tuple[str, ...], gauge: bool, *named: object) -> tuple[SampleItem, ...]:
-    """The items of these columns of a row. Created once, as its key is."""
-    key = _encoded(_names_of(view), *named)
-    return tuple([(view, key, column, gauge) for column in columns])
-
-
-@cache
-def _names_of(view: str) -> tuple[str, ...]:
-    columns = collectors()[view].columns
-    return tuple(c.name for c in columns if c.kind in (ColumnKind.KEY, ColumnKind.TEXT) and c.name not in _PASSING)
-
-
-def counters_of(collector: Collector) -> tuple[str, ...]:
-    """The names of a view's counters."""
-    return collector.counters
-
-
-def changes_of(
-    delta: Delta, snapshot: Snapshot, impact: Impact | None
-) -> tuple[list[SampleItem], list[float], list[list[str]]]:
-    """Every counter that changed, by how much, and what is unknown, so that its absence is not zero.
-
-    A change of zero is left out. The impact comes as share × seconds and sessions × seconds. What is unknown is [view], or
-    [view, key, column] for a single counter.
-    """
+def numbers_of(delta: Delta, impact: Impact | None) -> list[float | None]:
+    """What each figure is in the interval of a poll. None if it is unknown: absent is not zero."""
     whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
-    changed: list[SampleItem] = []
-    by: list[float] = []
-    missing: list[list[str]] = []
-    for view in COUNTED:
+
+    def rows(view: str) -> Sequence[Row] | None:
         reading = delta.read(view)
-        if isinstance(reading, Missing):
-            missing.append([view])
-            continue
-        counters = _read_of(view, frozenset().union(*snapshot.rows(view)))
-        short = []
-        for named, values in zip(_named(view, reading.rows), cells(reading.rows, counters), strict=True):
-            if any(values):
-                changed += compress(_items(view, counters, False, *named), values)
-                by += filter(None, values)
-            if None in values:
-                short.append((named, values))
-        if view in whole:
-            missing.append([view])
-        elif short:
-            missing.extend(_untold(view, counters, short, snapshot))
-    seconds = delta.basis.seconds or 0.0
-    for column in IMPACT_COLUMNS:
-        cost = getattr(impact, column) if impact else None
-        if cost is None:
-            missing.append([IMPACT, "{}", column])
-        elif cost and seconds:
-            changed.append((IMPACT, "{}", column, False))
-            by.append(cost * seconds)
-    return changed, by, missing
+        return reading.rows if isinstance(reading, Changes) and view not in whole else None
+
+    told = [impact.share_of_db_time, impact.waiting_sessions] if impact else [None, None]
+    for view, key, column, names in _TIMED:
+        found = _by_name(rows(view), key, column, None if key == "stat_name" else 0.0, names)
+        told += [None if value is None else value / 1e6 for value in found]
+    told += _sums(rows("v$rowcache"), ("gets", "getmisses", "modifications"))
+    latch = rows("v$latch")
+    row = next((row for row in latch or () if row.get("name") == ROW_CACHE_LATCH), {})
+    gets, misses, slept = (number(row.get(name)) for name in ("gets", "misses", "sleeps"))
+    (mutexes,) = _sums(rows("v$mutex_sleep"), ("sleeps",))
+    if latch is not None and not gets:
+        gets, misses, slept = None, None, 0.0  # mutexes guard the row cache
+    hot, most = _hottest(rows("v$latch_children"))
+    told += [gets, misses, None if slept is None or mutexes is None else slept + mutexes, most]
+    return [*told, *_by_name(rows("v$sysstat"), "name", "value", None, _WORK), hot]
 
 
-@lru_cache(512)
-def _read_of(view: str, columns: frozenset[str]) -> tuple[str, ...]:
-    """The counters among the columns that a poll read: older releases have fewer."""
-    return tuple([name for name in collectors()[view].counters if name in columns])
+def _by_name(
+    rows: Sequence[Row] | None, key: str, column: str, absent: float | None, names: Sequence[str]
+) -> list[float | None]:
+    """The figure of each of these rows; `absent` for one that the view does not have, and does not need to have."""
+    if rows is None:
+        return [None] * len(names)
+    known = {name: number(value) for name, value in cells(rows, (key, column))}
+    return [known.get(name, absent) for name in names]
 
 
-def _untold(
-    view: str,
-    counters: tuple[str, ...],
-    short: Sequence[tuple[tuple[object, ...], tuple[Value, ...]]],
-    snapshot: Snapshot,
-) -> Iterator[list[str]]:
-    """Counters that the poll read and whose change is unknown: they fell, wrapped, or are new."""
-    rows = snapshot.rows(view)
-    read = dict(zip(_named(view, rows), rows, strict=True))
-    for named, values in short:
-        row = read.get(named, {})
-        for name, value in zip(counters, values, strict=True):
-            if value is None and number(row.get(name)) is not None:
-                yield [view, key_of(collectors()[view], row), name]
+def _sums(rows: Sequence[Row] | None, columns: tuple[str, ...]) -> list[float | None]:
+    """Each column over all rows. Unknown if one of them is."""
+    if rows is None:
+        return [None] * len(columns)
+    read = cells(rows, columns)
+    return (
+        [None if None in each else float(sum(each)) for each in zip(*read, strict=True)]
+        if read
+        else [0.0] * len(columns)
+    )
 
 
-def levels_of(snapshot: Snapshot, previous: Snapshot | None) -> Iterator[Sample]:
-    """Every followed gauge that differs from the previous poll's. All of them at the start of an hour or of a life."""
-    anew = previous is None or _hour(previous.taken_at) != _hour(snapshot.taken_at)
-    for view, columns in LEVELS.items():
-        known = () if anew or previous is None else previous.rows(view)
-        before = dict(zip(_named(view, known), cells(known, columns), strict=True))
-        rows, none = snapshot.rows(view), (None,) * len(columns)
-        for named, levels in zip(_named(view, rows), cells(rows, columns), strict=True):
-            old = before.get(named, none)
-            if levels != old:
-                for item, level, was in zip(_items(view, columns, True, *named), levels, old, strict=True):
-                    if (value := number(level)) is not None and value != number(was):
-                        yield item, value
+def _hottest(rows: Sequence[Row] | None) -> tuple[int | None, float | None]:
+    """The child latch with the most sleeps, and how many. No child if none slept; unknown without children."""
+    read = cells(rows, ("sleeps", "child#")) if rows else []
+    if not read or any(sleeps is None for sleeps, _ in read):
+        return None, None
+    most, child = max(read, key=itemgetter(0))
+    return (int(child) if most else None), float(most)
 
 
-def _hour(at: datetime | None) -> object:
-    return None if at is None else (at.date(), at.hour)
+class KeptSnapshots:
+    """Which polls keep their snapshot: one a minute, each of a trouble and of some minutes after it or after a mark, and both
+    sides of what cannot be compared, such as a restart, and of a trouble's begin and end."""
+
+    EVERY = timedelta(minutes=1)
+    AFTER = timedelta(minutes=5)
+
+    def __init__(self, every: bool = False) -> None:
+        """`every`: each poll keeps its own, because snapshots are to be kept for longer than the minutes are."""
+        self._every = every
+        self._minutes: dict[str, int] = {}
+        self._until: dict[str, datetime] = {}
+        """Database → until when each is kept, by its clock."""
+        self._left_out: dict[str, datetime] = {}
+        """Database → its last poll, if that kept none."""
+        self._marked: set[str] = set()
+
+    def mark(self, database: str) -> None:
+        """Somebody set a mark: both sides of it are kept."""
+        self._marked.add(database)
+
+    def of(self, at: datetime, name: str, poll_record: PollRecord | None, trouble: bool) -> tuple[bool, bool]:
+        """Whether this poll keeps its snapshot, and whether the one before it, which did not, is to get it now."""
+        marked = name in self._marked
+        self._marked.discard(name)
+        side = (
+            marked
+            or poll_record is None
+            or bool(poll_record.episode_changes)
+            or isinstance(poll_record.change, NotComparable)
+        )
+        # A comparison after a change needs what came right after it.
+        if side or trouble:
+            self._until[name] = at + self.AFTER
+        minute = int(at.timestamp() // self.EVERY.total_seconds())
+        kept = self._every or at <= self._until.get(name, at - self.AFTER) or self._minutes.get(name) != minute
+        earlier = poll_record.previous.taken_at if poll_record and poll_record.previous else None
+        before = side and earlier is not None and self._left_out.get(name) == earlier
+        self._minutes[name] = minute
+        if kept:
+            self._left_out.pop(name, None)
+        else:
+            self._left_out[name] = at
+        return kept, before
 
 
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
@@ -197,8 +166,8 @@ _ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class IngestRecord:
-    """One poll for the store. `body` is its snapshot as JSON; `diagnosis` is empty if it is unchanged; `seconds` is
-    None if the poll has no interval; `why` says why."""
+    """One poll for the store. `body` is its snapshot as JSON, empty if it keeps none; `diagnosis` is empty if it is unchanged;
+    `seconds` is None if the poll has no interval; `why` says why; `numbers` are its figures."""
 
     database: str
     at: datetime
@@ -207,14 +176,10 @@ class IngestRecord:
     severity: str
     headline: str
     seconds: float | None
-    share: float | None
-    waiting: float | None
     missing: str
     startup_time: str | None
     why: str | None
-    items: list[SampleItem] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    """The figure of each item."""
+    numbers: Numbers = field(default_factory=lambda: [None] * len(NUMBERS))
     episodes: list[dict[str, Any]] = field(default_factory=list)
     confirmed: list[dict[str, Any]] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
@@ -222,6 +187,8 @@ class IngestRecord:
     """Changes of the database for its timeline."""
     kind: ObstacleKind | None = None
     """Of `why`; None in a file of the spool that latchscope 0.2 or older left."""
+    before: bytes = b""
+    """The snapshot of the poll before, which kept none, if this one is the other side of something."""
 
 
 class CompleteDiagnoses:
@@ -249,37 +216,42 @@ class CompleteDiagnoses:
 
 
 def record_of(
-    snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None, *, complete: bool = True
+    snapshot: Snapshot,
+    verdict: Diagnosis,
+    poll_record: PollRecord | None,
+    *,
+    complete: bool = True,
+    kept: KeptSnapshots | None = None,
 ) -> IngestRecord | None:
-    """The record of a poll, with its `complete` diagnosis or none. None for a poll without a time, because time is the key."""
-    if snapshot.taken_at is None:
+    """The record of a poll, with its `complete` diagnosis or none, and its snapshot if it is `kept`. None for a poll without a
+    time, because time is the key."""
+    at = snapshot.taken_at
+    if at is None:
         return None
     delta = poll_record.change if poll_record and isinstance(poll_record.change, Delta) else None
     gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
-    impact = verdict.impact
     stored = poll_record.examined.diagnosis if complete and poll_record and poll_record.examined else verdict
-    items, values, missing = changes_of(delta, snapshot, impact) if delta else ([], [], [])
-    if poll_record:
-        for item, level in levels_of(snapshot, poll_record.previous):
-            items.append(item)
-            values.append(level)
+    episodes = poll_record.episodes if poll_record else ()
+    whole, before = True, False
+    if kept is not None:
+        whole, before = kept.of(
+            at, snapshot.database, poll_record, bool(episodes) or verdict.severity is not Severity.INFO
+        )
     return IngestRecord(
         database=snapshot.database,
-        at=snapshot.taken_at,
-        body=plain(snapshot),
+        at=at,
+        body=plain(snapshot) if whole else b"",
+        before=plain(poll_record.previous) if before and poll_record and poll_record.previous else b"",
         diagnosis=stored.without_commands().model_dump_json() if complete else "",
         severity=verdict.severity.value,
         headline=verdict.headline,
         seconds=delta.basis.seconds if delta else None,
-        share=impact.share_of_db_time if impact and delta else None,
-        waiting=impact.waiting_sessions if impact and delta else None,
-        missing=_ENCODED(missing),
+        missing=_ENCODED([[view] for view in FROM if isinstance(delta.read(view), Missing)]) if delta else "[]",
         startup_time=snapshot.startup_time,
         why=gap.why if gap else None,
         kind=gap.kind if gap else None,
-        items=items,
-        values=values,
-        episodes=[_episode(episode) for episode in poll_record.episodes] if poll_record else [],
+        numbers=numbers_of(delta, verdict.impact) if delta else [None] * len(NUMBERS),
+        episodes=[_episode(episode) for episode in episodes],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
         changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
         if poll_record
@@ -312,27 +284,25 @@ def snapshot_of(record: IngestRecord) -> Snapshot:
 
 
 def unpack(body: bytes, database: str) -> Snapshot:
-    """A stored snapshot as it was. Raises InputError, ValueError or zlib.error if it is not one."""
-    return load_snapshot(json.loads(zlib.decompress(body)), database, f"store, {database}")
+    """A stored snapshot, given as JSON, as it was. Raises InputError or ValueError if it is not one."""
+    return load_snapshot(json.loads(body), database, f"store, {database}")
 
 
 def to_bytes(record: IngestRecord) -> bytes:
-    members = asdict(record) | {"at": record.at.isoformat(), "body": zlib.compress(record.body, 1).hex()}
-    members["figures"] = [*zip(members.pop("items"), members.pop("values"), strict=True)]
-    return zlib.compress(json.dumps(members).encode(), 3)
+    packed = {name: zlib.compress(getattr(record, name), 1).hex() for name in ("body", "before")}
+    return zlib.compress(json.dumps(asdict(record) | {"at": record.at.isoformat()} | packed).encode(), 3)
 
 
 def from_bytes(data: bytes) -> IngestRecord:
-    """The record back. Raises ValueError, KeyError, TypeError or zlib.error if the data is not one."""
+    """The record back, or one of an older release. Raises ValueError, KeyError, TypeError or zlib.error if it is not one."""
     members = json.loads(zlib.decompress(data))
-    figures = members.pop("figures")
-    converted = {
-        "at": datetime.fromisoformat(members["at"]),
-        "body": zlib.decompress(bytes.fromhex(members["body"])),
-        "items": [(view, key, column, gauge) for (view, key, column, gauge), _ in figures],
-        "values": [value for _, value in figures],
-    }
-    return IngestRecord(**known_members(IngestRecord, members | converted))
+    if "figures" in members:
+        found = ((wanted(*item[:3]), value, 0.0) for item, value in members["figures"])
+        chosen = [(place, value, most) for place, value, most in found if place is not None]
+        members["numbers"], _ = numbers(chosen, members["missing"], members["seconds"])
+    packed = {name: zlib.decompress(bytes.fromhex(members[name])) for name in ("body", "before") if name in members}
+    read = members | packed | {"at": datetime.fromisoformat(members["at"])}
+    return IngestRecord(**known_members(IngestRecord, read))
 
 
 def _episode(episode: Episode) -> dict[str, Any]:

@@ -76,11 +76,6 @@ class FleetStatusTable:
         return [read(OwnerRequest, body) for body, at in rows if at >= oldest]
 
 
-_POLLED = text(
-    "select name, (select max(taken_at) from snapshots where database = name) from unnest(cast(:names as text[])) as name"
-)
-
-
 class FleetReader:
     """Reads for followers and for a replica that takes over. Every method raises SQLAlchemyError if the store is down."""
 
@@ -98,13 +93,12 @@ class FleetReader:
 
     def latest(self, database: str) -> Sequence[Snapshot]:
         """Its two newest snapshots, newest first."""
-        return self._store.latest(database, 2)
+        return self._store.snapshots.latest(database, 2)
 
     def polled(self, databases: Sequence[str]) -> Mapping[str, datetime]:
         """The newest kept poll of each, by the database's own clock."""
-        with self._store.engine.connect() as connection:
-            rows = connection.execute(_POLLED, {"names": list(databases)}).all()
-        return {name: at for name, at in rows if at is not None}
+        newest = self._store.newest_polls()
+        return {name: newest[name] for name in databases if name in newest}
 
     def episodes(self, database: str) -> Sequence[Episode]:
         """Its episodes, open ones and the last that ended."""

@@ -1,14 +1,15 @@
 """The store behind one URL: writes of polls, and the topics that others read. Each call is a short transaction."""
 
+import json
 import logging
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Thread
 from time import monotonic
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 from sqlalchemy.orm import Session
@@ -18,7 +19,6 @@ from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.extras import MissingExtra
 from service.state.board import PollRecord
-from service.store import upkeep
 from service.store.engine import (
     OutdatedStore,
     StoreError,
@@ -44,27 +44,14 @@ from service.store.episodes import (
     Marks,
     RecentRows,
 )
-from service.store.figures import pack
-from service.store.record import IngestRecord, changes_in, happened_in, read_diagnosis, record_of
+from service.store.polls import Curves
+from service.store.record import IngestRecord, KeptSnapshots, changes_in, happened_in, read_diagnosis, record_of
 from service.store.refused_logins import StoredRefusals
 from service.store.reports import Reports
-from service.store.rows import (
-    Day,
-    Frames,
-    LostFrame,
-    NameTables,
-    Partitions,
-    day_of,
-    insert_new,
-    insert_raw,
-    packed,
-    stored_snapshot,
-    table_of,
-    upsert,
-)
-from service.store.series import History, IntervalDeltas
-from service.store.tables import StoredDatabase, StoredDiagnosis, StoredFigures, StoredPoll, StoredSnapshot, millis
-from service.store.upkeep import FIVE_MINUTES, mark_unrolled
+from service.store.rows import NameTables, Partitions, insert_new, insert_raw, table_of, upsert
+from service.store.snapshots import Frames, Snapshots, day_of, packed
+from service.store.tables import MEANS, NUMBERS, POLLS, SUMS, StoredDatabase, StoredDiagnosis, StoredSnapshot, millis
+from service.store.upkeep import Rest, Upkeep
 
 __all__ = ["Repository", "StoreError"]
 log = logging.getLogger("latchscope.store")
@@ -85,14 +72,16 @@ class Repository:
         self.names = NameTables(self.engine)
         self.frames = Frames()
         self.partitions = Partitions(self.engine)
-        self.history = History(self.engine, self.names, self.kept_for)
-        self.changes = IntervalDeltas(self.engine, self.names, self.history)
+        self.history = Curves(self.engine, self.names, self.kept_for)
+        self.snapshots = Snapshots(self.engine)
+        self.upkeep = Upkeep(self.engine, self.partitions, self.kept_for)
         self.episodes = EpisodeStore(self.engine)
         self.confirmations = Confirmations(self.engine)
-        self.marks = Marks(self.engine)
+        self.kept = KeptSnapshots(self.upkeep.every_snapshot)
+        self.marks = Marks(self.engine, self.kept.mark)
         self.timeline = DatabaseChanges(self.engine)
         self.recent = RecentRows(self.engine)
-        self.baselines = Baselines(self.engine, self.history)
+        self.baselines = Baselines(self.engine)
         self.episode_log = EpisodeLog(self.engine)
         self.deliveries = Deliveries(self.engine)
         self.reports = Reports(self.engine)
@@ -100,6 +89,8 @@ class Repository:
         self.lasting: str | None = None
         """What `reachable` found, in words for people."""
         self._closed = False
+        self._last: dict[str, datetime] = {}
+        """Database → its last poll that this process wrote."""
 
     def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
         """Keep one poll at once, with its complete diagnosis. A store in trouble is logged. `Writer` loses nothing."""
@@ -116,28 +107,18 @@ class Repository:
         if self.file is not None:
             self.file.before_polls()
         databases = self.names.databases({record.database for record in records})
-        items = self.names.numbers([record.items for record in records])
-        at = {millis(record.at) for record in records}
-        self.partitions.ensure("polls", at)
-        self.partitions.ensure("figures", at)
+        self.partitions.ensure({millis(record.at) for record in records})
         changes = [change for record in records for change in changes_in(record)]
         with self.engine.begin() as connection:
-            frames = self.frames.of(connection, records)
-            self._write_snapshots(connection, records, frames)
-            insert_raw(
-                connection, table_of(StoredPoll), [_poll(databases[record.database], record) for record in records]
-            )
-            insert_raw(
-                connection,
-                table_of(StoredFigures),
-                [
-                    (databases[record.database], millis(record.at), _figures(numbers, record))
-                    for record, numbers in zip(records, items, strict=True)
-                ],
-            )
-            mark_unrolled(
-                connection, FIVE_MINUTES, {(databases[record.database], millis(record.at)) for record in records}
-            )
+            bodies = list(_bodies(records))
+            frames = self.frames.of(connection, bodies)
+            snapshots = [
+                {"database": name, "taken_at": at, "body": packed(body, frames[day_of(name, at)])}
+                for name, at, body in bodies
+            ]
+            insert_new(connection, table_of(StoredSnapshot), snapshots)
+            upsert(connection, table_of(StoredDiagnosis), [_diagnosis(each) for each in records if each.diagnosis])
+            self._write_polls(connection, databases, records)
             self.episodes.write(connection, [row for record in records for row in record.episodes])
             self.confirmations.write(
                 connection, [(record.database, row) for record in records for row in record.confirmed]
@@ -149,39 +130,31 @@ class Repository:
         if self.file is not None:
             self.file.after_polls()
         self.frames.remember(frames)
+        self._last |= {record.database: record.at for record in records}
+        self.upkeep.changed((databases[record.database], record.at) for record in records)
         if changes:
             self.episode_log.announce()
 
-    @staticmethod
-    def _write_snapshots(connection: Connection, records: Sequence[IngestRecord], frames: Mapping[Day, bytes]) -> None:
-        """The snapshot of each poll, packed with its day's frame, and the diagnoses of those that have one."""
-        snapshots = [
-            {
-                "database": record.database,
-                "taken_at": record.at,
-                "body": packed(record.body, frames[day_of(record.database, record.at)]),
-            }
-            for record in records
-        ]
-        insert_new(connection, table_of(StoredSnapshot), snapshots)
-        upsert(connection, table_of(StoredDiagnosis), [_diagnosis(record) for record in records if record.diagnosis])
-
-    def latest(self, database: str, n: int = 2) -> tuple[Snapshot, ...]:
-        """The newest stored snapshots of a database, newest first, up to one whose frame is lost."""
-        table = StoredSnapshot
-        query = select(table.taken_at, table.body).where(table.database == database)
-        found: list[Snapshot] = []
-        with self.engine.connect() as connection:
-            try:
-                for at, body in connection.execute(query.order_by(table.taken_at.desc()).limit(n)).all():
-                    found.append(stored_snapshot(connection, database, at, body))
-            except LostFrame as error:
-                log.warning("store: a snapshot of %s cannot be read: %s", database, error)
-        return tuple(found)
+    def _write_polls(
+        self, connection: Connection, databases: Mapping[str, int], records: Sequence[IngestRecord]
+    ) -> None:
+        """The row of each poll. After a start an interval begins at the last snapshot: what the polls after that counted is
+        subtracted."""
+        rows: list[tuple[Any, ...]] = []
+        last = dict(self._last)
+        for record in records:
+            number, begin = databases[record.database], record.at - timedelta(seconds=record.seconds or 0.0)
+            if record.seconds and abs(last.get(record.database, begin - 2 * _SLACK) - begin) > _SLACK:
+                insert_raw(connection, POLLS, rows, _COLUMNS)
+                rows = []
+                record = _uncounted(connection, number, begin, record)
+            rows.append(_poll(number, record))
+            last[record.database] = record.at
+        insert_raw(connection, POLLS, rows, _COLUMNS)
 
     def last_snapshot(self, database: str) -> Snapshot | None:
         """The newest kept snapshot of a database."""
-        return next(iter(self.latest(database, 1)), None)
+        return next(iter(self.snapshots.latest(database, 1)), None)
 
     def diagnoses(self, database: str, since: datetime, limit: int = 500) -> list[Diagnosis]:
         """Kept diagnoses of a database from `since` on, newest first, at most `limit`."""
@@ -201,15 +174,15 @@ class Repository:
                 for table in (StoredSnapshot, StoredDiagnosis)
             }
 
-    def prune(self, now: datetime) -> dict[str, int]:
+    def prune(self, now: datetime, rest: Rest = lambda spent: False) -> dict[str, int]:
         """Delete expired rows, in slices or whole partitions. Returns the number of rows or partitions, by table."""
         self.episode_log.prune(datetime.now(UTC))  # entries have the time of our own clock
         self.reports.prune(now)
-        return upkeep.prune(self.engine, self.partitions, self.kept_for, now)
+        return self.upkeep.prune(now, rest)
 
     def newest_polls(self) -> Mapping[str, datetime]:
         """When the newest stored poll of each database was, by its own clock."""
-        newest = select(func.max(StoredPoll.at)).where(StoredPoll.database_id == StoredDatabase.id).scalar_subquery()
+        newest = select(func.max(POLLS.c.at)).where(POLLS.c.database_id == StoredDatabase.id).scalar_subquery()
         with self.engine.connect() as connection:
             found = connection.execute(select(StoredDatabase.name, newest)).all()
         return {name: at for name, at in found if at is not None}
@@ -281,26 +254,40 @@ def _opened(url: str) -> Engine:
     raise refusal
 
 
-def _figures(items: Sequence[int], record: IngestRecord) -> bytes:
-    """The figures of a poll as one value. Its items have these numbers."""
-    numbers = np.array(items, np.int64)
-    values = np.array(record.values, np.float64)
-    order = numbers.argsort()
-    return pack(numbers[order], values[order])
+_COLUMNS = ("database_id", "at", "seconds", "severity", "missing", "startup_time", "why", "kind", *NUMBERS)
+_SLACK = timedelta(milliseconds=50)
 
 
 def _poll(database: int, record: IngestRecord) -> tuple[Any, ...]:
-    values = (
-        record.seconds,
-        record.severity,
-        record.share,
-        record.waiting,
-        record.missing,
-        record.startup_time,
-        record.why,
-        record.kind,
-    )
-    return (database, millis(record.at), *values)
+    started = None if record.seconds else record.startup_time  # of each life once
+    what = (record.seconds, record.severity, record.missing, started, record.why, record.kind)
+    return (database, millis(record.at), *what, *record.numbers)
+
+
+def _uncounted(connection: Connection, database: int, begin: datetime, record: IngestRecord) -> IngestRecord:
+    """A poll without what the polls since the begin of its interval have counted."""
+    weighed = [func.sum(POLLS.c[name] * POLLS.c.seconds) for name in MEANS]
+    query = select(func.sum(POLLS.c.seconds), *weighed, *(func.sum(POLLS.c[name]) for name in SUMS))
+    inside = (POLLS.c.database_id == database, POLLS.c.at > begin + _SLACK, POLLS.c.at < record.at)
+    counted, *parts = connection.execute(query.where(*inside)).one()
+    left = (record.seconds or 0.0) - (counted or 0.0)
+    if not counted or left <= 0:
+        return record
+    told: list[float | None] = []
+    for name, value, part in zip((*MEANS, *SUMS), record.numbers, parts, strict=False):
+        over, share = (record.seconds or 0.0, left) if name in MEANS else (1.0, 1.0)
+        told.append(None if value is None or part is None else max(value * over - part, 0.0) / share)
+    return replace(record, seconds=left, numbers=[*told, *record.numbers[len(told) :]])
+
+
+def _bodies(records: Sequence[IngestRecord]) -> Iterator[tuple[str, datetime, bytes]]:
+    """The snapshots of polls that keep theirs, each after that of the poll before where that is to be kept too."""
+    for record in records:
+        if record.before:
+            at = datetime.fromisoformat(json.loads(record.before)["taken_at"])
+            yield record.database, at, record.before
+        if record.body:
+            yield record.database, record.at, record.body
 
 
 def _diagnosis(record: IngestRecord) -> dict[str, Any]:

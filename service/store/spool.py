@@ -134,14 +134,14 @@ class DiskQueue:
         return found
 
     def newest(self, database: str) -> IngestRecord | None:
-        """The latest waiting poll of a database."""
+        """The latest waiting poll of a database that keeps its snapshot."""
         with self._lock:
             names = [name for name in self._files if name.partition("-")[2] == f"{database}.poll"]
         for name in reversed(names):
-            try:
-                return from_bytes((self.directory / name).read_bytes())
-            except _UNREADABLE:
-                continue
+            with suppress(*_UNREADABLE):
+                found = from_bytes((self.directory / name).read_bytes())
+                if found.body:
+                    return found
         return None
 
     def done(self, names: Iterable[str]) -> None:

@@ -1,8 +1,7 @@
-"""The tables of figures over time: polls, what changed in each, and roll-ups.
+"""The tables of the store: polls with a few chosen figures, their hours, whole snapshots now and then, and what is about people.
 
-Times are whole milliseconds since 1970 on both engines: half the size of a text, and the same arithmetic everywhere.
-A poll in `polls` without a figure of an item in `figures` saw no change of it, unless `missing` names its
-view: zero is not stored, and absent is not zero.
+Times of polls and hours are whole milliseconds since 1970 on both engines: half the size of a text, and the same arithmetic
+everywhere. A figure that is unknown is NULL, never zero.
 """
 
 import zlib
@@ -11,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
+    Column,
     DateTime,
     Dialect,
     Double,
@@ -20,6 +19,7 @@ from sqlalchemy import (
     LargeBinary,
     SmallInteger,
     String,
+    Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
@@ -74,7 +74,7 @@ class Base(DeclarativeBase):
 
 
 class StoredSnapshot(Base):
-    """One poll, compressed in the form of a capture file's snapshot; keyed by database and the database's clock."""
+    """A whole poll, compressed in the form of a capture file's snapshot; keyed by database and the database's clock."""
 
     __tablename__ = "snapshots"
 
@@ -300,12 +300,10 @@ class StoredRefusal(Base):
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-PARTITION_DAYS = {"polls": 1, "figures": 1, "figures_5m": 7, "figures_1h": 28}
-"""On PostgreSQL these tables have partitions of this many days, dropped as a whole when they expire."""
+DAY = 86_400_000
+"""Milliseconds. On PostgreSQL `polls` has a partition for each day, dropped as a whole when it expires."""
 NUMBER = Integer().with_variant(SmallInteger(), "sqlite")
 """The number of a database. SQLite has one kind of whole number, whatever type the columns of older stores have."""
-_PARTITIONED = {"postgresql_partition_by": "RANGE (at)"}
-_CLUSTERED = {"sqlite_with_rowid": False}
 
 
 def millis(at: datetime) -> int:
@@ -336,7 +334,7 @@ class Millis(TypeDecorator[datetime]):
 
 
 class StoredDatabase(Base):
-    """A watched database by a small number, which the rows of figures use."""
+    """A watched database by a small number, which polls and hours use."""
 
     __tablename__ = "databases"
 
@@ -344,110 +342,64 @@ class StoredDatabase(Base):
     name: Mapped[str] = mapped_column(String(63), unique=True)
 
 
-class StoredItem(Base):
-    """One figure that is followed: a column of a row of a view. `key` is a JSON object of the columns that name the row."""
+# The chosen figures. A new one needs a line here, one in record.py, a migration, and perhaps a name in history/curves.py.
 
-    __tablename__ = "items"
-    __table_args__ = (Index("items_by_name", "view", "key", "column", unique=True),)
-
-    id: Mapped[int] = mapped_column(Integer, primary_key=True)
-    view: Mapped[str] = mapped_column(String(63))
-    key: Mapped[str] = mapped_column(Text)
-    column: Mapped[str] = mapped_column(String(63))
-    gauge: Mapped[bool] = mapped_column(Boolean)
-
-
-class StoredPoll(Base):
-    """One poll. `seconds` is NULL where it has no interval: `why` says it to people, `kind` to programs.
-
-    `missing` is JSON: what is not known.
-    """
-
-    __tablename__ = "polls"
-    __table_args__ = (_CLUSTERED | _PARTITIONED,)
-
-    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
-    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    seconds: Mapped[float | None] = mapped_column(Double)
-    severity: Mapped[str] = mapped_column(String(8))
-    share: Mapped[float | None] = mapped_column(Double)
-    waiting: Mapped[float | None] = mapped_column(Double)
-    missing: Mapped[str] = mapped_column(Text)
-    startup_time: Mapped[str | None] = mapped_column(String(40))
-    why: Mapped[str | None] = mapped_column(Text)
-    kind: Mapped[str | None] = mapped_column(String(16))
-    """NULL too where latchscope 0.2 or older kept the poll; see record.py."""
+MEANS = ("share", "waiting")
+"""Share of DB time lost in row cache waits (0 to 1), and the sessions that waited on average: means over a poll or an hour."""
+TIMES = ("db_time", "db_cpu", "latch_time", "mutex_time", "lock_time", "latch_free_time")
+"""Seconds within it: DB time, CPU, and the time waited by event (latch: row cache objects, row cache mutex, row cache lock,
+latch free)."""
+COUNTS = (
+    *("gets", "getmisses", "modifications", "latch_gets", "latch_misses", "sleeps", "hot_child_sleeps"),
+    *("executions", "parses", "hard_parses", "logons", "commits"),
+)
+"""How much each counter grew. Gets, getmisses and modifications of all dictionary caches; sleeps of the latch, or of the mutexes
+where those guard the row cache; `hot_child` is the child latch with most of them."""
+SUMS = (*TIMES, *COUNTS)
+NUMBERS = (*MEANS, *SUMS, "hot_child")
+"""The 21 figures of a poll, in the order of its record."""
 
 
-class StoredFigures(Base):
-    """All figures of one poll: the change of each counter over its interval, the level of each gauge that changed.
-
-    `body` is figures.codec's.
-    """
-
-    __tablename__ = "figures"
-    __table_args__ = (_CLUSTERED | _PARTITIONED,)
-
-    database_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    body: Mapped[bytes] = mapped_column(LargeBinary)
+def _figures(*names: str) -> list[Column[Any]]:
+    return [Column(name, Integer if name == "hot_child" else Double) for name in names]
 
 
-class FiveMinuteFigures(Base):
-    """The figures of one view over an hour, by five minutes: a counter's total and its highest rate per second.
+POLLS = Table(
+    "polls",
+    Base.metadata,
+    Column("database_id", NUMBER, primary_key=True, autoincrement=False),
+    Column("at", Millis, primary_key=True),
+    Column("seconds", Double),
+    Column("severity", String(8), nullable=False),
+    *_figures(*MEANS),
+    Column("missing", Text, nullable=False),
+    Column("startup_time", String(40)),
+    Column("why", Text),
+    Column("kind", String(16)),
+    *_figures(*NUMBERS[len(MEANS) :]),
+    postgresql_partition_by="RANGE (at)",
+    sqlite_with_rowid=False,
+)
+"""A row for each poll. `seconds` is NULL where it has no interval: `why` says it to people, `kind` to programs (NULL too where
+latchscope 0.2 or older kept the poll, see record.py). `missing` is JSON: the views of its figures that could not be read."""
 
-    Of a gauge it is the highest level, twice. Each view has its own row, so that its series are read alone.
-    """
-
-    __tablename__ = "figures_5m"
-    __table_args__ = (_CLUSTERED | _PARTITIONED,)
-
-    database_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    view: Mapped[str] = mapped_column(String(63), primary_key=True)
-    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    body: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class HourlyFigures(Base):
-    """The same over a day, by the hour."""
-
-    __tablename__ = "figures_1h"
-    __table_args__ = (_CLUSTERED | _PARTITIONED,)
-
-    database_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    view: Mapped[str] = mapped_column(String(63), primary_key=True)
-    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    body: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class StoredBucket(Base):
-    """The content of a roll-up's bucket: how many polls and seconds, and which views were missing in any of them."""
-
-    __tablename__ = "buckets"
-    __table_args__ = (_CLUSTERED,)
-
-    width: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
-    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
-    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    polls: Mapped[int] = mapped_column(Integer)
-    seconds: Mapped[float] = mapped_column(Double)
-    missing: Mapped[str] = mapped_column(Text)
-
-
-class Unrolled(Base):
-    """A bucket that got polls since its last roll-up. It is written with the polls, so that a crash forgets none."""
-
-    __tablename__ = "unrolled"
-    __table_args__ = (_CLUSTERED,)
-
-    width: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
-    database_id: Mapped[int] = mapped_column(NUMBER, primary_key=True, autoincrement=False)
-    at: Mapped[datetime] = mapped_column(Millis, primary_key=True)
-    times: Mapped[int] = mapped_column(Integer)
+HOURS = Table(
+    "hours",
+    Base.metadata,
+    Column("database_id", NUMBER, primary_key=True, autoincrement=False),
+    Column("at", Millis, primary_key=True),
+    Column("polls", Integer, nullable=False),
+    Column("seconds", Double, nullable=False),
+    *_figures(*NUMBERS),
+    *_figures(*(f"{name}_most" for name in (*MEANS, *SUMS))),
+    sqlite_with_rowid=False,
+)
+"""The polls of an hour together: means and sums, and in `…_most` the highest of a single poll, of sums per second. A figure that
+one of its polls lacks is NULL."""
 
 
 class StoredFrame(Base):
-    """The first snapshot of each day, in the form of `snapshots`: it names the rows whose figures are kept."""
+    """The first snapshot of each day that is kept, in the form of `snapshots`: the others of the day are packed with it."""
 
     __tablename__ = "frames"
 

@@ -1,377 +1,227 @@
-"""Roll-ups and retention."""
+"""Upkeep: hours from polls, fewer snapshots as they grow old, and retention."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from time import thread_time
 from typing import Any
 
-import numpy as np
-from sqlalchemy import BigInteger, Connection, Engine, and_, delete, func, or_, select, text, tuple_, type_coerce
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy import BigInteger, Connection, Engine, Table, and_, delete, func, literal, select, tuple_, type_coerce
+from sqlalchemy.dialects import postgresql, sqlite
 
 from service.config.settings import HistorySettings
-from service.store.figures import (
-    ROLLED,
-    FigureColumns,
-    Items,
-    RolledTier,
-    Tier,
-    Values,
-    as_columns,
-    merged_buckets,
-    merged_poll,
-    once,
-    read,
-)
-from service.store.rows import NameTables, Partitions, table_of, upsert
+from service.store.polls import together
+from service.store.rows import Partitions, batched, table_of
 from service.store.tables import (
-    FiveMinuteFigures,
-    HourlyFigures,
-    StoredBucket,
+    HOURS,
+    MEANS,
+    POLLS,
+    SUMS,
     StoredConfirmation,
     StoredDatabase,
     StoredDatabaseChange,
     StoredDiagnosis,
     StoredEpisode,
-    StoredFigures,
     StoredFrame,
     StoredMark,
-    StoredPoll,
     StoredSnapshot,
-    Unrolled,
-    millis,
     moment,
 )
 
-# Roll-ups: five minutes from polls, hours from five minutes. A bucket is computed again as a whole, whenever it gets
-# polls.
-#
-# The table `unrolled` lists the due buckets, written in the same transaction as the polls. So a crash forgets none, a
-# late poll from the spool makes its bucket due again, and a second run changes nothing.
-
-FIVE_MINUTES = 300
-HOUR = 3600
+HOUR = timedelta(hours=1)
+FIVE_MINUTES = timedelta(minutes=5)
 SILENT_FOR = timedelta(minutes=10)
-"""A bucket of a silent database is closed this long after its end."""
-AT_ONCE = 2000
-"""Most buckets per run."""
-LOCK = 0x1A7C5C0
-"""PostgreSQL's advisory lock, per database, for changes of roll-up rows."""
+"""An hour of a silent database is closed this long after its end."""
+LOOK_BACK = timedelta(days=2)
+"""After a start the hours of so many days are compared with their polls, because a crash forgets which were to be summed."""
+THIN_EVERY = timedelta(hours=1)
+SLICE = 2000
+SIDES = ("instance_start", "patch")
+"""Changes of a database whose both sides keep their snapshots."""
+Rest = Callable[[float], bool]
+"""Called after each part with the processor seconds that it took; says whether to end early."""
 
 
-def mark_unrolled(connection: Connection, width: int, polls: Iterable[tuple[int, int]]) -> None:
-    """Mark the buckets of these polls (database, milliseconds) as due, within the polls' own transaction.
+class Upkeep:
+    """Keeps the tables of one store in order."""
 
-    The update locks the row, so that a roll-up in another process waits for these polls and sees them.
-    """
-    ms = width * 1000
-    rows = [
-        {"width": width, "database_id": database, "at": moment(at), "times": 1}
-        for database, at in sorted({(database, at - at % ms) for database, at in polls})
-    ]
-    upsert(connection, table_of(Unrolled), rows, {"times": "unrolled.times + 1"})
+    def __init__(self, engine: Engine, partitions: Partitions, kept_for: HistorySettings) -> None:
+        self._engine, self._partitions, self._kept_for = engine, partitions, kept_for
+        self._due: set[tuple[int, datetime]] | None = None
+        """Databases and hours that got polls since they were summed. None before the first round."""
+        self._thinned: dict[str, datetime] = {}
 
+    @property
+    def every_snapshot(self) -> bool:
+        """Whether each poll keeps its snapshot: they are to be kept for longer than latchscope does by itself."""
+        return self._kept_for.snapshots > HistorySettings().snapshots
 
-def roll_up(
-    engine: Engine,
-    partitions: Partitions,
-    names: NameTables,
-    now: datetime,
-    raw_since: datetime | None = None,
-    *,
-    rest: Callable[[float], bool] = lambda spent: False,
-) -> int:
-    """Roll up every closed bucket that is due. Returns their number. Each has its own transaction.
+    def changed(self, polls: Iterable[tuple[int, datetime]]) -> None:
+        """These polls, by database and time, are new: their hours are summed again."""
+        hours = {(database, hour_of(at)) for database, at in polls}
+        if self._due is not None:
+            self._due |= hours
 
-    A bucket that was rolled up and lies before `raw_since` stays as it is: its polls are gone.
-    `rest` is called after each bucket with the processor seconds it took, and says whether to end early.
-    """
-    done = 0
-    for width in (FIVE_MINUTES, HOUR):
-        with engine.connect() as connection:
-            due = _closed(connection, width, now)
-        for database, at in due:
+    def sum_hours(self, now: datetime, rest: Rest = lambda spent: False) -> int:
+        """Sum each hour that is over and got polls. Returns how many. One that had more polls stays: they are gone since."""
+        if self._due is None:
+            self._due = set(self._unsummed())
+        done = 0
+        # A silent database may still send what waits on its replica's disk, so an hour is given some minutes.
+        for database, hour in sorted(each for each in self._due if each[1] + HOUR + SILENT_FOR <= now):
             began = thread_time()
-            tier = ROLLED["5m" if width == FIVE_MINUTES else "1h"]
-            partitions.ensure(tier.table.__tablename__, [millis(at) - millis(at) % tier.row])
-            with engine.begin() as connection:
-                alone(connection, database)
-                _roll(connection, names, width, database, at, raw_since)
+            self._due.discard((database, hour))
+            try:
+                with self._engine.begin() as connection:
+                    sum_hour(connection, database, hour)
+            except BaseException:
+                self._due.add((database, hour))
+                raise
             done += 1
             if rest(thread_time() - began):
-                return done
-    return done
+                break
+        return done
 
+    def _unsummed(self) -> Iterator[tuple[int, datetime]]:
+        """The hours of the last days of each database that have more polls than their sum says."""
+        at = type_coerce(POLLS.c.at, BigInteger)
+        hour = at - at % literal(3_600_000, BigInteger)
+        with self._engine.connect() as connection:
+            for database in connection.scalars(select(StoredDatabase.id)).all():
+                mine = POLLS.c.database_id == database
+                newest = connection.scalar(select(func.max(POLLS.c.at)).where(mine))
+                if newest is not None:
+                    kept = select(HOURS.c.at, HOURS.c.polls).where(HOURS.c.database_id == database)
+                    summed = dict(connection.execute(kept).all())
+                    counted = select(hour, func.count()).where(mine, POLLS.c.at >= hour_of(newest - LOOK_BACK))
+                    for begin, polls in connection.execute(counted.group_by(hour)).all():
+                        if polls > summed.get(moment(begin), 0):
+                            yield database, moment(begin)
 
-def _closed(connection: Connection, width: int, now: datetime) -> list[tuple[int, datetime]]:
-    """Due buckets that expect no more polls: their database is past them by its own clock, or silent."""
-    end = type_coerce(Unrolled.at, BigInteger) + 1000 * width
-    silent = end <= millis(now - SILENT_FOR)
-    later = (StoredPoll.database_id == Unrolled.database_id, type_coerce(StoredPoll.at, BigInteger) >= end)
-    closed = or_(silent, select(StoredPoll.at).where(*later).exists())
-    query = select(Unrolled.database_id, Unrolled.at).where(Unrolled.width == width, closed).order_by(Unrolled.at)
-    return [(database, at) for database, at in connection.execute(query.limit(AT_ONCE))]
+    def thin(self, now: datetime, rest: Rest = lambda spent: False) -> int:
+        """Leave of old snapshots the last of each five minutes, of older ones the last of each hour. Returns how many went."""
+        gone = 0
+        with self._engine.connect() as connection:
+            names = list(connection.scalars(select(StoredDatabase.name).order_by(StoredDatabase.name)))
+        for name in names:
+            if now - self._thinned.get(name, now - THIN_EVERY) < THIN_EVERY:
+                continue
+            began = thread_time()
+            self._thinned[name] = now
+            gone += self._thin(name, now)
+            if rest(thread_time() - began):
+                break
+        return gone
 
+    def _thin(self, database: str, now: datetime) -> int:
+        table, kept = StoredSnapshot, self._kept_for
+        ages = [timedelta(seconds=each) for each in (kept.snapshots, max(kept.five_minutes, kept.snapshots))]
+        old = select(table.taken_at).where(table.database == database, table.taken_at < now - ages[0])
+        with self._engine.connect() as connection:
+            times = list(connection.scalars(old.order_by(table.taken_at)))
+            sides = _sides(connection, database)
+        doomed = _doomed(times, now - ages[1], sides)
+        for some in batched(doomed, SLICE):
+            with self._engine.begin() as connection:
+                connection.execute(delete(table).where(table.database == database, table.taken_at.in_(some)))
+        return len(doomed)
 
-def alone(connection: Connection, database: int) -> None:
-    """Until the end of the transaction no other process changes the roll-ups of a database. SQLite has one writer anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text(f"select pg_advisory_xact_lock({LOCK}, :database)"), {"database": database})
+    def prune(self, now: datetime, rest: Rest = lambda spent: False) -> dict[str, int]:
+        """Delete what is too old: whole partitions on PostgreSQL, slices everywhere else, so that nothing blocks for long.
 
-
-def _roll(
-    connection: Connection, names: NameTables, width: int, database: int, at: datetime, raw_since: datetime | None
-) -> None:
-    due = delete(Unrolled).where(Unrolled.width == width, Unrolled.database_id == database, Unrolled.at == at)
-    connection.execute(due)
-    if raw_since is not None and at < raw_since and _rolled(connection, width, database, at):
-        return
-    end = at + timedelta(seconds=width)
-    if width == FIVE_MINUTES:
-        _from_polls(connection, names, database, at, end)
-        mark_unrolled(connection, HOUR, [(database, millis(at))])
-    else:
-        _from_five_minutes(connection, names, database, at, end)
-
-
-def _rolled(connection: Connection, width: int, database: int, at: datetime) -> bool:
-    table = StoredBucket
-    query = select(table.polls).where(table.width == width, table.database_id == database, table.at == at)
-    return connection.scalar(query) is not None
-
-
-def _from_polls(connection: Connection, names: NameTables, database: int, at: datetime, end: datetime) -> None:
-    poll = StoredPoll
-    inside = (poll.database_id == database, poll.at >= at, poll.at < end)
-    covered = connection.execute(select(poll.at, poll.seconds, poll.missing).where(*inside).order_by(poll.at)).all()
-    missing = [row.missing for row in covered if row.seconds]
-    _bucket(connection, FIVE_MINUTES, database, at, len(covered), sum(row.seconds or 0.0 for row in covered), missing)
-    figures = read(connection, "poll", database, millis(at), millis(end))
-    items = np.unique(figures.items)
-    values, _ = figures.matrix(items, np.array([millis(row.at) for row in covered], np.int64))
-    seconds = np.array([row.seconds or np.nan for row in covered])
-    gauges = _gauges(names, items)
-    values[np.ix_(~gauges, np.isnan(seconds))] = np.nan
-    rates = np.where(gauges[:, None], values, values / seconds)
-    _put(connection, names, ROLLED["5m"], database, at, _summed(items, gauges, values, rates))
-
-
-def _from_five_minutes(connection: Connection, names: NameTables, database: int, at: datetime, end: datetime) -> None:
-    bucket = StoredBucket
-    within = (bucket.width == FIVE_MINUTES, bucket.database_id == database, bucket.at >= at, bucket.at < end)
-    covered = connection.execute(select(bucket.polls, bucket.seconds, bucket.missing).where(*within)).all()
-    polls, seconds = sum(row.polls for row in covered), sum(row.seconds for row in covered)
-    _bucket(connection, HOUR, database, at, polls, seconds, [row.missing for row in covered])
-    figures = read(connection, "5m", database, millis(at), millis(end))
-    items = np.unique(figures.items)
-    times = np.arange(millis(at), millis(end), ROLLED["5m"].bucket, dtype=np.int64)
-    totals, mosts = figures.matrix(items, times)
-    _put(connection, names, ROLLED["1h"], database, at, _summed(items, _gauges(names, items), totals, mosts))
-
-
-def _gauges(names: NameTables, items: Items) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    known = names.named(items.tolist())
-    return np.array([item in known and known[item][3] for item in items.tolist()], dtype=bool)
-
-
-def _summed(
-    items: Items, gauges: "np.ndarray[tuple[int], np.dtype[np.bool_]]", totals: Values, mosts: Values
-) -> FigureColumns:
-    """One figure for each item that has any: a counter's sum and its highest rate, of a gauge the highest level."""
-    known = ~np.isnan(totals).all(axis=1) if totals.size else np.zeros(len(items), dtype=bool)
-    items, gauges, totals, mosts = items[known], gauges[known], totals[known], mosts[known]
-    if not len(items):
-        return FigureColumns(items, items, np.zeros(0), np.zeros(0))
-    total = np.where(gauges, np.nanmax(totals, axis=1), np.nansum(totals, axis=1))
-    return FigureColumns(items, np.zeros(len(items), np.int64), total, np.nanmax(mosts, axis=1))
-
-
-def _put(
-    connection: Connection, names: NameTables, tier: RolledTier, database: int, at: datetime, figures: FigureColumns
-) -> None:
-    """Put the figures of one bucket into the rows of their views. Polls only ever add, so none is left over."""
-    at_once = FigureColumns(figures.items, np.full(len(figures), millis(at)), figures.totals, figures.mosts)
-    put_rolled(connection, names, tier, database, at_once, over=True)
-
-
-def put_rolled(
-    connection: Connection,
-    names: NameTables,
-    tier: RolledTier,
-    database: int,
-    figures: FigureColumns,
-    *,
-    over: bool,
-) -> None:
-    """Put figures of any buckets into the rows of their views, each read once. `over`: replace existing ones, or go beside.
-
-    Within `alone`, where partitions are there already.
-    """
-    known = names.named(np.unique(figures.items).tolist())
-    views = np.array([known[item][0] if item in known else "" for item in figures.items.tolist()], dtype=object)
-    rows = figures.at - figures.at % tier.row
-    before = _bodies(connection, tier, database, np.unique(rows).tolist())
-    made = []
-    for view in sorted(set(views.tolist()) - {""}):
-        of_view = views == view
-        for row_at in np.unique(rows[of_view]).tolist():
-            inside = of_view & (rows == row_at)
-            some = FigureColumns(
-                figures.items[inside], figures.at[inside], figures.totals[inside], figures.mosts[inside]
-            )
-            body = merged_buckets(tier, before.get((view, row_at)), row_at, some, over=over)
-            made.append({"database_id": database, "view": view, "at": moment(row_at), "body": body})
-    upsert(connection, table_of(tier.table), made)
-
-
-def _bodies(
-    connection: Connection, tier: RolledTier, database: int, rows: Sequence[int]
-) -> dict[tuple[str, int], bytes]:
-    """The content of these rows of a database, of every view, in one query."""
-    table = tier.table
-    found = {}
-    for row_at in rows:
-        this = (table.database_id == database, table.at == moment(row_at))
-        found.update(
-            {(view, row_at): body for view, body in connection.execute(select(table.view, table.body).where(*this))}
-        )
-    return found
-
-
-def _bucket(
-    connection: Connection, width: int, database: int, at: datetime, polls: int, seconds: float, unknown: list[str]
-) -> None:
-    """The content of the bucket. A view that was missing in one of its polls is missing in the bucket."""
-    missing = sorted({json.dumps(load) for text in set(unknown) for load in json.loads(text)})
-    row = {
-        "width": width,
-        "database_id": database,
-        "at": at,
-        "polls": polls,
-        "seconds": seconds,
-        "missing": f"[{','.join(missing)}]",
-    }
-    upsert(connection, table_of(StoredBucket), [row])
-
-
-# Figures one by one: the form of a history file.
-
-DAY = 86_400_000
-LINES: Mapping[str, tuple[Tier, tuple[str, ...]]] = {
-    "deltas": ("poll", ("database_id", "at", "item_id", "value")),
-    "five_minutes": ("5m", ("database_id", "at", "item_id", "total", "most")),
-    "hours": ("1h", ("database_id", "item_id", "at", "total", "most")),
-}
-"""The tier and the columns of figures by their name in a file."""
-
-
-def figure_lines(connection: Connection, name: str, database: str | None) -> Iterator[list[Any]]:
-    """The figures of a tier in the columns of LINES, some hours at once."""
-    tier, wanted = LINES[name]
-    table: Any = StoredFigures if tier == "poll" else ROLLED[tier].table
-    at = type_coerce(table.at, BigInteger)
-    named = select(StoredDatabase.id).order_by(StoredDatabase.id)
-    for number in connection.scalars(named if database is None else named.where(StoredDatabase.name == database)).all():
-        bounds = select(func.min(at), func.max(at)).where(table.database_id == number)
-        first, last = connection.execute(bounds).one()
-        for begin in range(first - first % DAY, last + DAY, DAY) if first is not None else ():
-            found = once(read(connection, tier, number, begin, begin + DAY))
-            columns = {"database_id": [number] * len(found), "item_id": found.items.tolist(), "at": found.at.tolist()}
-            columns |= {"value": found.totals.tolist(), "total": found.totals.tolist(), "most": found.mosts.tolist()}
-            yield from map(list, zip(*(columns[column] for column in wanted), strict=True))
-
-
-def put_figure_lines(
-    engine: Engine, partitions: Partitions, names: NameTables, tier: Tier, rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Import figures beside the existing ones."""
-    for database in sorted({row["database_id"] for row in rows}):
-        mine = [row for row in rows if row["database_id"] == database]
-        found = once(
-            as_columns(
-                [
-                    (row["item_id"], row["at"], *(row.get(n, row.get("value")) for n in ("total", "most")))
-                    for row in mine
-                ]
-            )
-        )
-        width = 1 if tier == "poll" else ROLLED[tier].row
-        table = "figures" if tier == "poll" else ROLLED[tier].table.__tablename__
-        partitions.ensure(table, set((found.at - found.at % width).tolist()))
-        with engine.begin() as connection:
-            alone(connection, database)
-            if tier == "poll":
-                _put_polls(connection, database, found)
+        Returns what was deleted, by table: rows, and partitions as rows of one.
+        """
+        done = {"snapshots": self.thin(now, rest)}
+        for table, old in self._tiers(now):
+            if table is POLLS and self._engine.dialect.name == "postgresql":
+                count = self._partitions.drop_before(now - timedelta(seconds=self._kept_for.polls))
             else:
-                put_rolled(connection, names, ROLLED[tier], database, found, over=False)
+                count = self._sliced(table, old)
+            done[table.name] = done.get(table.name, 0) + count
+        return done
+
+    def _tiers(self, now: datetime) -> Iterator[tuple[Table, Any]]:
+        """Each table, and what of it is old."""
+
+        def ago(*seconds: float) -> datetime:
+            return now - timedelta(seconds=max(seconds))
+
+        kept, episode = self._kept_for, StoredEpisode
+        whole = ago(kept.hourly, kept.snapshots)
+        yield table_of(StoredSnapshot), StoredSnapshot.taken_at < whole
+        # The snapshots of a day need its frame, so the frame is deleted after them.
+        yield table_of(StoredFrame), StoredFrame.day < whole.astimezone(UTC).date().isoformat()
+        yield table_of(StoredDiagnosis), StoredDiagnosis.taken_at < ago(kept.diagnoses)
+        yield POLLS, POLLS.c.at < ago(kept.polls)
+        yield HOURS, HOURS.c.at < ago(kept.hourly)
+        yield table_of(episode), and_(episode.ended.is_not(None), episode.ended < ago(kept.episodes))
+        for each in (StoredMark, StoredDatabaseChange, StoredConfirmation):
+            yield table_of(each), table_of(each).c.at < ago(kept.episodes)
+
+    def _sliced(self, table: Table, old: Any) -> int:
+        key, count = list(table.primary_key), 0
+        while True:
+            with self._engine.begin() as connection:
+                some = select(*key).where(old).limit(SLICE)
+                gone = connection.execute(delete(table).where(tuple_(*key).in_(some))).rowcount
+            count += gone
+            if gone < SLICE:
+                return count
 
 
-def _put_polls(connection: Connection, database: int, figures: FigureColumns) -> None:
-    table = StoredFigures
-    for at in np.unique(figures.at).tolist():
-        this = (table.database_id == database, table.at == moment(at))
-        body = connection.scalar(select(table.body).where(*this))
-        of_poll = figures.at == at
-        body = merged_poll(body, figures.items[of_poll], figures.totals[of_poll])
-        upsert(connection, table_of(table), [{"database_id": database, "at": moment(at), "body": body}])
+def hour_of(at: datetime) -> datetime:
+    """The begin of its hour, UTC."""
+    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
 
 
-# Deletes expired rows: whole partitions on PostgreSQL, slices everywhere else, so that nothing blocks for long.
-
-SLICE = 2000
-HOUR_ROW, DAY_ROW = (timedelta(milliseconds=ROLLED[tier].row) for tier in ("5m", "1h"))
-"""A row of roll-ups goes when its last bucket is over."""
-
-
-def prune(engine: Engine, partitions: Partitions, kept_for: HistorySettings, now: datetime) -> dict[str, int]:
-    """Delete what is older than its tier keeps. Returns what was deleted, by table: rows, and partitions as rows of one."""
-    done: dict[str, int] = {}
-    for table, key, old, before in _tiers(kept_for, now):
-        name = table.__tablename__
-        if before is not None and engine.dialect.name == "postgresql":
-            count = partitions.drop_before(name, before)
-        else:
-            count = _sliced(engine, table, key, old)
-        done[name] = done.get(name, 0) + count
-    return done
-
-
-def _tiers(kept_for: HistorySettings, now: datetime) -> list[tuple[type[DeclarativeBase], Sequence[Any], Any, Any]]:
-    """Table, key, what is old, and the time before which its partitions may go, if it has any."""
-
-    def ago(seconds: float) -> datetime:
-        return now - timedelta(seconds=seconds)
-
-    raw, fine, coarse = ago(kept_for.polls), ago(kept_for.five_minutes), ago(kept_for.hourly)
-    long_ago, bucket, episode = ago(kept_for.episodes), StoredBucket, StoredEpisode
-    over = and_(episode.ended.is_not(None), episode.ended < long_ago)
-    # The snapshots of a day need its frame, so the frame is deleted after them.
-    first_day = min(coarse, ago(kept_for.snapshots)).astimezone(UTC).date().isoformat()
-    tiers: list[tuple[type[DeclarativeBase], Any, Any]] = [
-        (StoredSnapshot, StoredSnapshot.taken_at < ago(kept_for.snapshots), None),
-        (StoredDiagnosis, StoredDiagnosis.taken_at < ago(kept_for.diagnoses), None),
-        (StoredFigures, StoredFigures.at < raw, raw),
-        (StoredPoll, StoredPoll.at < raw, raw),
-        (FiveMinuteFigures, FiveMinuteFigures.at < fine - HOUR_ROW, fine),
-        (HourlyFigures, HourlyFigures.at < coarse - DAY_ROW, coarse),
-        (bucket, and_(bucket.width == FIVE_MINUTES, bucket.at < fine), None),
-        (bucket, and_(bucket.width == HOUR, bucket.at < coarse), None),
-        (StoredFrame, StoredFrame.day < first_day, None),
-        (episode, over, None),
-        (StoredMark, StoredMark.at < long_ago, None),
-        (StoredDatabaseChange, StoredDatabaseChange.at < long_ago, None),
-        (StoredConfirmation, StoredConfirmation.at < long_ago, None),
-    ]
-    return [(table, list(table_of(table).primary_key), old, before) for table, old, before in tiers]
+def sum_hour(connection: Connection, database: int, hour: datetime) -> None:
+    """Sum the polls of an hour into its row, unless that has more of them."""
+    inside = (POLLS.c.database_id == database, POLLS.c.at >= hour, POLLS.c.at < hour + HOUR)
+    slept, most = POLLS.c.hot_child, func.sum(POLLS.c.hot_child_sleeps)
+    hottest = select(slept).where(*inside, slept.is_not(None)).group_by(slept).order_by(most.desc(), slept).limit(1)
+    figures = {name: together(name) for name in (*MEANS, *SUMS)} | {"hot_child": hottest.scalar_subquery()}
+    figures |= {f"{name}_most": together(name, most=True) for name in (*MEANS, *SUMS)}
+    known = {
+        "database_id": literal(database),
+        "at": literal(hour, HOURS.c.at.type),
+        "polls": func.count(),
+        "seconds": func.coalesce(func.sum(POLLS.c.seconds), 0.0),
+    }
+    values = known | figures
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    insert: Any = dialect.insert(HOURS).from_select(
+        list(values), select(*values.values()).where(*inside).having(func.count() > 0)
+    )
+    changed = {name: insert.excluded[name] for name in values if name not in ("database_id", "at")}
+    keys = ["database_id", "at"]
+    connection.execute(
+        insert.on_conflict_do_update(index_elements=keys, set_=changed, where=HOURS.c.polls <= insert.excluded.polls)
+    )
 
 
-def _sliced(engine: Engine, table: type[DeclarativeBase], key: Sequence[Any], old: Any) -> int:
-    count = 0
-    while True:
-        with engine.begin() as connection:
-            some = select(*key).where(old).limit(SLICE)
-            gone = connection.execute(delete(table_of(table)).where(tuple_(*key).in_(some))).rowcount
-        count += gone
-        if gone < SLICE:
-            return count
+def _sides(connection: Connection, database: str) -> list[datetime]:
+    """Marks, begins and ends of episodes, and restarts: the snapshots on both sides of each stay."""
+    episode, change, mark = StoredEpisode, StoredDatabaseChange, StoredMark
+    found: set[datetime] = set(connection.scalars(select(mark.at).where(mark.database == database)))
+    found.update(connection.scalars(select(change.at).where(change.database == database, change.kind.in_(SIDES))))
+    for row in connection.execute(
+        select(episode.began, episode.ended, episode.last_seen).where(episode.database == database)
+    ):
+        found.update(at for at in row if at is not None)
+    return sorted(found)
+
+
+def _doomed(times: Sequence[datetime], hourly: datetime, sides: Sequence[datetime]) -> list[datetime]:
+    """Those of old snapshots that are neither the last of their five minutes, or before `hourly` of their hour, nor beside one
+    of the `sides`."""
+    # What a comparison at a mark or an episode needs lies beside it, however old both are.
+    kept = set[datetime]()
+    for at in sides:
+        place = bisect_left(times, at)
+        kept.update(times[max(place - 1, 0) : place + 1])
+        if place < len(times) and times[place] == at:
+            kept.update(times[place : place + 2])
+    numbers = [at.timestamp() // (HOUR if at < hourly else FIVE_MINUTES).total_seconds() for at in times]
+    steps = zip(times, numbers, strict=True)
+    return [at for (at, step), (_, following) in pairwise(steps) if step == following and at not in kept]

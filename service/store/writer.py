@@ -98,7 +98,7 @@ class Writer:
         """Take a poll. Never raises, never waits for the store, and waits for a disk only if that is usually quick."""
         try:
             complete = self._complete.due(snapshot, verdict)
-            record = record_of(snapshot, verdict, poll_record, complete=complete)
+            record = record_of(snapshot, verdict, poll_record, complete=complete, kept=self._store.kept)
             if record is not None:
                 self._take(record)
         except Exception:  # an error of ours must cost only this poll's history

@@ -384,7 +384,7 @@ class SeriesOut(BaseModel):
     of: str | None = Field(description="the child, cache, place or event it is about")
     values: tuple[float | None, ...]
     highest: tuple[float | None, ...] | None = Field(
-        description="with roll-ups, the highest that any one poll had within each time; null with resolution poll"
+        description="with 5m and 1h, the highest that any one poll had within each time; null with poll, and for details"
     )
 
 
@@ -439,9 +439,7 @@ class DifferencesOut(BaseModel):
     stretch_polls: int
     rest_seconds: float = Field(description="seconds watched in the rest of the hour")
     rest_polls: int
-    across: int = Field(
-        description="polls or roll-ups across an edge of the stretch or hour, which are on neither side"
-    )
+    across: int = Field(description="polls across an edge of the stretch or hour, which are on neither side")
     headline: str = Field(description="the answer in words")
     cannot_tell: str | None = Field(description="why nothing can be compared; null if it can")
     groups: tuple[DifferenceGroupOut, ...]

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from service.store.tables import moment
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS
 from tests.ports import free_port
@@ -92,8 +93,11 @@ class Replicas:
     def polls(self) -> dict[str, list[datetime]]:
         """Database → the times of its kept polls."""
         found: dict[str, list[datetime]] = {}
-        for name, at in self.place.execute("select database, taken_at from snapshots order by 1, 2"):
-            found.setdefault(name, []).append(at)
+        rows = self.place.execute(
+            "select d.name, p.at from polls p join databases d on d.id = p.database_id order by 1, 2"
+        )
+        for name, at in rows:
+            found.setdefault(name, []).append(moment(at))
         return found
 
 

@@ -17,7 +17,6 @@ from service.store.admin import problems
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.tables import millis
-from service.store.upkeep import roll_up
 from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS
 from tests.service.crashing import NAMES
@@ -57,7 +56,7 @@ def finished(place: Place) -> None:
     spool = DiskQueue(place.folder / "spool", 2**30)
     Writer(store, spool).catch_up()
     assert len(spool) == 0
-    roll_up(store.engine, store.partitions, store.names, datetime.now(UTC) + timedelta(days=400))
+    store.upkeep.sum_hours(datetime.now(UTC) + timedelta(days=400))
     store.close()
     sound(place)
 
@@ -94,7 +93,7 @@ def test_killed_process_leaves_a_sound_store(place: Place, kills: int) -> None:
     assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
     firsts = place.execute("select count(*) from polls where seconds is null")
     assert firsts == [(len(NAMES),)], "each restart continues from the last kept poll"
-    assert place.execute("select count(*) from figures_5m")[0][0] > 0
+    assert place.execute("select count(*) from hours")[0][0] > 0
     print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201  figures for `make soak`
 
 

@@ -289,7 +289,7 @@ class Migration(Operation):
         connection = sqlite3.connect(self.file)
         found = {
             name: connection.execute(f"select count(*) from {name}").fetchone()[0]
-            for name in ("polls", "diagnoses", "episodes", "databases")
+            for name in ("polls where startup_time is not null", "diagnoses", "episodes", "databases")
         }
         connection.close()
         return found

@@ -35,7 +35,7 @@ from service.intake.uploads import MOST_FILES, File
 from service.state.window import BadWindow, Window, iso, moment, window
 from service.store.engine import DATABASE_ERROR, brief
 from service.store.episodes import EpisodePage
-from service.store.series import BadCursor
+from service.store.polls import BadCursor
 from service.successors import successors
 from service.web.schemas import Problem
 

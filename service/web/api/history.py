@@ -12,10 +12,8 @@ from rules.changes import Change
 from rules.comparison.changes import Comparison
 from service.config.logs import Audit
 from service.escape import plain_cell
-from service.history.comparison import SETTLE, CannotCompare, NoMark, at_mark, comparison
-from service.history.differences import differences
-from service.history.marks import BadMark, set_mark
-from service.history.timeseries import (
+from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
+from service.history.curves import (
     METRICS,
     NAMED,
     RequestedResolution,
@@ -25,6 +23,8 @@ from service.history.timeseries import (
     time_series,
     usual_over,
 )
+from service.history.differences import differences
+from service.history.marks import BadMark, set_mark
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, iso, parse_duration, parse_window
 from service.store.repository import Repository
@@ -99,7 +99,7 @@ def compare_api(board: Board, store: Repository, access: Access) -> APIRouter:
                 return at_mark(store, db, mark, length, SETTLE if settle is None else parse_duration("settle", settle))
             if mark is None and before is not None and after is not None and span is None and settle is None:
                 now = datetime.now(UTC)
-                return comparison(store, db, parse_window(before, now), parse_window(after, now))
+                return comparison(store, db, ComparedWindows(parse_window(before, now), parse_window(after, now)))
         except BadWindow as error:
             raise HTTPException(422, str(error)) from None
         except NoMark as error:
@@ -192,7 +192,6 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
         unknown = [name for name in metric if name not in NAMED]
         if unknown:
             raise HTTPException(422, f"no metric {', '.join(unknown)}; the metrics are: {', '.join(NAMED)}")
-        frame = watched.published.snapshot if watched.published else None
         found = understood(
             lambda: time_series(
                 store,
@@ -203,13 +202,13 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
                 resolution,
                 of or (),
                 watched.map.series_names,
-                frame,
+                watched.snapshot,
                 cursor,
                 limit,
             )
         )
-        # The frame lists the names of later pages. Without a frame, only a single-page answer can decide.
-        if cursor is None and (found.cursor is None or frame is not None):
+        # The last poll lists the names of later pages. Without it, only a single-page answer can decide.
+        if cursor is None and (found.cursor is None or watched.snapshot is not None):
             _of_known(found, of or ())
         more = link_next(request, response, within, found.cursor, resolution=found.resolution)
         if format == "csv" or (format is None and CSV in request.headers.get("accept", "")):
@@ -239,9 +238,8 @@ def differences_api(board: Board, store: Repository, access: Access) -> APIRoute
     def get_differences(db: str, begin: BeginQuery = "-5m", end: EndQuery = "now") -> DifferencesOut:
         """Which wait, child latch, place, cache or container differs most in a stretch from the rest of its hour."""
         watched, stretch = watched_in(board, db), requested_window(begin, end)
-        frame = watched.published.snapshot if watched.published else None
         try:
-            found = differences(store, db, stretch, watched.map.series_names, frame)
+            found = differences(store, db, stretch, watched.map.series_names, watched.snapshot)
         except BadWindow as error:
             raise HTTPException(422, str(error)) from None
         return DifferencesOut.model_validate(found, from_attributes=True)

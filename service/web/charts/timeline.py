@@ -1,37 +1,25 @@
 """Time as SVG: a band for each episode and a flag for each change mark, and the data of the charts below them."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
 from markupsafe import Markup, escape
 
+from collectors.model import Snapshot
 from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
-from service.store.figures import Values
-from service.store.record import IMPACT
+from service.store.polls import Break, CurvePage, Resolution, Values, moments
 from service.store.repository import Repository
-from service.store.series import (
-    FINER,
-    WIDTHS,
-    Break,
-    HistoryPage,
-    Resolution,
-    SeriesSelector,
-    StoredSeries,
-    Times,
-    moments,
-)
+from service.store.snapshots import Detail, Details, DetailSeries
 from service.store.tables import millis, moment
 from service.web.charts.svg import (
     FRAMES,
     MOST_LINES,
     Axis,
-    ChartLine,
     ChartPanel,
     Frame,
     WatchedStretch,
@@ -40,122 +28,61 @@ from service.web.charts.svg import (
     top,
 )
 
-# Figures of one window from the pages of several tiers: polls, five minutes and hours, side by side.
-
-OverviewItem = tuple[str, str, str]
-"""View, key as stored, column."""
-
-
-class TierFigures:
-    """Figures of pages of several tiers as arrays: counters in the order of the stretches shown, levels of all stretches.
-
-    `begins` and `ends` are milliseconds within the window, `seconds` what the figures of a stretch cover, 0 where it has
-    no interval; `shown` is which of them are drawn.
-    """
-
-    def __init__(self, pages: Sequence[HistoryPage], window: Window) -> None:
-        self._pages = pages
-        self._series = [{(series.view, series.name, series.column): series for series in page.series} for page in pages]
-        self.items = {item: series for found in self._series for item, series in found.items()}
-        """Every item in any tier, with its names."""
-        begins, ends, seconds = (np.concatenate(each) for each in zip(*map(stretches_of, pages), strict=True))
-        ends = np.minimum(ends, millis(window.end))
-        self._order = np.argsort(begins, kind="stable")
-        self.begins, self.ends, self.seconds = begins[self._order], ends[self._order], seconds[self._order]
-        self.shown = (self.seconds > 0) & (self.begins < self.ends)
-
-    def show_up_to(self, longest: float) -> None:
-        """Leave out stretches that cover more seconds: their figures are spread over a time without polls."""
-        self.shown = self.shown & (self.seconds <= longest)
-
-    def stretches(self) -> list[WatchedStretch]:
-        begins, ends = moments(self.begins[self.shown]), moments(self.ends[self.shown])
-        return [WatchedStretch(*each) for each in zip(begins, ends, self.seconds[self.shown].tolist(), strict=True)]
-
-    @property
-    def rolled_up(self) -> bool:
-        """Whether any stretch that is shown is one of roll-ups."""
-        rolled = np.concatenate([np.full(len(page.spans), page.resolution != "poll") for page in self._pages])
-        return bool(rolled[self._order][self.shown].any())
-
-    def of(self, selector: SeriesSelector) -> list[OverviewItem]:
-        return [item for item, series in self.items.items() if selector.takes((*item, series.gauge))]
-
-    def rates(self, items: Sequence[OverviewItem]) -> Values:
-        """The sum of several counters per second. NaN if one of them is unknown.
-
-        Nothing is stored for an item without a series, which is zero while it was watched.
-        """
-        rates: Values = self._laid(items, lambda page, series: page.rates(series))[self.shown]
-        return rates
-
-    def highest(self, items: Sequence[OverviewItem], mean: Values) -> Values:
-        """The highest known rate of one poll in each stretch, at least its mean.
-
-        For several counters the highest of one alone, because their peaks may be in different polls.
-        """
-        most = self._laid(items, _most, np.fmax)[self.shown]
-        return np.where(np.isnan(mean), np.nan, np.fmax(mean, most))
-
-    def levels(self, item: OverviewItem, before: float | None) -> Values:
-        """A gauge, which holds until it changes; NaN if it is unknown, as after a poll that could not read it."""
-        view, name, column = item
-        unread = np.concatenate(
-            [page.spans.lack(view) | page.spans.lack(f"{view} {name} {column}") for page in self._pages]
-        )[self._order]
-        told = np.where(unread, np.nan, self._laid([item], lambda page, series: series.totals))
-        changed = unread | ~np.isnan(told)
-        last = np.maximum.accumulate(np.where(changed, np.arange(1, len(told) + 1), 0))
-        held: Values = np.append(np.nan if before is None else before, told)[last]
-        return held
-
-    def _laid(
-        self,
-        items: Sequence[OverviewItem],
-        values: Callable[[HistoryPage, StoredSeries], Values],
-        over: np.ufunc = np.add,
-    ) -> Values:
-        """One value over all items, their sum, for every span of every page."""
-        sums = [
-            over.reduce([values(page, found.get(item) or page.still(*item)) for item in items], axis=0)
-            for page, found in zip(self._pages, self._series, strict=True)
-        ]
-        return np.concatenate(sums)[self._order]
-
-
-def stretches_of(page: HistoryPage) -> tuple[Times, Times, Values]:
-    """Begin and end of what each span of a page covers since its begin, and how many seconds are in its figures."""
-    spans = page.spans
-    seconds = np.nan_to_num(spans.intervals)
-    if page.resolution == "poll":
-        begins = spans.times - np.rint(1000 * seconds).astype(np.int64)
-        return np.maximum(begins, millis(page.begin)), spans.times, seconds
-    return np.maximum(spans.times, millis(page.begin)), spans.times + 1000 * WIDTHS[page.resolution], seconds
-
-
-def _most(page: HistoryPage, series: StoredSeries) -> Values:
-    """The highest rates in roll-ups. Polls have nothing beyond their own."""
-    return series.mosts if page.resolution != "poll" else np.full(len(page.spans), np.nan)
-
-
 # The charts of the history page for one window: watched stretches, lines over them, gaps with their reasons.
 
 MOST = 480
 """Most stretches in a drawing. More could not be distinguished."""
 SLACK = timedelta(milliseconds=10)
 """Times are kept in whole milliseconds."""
+STEP = timedelta(minutes=5)
+HOUR = timedelta(hours=1)
 WORDS: Mapping[Resolution, str] = {"poll": "every poll", "5m": "five minutes", "1h": "one hour"}
 UNDO = "dc_rollback_segments"
-
-SHARE = SeriesSelector(IMPACT, "share_of_db_time")
-CHILDREN = SeriesSelector("v$latch_children", "sleeps")
-MUTEXES = SeriesSelector("v$mutex_sleep", "sleeps")
-GETS = SeriesSelector("v$rowcache", "gets")
-HARD = SeriesSelector("v$sysstat", "value", {"name": "parse count (hard)"})
-EXECUTIONS = SeriesSelector("v$sysstat", "value", {"name": "execute count"})
-USED = SeriesSelector("v$rowcache", "usage", {"parameter": UNDO})
+CHILDREN: Detail = ("v$latch_children", "sleeps")
+MUTEXES: Detail = ("v$mutex_sleep", "sleeps")
+GETS: Detail = ("v$rowcache", "gets")
+USED: Detail = ("v$rowcache", "usage")
 MUTEX_SLEEPS = "Row cache mutex sleeps"
-ALL = (SHARE, CHILDREN, MUTEXES, GETS, HARD, EXECUTIONS, USED)
+PANELS: Mapping[str, tuple[str, str, str, tuple[Detail, ...]]] = {
+    "share": ("DB time lost", "%", "share", ()),
+    "sleeps": ("Row cache latch sleeps", "per second", "sleeps", (CHILDREN, MUTEXES)),
+    "gets": ("Dictionary gets", "per second", "gets", (GETS,)),
+    "hard": ("Hard parses", "per second", "hard_parses", ()),
+    "executions": ("Executions", "per second", "executions", ()),
+    "used": (f"Entries used of {UNDO}", "entries", "", (USED,)),
+}
+"""The charts: title, unit, the figure of polls and hours, and the details that are drawn in its place where they are kept."""
+
+
+class Figures:
+    """The figures of pages of several resolutions as arrays, in the order of their stretches.
+
+    `begins` and `ends` are milliseconds within the window, `seconds` what the figures of a stretch cover, 0 where it has
+    no interval; `shown` is which of them are drawn.
+    """
+
+    def __init__(self, pages: Sequence[CurvePage], window: Window) -> None:
+        begins = np.concatenate([np.maximum(page.begins, millis(page.begin)) for page in pages])
+        order = np.argsort(begins, kind="stable")
+        self.begins = begins[order]
+        self.ends = np.minimum(np.concatenate([page.ends for page in pages]), millis(window.end))[order]
+        self.seconds = np.nan_to_num(np.concatenate([page.seconds for page in pages]))[order]
+        self.rolled = np.concatenate([np.full(len(page), page.resolution != "poll") for page in pages])[order]
+        self.shown = (self.seconds > 0) & (self.begins < self.ends)
+        self._pages, self._order = pages, order
+
+    def of(self, name: str) -> tuple[Values, Values | None]:
+        """A figure in each stretch that is shown, and its highest single poll if any of those is a step."""
+        mean = np.concatenate([page.values[name] for page in self._pages])[self._order][self.shown]
+        if not self.rolled[self.shown].any():
+            return mean, None
+        nothing = [np.full(len(page), np.nan) for page in self._pages]
+        most = [page.highest.get(name, none) for page, none in zip(self._pages, nothing, strict=True)]
+        return mean, np.where(np.isnan(mean), np.nan, np.fmax(mean, np.concatenate(most)[self._order][self.shown]))
+
+    def stretches(self) -> list[WatchedStretch]:
+        begins, ends = moments(self.begins[self.shown]), moments(self.ends[self.shown])
+        return [WatchedStretch(*each) for each in zip(begins, ends, self.seconds[self.shown].tolist(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +103,8 @@ class Overview:
     stretches: tuple[WatchedStretch, ...]
     panels: tuple[ChartPanel, ...]
     gaps: tuple[Gap, ...]
+    details_since: datetime | None = None
+    """From when on child latches, caches and places are kept, if that is after the begin."""
 
     def since(self) -> Window:
         """The window from the first known figure on."""
@@ -192,48 +121,67 @@ def overview(
     database: str,
     window: Window,
     caches: CacheMap,
-    selectors: Sequence[SeriesSelector] = ALL,
+    keys: Sequence[str] = tuple(PANELS),
     most_lines: int = MOST_LINES,
     tier: Resolution | None = None,
+    newest: Snapshot | None = None,
 ) -> Overview:
     """Figures of a database over a window, at the finest resolution that is kept and fits the drawing.
 
-    Raises what the store raises. `caches` names the child latches.
+    Raises what the store raises. `caches` names the child latches; `newest`: the last poll, which may not be stored.
     """
     chosen = tier or store.history.resolution(window.begin, window.end)
-    figures = TierFigures(list(_pages(store, database, chosen, window.begin, window.end, selectors)), window)
+    names = [PANELS[key][2] for key in keys if PANELS[key][2]]
+    figures = Figures(list(_pages(store, database, chosen, window.begin, window.end, names)), window)
     longest = 1.0
     if chosen == "poll":
-        lasted = np.sort(figures.seconds[figures.seconds > 0])
+        lasted = np.sort(figures.seconds[(figures.seconds > 0) & ~figures.rolled])
         longest = 3 * float(lasted[(len(lasted) - 1) // 2] if len(lasted) else 0.0) + 5
-        figures.show_up_to(longest)
+        # What covers more is spread over a time without polls.
+        figures.shown = figures.shown & ((figures.seconds <= longest) | figures.rolled)
     stretches = figures.stretches()
     breaks = store.history.breaks(database, window.begin, window.end)
     gaps = tuple(_gaps(stretches, window, breaks, longest))
-    panels = [*_panels(figures, caches, most_lines)]
-    if USED in selectors:
-        panels.extend(_used(figures, store.history.levels_before(database, [USED], window.begin, chosen)))
+    wanted = [detail for key in keys for detail in PANELS[key][3]]
+    found = store.snapshots.details(database, wanted, window.begin, window.end, newest)
+    panels = [*_panels(figures, found, caches, keys, most_lines)]
     thin = -(-len(stretches) // MOST) if stretches else 1
     fewer, thinner = thinned(stretches, panels, thin)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
-    return Overview(window, words, tuple(fewer), thinner, gaps)
+    late = wanted and stretches and (not len(found.times) or moment(int(found.times[0])) > stretches[0].end + HOUR)
+    since = (moment(int(found.times[0])) if len(found.times) else window.end) if late else None
+    return Overview(window, words, tuple(fewer), thinner, gaps, since)
 
 
 def _pages(
-    store: Repository,
-    database: str,
-    tier: Resolution,
-    begin: datetime,
-    end: datetime,
-    selectors: Sequence[SeriesSelector],
-) -> Iterator[HistoryPage]:
-    """Spans of a tier, and after its last one those of the finer tiers, which are not rolled up yet."""
-    points = store.history.points(database, selectors, begin, end, tier)
-    yield points
-    _, ends, _ = stretches_of(points)
-    rest = max(begin, moment(int(ends[-1]))) if len(ends) else begin
-    if tier in FINER and rest < end:
-        yield from _pages(store, database, FINER[tier], rest, end, selectors)
+    store: Repository, database: str, tier: Resolution, begin: datetime, end: datetime, names: Sequence[str]
+) -> Iterator[CurvePage]:
+    """A tier with hours before its first poll; after the last hour steps, and after the last whole step polls."""
+    if tier == "5m":
+        whole = min(end, datetime.now(UTC))
+        whole -= timedelta(seconds=whole.timestamp() % STEP.total_seconds())
+        if begin < whole:
+            page = store.history.page(database, names, begin, whole, "5m")
+            yield page
+            yield from _before(store, database, page, begin, names)
+        yield store.history.page(database, names, max(begin, whole), end, "poll")
+        return
+    page = store.history.page(database, names, begin, end, tier)
+    yield page
+    if tier == "poll":
+        yield from _before(store, database, page, begin, names)
+    else:
+        rest = max(begin, moment(int(page.ends[-1]))) if len(page) else begin
+        yield from _pages(store, database, "5m", rest, end, names) if rest < end else ()
+
+
+def _before(
+    store: Repository, database: str, page: CurvePage, begin: datetime, names: Sequence[str]
+) -> Iterator[CurvePage]:
+    """Hours that ended before the first poll of a page."""
+    until = (moment(int(page.begins[0])) if len(page) else page.end) - HOUR
+    if begin < until:
+        yield store.history.page(database, names, begin, until, "1h")
 
 
 def _gaps(
@@ -256,61 +204,47 @@ def _gaps(
     yield from (Gap(gap.at, gap.at, gap.why) for gap in breaks if gap.at not in explained)
 
 
-def _panels(figures: TierFigures, caches: CacheMap, most: int) -> Iterator[ChartPanel]:
-    def rate(
-        key: str,
-        title: str,
-        unit: str,
-        items: Sequence[OverviewItem] = (),
-        nothing: OverviewItem = ("", "{}", ""),
-        scale: float = 1.0,
-    ) -> ChartPanel:
-        line = line_of(title, figures.rates(items or [nothing]) * scale)
-        return ChartPanel(key, title, unit, (_reaching(line, figures, items or [nothing], scale),))
+def _panels(figures: Figures, found: Details, caches: CacheMap, keys: Sequence[str], most: int) -> Iterator[ChartPanel]:
+    begins, ends = figures.begins[figures.shown], figures.ends[figures.shown]
+    seconds = figures.seconds[figures.shown].tolist()
 
-    def tops(key: str, title: str, selector: SeriesSelector, name: Callable[[StoredSeries], str]) -> ChartPanel:
-        groups: dict[str, list[OverviewItem]] = {}
-        for item in figures.of(selector):
-            groups.setdefault(name(figures.items[item]), []).append(item)
-        groups = groups or {"all": [(selector.view, "{}", selector.column)]}
-        lines = {name: figures.rates(group) for name, group in groups.items()}
-        chosen = list(top(lines, figures.seconds[figures.shown].tolist(), most))
-        named = {line.name for line in chosen if not line.rest}
-        others = [item for group in groups if group not in named for item in groups[group]]
-        reaching = (_reaching(line, figures, others if line.rest else groups[line.name]) for line in chosen)
-        return ChartPanel(key, title, "per second", tuple(reaching))
+    def grouped(detail: Detail, name: Callable[[DetailSeries], str]) -> dict[str, Values]:
+        groups: dict[str, list[Values]] = {}
+        for series in found.series.get(detail, ()):
+            groups.setdefault(name(series), []).append(found.rates(series, begins, ends))
+        return {name: np.sum(rates, axis=0) for name, rates in groups.items()}
 
-    yield rate("share", "DB time lost", "%", [(SHARE.view, "{}", SHARE.column)], scale=100.0)
-    if figures.of(MUTEXES) and not figures.of(CHILDREN):
-        yield tops("sleeps", MUTEX_SLEEPS, MUTEXES, lambda series: function_of(str(series.key.get("location"))))
-    else:
-        yield tops("sleeps", "Row cache latch sleeps", CHILDREN, lambda series: _child(series, caches))
-    yield tops("gets", "Dictionary gets", GETS, lambda series: str(series.key.get("parameter")))
-    for key, title, selector in (("hard", "Hard parses", HARD), ("executions", "Executions", EXECUTIONS)):
-        named = json.dumps(selector.match, separators=(",", ":"))
-        yield rate(key, title, "per second", figures.of(selector), (selector.view, named, selector.column))
-
-
-def _reaching(line: ChartLine, figures: TierFigures, items: Sequence[OverviewItem], scale: float = 1.0) -> ChartLine:
-    """The line with the peaks of single polls, if its stretches are roll-ups, which keep no lowest value."""
-    if not figures.rolled_up:
-        return line
-    mean = np.array(line.values, dtype=np.float64)
-    highs = line_of("", figures.highest(items, mean / scale) * scale).values
-    return replace(line, lows=line.values, highs=highs)
+    for key in keys:
+        title, unit, name, _ = PANELS[key]
+        if key == "used":
+            undo = [each for each in found.series[USED] if each.key.get("parameter") == UNDO]
+            levels = np.array([found.levels(each, ends) for each in undo]).reshape(len(undo), len(ends))
+            known = ~np.isnan(levels).all(axis=0)
+            line = line_of(UNDO, np.where(known, np.nansum(levels, axis=0), np.nan))
+            if any(value is not None for value in line.values):
+                yield ChartPanel(key, title, unit, (line,))
+            continue
+        lines: dict[str, Values] = {}
+        if key == "sleeps":
+            lines = grouped(CHILDREN, lambda series: _child(series, caches))
+            if not lines and (lines := grouped(MUTEXES, lambda series: function_of(str(series.key.get("location"))))):
+                title = MUTEX_SLEEPS
+        elif key == "gets":
+            lines = grouped(GETS, lambda series: str(series.key.get("parameter")))
+        mean, highest = figures.of(name)
+        # Where most of the window is older than its details, their sum says more than a few points of them.
+        known = max((np.count_nonzero(~np.isnan(values)) for values in lines.values()), default=0)
+        if known and 2 * known >= np.count_nonzero(~np.isnan(mean)):
+            yield ChartPanel(key, title, unit, tuple(top(lines, seconds, most)))
+            continue
+        scale = 100.0 if unit == "%" else 1.0
+        line = line_of(title if key not in ("sleeps", "gets") else "all", mean * scale)
+        if highest is not None:
+            line = replace(line, lows=line.values, highs=line_of("", highest * scale).values)
+        yield ChartPanel(key, title, unit, (line,))
 
 
-def _used(figures: TierFigures, levels: dict[OverviewItem, float]) -> Iterator[ChartPanel]:
-    """Entries in use of the cache of undo segments, if there is one. Levels come from every poll, including the first."""
-    used = sorted({*levels, *figures.of(USED)})
-    each = np.array([figures.levels(item, levels.get(item)) for item in used]).reshape(len(used), len(figures.seconds))
-    known = ~np.isnan(each).all(axis=0)
-    line = line_of(UNDO, np.where(known, np.nansum(each, axis=0), np.nan)[figures.shown])
-    if any(value is not None for value in line.values):
-        yield ChartPanel("used", f"Entries used of {UNDO}", "entries", (line,))
-
-
-def _child(series: StoredSeries, caches: CacheMap) -> str:
+def _child(series: DetailSeries, caches: CacheMap) -> str:
     """The caches that a child guards, else its number."""
     number = int(series.key.get("child#") or 0)
     name = caches.series_name(number)

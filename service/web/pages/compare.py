@@ -190,7 +190,7 @@ def _value(change: FigureChange, value: float | None) -> str:
 
 LISTED = 20
 MARKS_SINCE = timedelta(days=90)
-DRAWN = (timeline.SHARE, timeline.CHILDREN, timeline.MUTEXES, timeline.GETS, timeline.HARD, timeline.EXECUTIONS)
+DRAWN = ("share", "sleeps", "gets", "hard", "executions")
 EVERY_LINE = 1000
 
 
@@ -251,7 +251,7 @@ def _shown(
     store: Repository, watched: MonitoredDatabase, windows: ComparedWindows, mark: Mark | None
 ) -> dict[str, Any]:
     text = mark.text if mark else None
-    compared = comparison(store, watched.name, windows.before, windows.after, text, windows.notes)
+    compared = comparison(store, watched.name, windows, text)
     # For each trouble of the window before, whether its end is verified.
     episodes = store.episodes.between(watched.name, windows.before.begin, windows.before.end).items
     causes = {episode.cause: episode.title for episode in episodes if episode.cause in catalogue()}
@@ -278,7 +278,7 @@ def _shown(
 def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindows) -> Iterator[tuple[Markup, Markup]]:
     """Charts of both windows, the same lines on the same scale."""
     sides = [
-        timeline.overview(store, watched.name, window, watched.map, DRAWN, EVERY_LINE)
+        timeline.overview(store, watched.name, window, watched.map, DRAWN, EVERY_LINE, newest=watched.snapshot)
         for window in (windows.before, windows.after)
     ]
     events = [

@@ -149,7 +149,7 @@ MARKS_SINCE = timedelta(days=7)
 TOLD_MARK = timedelta(days=1)
 """How long a change is shown at the top of the page."""
 ROWS = 40
-DRAWN = (timeline.SHARE, timeline.CHILDREN, timeline.MUTEXES, timeline.EXECUTIONS)
+DRAWN = ("share", "sleeps", "executions")
 SHOWN = ("share", "sleeps", "executions")
 static = StaticFiles(directory=HERE / "static")
 
@@ -307,9 +307,9 @@ def last_hour(
     at: datetime | None = None,
 ) -> HourCharts:
     """The last hour from the store, so that it survives a restart. With `at` the hour around it. Raises what the store raises."""
-    last = watched.published.snapshot if watched.published else store.last_snapshot(watched.name)
+    last = watched.snapshot or store.last_snapshot(watched.name)
     end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
-    drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.map, DRAWN)
+    drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.map, DRAWN, newest=last)
     window = drawn.window if at else _watched(drawn, end)
     events = [*as_events(happenings(store, watched.name, window), end), *change_flags(store, watched.name, window)]
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]

@@ -213,16 +213,15 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
-    drawn = overview(store, watched.name, chosen, watched.map)
+    drawn = overview(store, watched.name, chosen, watched.map, newest=watched.snapshot)
     happened = happenings(store, watched.name, chosen)
     axis = Axis(chosen)
     events = [*as_events(happened, min(now, chosen.end)), *change_flags(store, watched.name, chosen)]
     usual = usual_lines(store, watched.name, chosen)
     home = f"/db/{quote(watched.name)}/history"
-    frame = watched.published.snapshot if watched.published else None
     found = None
     if chosen.length <= LONGEST:
-        found = differences(store, watched.name, chosen, watched.map.series_names, frame, now)
+        found = differences(store, watched.name, chosen, watched.map.series_names, watched.snapshot, now)
     return {
         "found": found,
         "differing": differing(found) if found else (),

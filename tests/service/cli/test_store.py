@@ -17,15 +17,12 @@ from service.store.admin import OWN, TransferError, problems, read_history, writ
 from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.tables import Base
-from service.store.upkeep import LINES, roll_up
 from tests.service.stage import BEGAN, Stage
-from tests.service.store.figures_in import figures_in
 from tests.service.store.test_topics import DAY
 from tests.service.stores import Place, Postgres, Templates
 
 NAMES = ("undo-storm", "parse-storm")
-COUNTED = ("polls", "figures", "figures_5m", "figures_1h", "buckets", "snapshots", "diagnoses", "frames", "episodes")
-COUNTED += ("marks", "database_changes")
+COUNTED = ("polls", "hours", "snapshots", "diagnoses", "frames", "episodes", "marks", "database_changes")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +47,7 @@ def fill(place: Place, hour: list[IngestRecord]) -> None:
             at=BEGAN, kind="ddl", text="TABLE APP.ORDERS changed by DDL", source="dba_objects", not_before=BEGAN
         )
         store.timeline.write(connection, [("undo-storm", change)])
-    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
+    store.upkeep.sum_hours(BEGAN + DAY)
     store.close()
 
 
@@ -95,17 +92,18 @@ def test_check_finds_no_problem_in_a_sound_store(filled: Repository, place: Plac
     [
         ("delete from polls where at = (select max(at) - 600000 from polls)", "300.0 s are missing before"),
         ("update polls set seconds = seconds + 10 where at = (select max(at) from polls)", "10.0 s count twice before"),
-        ("delete from figures_5m where view = 'v$latch'", "5m at 2026-03-01"),
-        ("delete from figures_1h where view = 'v$latch'", "1h at 2026-03-01 12:00:00 UTC has 0 of item"),
-        ("update figures set body = (select min(body) from figures)", "5m at 2026-03-01"),
-        ("update figures_1h set body = substr(body, 1, 20)", "rows of figures_1h cannot be unpacked"),
-        ("delete from items where id = (select min(id) from items)", "1 items of figures are not in items"),
+        ("update hours set gets = gets + 1", "the hour of 2026-03-01 12:00:00 UTC has "),
+        ("update polls set executions = 0 where executions is not null", "of executions, its polls sum to 0"),
         (
             "delete from frames where database = 'undo-storm'",
             "snapshots of 2026-03-01 cannot be read, their frame is gone",
         ),
         ("delete from databases", "databases of polls are not in databases"),
-        ("delete from buckets where width = 300", "are in no roll-up and not due for one"),
+        ("update polls set at = at + 7200000 where at > 1772370000000", "7200.0 s are missing before"),
+        (
+            "update polls set at = at - 7200000 where at < 1772370000000",
+            "the polls of 2026-03-01 10:00:00 UTC are in no hour",
+        ),
     ],
 )
 def test_check_reports_damaged_data(filled: Repository, place: Place, damage: str, said: str, tmp_path: Path) -> None:
@@ -136,8 +134,8 @@ def test_prune_reports_what_it_deleted(filled: Repository, place: Place, tmp_pat
     assert asked.exit_code == 2 and "the newest poll is of 2026-03-01 13:05; if the clock is right" in asked.stderr
     done = latchscope(tmp_path, place.url, "prune", "--yes")
     assert done.exit_code == 0
-    assert done.stderr.startswith("deleted: ") and "of snapshots" in done.stderr and "of figures" in done.stderr
-    assert place.execute("select count(*) from figures") == [(0,)]
+    assert done.stderr.startswith("deleted: ") and "of snapshots" in done.stderr and "of polls" in done.stderr
+    assert place.execute("select count(*) from polls") == [(0,)]
     again = latchscope(tmp_path, place.url, "prune", "--yes")
     assert again.stderr == "deleted: nothing\n"
 
@@ -161,8 +159,10 @@ def test_export_and_import_move_a_history_between_engines(
     assert moved.last_snapshot("undo-storm") == filled.last_snapshot("undo-storm")
     assert moved.episodes.open() == filled.episodes.open() != ()
     assert moved.marks.between(None, BEGAN, BEGAN + DAY) == filled.marks.between(None, BEGAN, BEGAN + DAY)
-    for tier in ("poll", "5m", "1h"):
-        assert figures_in(moved, tier) == figures_in(filled, tier) != []
+    for table in ("polls", "hours"):
+        query = f"select * from {table} t join databases d on d.id = t.database_id order by d.name, t.at"
+        kept, told = ([[*row[1:-2], row[-1]] for row in where.execute(query)] for where in (place, other))
+        assert [*map(repr, kept)] == [*map(repr, told)] != []
     write_history(moved.engine, tmp_path / "again.gz")
     assert sorted(_rows(tmp_path / "again.gz", "marks")) == sorted(_rows(file, "marks"))
     moved.close()
@@ -191,8 +191,7 @@ def test_export_can_be_limited_to_one_database(filled: Repository, place: Place,
 
 def test_export_covers_every_table(filled: Repository, tmp_path: Path) -> None:
     counts = write_history(filled.engine, tmp_path / "all.gz")
-    packed = {"figures", "figures_5m", "figures_1h"}
-    assert set(counts) == set(Base.metadata.tables) - set(OWN) - packed | set(LINES)
+    assert set(counts) == set(Base.metadata.tables) - set(OWN)
 
 
 @pytest.mark.parametrize(

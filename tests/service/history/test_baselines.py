@@ -1,17 +1,15 @@
 """What is usual: learned from hours of history, closest first, ready for polls, and part of the headline."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rules.baseline import RATES, figures
 from service.history.baselines import DAYS, SOURCES, WEEK, BaselineCache, learn, samples, slots, usual_at
-from service.history.timeseries import MOST_HOURS, hours_of, usual_over
+from service.history.curves import MOST_HOURS, hours_of, usual_over
 from service.state.window import Window
 from service.store.episodes import Baseline
 from service.store.repository import Repository
-from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, polled
 from tests.service.stage import BEGAN, Stage
 
@@ -21,8 +19,8 @@ HOUR = timedelta(hours=1)
 def hours(store: Repository, monkeypatch: pytest.MonkeyPatch, days: int) -> None:
     """A history in which every figure is the hour of the day, from midnight of a Sunday."""
     first = BEGAN.replace(hour=0)
-    told = {first + place * HOUR: float(place % 24) for place in range(days * 24)}
-    monkeypatch.setattr(store.baselines, "samples", lambda _, wanted, *between: [told for _ in wanted])
+    told = [(first + place * HOUR, float(place % 24)) for place in range(days * 24)]
+    monkeypatch.setattr("service.history.baselines.samples", lambda *_: dict.fromkeys(SOURCES, told))
 
 
 def test_sources_match_the_figures_of_the_rules(stage: Stage) -> None:
@@ -34,8 +32,8 @@ def test_sources_match_the_figures_of_the_rules(stage: Stage) -> None:
 
 def test_samples_match_the_figures_of_the_rules(store: Repository, stage: Stage) -> None:
     polled(store, stage, 40, 60, 5)
-    roll_up(store.engine, store.partitions, store.names, at(86400))
-    whole = store.changes.delta_over(DB, at(40), at(60))
+    store.upkeep.sum_hours(at(86400))
+    whole = store.snapshots.delta_over(DB, at(40), at(60))
     told = figures(whole)  # type: ignore[arg-type]
     found = samples(store, DB, at(7200))
     assert found.keys() == SOURCES.keys()
@@ -65,14 +63,14 @@ def test_headline_of_a_poll_tells_how_many_times_the_usual_it_is(
     store: Repository, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = BEGAN.replace(hour=0)
-    told = {first + place * HOUR: 0.001 for place in range(20 * 24)}
+    told = [(first + place * HOUR, 0.001) for place in range(20 * 24)]
     asked: list[str] = []
 
-    def counted(database: str, wanted: Sequence[object], *between: datetime) -> list[dict[datetime, float]]:
+    def counted(store: Repository, database: str, now: datetime) -> dict[str, list[tuple[datetime, float]]]:
         asked.append(database)
-        return [told for _ in wanted]
+        return dict.fromkeys(SOURCES, told)
 
-    monkeypatch.setattr(store.baselines, "samples", counted)
+    monkeypatch.setattr("service.history.baselines.samples", counted)
     usuals = BaselineCache(store, [DB])
     usuals.do(at(0))
     usuals.do(at(1800))

@@ -10,6 +10,7 @@ from service.history.comparison import (
     AGAIN_SECONDS,
     SETTLE,
     CannotCompare,
+    ComparedWindows,
     FleetPast,
     NoMark,
     around,
@@ -133,12 +134,12 @@ def test_comparison_that_is_impossible_says_why_and_what_to_do(store: Repository
     with pytest.raises(CannotCompare, match="nothing of undo-storm is kept between"):
         at_mark(store, DB, old.id)
     with pytest.raises(CannotCompare, match="before: nothing of undo-storm is kept between"):
-        comparison(store, DB, Window(at(-900), at(-800)), Window(at(100), at(140)))
+        comparison(store, DB, ComparedWindows(Window(at(-900), at(-800)), Window(at(100), at(140))))
 
 
 def test_comparison_of_two_windows_notes_what_they_were_made_from(store: Repository, stage: Stage) -> None:
     polled(store, stage, 60, 110)
-    told = comparison(store, DB, Window(at(60), at(80)), Window(at(90), at(110)))
+    told = comparison(store, DB, ComparedWindows(Window(at(60), at(80)), Window(at(90), at(110))))
     slept = told.find("child_sleeps")
     assert slept is not None and slept.verdict == "within noise" and told.mark is None
     assert {one for one in told.notes if one.startswith(("before: ", "after: "))} == {
@@ -198,9 +199,9 @@ def test_hour_is_read_once_of_what_we_poll_and_each_minute_of_what_others_do(
 # The diagnosis of a past moment: that of the poll then, with its chain, or why there is none
 
 
-def test_past_moment_has_the_verdict_of_the_poll_before_it_with_reasons(store: Repository, stage: Stage) -> None:
+def test_past_moment_has_the_verdict_of_the_nearest_snapshot_with_reasons(store: Repository, stage: Stage) -> None:
     polled(store, stage, 60, 200, 10)
-    sick, well = diagnosis_at(store, DB, at(127)), diagnosis_at(store, DB, at(200))
+    sick, well = diagnosis_at(store, DB, at(124)), diagnosis_at(store, DB, at(200))
     assert sick.basis is not None and well.basis is not None
     assert (sick.basis.end, sick.state) == (at(120), "Critical")
     assert sick.findings[0].cause == "undo-segments"
@@ -215,4 +216,4 @@ def test_past_moment_that_nobody_watched_cannot_be_told(store: Repository, stage
     for told in (first, long_ago):
         assert (told.basis, told.state) == (None, "No data")
         assert told.headline.startswith("Cannot tell: ")
-    assert "is kept between" in long_ago.headline
+    assert "is kept around" in long_ago.headline

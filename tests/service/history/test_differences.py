@@ -1,8 +1,8 @@
 """What differs in a stretch from the rest of its hour: against sums over the polls themselves, and where nobody can tell."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from collectors.model import Basis, Changes, Delta, Missing, Row
+from service.history.curves import NAMED
 from service.history.differences import (
     CONTAINERS,
     COST,
     HOUR,
     LEAST_POLLS,
+    LONGER,
     METRICS,
     Difference,
     DifferenceGroup,
@@ -27,14 +30,13 @@ from service.history.differences import (
     differences,
     hour_around,
     shared,
-    sides,
     spread,
 )
 from service.state.window import BadWindow, Window
+from service.store.polls import CurvePage
 from service.store.repository import Repository
-from service.store.series import HistoryPage, HistorySpans, Resolution, StoredSeries
+from service.store.snapshots import Details, DetailSeries
 from service.store.tables import millis
-from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, polled
 from tests.service.stage import Kept, Stage
 
@@ -42,6 +44,8 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 EVENT = "v$system_event"
 WAITED = "time_waited_micro"
 CHILDREN = "v$latch_children"
+Counter = tuple[str, "Key", str]
+"""View, key and column."""
 
 
 def later(seconds: float) -> datetime:
@@ -50,37 +54,65 @@ def later(seconds: float) -> datetime:
 
 def page_of(
     lengths: Sequence[float | None],
-    counters: Mapping[tuple[str, str, str], Sequence[float | None]],
-    missing: Sequence[Sequence[Sequence[str]]] = (),
-    resolution: Resolution = "poll",
-) -> HistoryPage:
-    """Polls one after the other from noon, None for one without an interval, and what counters grew by in each."""
-    ends = np.cumsum([length or 10.0 for length in lengths])
-    texts = [json.dumps(gaps) for gaps in missing] or ["[]"] * len(lengths)
-    spans = HistorySpans(
-        np.array([millis(later(end)) for end in ends.tolist()], np.int64),
-        np.array([np.nan if length is None else length for length in lengths]),
-        np.ones(len(lengths), np.int64),
-        texts,
+    counters: Mapping[Counter, Sequence[float | None]],
+    unread: Sequence[str] = (),
+    waiting: float | Sequence[float] | None = 0.0,
+) -> tuple[CurvePage, Details]:
+    """Polls one after the other from noon, None for one without an interval, and what counters grew by in each; each has its
+    snapshot. `unread`: views that no poll could read."""
+    ends = np.array(
+        [millis(later(end)) for end in np.cumsum([length or 10.0 for length in lengths]).tolist()], np.int64
     )
-    series = tuple(
-        StoredSeries(view, json.loads(key), column, False, key, grown, grown)
-        for (view, key, column), values in counters.items()
-        for grown in [np.array([np.nan if value is None else value for value in values])]
+    seconds = np.array([np.nan if length is None else length for length in lengths])
+    sessions = np.full(len(lengths), np.nan if waiting is None else waiting)
+    page = CurvePage("poll", NOON, NOON + HOUR, ends, seconds, np.ones(len(lengths), np.int64), {"waiting": sessions})
+    series: dict[tuple[str, str], list[DetailSeries]] = {
+        (NAMED[name].view, NAMED[name].column): [] for name in METRICS if name != COST
+    }
+    for (view, key, column), values in counters.items():
+        grown = np.array([np.nan if value is None else value for value in values])
+        known = np.concatenate(([0.0], np.cumsum(np.nan_to_num(grown))))
+        series[view, column].append(Known(view, column, key, known, grown))
+    read = {view: np.full(len(lengths), view not in unread) for view, _ in series}
+    times = np.concatenate(([millis(NOON)], ends))
+    return page, Details(times, ~np.isnan(seconds), read, series)
+
+
+@dataclass(frozen=True, eq=False)
+class Known(DetailSeries):
+    """Totals of a counter, and what it grew by: NaN where that is not known."""
+
+    grown: NDArray[np.float64]
+
+
+@pytest.fixture(autouse=True)
+def grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a counter grew by is as it was said, not a difference of sums, which rounds."""
+    counted = Details.changes
+    monkeypatch.setattr(
+        Details,
+        "changes",
+        lambda self, one: np.where(self.same, one.grown, np.nan) if isinstance(one, Known) else counted(self, one),
     )
-    return HistoryPage(resolution, NOON, NOON + HOUR, spans, series)
 
 
-def event(name: str) -> tuple[str, str, str]:
-    return EVENT, json.dumps({"event": name}, separators=(",", ":")), WAITED
+class Key(dict[str, object]):
+    """The name of a row, which can name a counter."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
 
 
-def child(number: int, column: str = "sleeps") -> tuple[str, str, str]:
-    return CHILDREN, json.dumps({"latch#": 7, "child#": number}, separators=(",", ":")), column
+def event(name: str) -> Counter:
+    return EVENT, Key(event=name), WAITED
 
 
-def told(page: HistoryPage, begin: float, end: float) -> Differences:
-    return compared(page, DB, Window(later(begin), later(end)), Window(NOON, NOON + HOUR), {1: "dc_users"})
+def child(number: int, column: str = "sleeps") -> Counter:
+    return CHILDREN, Key({"latch#": 7, "child#": number}), column
+
+
+def told(page: tuple[CurvePage, Details], begin: float, end: float) -> Differences:
+    return compared(*page, DB, Window(later(begin), later(end)), Window(NOON, NOON + HOUR), {1: "dc_users"})
 
 
 def group(found: Differences, metric: str) -> DifferenceGroup:
@@ -106,8 +138,9 @@ def test_values_are_those_of_plain_sums_over_polls_of_any_stretch(
     polls: list[tuple[float | None, tuple[float | None, ...]]], begin: float, length: float, gaps: set[int]
 ) -> None:
     lengths = [seconds for seconds, _ in polls]
-    lost = [[[*event("e0")]] if place in gaps else [] for place in range(len(polls))]
-    page = page_of(lengths, {event(f"e{n}"): [grown[n] for _, grown in polls] for n in range(3)}, lost)
+    grown = {event(f"e{n}"): [each[n] or 0.0 for _, each in polls] for n in range(3)}
+    grown[event("e0")] = [None if place in gaps else each for place, each in enumerate(grown[event("e0")])]
+    page = page_of(lengths, grown)
     found = told(page, begin, begin + length)
     ended, here, rest, across = 0.0, list[int](), list[int](), 0
     for place, seconds in enumerate(lengths):
@@ -134,7 +167,9 @@ def test_values_are_those_of_plain_sums_over_polls_of_any_stretch(
                 assert value is None
                 continue
             grown = sum((polls[place][1][number] or 0) / 1e6 for place in known)
-            assert value == pytest.approx(grown / sum(lengths[place] or 0 for place in known))
+            assert value == pytest.approx(grown / sum(lengths[place] or 0 for place in known), rel=2e-3), (
+                "of whole milliseconds"
+            )
 
 
 def edges(lengths: Sequence[float | None]) -> Iterator[float]:
@@ -200,25 +235,24 @@ def test_spread_of_one_value_is_that_of_the_other_side_and_without_any_it_is_unk
 
 def test_what_was_not_read_is_unknown_and_not_zero() -> None:
     """A view, one counter of which nothing at all was stored, and the cost. What did not change is known."""
-    unread = told(page_of([10.0] * 12, {child(1): [None] * 12}, [[[CHILDREN]]] * 12), 60, 120)
+    unread = told(page_of([10.0] * 12, {child(1): [None] * 12}, [CHILDREN]), 60, 120)
     assert group(unread, "child_sleeps").cannot_tell == f"{CHILDREN} was not read often enough in this hour"
     assert group(unread, "child_sleeps").members == () and group(unread, "cache_gets").cannot_tell is None
-    lost = [[list(child(2))]] * 12
-    found = group(told(page_of([10.0] * 12, {child(1): [1e3] * 6 + [2e3] * 6}, lost), 60, 120), "child_sleeps")
+    counters = {child(1): [1e3] * 6 + [2e3] * 6, child(2): [None] * 12}
+    found = group(told(page_of([10.0] * 12, counters), 60, 120), "child_sleeps")
     first, last = found.members
     assert (first.of, first.difference, first.share) == ("child 1 (dc_users)", 100, None), (
         "an unknown one takes the shares away"
     )
     assert last == Difference("child 2 (unknown)", None, None, None, None), "and is listed last"
-    impact = ("impact", "{}", COST)
     for page, headline in (
         (
-            page_of([10.0] * 12, {impact: [10.0] * 6 + [50.0] * 6}),
+            page_of([10.0] * 12, {}, waiting=[1.0] * 6 + [5.0] * 6),
             "On average 5 sessions waited for the row cache here, 1 in the rest of the hour. "
             "No other figure differs by more than chance.",
         ),
         (page_of([10.0] * 12, {}), "On average 0 sessions waited"),
-        (page_of([10.0] * 12, {}, [[list(impact)]] * 12), "It is unknown how many sessions waited"),
+        (page_of([10.0] * 12, {}, waiting=None), "It is unknown how many sessions waited"),
     ):
         assert told(page, 60, 120).headline.startswith(headline)
 
@@ -243,19 +277,6 @@ def test_hour_has_the_stretch_in_its_middle_and_ends_now_at_the_latest() -> None
     assert hour_around(stretch, later(0)) == Window(later(-3000), later(600))
     with pytest.raises(BadWindow, match=r"the stretch has 50 min.*choose one of at most 45 min"):
         hour_around(Window(later(0), later(3000)), later(7200))
-
-
-def test_bucket_counts_where_it_lies_whole() -> None:
-    page = page_of([10.0] * 12, {}, resolution="5m")
-    spans = HistorySpans(
-        np.array([millis(later(300.0 * place)) for place in range(12)], np.int64),
-        np.full(12, 300.0),
-        np.full(12, 20, np.int64),
-        page.spans.texts,
-    )
-    inside, outside = sides(spans, 300_000, Window(later(650), later(1800)), Window(NOON, NOON + HOUR))
-    assert inside.nonzero()[0].tolist() == [3, 4, 5]
-    assert outside.nonzero()[0].tolist() == [0, 1, 6, 7, 8, 9, 10, 11]
 
 
 # Over a real store: the figures of a stretch against the Deltas of the polls themselves.
@@ -311,17 +332,15 @@ def test_figures_of_a_store_are_those_of_its_polls_and_name_wait_child_and_place
     store.close()
 
 
-def test_roll_ups_stand_for_as_many_polls(store: Repository, stage: Stage) -> None:
-    polled(store, stage, 0, 1200, 30)
-    stretch = Window(at(300), at(600))
-    fine = differences(store, DB, stretch, None, None, at(1200))
-    roll_up(store.engine, store.partitions, store.names, at(86400))
-    coarse = compared(
-        store.history.points(DB, [], at(-2400), at(1200), "5m"), DB, stretch, Window(at(-2400), at(1200)), {}
-    )
-    assert fine.resolution == "poll" and coarse.resolution == "5m"
-    assert (coarse.stretch_polls, coarse.rest_polls) == (fine.stretch_polls, fine.rest_polls) == (10, 30)
-    assert coarse.stretch_seconds == pytest.approx(fine.stretch_seconds)
+def test_too_few_snapshots_of_a_calm_time_are_said_and_the_cost_is_told(store: Repository, stage: Stage) -> None:
+    polled(store, stage, 0, 240, 4)
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql(
+            "delete from snapshots where taken_at > '2026-03-01 12:01' and taken_at < '2026-03-01 12:03'"
+        )
+    found = differences(store, DB, Window(at(60), at(180)), None, None, at(240))
+    assert found.stretch_polls == 30 and group(found, COST).members
+    assert group(found, "child_sleeps").cannot_tell == LONGER
 
 
 def test_view_of_another_release_has_no_group_and_a_refused_one_is_unknown(store: Repository, stage: Stage) -> None:

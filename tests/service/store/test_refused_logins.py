@@ -7,14 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from alembic import command
-from sqlalchemy import Engine, create_engine, event, inspect, text
+from sqlalchemy import Engine, create_engine, event, text
 
 from collectors.errors import CredentialError
 from service.config.load import fingerprint
 from service.config.settings import DatabaseSettings
 from service.state.login_gate import LoginGate, LoginStopped, Refusal, RefusalsUnknown, gates_of
-from service.store.engine import _config, upgrade
+from service.store.engine import upgrade
 from service.store.refused_logins import StoredRefusals
 from service.store.replicas import SharedLeases
 from service.store.repository import Repository
@@ -59,20 +58,6 @@ def test_store_holds_neither_the_password_nor_a_hash_that_another_store_shares(
     with other.connect() as connection:
         assert mark not in set(connection.scalars(text("select credential from refused_logins")))
     other.dispose()
-
-
-def test_migration_has_a_way_down_and_up_again(place: Place) -> None:
-    engine = create_engine(place.url)
-    upgrade(engine)
-    StoredRefusals(engine).keep(ACCOUNTS, REFUSED)
-    config = _config()
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0013")
-    assert {"refused_logins", "secrets"}.isdisjoint(inspect(engine).get_table_names())
-    upgrade(engine)
-    assert StoredRefusals(engine).of(ACCOUNTS, SENT) is None
-    engine.dispose()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from service.store.repository import Repository, StoreError
 from tests.service.stage import Stage
 from tests.service.stores import Place
 
-KEEP_SNAPSHOTS = timedelta(seconds=HistorySettings().snapshots)
+KEEP_SNAPSHOTS = timedelta(seconds=HistorySettings().hourly)
 KEEP_DIAGNOSES = timedelta(seconds=HistorySettings().diagnoses)
 
 
@@ -147,9 +147,9 @@ def test_prune_deletes_expired_rows_in_slices(
     store.keep(replace(snapshot, taken_at=now), diagnosis)
     assert store.counts() == {"snapshots": 12, "diagnoses": 12}
     store.prune(now)
-    assert store.counts() == {"snapshots": 2, "diagnoses": 11}, "the exact moment of retention is still inside"
+    assert store.counts() == {"snapshots": 3, "diagnoses": 1}, "the exact moment of retention is still inside"
     store.prune(now)
-    assert store.counts() == {"snapshots": 2, "diagnoses": 11}
+    assert store.counts() == {"snapshots": 3, "diagnoses": 1}
 
 
 def test_sqlite_uses_the_write_ahead_log_and_is_not_reachable_without_its_file(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_disk_queue_logs_and_counts_the_oldest_it_drops_when_full(
     assert "is full (spool.max_bytes" in caplog.text and "are lost" in caplog.text
     registry = CollectorRegistry()
     answers: list[bool] = [False]
-    writer = Writer(SimpleNamespace(reachable=lambda: answers[0]), spool)  # type: ignore[arg-type]
+    writer = Writer(SimpleNamespace(reachable=lambda: answers[0], kept=None), spool)  # type: ignore[arg-type]
     registry.register(StoreMetrics(writer))
     assert "latchscope_store_up 0.0" in generate_latest(registry).decode()
     answers[0] = True
@@ -271,11 +271,11 @@ def stuck(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 def test_stuck_disk_holds_up_neither_polls_nor_the_end(
     spool: DiskQueue, record: IngestRecord, stuck: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = SimpleNamespace(write=away, reachable=lambda: False, lasting=None)
+    store = SimpleNamespace(write=away, reachable=lambda: False, lasting=None, kept=None)
     writer = Writer(store, spool)  # type: ignore[arg-type]
     numbers = iter(range(9))
 
-    def recorded(*_: object, complete: bool) -> IngestRecord:
+    def recorded(*_: object, **more: object) -> IngestRecord:
         return replace(record, database="a", at=datetime(2026, 3, 1, 0, 0, next(numbers), tzinfo=UTC))
 
     monkeypatch.setattr(module, "record_of", recorded)

@@ -18,13 +18,12 @@ from service.state.episodes import Episode
 from service.store import record as stored
 from service.store.build import ClockCheck, Maintenance
 from service.store.episodes import Baseline
+from service.store.polls import BadCursor
 from service.store.record import current, former, from_bytes, read_diagnosis, record_of, to_bytes
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
 from service.store.rows import Partitions
-from service.store.series import BadCursor, SeriesSelector
-from service.store.tables import StoredPoll
-from service.store.upkeep import roll_up
+from service.store.tables import POLLS
 from tests.service.stage import BEGAN, Stage
 from tests.service.stores import Place, Postgres
 
@@ -184,21 +183,13 @@ def test_marks_are_paged_newest_first(store: Repository) -> None:
         store.marks.add("erp1", datetime(2026, 3, 1), "naive", "anna")  # noqa: DTZ001  the point of the test
 
 
-def test_baselines_are_replaced_and_samples_are_hourly_rates(store: Repository, stage: Stage) -> None:
+def test_baselines_are_replaced(store: Repository) -> None:
     first = Baseline("erp1", "impact.share_of_db_time", 0, 0.01, 0.0, 0.02, 12)
     store.baselines.put([first, replace(first, hour_of_week=167)])
     store.baselines.put([replace(first, median=0.05)])
     kept = store.baselines.of("erp1", "impact.share_of_db_time")
     assert (kept[0].median, kept[167].median, len(kept)) == (0.05, 0.01, 2)
     assert store.baselines.of("erp1", "other") == {}
-    stage.keeper = store  # type: ignore[assignment]
-    published = [stage.poll("undo-storm", at) for at in (10, 1810, 3500, 3700)]
-    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
-    wanted = [SeriesSelector("v$latch_children", "gets"), SeriesSelector("v$latch_children", "misses", {"child#": 99})]
-    hours, none = store.baselines.samples("undo-storm", wanted, BEGAN, BEGAN + DAY)
-    assert [*hours] == [*none] == [BEGAN, BEGAN + timedelta(hours=1)]
-    gets = sum(row["gets"] for one in published[1:3] for row in one.delta.rows("v$latch_children"))  # type: ignore[union-attr, misc]
-    assert hours[BEGAN] == pytest.approx(gets / 3490) and set(none.values()) == {0.0}
 
 
 def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place: Place, stage: Stage, put: Put) -> None:
@@ -208,14 +199,12 @@ def test_prune_deletes_each_tier_when_its_time_is_over(store: Repository, place:
     put(episode(end=BEGAN + timedelta(hours=1)), episode(cause="starved-host"))
     store.marks.add("erp1", BEGAN, "m", "w")
     put_changes(store, ddl(0))
-    roll_up(store.engine, store.partitions, store.names, BEGAN + DAY)
-    week = 8 if place.kind == "postgresql" else 0  # a partition goes after its last day
+    store.upkeep.sum_hours(BEGAN + DAY)
     gone = {
         1.9: [],
-        3.5: ["snapshots", "polls", "figures"],
-        15 + week: ["figures_5m"],
+        15.5: ["polls"],  # on PostgreSQL a partition goes after its last day
         91: ["diagnoses"],
-        402 + 4 * week: ["figures_1h", "frames"],
+        402: ["snapshots", "hours", "frames"],
         732: ["marks", "database_changes"],
     }
     tiers = {"episodes", *(tier for some in gone.values() for tier in some)}
@@ -252,7 +241,7 @@ class Watch:
         self._upkeep._pruned = float("-inf")
         self._upkeep.do(now)
         with self.store.engine.connect() as connection:
-            return connection.scalar(select(func.count()).select_from(StoredPoll)) or 0
+            return connection.scalar(select(func.count()).select_from(POLLS)) or 0
 
 
 AHEAD = timedelta(days=1100)
@@ -289,14 +278,14 @@ def test_clock_that_jumps_deletes_nothing_and_one_that_was_off_for_days_goes_on(
     watch = Watch(store, stage, "erp1")
     watch.poll(BEGAN, "erp1")
     watch.start()
-    week = timedelta(days=7)
+    week = timedelta(days=21)
     watch.ticks = week.total_seconds()
     watch.poll(BEGAN + week, "erp1")
     assert watch.upkeep(BEGAN + AHEAD + week) == 2, "it jumped while it ran"
     assert watch.upkeep(BEGAN + week) == 1, "and back"
     watch.start()
-    later = BEGAN + week + timedelta(days=3)
-    assert watch.upkeep(later) == 1, "off for three days"
+    later = BEGAN + week + timedelta(days=16)
+    assert watch.upkeep(later) == 1, "off for sixteen days"
     watch.poll(later, "erp1")
     assert watch.upkeep(later) == 1
 
@@ -306,19 +295,18 @@ def test_partitions_are_created_ahead_and_dropped_whole(postgres: Postgres) -> N
     store = Repository(postgres.url("partitioned"))
     now = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
-    def partitions(table: str) -> list[str]:
-        parts = f"select inhrelid::regclass::text from pg_inherits where inhparent = '{table}'::regclass order by 1"
+    def partitions() -> list[str]:
+        parts = "select inhrelid::regclass::text from pg_inherits where inhparent = 'polls'::regclass order by 1"
         return [name for (name,) in postgres.query(parts, "partitioned")]
 
     store.partitions.ahead(now)
-    assert partitions("figures") == ["figures_20260305", "figures_20260307"]
-    assert len(partitions("figures_5m")) in (1, 2) and len(partitions("figures_1h")) in (1, 2)
-    store.partitions.ensure("figures", [1_772_323_200_000])
-    assert partitions("figures")[0] == "figures_20260301"
-    other = Partitions(store.engine)
-    other.ensure("figures", [1_772_323_200_000])
-    assert store.prune(now)["figures"] == 1
-    assert partitions("figures") == ["figures_20260305", "figures_20260307"]
-    store.partitions.ensure("figures", [1_772_323_200_000])
-    assert partitions("figures")[0] == "figures_20260301", "a dropped one can be created again"
+    assert partitions() == ["polls_20260305", "polls_20260307"]
+    first = [1_771_286_400_000]
+    for partitions_of in (store.partitions, Partitions(store.engine)):
+        partitions_of.ensure(first)
+    assert partitions()[0] == "polls_20260217"
+    assert store.prune(now)["polls"] == 1
+    assert partitions() == ["polls_20260305", "polls_20260307"]
+    store.partitions.ensure(first)
+    assert partitions()[0] == "polls_20260217", "a dropped one can be created again"
     store.close()

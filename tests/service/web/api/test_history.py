@@ -11,15 +11,14 @@ import pytest
 
 from rules.changes import Change
 from rules.comparison.changes import Comparison
-from service.history.timeseries import NAMED
+from service.history.curves import NAMED
 from service.state.window import iso
 from service.store.repository import Repository
-from service.store.upkeep import roll_up
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.stores import Place
 
-LOCK = {"lock_waits", "lock_wait_seconds"}
+LOCK = {"lock_waits"}
 """The scripted database lists an event only after the first wait for it."""
 PATH = f"/api/v1/databases/{DB}"
 BOTH = f"begin={iso(at(0))}&end={iso(at(3600))}"
@@ -81,7 +80,7 @@ def test_history_of_an_unwatched_stretch_and_of_a_missing_bucket_is_null(
     (series,) = told["series"]
     restarted = told["times"].index(iso(at(1000)))
     assert told["seconds"][restarted] is None and series["values"][restarted] is None
-    roll_up(store.engine, store.partitions, store.names, at(86400))
+    store.upkeep.sum_hours(at(86400))
     told = got(own, f"{PATH}/history?{BOTH}&metric=latch_sleeps&resolution=5m")
     assert told["times"] == [iso(at(0)), iso(at(300)), iso(at(900))]
     (series,) = told["series"]
@@ -167,7 +166,7 @@ def test_episodes_can_be_filtered_and_an_unknown_database_is_404_everywhere(app:
     for path in ("history?metric=child_gets", "episodes", "marks", "compare?mark=last"):
         assert app.get(f"/api/v1/databases/nobody/{path}").status_code == 404
     long = f"begin={iso(at(0) - timedelta(days=30))}&end={iso(at(3600))}"
-    assert got(app, f"{PATH}/history?{long}&metric=latch_gets")["resolution"] == "poll"
+    assert got(app, f"{PATH}/history?{long}&metric=latch_gets")["resolution"] == "5m"
 
 
 def test_episodes_of_store_and_memory_are_each_paged_once(own: Client, store: Repository) -> None:

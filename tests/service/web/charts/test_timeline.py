@@ -4,11 +4,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from collectors.model import Delta
 from rules.cache_map import CacheMap
 from service.state.window import Window
 from service.store.repository import Repository
-from service.store.upkeep import roll_up
 from service.web.charts.timeline import LANE, Event, Gap, Overview, events, overview
 from tests.service.stage import BEGAN, FOR_EVER, Stage
 from tests.service.web.charts.drawings import AXIS, HOSTILE, drawn, x
@@ -64,10 +62,14 @@ def test_sleeps_are_unknown_for_unreadable_children_and_zero_if_healthy(stage: S
     stage.refused = {DB: ("v$latch_children",)}
     told = seen(stage, kept, 39, 45, 40, 42, 44)
     sleeps = next(one for one in told.panels if one.key == "sleeps")
+    assert [line.name for line in sleeps.lines] == ["all"], "what the latch itself counts is known"
+    stage.refused = {DB: ("v$latch_children", "v$latch")}
+    told = seen(stage, kept, 45.5, 50.5, 50)
+    sleeps = next(one for one in told.panels if one.key == "sleeps")
     assert {value for line in sleeps.lines for value in line.values} == {None}
     stage.refused = {}
-    seen(stage, kept, 39, 45, 46, 48, 50)
-    told = overview(kept, DB, Window(at(47), at(51)), CacheMap())
+    seen(stage, kept, 39, 45, 56, 58, 60)
+    told = overview(kept, DB, Window(at(57), at(61)), CacheMap())
     sleeps = next(one for one in told.panels if one.key == "sleeps")
     assert "child 1" in [line.name for line in sleeps.lines], "without a map a child has its number"
     assert None not in sleeps.lines[0].values
@@ -75,7 +77,7 @@ def test_sleeps_are_unknown_for_unreadable_children_and_zero_if_healthy(stage: S
 
 def test_roll_ups_are_followed_by_polls_not_rolled_up_yet(stage: Stage, kept: Repository) -> None:
     seen(stage, kept, 0, 1, *range(0, 720, 60))
-    roll_up(kept.engine, kept.partitions, kept.names, at(700))
+    kept.upkeep.sum_hours(at(700))
     told = overview(kept, DB, Window(at(-10_000), at(661)), CacheMap())
     assert told.resolution == "five minutes"
     assert [(one.end - one.begin).total_seconds() for one in told.stretches] == [300, 300, 60]
@@ -128,19 +130,11 @@ def test_spike_of_one_poll_is_seen_in_a_window_of_thirty_days(stage: Stage) -> N
     published = stage[DB].published
     assert published is not None and published.diagnosis.impact is not None
     spike = 100 * (published.diagnosis.impact.share_of_db_time or 0)
-    roll_up(kept.engine, kept.partitions, kept.names, BEGAN + timedelta(hours=3))
+    kept.upkeep.sum_hours(BEGAN + timedelta(hours=3))
     told = overview(kept, DB, Window(BEGAN - timedelta(days=29), BEGAN + timedelta(days=1)), published.map)
     assert told.resolution == "one hour"
     (share,) = next(one for one in told.panels if one.key == "share").lines
     assert share.highs == (pytest.approx(spike, rel=0.01),)
     assert share.values[0] is not None and share.values[0] < spike / 1.1, "the hour itself shows its mean"
     hot = next(one for one in told.panels if one.key == "sleeps").lines[0]
-    assert hot.name == "dc_rollback_segments"
-    assert hot.highs[0] == pytest.approx(told_of(published.delta, 1), rel=0.01)
-
-
-def told_of(delta: Delta | None, child: int) -> float:
-    """Sleeps of a child per second."""
-    assert delta is not None and delta.basis.seconds
-    row = next(row for row in delta.rows("v$latch_children") if row["child#"] == child)
-    return float(str(row["sleeps"])) / delta.basis.seconds
+    assert hot.name == "dc_rollback_segments" and hot.highs == (), "details know no highest poll"

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from rules.formatting import sentence
-from service.history.comparison import comparison
+from service.history.comparison import ComparedWindows, comparison
 from service.render.comparison import cells
 from service.state.window import Window
 from tests.service.stage import Client, Stage
@@ -64,7 +64,7 @@ def test_compare_page_shows_two_windows_on_one_scale_with_what_changed_first(app
 
 
 def test_compare_page_has_the_same_figures_as_the_command(app: Client, still: Stage) -> None:
-    told = comparison(stored(still), DB, Window(at(1), at(19)), Window(at(45), at(89)))
+    told = comparison(stored(still), DB, ComparedWindows(Window(at(1), at(19)), Window(at(45), at(89))))
     text = compared(app, (1, 19), (45, 89))
     shown = [
         re.sub(r"<code>.*?</code>|<[^>]+>", "", row).strip() for row in re.findall(r'<th scope="row">(.*?)</th>', text)

@@ -118,7 +118,7 @@ def test_window_that_nobody_watched_says_so_and_a_database_is_not_found(app: Cli
 
 
 def test_refused_view_is_unknown_and_not_zero_and_a_group_that_cannot_tell(stage: Stage) -> None:
-    stage.refused = {DB: ("v$latch_children", "v$rowcache")}
+    stage.refused = {DB: ("v$latch_children", "v$latch", "v$rowcache")}
     for moment in range(0, 40, 2):
         stage.poll(DB, moment)
     text = history(stage.app(), 10, 25)
