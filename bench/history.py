@@ -31,7 +31,7 @@ from service.store.record import CompleteDiagnoses, IngestRecord, KeptSnapshots,
 from service.store.repository import Repository
 from service.store.rows import batched
 from service.store.tables import millis
-from service.watch.pipeline import run_poll
+from service.watch.pipeline import PollContext, run_poll
 
 TINY = "--databases 1 --days 1 --hours 1 --questions 1"
 LOADS = {"at rest": "busy-but-fine", "storm": "undo-storm"}
@@ -87,7 +87,9 @@ def _day(script: str, hours: int) -> list[IngestRecord]:
     database = ScriptedDatabase(scenarios()[script], BEGAN, lambda: clock[0], ())
     records = []
     for _ in range(hours * 3600 // INTERVAL):
-        run_poll(watched, database, SimpleNamespace(keep=lambda *poll: turns.append(poll)), lambda: 0.0)
+        run_poll(
+            watched, database, SimpleNamespace(keep=lambda *poll: turns.append(poll)), PollContext(clock=lambda: 0.0)
+        )
         record = record_of(*turns[-1], complete=complete.due(*turns[-1][:2]), kept=kept)
         records += [record] if record else []
         turns.clear()

@@ -219,7 +219,9 @@ def _polls(
         clock.processor.clear()
         connection.asked.clear()
         statements, trips = counters.statements, counters.round_trips
-        published = clock.during("all", lambda: pipeline.run_poll(watched, connection, keeper, grouping=grouping))
+        published = clock.during(
+            "all", lambda: pipeline.run_poll(watched, connection, keeper, pipeline.PollContext(grouping=grouping))
+        )
         costs = published.snapshot.costs.values()
         row = {
             "statements": float(counters.statements - statements),

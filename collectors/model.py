@@ -488,6 +488,11 @@ class Delta:
                 return number(row.get(column))
         return None
 
+    @property
+    def inside_pdb(self) -> bool:
+        """Whether the session was inside a PDB. False for the root, without containers, and if it was not captured."""
+        return any((number(row.get("con_id")) or 0) > 1 for row in self.rows("sys_context"))
+
     def by_number(self, view: str, key: str, column: str) -> Mapping[int, float]:
         """One column by the number that names its row, e.g. gets by child#. Rows that lack either are left out."""
         each = ((number(row.get(key)), number(row.get(column))) for row in self.rows(view))

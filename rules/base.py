@@ -6,7 +6,11 @@ from enum import IntEnum, StrEnum
 from functools import cache, wraps
 from typing import Any, Literal, TypeVar, TypeVarTuple
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field
+
+LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The safe loader in C, if PyYAML has it: ten times as fast."""
 
 # The base of every value that leaves this floor as JSON.
 

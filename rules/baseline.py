@@ -7,8 +7,9 @@ from typing import Literal
 
 from collectors.model import Delta, Missing
 from rules.base import Frozen
-from rules.context import SignalContext, ratio
+from rules.context import SignalContext
 from rules.formatting import times
+from rules.latch import ratio
 
 Scope = Literal["hour of the week", "hour of the day", "all hours"]
 

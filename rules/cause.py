@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from collectors.model import spoken
 from collectors.release import OLDEST, at_least, parts
-from rules.base import Frozen
+from rules.base import LOADER, Frozen
 from rules.formatting import percent, rough, within
 from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
 from rules.remedy import (
@@ -283,9 +283,6 @@ def hedged(title: str, after: str | None, confidence: Confidence, against: bool)
 
 
 # The knowledge base: every `causes/*.yaml`, checked and bound to its signals at load.
-
-LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The safe loader in C, if PyYAML has it: ten times as fast."""
 
 HOME = Path(__file__).parent / "causes"
 

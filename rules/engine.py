@@ -13,7 +13,7 @@ from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
 from rules.containers import container_shares
 from rules.contention.prediction import prediction_of
-from rules.context import SignalContext, gaps_of
+from rules.context import SignalContext
 from rules.cost import (
     anything_read,
     cost_is_open,
@@ -30,6 +30,7 @@ from rules.explain.headline import headline, nobody_looked, waiting_groups
 from rules.explain.notes import funnel, groups, notes, waiter_totals
 from rules.explain.walk import walk
 from rules.fixes import fix_line
+from rules.gaps import gaps_of
 from rules.grade import grade
 from rules.hangs.blockers import blockers_of
 from rules.judge import CauseVerdict, Hypothesis, OpenCause, elsewhere, hypotheses, refute

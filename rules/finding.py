@@ -15,7 +15,8 @@ from rules.judge import SAMPLED_SIGNALS, Hypothesis, Outcome, nearest_bound
 from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Severity
 from rules.remedy import RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
-from rules.waits import hanging, most_waited_for, severity_of
+from rules.waiting import hanging, most_waited_for
+from rules.waits import severity_of
 from rules.words import slots
 
 LOOK_SIGNAL = "longest_wait_seconds"

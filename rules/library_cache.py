@@ -20,7 +20,7 @@ from collectors.release import at_least
 from rules.base import remembered
 from rules.context import SignalContext
 from rules.library_cache_model import Covering, LibraryCacheGroup, LibraryCacheMode, LibraryCacheWaiters, Lookup
-from rules.waits import MINIMUM_WAITERS, blocker_of
+from rules.samples import MINIMUM_WAITERS, blocker_of
 
 LIBRARY_CACHE_SESSIONS = "library_cache_sessions"
 LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN = "library cache lock", "library cache pin"

@@ -1,19 +1,33 @@
-"""The rows of v$session that samples of an interval met, counted in one pass, however many questions there are.
+"""The rows of v$session that samples of an interval met, counted in one pass, and the caches that those sessions wait for.
 
 A burst meets thousands of sessions that differ in little.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from heapq import nsmallest
 from math import sqrt
 from operator import itemgetter
+from typing import NamedTuple
 
-from collectors.model import Basis, Row, Value, number
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    ROW_CACHE_LOCK_EVENT,
+    ROW_CACHE_MUTEX_EVENT,
+    Basis,
+    Delta,
+    Row,
+    Value,
+    number,
+    text,
+)
 from rules.base import remembered
+from rules.cache_map import CacheMap
 
+LATCH_EVENT = "latch: row cache objects"
 PLACE = ("event", "p1", "p1raw", "p2", "p3")
 WHO = ("sql_id", "module", "program", "con_id")
 BEHIND = ("blocking_instance", "blocking_session", "final_blocking_instance", "final_blocking_session")
@@ -177,3 +191,174 @@ def _average(sizes: Sequence[int], event: str, seconds: float, among: Samples) -
     average = sum(sizes) / len(sizes)
     spread = max(sum((size - average) ** 2 for size in sizes) / (len(sizes) - 1), average)
     return MetWaiting(len(sizes), average, SURE * sqrt(spread / len(sizes)), event, seconds, among)
+
+
+# Who waits and for which cache: the sampled sessions of an interval, grouped by what they have in common.
+#
+# A row cache mutex or lock names its cache in P1. A latch names the address of its child in P1RAW, which leads through
+# v$latch_children and the map to the cache.
+
+MINIMUM_WAITERS = 10
+"""Fewer sampled waiters do not show which cache it is or who waits."""
+BY_CACHE_ID = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
+RESULT_CACHE = "result cache"
+"""The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
+EXCLUSIVE = 5
+NOT_LISTED = "not listed in v$rowcache"
+
+
+class Waiter(NamedTuple):
+    """What sampled sessions that wait alike have in common."""
+
+    event: str
+    cache: str
+    """Cache name, or unknown."""
+    sql_id: str
+    module: str
+    program: str
+    container: str
+    blocker: str
+    """See `blocker_of`. Empty if Oracle does not say."""
+    exclusive: bool
+    """A row cache lock requested in exclusive mode."""
+
+
+@dataclass(frozen=True)
+class SampledWaiters:
+    """Every waiter of the row cache in an interval, over a number of looks."""
+
+    looks: int
+    alike: Mapping[Waiter, int]
+    """Waiters that are equal → how many. A crowd has thousands of waiters, and few that differ."""
+    most_at_once: int = 0
+    """Most of them in a single look, without those of the result cache."""
+
+    def met(self, event: str | None = None) -> int:
+        """How many wait for one event, or all."""
+        return self.caches(event).total()
+
+    def caches(self, event: str | None = None) -> Counter[str]:
+        """Those of one event, or all, by cache."""
+        return self._by_event[event]
+
+    @cached_property
+    def _by_event(self) -> defaultdict[str | None, Counter[str]]:
+        """Event, or None for all → cache → how many. The order of names ranks caches with equally many waiters."""
+        places: Counter[tuple[str, str]] = Counter()
+        for waiter, times in self.alike.items():
+            places[waiter.cache, waiter.event] += times
+        found: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
+        for (waited_for, event), times in sorted(places.items()):
+            for asked in (event, None):
+                found[asked][waited_for] += times
+        return found
+
+    def groups(self, most: int) -> list[tuple[Waiter, int]]:
+        """The largest groups of equal waiters, the most first."""
+        return nsmallest(most, self.alike.items(), key=lambda item: (-item[1], item[0]))
+
+
+def crowd_of(samples: Samples, cache_of: Callable[[Row], str | None]) -> SampledWaiters | None:
+    """The sampled waiters for the row cache. None without a look. `cache_of`: see `cache_namer`."""
+    if not samples.looks:
+        return None
+    waiter_of = _waiter_maker(cache_of)
+    waiters: Counter[Waiter] = Counter()
+    for cells, times in samples.alike.items():
+        waiter = waiter_of(cells)
+        if waiter is not None:
+            waiters[waiter] += times
+    return SampledWaiters(len(samples.looks), waiters, samples.most_at_once((*BY_CACHE_ID, LATCH_EVENT)))
+
+
+def _waiter_maker(cache_of: Callable[[Row], str | None]) -> Callable[[Cells], Waiter | None]:
+    """From the cells of TELLING to the Waiter, None for other waits. Few places and blockers: each is worked out once."""
+
+    @cache
+    def place_of(cells: Cells) -> tuple[str, str, bool] | None:
+        row = dict(zip(PLACE, cells, strict=True))
+        event, waited_for = text(row["event"]), cache_of(row)
+        if waited_for is None:
+            return None
+        return event or "", waited_for, event == ROW_CACHE_LOCK_EVENT and number(row["p3"]) == EXCLUSIVE
+
+    @cache
+    def behind(cells: Cells) -> str:
+        return blocker_of(dict(zip(BEHIND, cells, strict=True))) or ""
+
+    def waiter_of(cells: Cells) -> Waiter | None:
+        place = place_of(cells[:who])
+        if place is None:
+            return None
+        event, waited_for, exclusive = place
+        sql_id, module, program, container = ("" if cell is None else str(cell) for cell in cells[who:last])
+        return Waiter(event, waited_for, sql_id, module, program, container, behind(cells[last:]), exclusive)
+
+    who, last = len(PLACE), len(PLACE) + len(WHO)
+    return waiter_of
+
+
+def blocker_of(row: Row) -> str | None:
+    """The session at the end of the chain, `SID@INSTANCE`, or `SID` if its instance is unknown. None without a blocker."""
+    for kind in ("final_blocking", "blocking"):
+        session, instance = text(row.get(f"{kind}_session")), text(row.get(f"{kind}_instance"))
+        if session is not None:
+            return session if instance is None else f"{session}@{instance}"
+    return None
+
+
+def tells_blocker(row: Row) -> bool:
+    """Whether Oracle's statement on a blocker was captured. NULL says that it names none."""
+    for kind in ("final_blocking", "blocking"):
+        if f"{kind}_session" not in row or f"{kind}_instance" not in row:
+            return False
+        if row[f"{kind}_session"] is not None:
+            return True
+    return True
+
+
+def cache_namer(
+    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
+) -> Callable[[Row], str | None]:
+    """The cache that a session waits for: its name, else its id, else unknown. None for other waits."""
+    result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
+
+    @cache
+    def names() -> Mapping[float | None, str | None]:
+        # Subordinates share their parent's id, so the id has the parent's name.
+        parents_last = sorted(
+            delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row.get("parameter")))
+        )
+        return {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
+
+    def cache_of(row: Row) -> str | None:
+        event = text(row.get("event"))
+        if event in BY_CACHE_ID:
+            cache_id = number(row.get("p1"))
+            # Beside a view's columns, a trace file may say the name itself.
+            return names().get(cache_id) or text(row.get("cache_name")) or unlisted(cache_id)
+        if event == LATCH_EVENT:
+            child = children.get(text(row.get("p1raw")))
+            return "unknown" if child is None else _behind(caches, int(child))
+        if event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
+            return RESULT_CACHE
+        return None
+
+    return cache_of
+
+
+def unlisted(cache: float | None) -> str:
+    """The name of a cache that v$rowcache does not list. Only its id is known."""
+    return "unknown" if cache is None else f"cache id {cache:g}, {NOT_LISTED}"
+
+
+def within_cache(cache: str) -> str:
+    """The name of a cache for the middle of a sentence."""
+    return f"{cache}," if cache.endswith(NOT_LISTED) else "an unknown cache" if cache == "unknown" else cache
+
+
+def _behind(caches: CacheMap, child: int) -> str:
+    """The cache that a child guards."""
+    guarded = caches.children.get(child)
+    parents = [ref.cache_id for ref in guarded.caches if ref.type == "PARENT"] if guarded else []
+    return unlisted(parents[0]) if guarded and guarded.name is None and len(parents) == 1 else caches.name(child)

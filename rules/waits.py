@@ -1,15 +1,14 @@
-"""Who still waits: the sessions in the look of a poll, and how much of their wait falls into the interval.
+"""Time lost in waits: those that ended, those for each hot cache, how severe their cost is, and what each surface lost.
 
 v$system_event counts a wait when it ends. So no counter has the time that a session still waiting has lost. That time is
 added to the cost. When the wait ends, the part that an earlier look counted is subtracted.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from heapq import nsmallest
-from typing import Any, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 from collectors.model import (
     RESULT_CACHE_LATCH,
@@ -20,13 +19,12 @@ from collectors.model import (
     Missing,
     Row,
     number,
-    text,
 )
 from rules.base import remembered
 from rules.cache_map import CacheMap
 from rules.model import Impact, Severity, Surface
-from rules.samples import BEHIND, PLACE, WHO, Cells, MetWaiting, Samples
-from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, ended, is_background, sessions_met, waiting_in
+from rules.samples import LATCH_EVENT, MetWaiting, Samples
+from rules.waiting import WaitingLook, hanging
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
 #
@@ -34,7 +32,6 @@ from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, ended, is_backgroun
 # the
 # interval, its absence is a gap of the source, and the time is unknown.
 
-LATCH_EVENT = "latch: row cache objects"
 SYSTEM_EVENTS = "v$system_event"
 PROVING_SLEEPS = 100.0
 """From this number on, sleeps must have been waits. A few may fall between the reads of two views (our bound)."""
@@ -118,315 +115,6 @@ def _slept_for(delta: Delta, event: str) -> bool:
 
 def _many_sleeps(rows: Sequence[Row]) -> bool:
     return sum(number(row.get("sleeps")) or 0.0 for row in rows) >= PROVING_SLEEPS
-
-
-# Who waits and for which cache: the sampled sessions of an interval, grouped by what they have in common.
-#
-# A row cache mutex or lock names its cache in P1. A latch names the address of its child in P1RAW, which leads through
-# v$latch_children and the map to the cache.
-
-MINIMUM_WAITERS = 10
-"""Fewer sampled waiters do not show which cache it is or who waits."""
-BY_CACHE_ID = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
-RESULT_CACHE = "result cache"
-"""The name under which waiters of the result cache latch are counted, beside the dictionary caches."""
-EXCLUSIVE = 5
-NOT_LISTED = "not listed in v$rowcache"
-
-
-class Waiter(NamedTuple):
-    """What sampled sessions that wait alike have in common."""
-
-    event: str
-    cache: str
-    """Cache name, or unknown."""
-    sql_id: str
-    module: str
-    program: str
-    container: str
-    blocker: str
-    """See `blocker_of`. Empty if Oracle does not say."""
-    exclusive: bool
-    """A row cache lock requested in exclusive mode."""
-
-
-@dataclass(frozen=True)
-class SampledWaiters:
-    """Every waiter of the row cache in an interval, over a number of looks."""
-
-    looks: int
-    alike: Mapping[Waiter, int]
-    """Waiters that are equal → how many. A crowd has thousands of waiters, and few that differ."""
-    most_at_once: int = 0
-    """Most of them in a single look, without those of the result cache."""
-
-    def met(self, event: str | None = None) -> int:
-        """How many wait for one event, or all."""
-        return self.caches(event).total()
-
-    def caches(self, event: str | None = None) -> Counter[str]:
-        """Those of one event, or all, by cache."""
-        return self._by_event[event]
-
-    @cached_property
-    def _by_event(self) -> defaultdict[str | None, Counter[str]]:
-        """Event, or None for all → cache → how many. The order of names ranks caches with equally many waiters."""
-        places: Counter[tuple[str, str]] = Counter()
-        for waiter, times in self.alike.items():
-            places[waiter.cache, waiter.event] += times
-        found: defaultdict[str | None, Counter[str]] = defaultdict(Counter)
-        for (waited_for, event), times in sorted(places.items()):
-            for asked in (event, None):
-                found[asked][waited_for] += times
-        return found
-
-    def groups(self, most: int) -> list[tuple[Waiter, int]]:
-        """The largest groups of equal waiters, the most first."""
-        return nsmallest(most, self.alike.items(), key=lambda item: (-item[1], item[0]))
-
-
-def crowd_of(samples: Samples, cache_of: Callable[[Row], str | None]) -> SampledWaiters | None:
-    """The sampled waiters for the row cache. None without a look. `cache_of`: see `cache_namer`."""
-    if not samples.looks:
-        return None
-    waiter_of = _waiter_maker(cache_of)
-    waiters: Counter[Waiter] = Counter()
-    for cells, times in samples.alike.items():
-        waiter = waiter_of(cells)
-        if waiter is not None:
-            waiters[waiter] += times
-    return SampledWaiters(len(samples.looks), waiters, samples.most_at_once((*BY_CACHE_ID, LATCH_EVENT)))
-
-
-def _waiter_maker(cache_of: Callable[[Row], str | None]) -> Callable[[Cells], Waiter | None]:
-    """From the cells of TELLING to the Waiter, None for other waits. Few places and blockers: each is worked out once."""
-
-    @cache
-    def place_of(cells: Cells) -> tuple[str, str, bool] | None:
-        row = dict(zip(PLACE, cells, strict=True))
-        event, waited_for = text(row["event"]), cache_of(row)
-        if waited_for is None:
-            return None
-        return event or "", waited_for, event == ROW_CACHE_LOCK_EVENT and number(row["p3"]) == EXCLUSIVE
-
-    @cache
-    def behind(cells: Cells) -> str:
-        return blocker_of(dict(zip(BEHIND, cells, strict=True))) or ""
-
-    def waiter_of(cells: Cells) -> Waiter | None:
-        place = place_of(cells[:who])
-        if place is None:
-            return None
-        event, waited_for, exclusive = place
-        sql_id, module, program, container = ("" if cell is None else str(cell) for cell in cells[who:last])
-        return Waiter(event, waited_for, sql_id, module, program, container, behind(cells[last:]), exclusive)
-
-    who, last = len(PLACE), len(PLACE) + len(WHO)
-    return waiter_of
-
-
-def blocker_of(row: Row) -> str | None:
-    """The session at the end of the chain, `SID@INSTANCE`, or `SID` if its instance is unknown. None without a blocker."""
-    for kind in ("final_blocking", "blocking"):
-        session, instance = text(row.get(f"{kind}_session")), text(row.get(f"{kind}_instance"))
-        if session is not None:
-            return session if instance is None else f"{session}@{instance}"
-    return None
-
-
-def tells_blocker(row: Row) -> bool:
-    """Whether Oracle's statement on a blocker was captured. NULL says that it names none."""
-    for kind in ("final_blocking", "blocking"):
-        if f"{kind}_session" not in row or f"{kind}_instance" not in row:
-            return False
-        if row[f"{kind}_session"] is not None:
-            return True
-    return True
-
-
-def cache_namer(
-    delta: Delta, caches: CacheMap, children: Mapping[str | None, float | None]
-) -> Callable[[Row], str | None]:
-    """The cache that a session waits for: its name, else its id, else unknown. None for other waits."""
-    result_cache = delta.cell("v$latchname", "name", RESULT_CACHE_LATCH, "latch#")
-
-    @cache
-    def names() -> Mapping[float | None, str | None]:
-        # Subordinates share their parent's id, so the id has the parent's name.
-        parents_last = sorted(
-            delta.rows("v$rowcache"), key=lambda row: (row.get("type") == "PARENT", str(row.get("parameter")))
-        )
-        return {number(row.get("cache#")): text(row.get("parameter")) for row in parents_last}
-
-    def cache_of(row: Row) -> str | None:
-        event = text(row.get("event"))
-        if event in BY_CACHE_ID:
-            cache_id = number(row.get("p1"))
-            # Beside a view's columns, a trace file may say the name itself.
-            return names().get(cache_id) or text(row.get("cache_name")) or unlisted(cache_id)
-        if event == LATCH_EVENT:
-            child = children.get(text(row.get("p1raw")))
-            return "unknown" if child is None else _behind(caches, int(child))
-        if event == "latch free" and result_cache is not None and number(row.get("p2")) == result_cache:
-            return RESULT_CACHE
-        return None
-
-    return cache_of
-
-
-def unlisted(cache: float | None) -> str:
-    """The name of a cache that v$rowcache does not list. Only its id is known."""
-    return "unknown" if cache is None else f"cache id {cache:g}, {NOT_LISTED}"
-
-
-def within_cache(cache: str) -> str:
-    """The name of a cache for the middle of a sentence."""
-    return f"{cache}," if cache.endswith(NOT_LISTED) else "an unknown cache" if cache == "unknown" else cache
-
-
-def _behind(caches: CacheMap, child: int) -> str:
-    """The cache that a child guards."""
-    guarded = caches.children.get(child)
-    parents = [ref.cache_id for ref in guarded.caches if ref.type == "PARENT"] if guarded else []
-    return unlisted(parents[0]) if guarded and guarded.name is None and len(parents) == 1 else caches.name(child)
-
-
-SURFACE_OF: dict[str, Surface] = {
-    LATCH_EVENT: "latch",
-    "row cache mutex": "mutex",
-    "row cache lock": "lock",
-    "latch free": "result-cache",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class StillWaiting:
-    """One session that waits at the moment of the poll. `seconds`: so far; `inside`: the part within the interval."""
-
-    sid: int | None
-    serial: int | None
-    event: str
-    cache: str
-    seconds: float
-    inside: float
-    background: bool
-    blocker: str | None
-    """The session at the end of the chain, `SID` or `SID@INSTANCE`. None if Oracle does not say."""
-    kind_told: bool = True
-    """Whether the capture shows a session or a background process. If not, its wait counts as a session's."""
-    blocker_told: bool = True
-    """Whether Oracle's own statement on its blocker was captured."""
-    sliced: bool = False
-    """Whether it waits in slices that its timer ends: `seconds` then are those of all of them."""
-
-    @property
-    def surface(self) -> Surface:
-        return SURFACE_OF[self.event]
-
-    @property
-    def hangs(self) -> bool:
-        """Whether it has waited too long for an ordinary wait."""
-        return self.seconds >= HANGING_SECONDS
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingLook:
-    """The result of a poll's look. `met`: all sessions. If there are many, only the longest waits are listed."""
-
-    sessions: tuple[StillWaiting, ...]
-    met: int
-    before: tuple[tuple[str, float], ...]
-    """Event and seconds of the waits that were open at the start of the interval and have ended: counted once already."""
-    untold: tuple[tuple[Surface, ...], ...] = ()
-    """For each session whose wait or its length was not captured: the surfaces on which it may wait."""
-
-    def of(self, surfaces: Iterable[Surface]) -> tuple[StillWaiting, ...]:
-        """Foreground sessions on some surfaces. DB time, the base of all costs, is only theirs."""
-        wanted = set(surfaces)
-        return tuple(waiter for waiter in self.sessions if waiter.surface in wanted and not waiter.background)
-
-    def seconds(self, event: str, finished: float) -> float:
-        """Seconds lost on an event in the interval, given those of the waits that ended in it."""
-        early = sum(seconds for name, seconds in self.before if name == event)
-        going = sum(waiter.inside for waiter in self.sessions if waiter.event == event and not waiter.background)
-        return max(finished - early, 0.0) + going
-
-
-def hanging(sessions: Iterable[StillWaiting]) -> tuple[StillWaiting, ...]:
-    """Sessions that hang, the longest wait first."""
-    return tuple(
-        sorted((waiter for waiter in sessions if waiter.hangs), key=lambda waiter: (-waiter.seconds, waiter.sid or 0))
-    )
-
-
-def most_waited_for(sessions: Iterable[StillWaiting]) -> tuple[str, str] | None:
-    """The event and cache that most of some sessions wait for. None without sessions."""
-    counted = Counter(sorted((waiter.event, waiter.cache) for waiter in sessions))
-    return counted.most_common(1)[0][0] if counted else None
-
-
-def look_of(delta: Delta, cache_of: Callable[[Row], str | None]) -> WaitingLook | None:
-    """The result of the look at the end of the interval. None without a look."""
-    reading = delta.read(WAITING_SESSIONS)
-    if isinstance(reading, Missing):
-        return None
-    span = delta.basis.seconds
-    sessions = tuple(_sessions(waiting_in(delta), cache_of, span))
-    met = sessions_met(reading.rows)
-    began = delta.at_begin.get(WAITING_SESSIONS)
-    before = _ended(began.rows, reading.rows, span) if began is not None and delta.basis.kind == "interval" else ()
-    untold = tuple(surfaces for row in reading.rows if (surfaces := _perhaps_on(row)))
-    return WaitingLook(sessions, max(met, len(sessions)), tuple(before), untold)
-
-
-def _perhaps_on(row: Row) -> tuple[Surface, ...]:
-    """The possible surfaces of a session that was not captured completely. Empty if its surface is known."""
-    event = row.get("event")
-    if event is None:
-        return tuple(SURFACE_OF.values())
-    which_latch = SURFACE_OF.get(str(event)) != "result-cache" or number(row.get("p2")) is not None
-    if number(row.get("wait_time_micro")) is not None and which_latch:
-        return ()
-    return tuple(surface for name, surface in SURFACE_OF.items() if name == event)
-
-
-def _sessions(rows: Iterable[Row], cache_of: Callable[[Row], str | None], span: float | None) -> Iterator[StillWaiting]:
-    for row in rows:
-        cache, waited = cache_of(row), number(row.get("wait_time_micro"))
-        if cache is None or waited is None:
-            continue
-        seconds, earlier = waited / 1e6, (number(row.get("slices")) or 0.0) / 1e6
-        yield StillWaiting(
-            sid=_whole(row, "sid"),
-            serial=_whole(row, "serial#"),
-            event=str(row.get("event")),
-            cache=cache,
-            seconds=seconds,
-            inside=seconds - earlier if span is None else min(seconds - earlier, span),
-            background=is_background(row),
-            blocker=blocker_of(row),
-            kind_told=row.get("type") is not None,
-            blocker_told=tells_blocker(row),
-            sliced=earlier > 0,
-        )
-
-
-def _ended(before: Sequence[Row], after: Sequence[Row], span: float | None) -> Iterator[tuple[str, float]]:
-    """The waits of an earlier look that a later one no longer has."""
-    unlisted = sessions_met(before) - len(before)
-    if unlisted > 0 and sessions_met(after) <= len(after):
-        # The longest are listed, so no other session had waited longer than the last of them.
-        shortest = min(before, key=lambda row: number(row.get("wait_time_micro")) or 0.0)
-        yield str(shortest.get("event")), unlisted * (number(shortest.get("wait_time_micro")) or 0.0) / 1e6
-    for row in ended(before, after, (span or 0.0) / 2):
-        waited = number(row.get("wait_time_micro"))
-        if waited is not None and not is_background(row):
-            yield str(row.get("event")), waited / 1e6
-
-
-def _whole(row: Row, name: str) -> int | None:
-    value = number(row.get(name))
-    return None if value is None else int(value)
 
 
 # Which caches are in trouble on a surface, each separately, and what the waits for each of them cost.

@@ -23,8 +23,8 @@ from rules.comparison.changes import (
 from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, rough
 from rules.model import Surface
-from rules.signals.caches import all_dictionary_gets
 from rules.signals.latch import hold_anomaly, sleeps_and_gets
+from rules.signals.quantities import enough_of_all
 
 PRINTED_SECONDS = 1.0
 """A report prints time in whole seconds, so less than one is noise."""
@@ -185,7 +185,7 @@ def _floored(others: Sequence[tuple[float, float]]) -> bool:
 
 def _slept_and_asked(context: SignalContext, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
     """Sleeps and gets of the child of a cache, and of each other child, in a scene with a known index."""
-    gets = all_dictionary_gets(context)
+    gets = enough_of_all(context, "gets")
     own, others = sleeps_and_gets(context, _child(context, cache), gets.value if isinstance(gets, Known) else 0.0)
     return own or (0.0, 1.0), tuple(others.values())
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken, text
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
-from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext, takes
+from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.contradictions import contradictions
 from rules.cost import (
     SEVERAL_DOZEN,
@@ -25,21 +25,12 @@ from rules.hangs.blockers import blockers_of, holder_of
 from rules.hangs.model import WaitingGroup
 from rules.hangs.words import behind_circle
 from rules.judge import OpenCause
+from rules.latch import takes
 from rules.model import CANNOT_TELL, Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.remedy import Confirmation
-from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS
-from rules.waits import (
-    IDLE_SESSIONS,
-    MINIMUM_WAITERS,
-    NOTICEABLE_SHARE,
-    RESULT_CACHE,
-    StillWaiting,
-    hanging,
-    most_waited_for,
-    severity_of,
-    untimed,
-    within_cache,
-)
+from rules.samples import MINIMUM_WAITERS, RESULT_CACHE, within_cache
+from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
+from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
 
 # The step of the confirming query: its text, its result and container, or what prevents it.
 

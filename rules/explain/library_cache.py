@@ -6,8 +6,8 @@ from rules.formatting import count
 from rules.library_cache import ACCOUNTS, CURSOR, LIBRARY_CACHE_SESSIONS, library_cache_waiters
 from rules.library_cache_model import Covering, LibraryCacheGroup, LibraryCacheWaiters
 from rules.model import Figure, Step
+from rules.samples import MINIMUM_WAITERS
 from rules.waiting import HANGING_SECONDS
-from rules.waits import MINIMUM_WAITERS
 
 LIBRARY_CACHE_WAITS = "library cache waits"
 MOST_GROUPS = 3

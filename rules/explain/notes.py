@@ -6,11 +6,16 @@ from heapq import nsmallest
 
 from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, long_window, number, spoken
 from rules.base import remembered
-from rules.context import LOOKUPS, REMEMBER, SURFACE_EVENTS, Known, SignalContext, cut_notes, misplaced_notes, pdb_note
+from rules.containers import pdb_note
+from rules.context import LOOKUPS, SURFACE_EVENTS, Known, SignalContext
 from rules.formatting import count, over, percent
+from rules.gaps import REMEMBER, cut_notes
+from rules.latch import misplaced_notes
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
+from rules.samples import LATCH_EVENT, SampledWaiters
 from rules.signals import SIGNALS, Subject
-from rules.waits import LATCH_EVENT, ROW_CACHE_SURFACES, SYSTEM_EVENTS, SampledWaiters, hanging, severity_of
+from rules.waiting import hanging
+from rules.waits import ROW_CACHE_SURFACES, SYSTEM_EVENTS, severity_of
 
 # Who waits: sampled waiters by what they have in common, and as totals by statement and by module.
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Row, number
-from rules.context import SURFACE_EVENTS, SignalContext, ratio
+from rules.context import SURFACE_EVENTS, SignalContext
 from rules.formatting import count, counted, exact, over, percent, sentence
+from rules.latch import ratio
 from rules.miss_locations import shape_of
 from rules.model import Figure, Severity, Step
 

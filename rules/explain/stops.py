@@ -12,14 +12,15 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, numbe
 from rules.base import Bound, UsualBetween
 from rules.baseline import UsualRange
 from rules.cache_map import look_up, why_not_inferred
-from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, SignalContext, Unknown, misplaced_sleeps
+from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, SignalContext, Unknown
 from rules.explain.report import NOTHING_TO_EXPLAIN, TO_NAME_IT, guessed_cache, no_child, quiet
 from rules.formatting import count, counted, exact, function_of, over, part_of, percent, sentence, times
+from rules.latch import misplaced_sleeps
 from rules.miss_locations import mutex_shape_of, shape_of
 from rules.model import MOST_BARS, ChainBar, ChainLink, Figure, Finding, LinkKind, Step, Surface, bars_of
 from rules.signals import SIGNALS, Subject
-from rules.waiting import WAITING_SESSIONS
-from rules.waits import NOTICEABLE_SHARE, hanging
+from rules.waiting import WAITING_SESSIONS, hanging
+from rules.waits import NOTICEABLE_SHARE
 
 
 class Stop(NamedTuple):

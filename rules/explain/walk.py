@@ -42,8 +42,7 @@ from rules.model import (
     WaiterGroup,
 )
 from rules.signals import SIGNALS
-from rules.waiting import WAITING_SESSIONS
-from rules.waits import hanging
+from rules.waiting import WAITING_SESSIONS, hanging
 
 
 class Walk(NamedTuple):

@@ -16,8 +16,8 @@ from rules.hangs.tree import chains_of
 from rules.library_cache import target_of
 from rules.library_cache_model import LibraryCacheWait
 from rules.row_cache_keys import read_key
-from rules.waiting import WAITING_SESSIONS
-from rules.waits import StillWaiting, blocker_of, hanging, unlisted
+from rules.samples import blocker_of, unlisted
+from rules.waiting import WAITING_SESSIONS, StillWaiting, hanging
 
 ROW_CACHE_BLOCKERS = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"

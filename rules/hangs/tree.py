@@ -25,8 +25,8 @@ from rules.hangs.graph import (
 )
 from rules.hangs.knowledge import state
 from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
+from rules.samples import cache_namer
 from rules.waiting import moving, waiting_in
-from rules.waits import cache_namer
 
 HOLDERS, SESSIONS, UNDO = "row_cache_blockers", "chain_sessions", "v$transaction"
 BESIDE = {

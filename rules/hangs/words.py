@@ -8,7 +8,7 @@ from rules.formatting import count, sentence
 from rules.hangs.blockers import named_session
 from rules.hangs.knowledge import event_of
 from rules.hangs.model import Blocker, Blockers, ChainSession, HangVerdict, MissingFact, WaitChain
-from rules.waits import within_cache
+from rules.samples import within_cache
 
 EMERGENCY_PAGE = "docs/emergency.md"
 """Relative to the root of the project. Every output that reports a hang links to it by this constant."""

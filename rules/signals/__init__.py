@@ -1,39 +1,37 @@
-"""Every named number that a cause may ask for: one function and one test each, bound by name when the causes load.
+"""Every named number that a cause may ask for, as signals.yaml describes it: a quantity, a quotient of two, or a function.
 
 A signal reads a SignalContext for a Subject (the caches and the miss location its cause is about) and gives Known or Unknown.
-It never gives zero for a figure it could not read. The modules of this folder are found by scanning. A signal has the
-name of its function.
+It never gives zero for a figure it could not read.
 """
 
 import importlib
-import pkgutil
+import inspect
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
-from math import ceil, comb
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal
 
-from rules.base import meets
-from rules.context import MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count, part_of
-from rules.model import Surface
-from rules.waits import MINIMUM_WAITERS
+import yaml
+from pydantic import ValidationError
 
+from collectors.registry import collectors
+from rules.base import LOADER, Frozen
+from rules.context import LOOKUPS, SignalContext
+from rules.model import Known, SignalValue, Surface, Unknown
+from rules.signals.quantities import QUANTITIES, Operand, Quantity, Quotient, Subject, unlisted
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The subject of a condition: cache names and surfaces of its cause, a miss location, a parameter, and the comparison."""
-
-    caches: tuple[str, ...] = ()
-    location: str | None = None
-    parameter: str | None = None
-    surfaces: tuple[Surface, ...] = ()
-    needs: str = ">="
-    """The direction of its bound. If containers set a parameter differently, the value closest to it counts."""
+__all__ = ["SIGNALS", "Signal", "Subject"]
+HOME = Path(__file__).parent / "signals.yaml"
+NO_VIEW = "opatch"
+"""Lists the patches that are installed. No view shows them all without SQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A named number: its unit, its view, and how to read it."""
+    """A named number: its unit, its views, and how to read it."""
 
     name: str
     unit: str
@@ -43,52 +41,110 @@ class Signal:
     surface: Surface | None = None
     """The surface of its events, for a signal without meaning elsewhere. None for a signal about the instance."""
     diluted: tuple[str, ...] = ()
-    """Comparisons that other work can make fail; such a failure proves nothing. See EITHER_WAY."""
+    """Comparisons that other work can make fail; such a failure proves nothing."""
     called: str = ""
     """Its name for people."""
     share_of: str = ""
     """What a ratio is a share of; empty where it is a share of nothing countable."""
 
 
-EITHER_WAY = (">=", "<=")
-"""Diluted both ways: a ratio to the work of the whole instance, which other work moves up and down."""
-
 SIGNALS: dict[str, Signal] = {}
 
 
-def signal(
-    unit: str,
-    of: str,
-    surface: Surface | None = None,
-    diluted: tuple[str, ...] = (),
-    called: str = "",
-    share_of: str = "",
-) -> Callable[[Callable[[SignalContext, Subject], SignalValue]], Callable[[SignalContext, Subject], SignalValue]]:
-    """Register a function as the signal of its name; its docstring is what people read about it, `called` its name for them.
+class BadSignal(Exception):
+    """An entry of signals.yaml that cannot be read as it stands."""
 
-    `share_of` is what a ratio is a share of, where its name does not end with it.
-    """
 
-    def register(
-        read: Callable[[SignalContext, Subject], SignalValue],
-    ) -> Callable[[SignalContext, Subject], SignalValue]:
-        name = read.__name__
-        if name in SIGNALS:
-            raise ValueError(f"two signals are named {name}")
-        SIGNALS[name] = Signal(
-            name,
-            unit,
-            of,
-            " ".join((read.__doc__ or "").split()),
-            read,
-            surface,
-            diluted,
-            called or _plain(name),
-            share_of or (_whole(name) if unit == "ratio" else ""),
+Asked = str | Mapping[str, str | tuple[str, ...]]
+"""A name, or a name with what is asked of it."""
+
+
+class Entry(Frozen):
+    """A signal as signals.yaml describes it; the file says what each member means."""
+
+    of: Asked | tuple[Asked, Asked]
+    reads: tuple[str, ...] = ()
+    about: str = ""
+    called: str = ""
+    unit: str = "ratio"
+    surface: Surface | None = None
+    least: float = 0
+    empty: float | None = None
+    unlisted: float | None = None
+    dilutes: tuple[Literal[">=", "<="], ...] = ()
+    share_of: str = ""
+    says: str = ""
+
+    def signal(self, name: str) -> Signal:
+        """The signal. Raises BadSignal."""
+        operands = [_operand(name, each) for each in (self.of if isinstance(self.of, tuple) else (self.of,))]
+        views = tuple(dict.fromkeys((*self.reads, *(one.quantity.view for one in operands if one.quantity.view))))
+        for view in views:
+            if view not in collectors() and view != NO_VIEW:
+                raise BadSignal(f"{name} reads {view}, which no collector reads; the views are {_listed(collectors())}")
+        # A name that no statement asks for would be unknown on every database, and look like a gap of the capture.
+        for one in operands:
+            if lacking := [asked for asked in one.names if asked not in _read_of(one.quantity.view)]:
+                raise BadSignal(f"{name} asks {one.quantity.view} for {_listed(lacking)}, which no statement reads")
+        whole_function = len(operands) == 1 and not operands[0].asked and not operands[0].quantity.view
+        if not views or not (self.about or whole_function):
+            raise BadSignal(f"{name} lacks {'`about`' if views else '`reads`'}, and nothing else says it")
+        about = self.about or " ".join((operands[0].quantity.read.__doc__ or "").split())
+        read: Callable[[SignalContext, Subject], SignalValue] = (
+            operands[0] if operands[0].asked else operands[0].quantity.read
         )
-        return read
+        if len(operands) == 2:
+            read = Quotient(operands[0], operands[1], self.least, self.empty, self.says)
+        if self.unlisted is not None:
+            read = partial(_if_unlisted, read, self.unlisted)
+        share_of = self.share_of or (_whole(name) if self.unit == "ratio" else "")
+        called = self.called or _plain(name)
+        return Signal(name, self.unit, ", ".join(views), about, read, self.surface, self.dilutes, called, share_of)
 
-    return register
+
+# From a name in signals.yaml to what it stands for.
+
+
+def _operand(name: str, of: Asked) -> Operand:
+    """A quantity, or a function of a module of this folder, with what is asked of it."""
+    called, asked = (of, ()) if isinstance(of, str) else (next(iter(of)), tuple(of.values()))
+    module, _, function = called.rpartition(".")
+    if not module:
+        if called not in QUANTITIES:
+            raise BadSignal(f"{name} is of {called}; the quantities are {_listed(QUANTITIES)}")
+        found = QUANTITIES[called]
+    else:
+        try:
+            read = getattr(importlib.import_module(f"{__name__}.{module}"), function)
+        except (ImportError, AttributeError):
+            raise BadSignal(f"{name} is of {called}, and rules/signals/{module}.py has no such function") from None
+        found = Quantity(read, "")
+    try:
+        inspect.signature(found.read).bind(None, None, *asked)
+    except TypeError as error:
+        raise BadSignal(f"{name} asks {called} for {asked}: {error}") from None
+    return Operand(found, asked)
+
+
+@cache
+def _read_of(view: str) -> Set[str]:
+    """Columns of a view, the names its statements ask for, and what is computed from them."""
+    one = collectors()[view]
+    named = (name for statement in one.statements.values() for name in re.findall(r"'([^']+)'", statement))
+    return {LOOKUPS, *(column.name for column in one.columns), *named}
+
+
+def _if_unlisted(
+    read: Callable[[SignalContext, Subject], SignalValue], value: float, context: SignalContext, subject: Subject
+) -> SignalValue:
+    """The reading, or the value of a latch that a report would list if it had any activity."""
+    reading = read(context, subject)
+    why = unlisted(context) if isinstance(reading, Unknown) else ""
+    return Known(value, why) if why else reading
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def _plain(name: str) -> str:
@@ -102,64 +158,23 @@ def _whole(name: str) -> str:
     return _plain(whole[1]) if whole else ""
 
 
-def already_enough(least: float, needs: str) -> bool:
-    """Whether a value meets a comparison whatever is added to it."""
-    return needs.startswith(">= ") and meets(least, needs)
+def load(home: Path = HOME) -> dict[str, Signal]:
+    """Every signal of a file, by name. Raises BadSignal, with the entry and what is wrong with it."""
+    text = home.read_text(encoding="utf-8")
+    entries = yaml.load(text, Loader=LOADER)
+    for name, times in Counter(re.findall(r"^(\w+):", text, re.MULTILINE)).items():
+        if times > 1:
+            raise BadSignal(f"{home.name}: two signals are named {name}")
+    found: dict[str, Signal] = {}
+    for name, members in entries.items():
+        try:
+            found[name] = Entry.model_validate(members).signal(name)
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            raise BadSignal(f"{home.name}: {name}: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}") from None
+        except BadSignal as error:
+            raise BadSignal(f"{home.name}: {error}") from None
+    return found
 
 
-def certain(least: float, most: float, needs: str) -> bool:
-    """Whether a comparison gives the same for every possible value."""
-    return " " not in needs or meets(least, needs) == meets(most, needs)
-
-
-def enough_sleeps(context: SignalContext, sleeps: float, view: str) -> SignalValue:
-    """The sleeps as a whole for shares. Unknown if there are too few."""
-    if sleeps < MINIMUM_SLEEPS:
-        why = f"too few events: {count(sleeps)} sleeps, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown(view, why, context.busier)
-    return Known(sleeps)
-
-
-FEW = 5
-"""Fewer waiters that all say the same do so by chance more often than once in twenty."""
-AGREEING = 3
-"""From so few waiters on it counts, with a doubt, that all of them say so."""
-CHANCE = 0.05
-"""A share of too few waiters counts where at most so often chance alone puts it on this side of its bound."""
-HALF = 0.5
-"""The bound for which MINIMUM_WAITERS are enough. One further from it needs more."""
-LONGER = "ask for a longer burst, or wait for a busier interval"
-
-
-def too_few_waiters(
-    met: int, event: str, view: str = "v$session", way_out: str = LONGER, least: int = MINIMUM_WAITERS
-) -> Unknown:
-    """That too few waiters were seen for a share."""
-    why = f"too few waiters: {met} seen waiting for {event}, at least {least} are needed"
-    return Unknown(view, why, way_out)
-
-
-def share_of_waiters(
-    own: int, met: int, event: str, beside: str = "", few: Unknown | None = None, bound: float = HALF
-) -> SignalValue:
-    """A share of waiters. Of few, it counts where chance alone seldom puts it on this side of its bound; of very few, where all
-    say yes.
-
-    `few`: what to give where they are too few, if not `too_few_waiters`. `bound`: what the share is compared with. That none of
-    five says yes is no sign that fewer than a tenth do.
-    """
-    least = ceil(MINIMUM_WAITERS * HALF / min(bound, 1 - bound))
-    above = own >= bound * met
-    chance = _chance(range(own, met + 1) if above else range(own + 1), met, bound) if met < least else 0.0
-    if chance > CHANCE and not (own == met >= AGREEING):
-        return few or too_few_waiters(met, event, least=least)
-    return Known(own / met, f"{part_of(own, met)} waiters{beside}", own, met, few=met < FEW)
-
-
-def _chance(times: range, met: int, bound: float) -> float:
-    """How often so many of those who were met say yes, if each does as often as the bound says."""
-    return sum(comb(met, each) * bound**each * (1 - bound) ** (met - each) for each in times)
-
-
-for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
-    importlib.import_module(_module.name)
+SIGNALS.update(load())

@@ -6,10 +6,12 @@ from statistics import median
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Value, number
 from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
-from rules.context import MINIMUM_CACHE_GETS, MINIMUM_SLEEPS, Known, SignalContext, SignalValue, Unknown, share
-from rules.formatting import count, part_of
-from rules.signals import Subject, certain, enough_sleeps, signal
-from rules.signals.caches import all_dictionary_gets
+from rules.context import Known, SignalContext, SignalValue, Unknown
+from rules.formatting import count, function_of
+from rules.samples import LATCH_EVENT
+from rules.signals import SIGNALS
+from rules.signals.instance import average_wait
+from rules.signals.quantities import Subject, certain, enough_of_all, enough_sleeps, share
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
@@ -22,7 +24,6 @@ def _total_sleeps(context: SignalContext) -> SignalValue:
     return enough_sleeps(context, sleeps, "v$latch_children")
 
 
-@signal(unit="ratio", of="v$latch_children", surface="latch", called="sleeps on the cache")
 def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the row cache latch sleeps on the children that guard the cause's caches.
 
@@ -95,7 +96,6 @@ def _unmapped(context: SignalContext) -> Unknown:
     return Unknown("x$kqrst", f"{why}, and {why_not_inferred(context.delta)}", way_out)
 
 
-@signal(unit="ratio", of="v$latch_children", surface="latch")
 def hottest_child_share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of all row cache latch sleeps that fell on one child: near 1 concentrated, below 0.5 diffuse."""
     total = _total_sleeps(context)
@@ -103,25 +103,18 @@ def hottest_child_share_of_sleeps(context: SignalContext, subject: Subject) -> S
     return share(Known(hottest), total)
 
 
-@signal(unit="ratio", of="v$latch_misses", surface="latch", called="sleeps with a holder at this place")
-def share_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
-    """Share of row cache latch sleeps whose holder was at the location, over all children: the view does not separate them."""
-    rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
+def share_of_holders(context: SignalContext, subject: Subject, latch: str = ROW_CACHE_LATCH) -> SignalValue:
+    """Share of a latch's sleeps whose holder was at the location, over all children: the view does not separate them."""
+    rows = [row for row in context.delta.rows("v$latch_misses") if row.get("parent_name") == latch]
     total = context.sum_of(rows, "sleep_count")
-    if total is None:
-        if not rows and not isinstance(context.delta.read("v$latch_misses"), Missing):
-            return enough_sleeps(context, 0.0, "v$latch_misses")
+    if total is None and (
+        rows or latch != ROW_CACHE_LATCH or isinstance(context.delta.read("v$latch_misses"), Missing)
+    ):
         return context.why_unknown("v$latch_misses", "sleep_count")
     here = sum(number(row.get("sleep_count")) or 0.0 for row in rows if row.get("location") == subject.location)
-    return share(Known(here), enough_sleeps(context, total, "v$latch_misses"))
+    return share(Known(here), enough_sleeps(context, total or 0.0, "v$latch_misses"))
 
 
-@signal(
-    unit="ratio",
-    of="v$latch_children, v$rowcache",
-    surface="latch",
-    called="sleeps of a get, times those of a get of other caches",
-)
 def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
     """Sleeps per dictionary get of the hot child, over the median of the other children with ≥ 1 % of the gets.
 
@@ -139,7 +132,7 @@ def hold_anomaly_index(context: SignalContext, subject: Subject) -> SignalValue:
 
 def hold_anomaly(context: SignalContext, child: int, needs: str = ">=") -> SignalValue:
     """The hold anomaly index of the given child instead of the hot one. As a lower bound it speaks against no cause."""
-    all_gets = all_dictionary_gets(context)
+    all_gets = enough_of_all(context, "gets")
     if isinstance(all_gets, Unknown):
         return all_gets
     hot, others = sleeps_and_gets(context, child, all_gets.value)
@@ -172,65 +165,6 @@ def sleeps_and_gets(
     return hot, {child: pair for child, pair in pairs.items() if pair[1] >= least}
 
 
-def misses_per_get(context: SignalContext, latch: Row) -> SignalValue:
-    """Misses per get of a row of v$latch."""
-    gets, misses = number(latch.get("gets")), number(latch.get("misses"))
-    if gets is None or misses is None:
-        return context.why_unknown("v$latch", "misses")
-    if gets < MINIMUM_CACHE_GETS:
-        why = f"too few events: {count(gets)} latch gets, at least {count(MINIMUM_CACHE_GETS)} are needed"
-        return Unknown("v$latch", why, context.busier)
-    return Known(misses / gets, part_of(misses, gets), misses, gets)
-
-
-def sleeps_of_a_miss(context: SignalContext, latch: Row) -> SignalValue:
-    """Sleeps per miss of a row of v$latch."""
-    sleeps, misses = number(latch.get("sleeps")), number(latch.get("misses"))
-    if sleeps is None or misses is None:
-        return context.why_unknown("v$latch", "sleeps")
-    if misses < MINIMUM_SLEEPS:
-        why = f"too few events: {count(misses)} misses, at least {MINIMUM_SLEEPS} are needed"
-        return Unknown("v$latch", why, context.busier)
-    return Known(sleeps / misses, part_of(sleeps, misses), sleeps, misses)
-
-
-def time_of_a_sleep(context: SignalContext, latch: Row) -> SignalValue:
-    """Milliseconds per sleep of a row of v$latch."""
-    waited, sleeps = number(latch.get("wait_time")), number(latch.get("sleeps"))
-    if waited is None or sleeps is None:
-        return context.why_unknown("v$latch", "wait_time")
-    enough = enough_sleeps(context, sleeps, "v$latch")
-    if isinstance(enough, Unknown):
-        return enough
-    return Known(waited / 1000 / sleeps, f"{waited / 1e6:,.1f} s in {count(sleeps)} sleeps", waited / 1000, sleeps)
-
-
-@signal(unit="sleeps", of="v$latch", surface="latch")
-def row_cache_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
-    """Sleeps on the row cache latch."""
-    sleeps = context.latch.sleeps
-    return context.why_unknown("v$latch", "sleeps") if sleeps is None else Known(sleeps)
-
-
-@signal(unit="ratio", of="v$latch", surface="latch", called="gets that found the latch busy", share_of="gets")
-def miss_ratio(context: SignalContext, subject: Subject) -> SignalValue:
-    """Misses per get of the row cache latch: how often it was busy at the first try."""
-    return misses_per_get(context, context.latch_row)
-
-
-@signal(unit="sleeps per miss", of="v$latch", surface="latch")
-def sleeps_per_miss(context: SignalContext, subject: Subject) -> SignalValue:
-    """Sleeps per miss of the row cache latch: 0 means that spinning was always enough."""
-    return sleeps_of_a_miss(context, context.latch_row)
-
-
-@signal(unit="ms", of="v$latch", surface="latch")
-def average_sleep(context: SignalContext, subject: Subject) -> SignalValue:
-    """Average time of one sleep on the row cache latch. Far above 10 ms the host causes the wait, not the latch."""
-    return time_of_a_sleep(context, context.latch_row)
-
-
-@signal(unit="ratio", of="v$latch", surface="latch", called="sleeps that repeat one of the same get", share_of="sleeps")
 def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of sleeps that repeat an earlier one of the same get. Above 0.3 the holder itself did not run."""
     repeated = context.latch.recurrent_sleep_ratio
@@ -240,7 +174,6 @@ def recurrent_sleep_ratio(context: SignalContext, subject: Subject) -> SignalVal
     return enough if isinstance(enough, Unknown) else Known(repeated)
 
 
-@signal(unit="ratio", of="v$latch_misses", surface="latch")
 def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue:
     """Least share of the sleeps among the three locations of a parent get. Near a third, sheer volume fills the latch."""
     each = [share_of_holders(context, Subject(location=location)) for location in PARENT_GET]
@@ -248,6 +181,27 @@ def evenness_of_holders(context: SignalContext, subject: Subject) -> SignalValue
     if len(known) < len(each):
         return next(value for value in each if isinstance(value, Unknown))
     return min(known, key=lambda value: value.value)
+
+
+def share_of_mutex_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
+    """Share of the row cache mutex sleeps at the location's function. Its number differs by release and is ignored."""
+    rows = context.delta.rows("v$mutex_sleep")
+    total = context.sum_of(rows, "sleeps")
+    if total is None:
+        if not rows and not isinstance(context.delta.read("v$mutex_sleep"), Missing):
+            return enough_sleeps(context, 0.0, "v$mutex_sleep")
+        return context.why_unknown("v$mutex_sleep", "sleeps")
+    here = sum(
+        number(row.get("sleeps")) or 0.0 for row in rows if function_of(str(row.get("location"))) == subject.location
+    )
+    return share(Known(here), enough_sleeps(context, total, "v$mutex_sleep"))
+
+
+def average_latch_wait(context: SignalContext, subject: Subject) -> SignalValue:
+    """Average wait for `latch: row cache objects`. Tens of milliseconds mean that holders do not run."""
+    waited = average_wait(context, subject, LATCH_EVENT)
+    slept = SIGNALS["average_sleep"].read(context, subject)
+    return slept if isinstance(waited, Unknown) and isinstance(slept, Known) else waited
 
 
 # Signals of other latches. If they are slow too, the trouble is not in the dictionary.
@@ -260,7 +214,6 @@ ROUNDING_US = 500_000.0
 """A report prints the time waited for a latch in whole seconds, which is too coarse for a few sleeps."""
 
 
-@signal(unit="latches", of="v$latch", called="other latches that are slow")
 def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
     """Other latches, of a watched handful, with at least ten sleeps of 50 ms or more."""
     others = [

@@ -15,7 +15,7 @@ from rules.base import Frozen
 from rules.contention.holds import LatchCounts, NotPredictable
 from rules.contention.prediction import LatchModel, LoadChange, calibrate, predict
 from rules.contention.queue import LatchTimes, invert, mean_wait
-from rules.context import ratio
+from rules.latch import ratio
 from rules.studies.table import BadStudy, StudyColumn, SuppliedRow, rows
 
 # Published claims about a scaling table, checked against it: a figure must be that of the row it names.

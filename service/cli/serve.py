@@ -43,7 +43,7 @@ from service.store.engine import StoreError, masked
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.writer import AT_ONCE
-from service.watch.pipeline import run_poll
+from service.watch.pipeline import PollContext, run_poll
 from service.web.server import Server, provide_descriptors
 
 log = logging.getLogger("latchscope")
@@ -117,14 +117,14 @@ def _polls_of(database: DatabaseSettings, since: datetime, began: datetime) -> l
     watched, kept = MonitoredDatabase(database, EVERY.total_seconds()), _Kept()
     now = 0.0
     connection = ScriptedDatabase(scenarios()[database.scripted or ""], began, lambda: now)
-    grouping = Grouping(watched.name)
+    beside = PollContext(grouping=Grouping(watched.name), rendered=False)
     at = since
     while at < began:
         now = (at - began).total_seconds()
-        run_poll(watched, connection, kept, grouping=grouping, rendered=False)
+        run_poll(watched, connection, kept, beside)
         at += EVERY
     now = (datetime.now(UTC) - began).total_seconds()
-    run_poll(watched, connection, kept, grouping=grouping, rendered=False)
+    run_poll(watched, connection, kept, beside)
     return kept.records
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from collectors.model import DeltaSource
 from rules.base import Frozen
-from rules.context import REMEMBER
+from rules.gaps import REMEMBER
 from rules.model import Diagnosis
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.incident import Incident, Story, incident, story, under_one_name

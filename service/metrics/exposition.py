@@ -164,31 +164,9 @@ def _words(
     }
 
 
-_CHILD_COLUMNS = {
-    families.LATCH_GETS: ("gets", 1.0),
-    families.LATCH_MISSES: ("misses", 1.0),
-    families.LATCH_SLEEPS: ("sleeps", 1.0),
-    families.LATCH_SPIN_GETS: ("spin_gets", 1.0),
-    families.LATCH_WAIT: ("wait_time", 1e6),
-}
-_CACHE_COLUMNS = {
-    families.ROWCACHE_GETS: ("gets", 1.0),
-    families.ROWCACHE_FASTGETS: ("fastgets", 1.0),
-    families.ROWCACHE_GETMISSES: ("getmisses", 1.0),
-    families.ROWCACHE_MODIFICATIONS: ("modifications", 1.0),
-    families.ROWCACHE_ENTRIES: ("count", 1.0),
-    families.ROWCACHE_USED: ("usage", 1.0),
-}
-_EVENT_COLUMNS = {
-    families.WAITS: ("total_waits", 1.0),
-    families.WAITED: ("time_waited_micro", 1e6),
-}
-
-_MUTEX_COLUMNS = {
-    families.MUTEX_SLEEPS: ("sleeps", 1.0),
-    families.MUTEX_WAIT: ("wait_time", 1e6),
-}
-
+_CHILD_COLUMNS, _CACHE_COLUMNS = families.of_rows("v$latch_children"), families.of_rows("v$rowcache")
+_LABEL_OF = {"v$system_event": "event", "v$mutex_sleep": "location"}
+_COLUMNS = {view: families.of_rows(view) for view in _LABEL_OF}
 _ALWAYS = (families.UP, families.DATA_AGE, families.LAST_POLL, families.POLL_INTERVAL, families.POLL_DURATION)
 _NUMBERS = (int, float)
 """The types of a cell with a figure. A tuple, because a poll checks them hundreds of times."""
@@ -278,12 +256,9 @@ def render(
     caches_read = snapshot.rows("v$rowcache")
     labels = [_cache_labels(*named) for named in cells(caches_read, ("parameter", "cache#", "type", "subordinate#"))]
     block.add_rows(_CACHE_COLUMNS, caches_read, labels)
-    for columns, view, label in (
-        (_EVENT_COLUMNS, "v$system_event", "event"),
-        (_MUTEX_COLUMNS, "v$mutex_sleep", "location"),
-    ):
+    for view, label in _LABEL_OF.items():
         rows = snapshot.rows(view)
-        block.add_rows(columns, rows, [_labels((label,), row.get(label)) for row in rows])
+        block.add_rows(_COLUMNS[view], rows, [_labels((label,), row.get(label)) for row in rows])
     _time(block, snapshot)
     for sample in verdict_samples(diagnosis, episodes):
         block.add(*sample)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.changes import nearest_to, told
-from rules.context import REMEMBER
 from rules.explain.headline import speaks_against
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
 from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
 from rules.formatting import compared, counted, percent, sentence
+from rules.gaps import REMEMBER
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
 from rules.remedy import Texts, where

@@ -33,7 +33,7 @@ from collectors.model import (
 from rules.base import Severity
 from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
-from rules.waits import LATCH_EVENT
+from rules.samples import LATCH_EVENT
 from service.state.board import PollRecord
 from service.state.episodes import KINDS, OF_ONE_POLL, Confirmed, Episode, EpisodeChange, MarkVerdict
 from service.store.migrations.old_figures import numbers, wanted

@@ -26,9 +26,9 @@ from collectors.poll import Connection
 from rules.cause import catalogue
 from rules.changes import from_readings
 from rules.model import Severity
+from rules.samples import blocker_of
 from rules.waiting import HANGING_SECONDS, ended, stuck, waiting_at
 from rules.waiting import WAITING_SESSIONS as WAITING
-from rules.waits import blocker_of
 from service.config.logs import Audit
 from service.state import episodes
 from service.state.board import ChangeLog, MonitoredDatabase, Published

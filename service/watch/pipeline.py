@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -33,36 +33,45 @@ class PollKeeper(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PollContext:
+    """What a poll needs beside its views."""
+
+    samples: Reading | None = None
+    """The waiting sessions that were sampled since the last poll."""
+    blockers: Callable[[Snapshot, Connection], Mapping[str, Reading] | None] = lambda *_: None
+    """Reads who holds what sessions hang on."""
+    rarely: Mapping[str, Reading] | None = None
+    """What is read once an hour,"""
+    changed: Mapping[str, Reading] | None = None
+    """and what is known of the last reading of changes."""
+    holds: Callable[[], bool] = lambda: True
+    """Whether the database is still ours."""
+    grouping: Grouping | None = None
+    rendered: bool = True
+    """Whether anybody scrapes its metrics."""
+    clock: Callable[[], float] = time.monotonic
+
+
 def run_poll(
-    watched: MonitoredDatabase,
-    connection: Connection,
-    keeper: PollKeeper,
-    clock: Callable[[], float] = time.monotonic,
-    seen: Reading | None = None,
-    look: Callable[[Snapshot, Connection], Mapping[str, Reading] | None] = lambda *_: None,
-    rarely: Mapping[str, Reading] | None = None,
-    changed: Mapping[str, Reading] | None = None,
-    holds: Callable[[], bool] = lambda: True,
-    grouping: Grouping | None = None,
-    rendered: bool = True,
+    watched: MonitoredDatabase, connection: Connection, keeper: PollKeeper, beside: PollContext = PollContext()
 ) -> Published:
     """One poll of one database, from Oracle's rows to every output. Raises SessionError if the session is lost.
 
-    `seen` are the waiting sessions sampled since the last poll, `look` reads who holds what they hang on, `rarely` is what is
-    read once an hour, `changed` what is known of the last reading of changes. Raises LeasesLost if the database is no longer
-    ours (`holds`) at the diagnosis. Then nothing is shown or kept. A poll that nobody scrapes needs no metrics (`rendered`).
+    Raises LeasesLost if the database is no longer ours at the diagnosis. Then nothing is shown or kept.
     """
-    began = clock()
+    began = beside.clock()
     previous = watched.published.snapshot if watched.published else watched.resume()
-    polled = poll(watched.name, connection, previous, clock, grouping)
-    snapshot = with_samples(polled, seen, look(polled, connection), rarely, changed)
-    seconds = clock() - began
+    polled = poll(watched.name, connection, previous, beside.clock, beside.grouping)
+    blockers = beside.blockers(polled, connection)
+    snapshot = with_samples(polled, beside.samples, blockers, beside.rarely, beside.changed)
+    seconds = beside.clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
     judged = examined_poll(snapshot, change, watched.usual)
-    if not holds():
+    if not beside.holds():
         raise LeasesLost("the lease was lost during the poll")
     watched.timeline.add(between_polls(previous, snapshot))
-    published = publish(watched, judged, seconds, rendered=rendered)
+    published = publish(watched, judged, seconds, rendered=beside.rendered)
     keeper.keep(snapshot, published.verdict, poll_record(watched, published, change, previous))
     published.examined.release()
     watched.take(published)

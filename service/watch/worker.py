@@ -18,7 +18,7 @@ from service.state.login_gate import LoginStopped
 from service.state.replicas import LeasesLost
 from service.watch.connect import ConnectionOpener, open_session
 from service.watch.follow_up import HANG_INTERVAL, FollowUp
-from service.watch.pipeline import PollKeeper, run_poll
+from service.watch.pipeline import PollContext, PollKeeper, run_poll
 from service.watch.scheduler import EARLY_SECONDS, PollScheduler
 
 # When to try again: by the class of the error, and less often if polls are expensive.
@@ -237,17 +237,11 @@ class Worker:
                 raise LeasesLost("another replica may poll it")
             if self._connection is None:
                 self._connection = open_session(self.watched, self._opener)
-            published = run_poll(
-                self.watched,
-                self._connection,
-                self._keeper,
-                seen=self._follow_up.samples,
-                look=self._follow_up.blockers,
-                rarely=self._follow_up.rarely,
-                changed=self._follow_up.changed,
-                holds=self._holds,
-                grouping=self._grouping,
+            asked = self._follow_up
+            beside = PollContext(
+                asked.samples, asked.blockers, asked.rarely, asked.changed, self._holds, self._grouping
             )
+            published = run_poll(self.watched, self._connection, self._keeper, beside)
         except LeasesLost as lost:
             log.info("%s: no longer polled from here: %s", self.watched.name, lost)
             self.stop()

@@ -13,8 +13,9 @@ from collectors.ondemand.holders import Held, HolderProfile
 from rules.base import ChangeMade, Easing, Severity, State
 from rules.cache_map import CacheMap
 from rules.changes import BEFORE, Change, timeline
-from rules.context import LOOKUPS, SignalContext, latch_statistics, ratio
+from rules.context import LOOKUPS, SignalContext
 from rules.engine import cannot_tell
+from rules.latch import latch_statistics, ratio
 from rules.model import Diagnosis, DiagnosisBasis, Impact
 from service.history.comparison import GRACE, FleetPast, MarkOutcome, diagnosis_at
 from service.state.board import (

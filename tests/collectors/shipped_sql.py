@@ -15,7 +15,8 @@ from sqlglot.optimizer.qualify import qualify
 
 from collectors.grants import KQRST_COLUMNS
 from collectors.release import parts
-from rules.cause import LOADER, Cause
+from rules.base import LOADER
+from rules.cause import Cause
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 VERSIONS = {

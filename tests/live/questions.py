@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from collectors.ondemand.check import limited
-from rules.signals.instance import PARSING_WAITS
+from rules.signals import SIGNALS
+from rules.signals.quantities import Quotient
 from service.bill import texts
 
 EVENTS = (
-    *PARSING_WAITS,
+    *cast(Quotient, SIGNALS["parsing_waits_to_row_cache_waits"].read).part.names,
     "row cache mutex",
     "row cache lock",
     "enq: TX - allocate ITL entry",

@@ -39,7 +39,7 @@ from collectors.demo.scenarios import (
 from collectors.errors import CredentialError, SessionError, StartingError
 from collectors.poll import Connection
 from collectors.registry import collectors
-from rules.cause import LOADER
+from rules.base import LOADER
 from service.app import create_app
 from service.config.settings import DatabaseSettings, Defaults, Settings
 from service.state.board import MonitoredDatabase

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rules.cause import LOADER
+from rules.base import LOADER
 from service.config.load import read
 from tests.repo.manifests import refused
 from tests.repo.processes import need

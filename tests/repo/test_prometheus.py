@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rules.cause import LOADER
+from rules.base import LOADER
 from rules.model import Severity
 from service.metrics.families import FAMILIES
 from service.state.episodes import OPEN_AFTER

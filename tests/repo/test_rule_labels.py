@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rules.cause import LOADER
+from rules.base import LOADER
 from tests.repo.processes import need
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from rules.cause import LOADER
+from rules.base import LOADER
 from service.app import create_app
 from service.cli.main import cli
 from service.config.settings import DatabaseSettings, Settings

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from collectors.model import Basis, Changes, ConfirmationResult, Delta, Missing
 from collectors.ondemand.sampling import not_sampled
-from rules.base import Frozen
-from rules.cause import HOME, LOADER, catalogue
+from rules.base import LOADER, Frozen
+from rules.cause import HOME, catalogue
 from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.model import Confidence, Diagnosis, Severity

@@ -6,8 +6,9 @@ from functools import cached_property
 
 from collectors.model import Changes, Delta, Row, Value
 from rules.cause import catalogue
-from rules.context import LOOKUPS, SignalContext, gaps_of, lookups_of
+from rules.context import LOOKUPS, SignalContext, lookups_of
 from rules.engine import judged, severity_by_cost
+from rules.gaps import gaps_of
 from rules.model import Diagnosis, Finding, RuledOut, Severity
 from rules.rivals import rank
 

@@ -11,8 +11,8 @@ from itertools import islice
 import pytest
 
 from collectors.model import Delta, Row
-from rules.context import gaps_of
 from rules.engine import diagnose
+from rules.gaps import gaps_of
 from rules.model import Impact, Severity
 from tests.rules.case_files import Told, all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.concluded import Concluded, concluded, watched

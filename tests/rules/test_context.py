@@ -1,42 +1,19 @@
 """The Scene: mechanism, hot child, the cost of waits, and why something is unknown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from collectors.model import ROW_CACHE_LATCH, SCRIPT, Changes, Delta, Missing, Oddity, Row
-from collectors.reports.sections import READERS
+from collectors.model import ROW_CACHE_LATCH, SCRIPT, Changes, Missing, Oddity, Row
 from rules.contention.holds import NotPredictable, active_sessions
-from rules.context import (
-    LOOKUPS,
-    SECTIONS,
-    LatchStatistics,
-    SignalContext,
-    Unknown,
-    age_of,
-    aged,
-    another,
-    busier,
-    collision_correction,
-    cut_notes,
-    gaps_of,
-    has_fast_way,
-    latch_statistics,
-    misplaced_latch_wait,
-    misplaced_notes,
-    misplaced_sleeps,
-    more_of,
-    ratio,
-    section_of,
-    share,
-    with_lookups,
-)
+from rules.context import LOOKUPS, SignalContext, Unknown, has_fast_way, with_lookups
 from rules.engine import diagnose
 from rules.model import Known, Severity
 from rules.signals import SIGNALS, Subject
+from rules.signals.instance import age_of, aged
 from tests.rules.contexts import BEGIN, SICK, TOTALS, context_of, delta_of, with_rows
 
 
@@ -145,79 +122,6 @@ def test_children_exclude_a_row_without_a_child_number(child: str | float | None
     assert (len(context.children), context.hot_child) == (1, 5)
 
 
-# name: seconds, gets, misses, sleeps, wait µs → rho, kappa, W (s/s), average wait (µs), published hold (µs); gets follow.
-WORKED = {
-    "result cache, T2, 8 processes": (57.29, 69_820, 0.304, 1.65e-5, 5.2e-5, 149, 4.4),
-    "result cache, T2, 12 processes": (59.30, 101_180, 0.503, 4.06e-4, 1.0e-3, 48.9, 5.0),
-    "result cache, i7, 6 processes": (6.23, 481_541, 0.173, 2.1e-5, 2.9e-5, 16, 0.36),
-    "result cache, i7, 12 processes": (10.21, 587_661, 0.622, 4.9e-5, 1.2e-2, 674, 1.06),
-    "11.2.0.4 RAC report": (2_220, 20_462, 0.0029, 0.0036, 0.0005, 2_000, None),
-    "12.1.0.2 report": (3_614, 92_226, 0.0039, 0.0012, 0.0036, 9_000, None),
-    "12.1.0.2 collapse": (3_689, 19_673, 0.0052, 0.067, 1.45, 210_000, None),
-}
-
-LACKING = Unknown("v$latch", "refused", "grant it")
-
-
-@pytest.mark.parametrize("name", WORKED)
-def test_latch_statistics_match_the_worked_numbers(name: str) -> None:
-    seconds, rate, rho, kappa, wait, average, hold = WORKED[name]
-    gets = rate * seconds
-    row = {"gets": gets, "misses": gets * rho, "sleeps": gets * rho * kappa, "wait_time": gets * rho * kappa * average}
-    got = latch_statistics(row, seconds)
-    assert got.gets_per_second == pytest.approx(rate)
-    assert got.miss_ratio == pytest.approx(rho)
-    assert got.sleep_ratio == pytest.approx(kappa)
-    assert got.sleeping_sessions == pytest.approx(wait, rel=0.15)  # the source gives one or two digits
-    assert got.wait_seconds_per_sleep == pytest.approx(average / 1e6)
-    assert got.hold_seconds == pytest.approx(rho / rate)
-    assert hold is None or got.hold_seconds == pytest.approx(hold / 1e6, rel=0.02)
-
-
-def test_latch_statistics_match_the_parse_heavy_public_report() -> None:
-    """awr-12.1.0.2: 333,340,108 gets, 1,283,882 misses, 1,488 sleeps, 1,282,460 spin gets in 3,614 s."""
-    row = {"gets": 333_340_108, "misses": 1_283_882, "sleeps": 1_488, "spin_gets": 1_282_460}
-    got = latch_statistics(row, 3_614)
-    assert got.recurrent_sleep_ratio == pytest.approx(0.044, abs=0.001)
-    assert got.spin_ratio == pytest.approx(0.9989, abs=0.0001)
-    assert got.spin_inefficiency == pytest.approx(0.00116, abs=0.00001)
-
-
-def test_collision_correction_excludes_the_requester_itself() -> None:
-    assert collision_correction(8) == pytest.approx(8 / 7)
-    assert [collision_correction(cpus) for cpus in (1, 0, None)] == [1.0, 1.0, 1.0]
-    got = latch_statistics({"gets": 100, "misses": 35}, 10, cpus=8)
-    assert got.utilisation == pytest.approx(0.4)
-    assert got.hold_seconds == pytest.approx(0.04)
-
-
-def test_latch_statistics_give_waits_per_get_and_per_sleep_of_totals_ratios_and_no_rate_and_clamp_nothing() -> None:
-    got = latch_statistics({"gets": 1_000, "misses": 100, "sleeps": 50, "wait_time": 2_000_000}, 4)
-    assert (got.wait_seconds_per_get, got.wait_seconds_per_sleep, got.sleeping_sessions) == (0.002, 0.04, 0.5)
-    row = {"gets": 1_000, "misses": 100, "sleeps": 50, "spin_gets": 60, "wait_time": 10}
-    got = latch_statistics(row, None)
-    assert (got.miss_ratio, got.sleep_ratio, got.spin_ratio) == (0.1, 0.5, 0.6)
-    assert (got.gets_per_second, got.hold_seconds, got.sleeping_sessions) == (None, None, None)
-    got = latch_statistics({"gets": 10, "misses": 10, "sleeps": 30, "spin_gets": 12}, 1)
-    assert got.sleep_ratio == 3
-    assert got.spin_ratio == 1.2
-    assert got.recurrent_sleep_ratio == pytest.approx(3.2 / 3)
-
-
-@pytest.mark.parametrize("row", [{}, {"gets": 0, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}])
-def test_latch_statistics_without_events_are_none(row: dict[str, int]) -> None:
-    got = latch_statistics(row, 0)
-    derived = {field.name for field in fields(LatchStatistics)} - {"gets", "misses", "sleeps"}
-    assert {name: getattr(got, name) for name in derived} == dict.fromkeys(derived)
-
-
-def test_ratio_and_share_are_known_only_with_both_parts() -> None:
-    assert (ratio(1, 4), ratio(None, 4), ratio(1, None), ratio(1, 0), ratio(0, 4)) == (0.25, None, None, None, 0)
-    assert share(Known(1_000), Known(4_000)) == Known(0.25, "1,000 of 4,000")
-    assert share(LACKING, Known(1)) is LACKING
-    assert share(Known(1), LACKING) is LACKING
-
-
 def views(con_id: int | None, **more: Any) -> Mapping[str, Sequence[Row]]:
     """A 19c instance whose sessions wait 60 s for row cache mutexes in 30 s, of 90 s of DB time."""
     place = [] if con_id is None else [{"db_unique_name": "erp", "con_id": con_id, "con_name": "SALES"}]
@@ -286,72 +190,6 @@ def test_sleeps_of_other_containers_are_not_passed_over() -> None:
     assert not any("another container" in note for note in own.notes)
 
 
-def nineteen(waited: int | None = None, sleeps: int = 0, db_time: int | None = 10_000_000) -> Delta:
-    events: list[Row] = [] if waited is None else [{"event": "latch: row cache objects", "time_waited_micro": waited}]
-    time: list[Row] = [] if db_time is None else [{"stat_name": "DB time", "value": db_time}]
-    children: list[Row] = [{"child#": 1, "sleeps": sleeps}, {"child#": 2, "sleeps": None}]
-    return delta_of({"v$system_event": events, "v$sys_time_model": time, "v$latch_children": children})
-
-
-@pytest.mark.parametrize(
-    ("waited", "db_time", "doubted"),
-    [
-        (4_700_000, 10_000_000, True),
-        (400_000, 100_000_000, False),
-        (None, 10_000_000, False),
-        (4_700_000, None, True),
-        (900_000, None, False),
-    ],
-)
-def test_wait_is_doubted_where_it_costs_something(waited: int | None, db_time: int | None, doubted: bool) -> None:
-    delta = nineteen(waited, db_time=db_time)
-    seconds = SignalContext(delta).finished_seconds("latch: row cache objects")
-    assert (misplaced_latch_wait(delta, "mutex", seconds) is not None) is doubted
-    assert misplaced_latch_wait(delta, "latch", seconds) is None
-    assert misplaced_latch_wait(delta, None, seconds) is None
-
-
-def test_sleeps_are_ignored_aloud_and_once() -> None:
-    (ignored,) = misplaced_notes(nineteen(sleeps=7_000), "mutex", 0.0)
-    assert ignored.startswith("7,000 sleeps on the latch row cache objects are ignored")
-    (doubted,) = misplaced_notes(nineteen(4_700_000, sleeps=7_000), "mutex", 4.7)
-    assert doubted.startswith("latch: row cache objects takes 47.0 % of DB time, which should not be")
-    (timeless,) = misplaced_notes(nineteen(4_700_000, db_time=None), "mutex", 4.7)
-    assert timeless.startswith("latch: row cache objects keeps 0.16 sessions waiting, which should not be")
-    assert misplaced_notes(nineteen(), "mutex", None) == ()
-    assert misplaced_notes(nineteen(4_700_000, sleeps=7_000), "latch", 4.7) == ()
-    assert misplaced_sleeps(nineteen(sleeps=7_000), "latch") == 0
-
-
-@pytest.mark.parametrize(
-    ("view", "column"),
-    [("v$system_event", "event"), ("v$latch_children", "child#"), ("v$rowcache", "parameter"), ("x$kqrst", "cache#")],
-)
-def test_row_without_its_name_makes_its_view_missing(view: str, column: str) -> None:
-    first, *others = SICK[view]
-    rows = [{name: cell for name, cell in first.items() if name != column}, *others]
-    read = gaps_of(delta_of({**SICK, view: rows})).get(view)
-    assert isinstance(read, Missing)
-    assert read.why == f"{view} has a row without its {column}"
-    assert read.way_out == f"capture {column} of {view} as well"
-
-
-@pytest.mark.parametrize(
-    ("view", "says"), [("v$latch_children", "no row of child 1"), ("v$rowcache", "no row of cache# 3 (parent)")]
-)
-def test_row_that_the_map_names_is_not_missed_silently(view: str, says: str) -> None:
-    delta = delta_of({**SICK, view: SICK[view][1:]})
-    read = gaps_of(delta).get(view)
-    assert isinstance(read, Missing) and says in read.why
-    assert delta.without(gaps_of(delta)).read(view) == read
-    assert not gaps_of(delta_of({**SICK, view: SICK[view][1:]}, basis=TOTALS)), "totals show only a few"
-
-
-def test_whole_delta_stays_as_it_is() -> None:
-    delta = delta_of(SICK)
-    assert not gaps_of(delta) and delta.without({}) is delta
-
-
 def test_figure_of_an_earlier_poll_says_its_age() -> None:
     rows = ({"pool": "shared pool", "name": "KQR PO", "bytes": 2**20},)
     delta = delta_of({"v$sgastat": rows})
@@ -367,14 +205,12 @@ def test_figure_of_an_earlier_poll_says_its_age() -> None:
     assert isinstance(figure, Known) and figure.derivation == "read 30.0 s before the end"
 
 
-def test_way_out_and_sections_fit_their_source() -> None:
-    assert (busier("views"), busier("report")) == ("wait for a busier interval", "take a report of a busier hour")
-    assert (another("views"), another("report")) == ("wait for the next interval", "take a report of another hour")
-    assert more_of("views", "v$latch", "misses") == "capture misses of v$latch as well"
-    assert more_of("report", "v$latch", "misses") == SCRIPT
-    assert {"v$instance", *READERS} == set(SECTIONS)
-    assert section_of("v$latch_misses, v$rowcache") == "Latch Miss Sources, Dictionary Cache Stats"
-    assert section_of("v$session") == "v$session"
+def test_way_out_fits_its_source() -> None:
+    views, report = context_of(), context_of(source="report")
+    assert (views.busier, report.busier) == ("wait for a busier interval", "take a report of a busier hour")
+    assert (views.another, report.another) == ("wait for the next interval", "take a report of another hour")
+    assert views.why_unknown("v$latch", "immediate").way_out == "capture immediate of v$latch as well"
+    assert report.why_unknown("v$latch", "immediate").way_out == SCRIPT
 
 
 ROWS = (
@@ -394,24 +230,3 @@ def test_lookups_are_gets_and_fastgets_where_the_release_has_both() -> None:
         True,
     ]
     assert [has_fast_way(None, mechanism) for mechanism in ("latch", "mutex", None)] == [False, True, True]
-
-
-def test_capture_without_its_rows_of_zeros_is_read_and_says_so() -> None:
-    busy = [row for row in SICK["v$rowcache"] if row.get("gets")]
-    assert len(busy) >= 3
-    map_rows = [*SICK["x$kqrst"], *({"child#": 40 + n, "cache#": 40 + n, "type": "PARENT"} for n in range(3))]
-    cut = delta_of({**SICK, "x$kqrst": map_rows, "v$rowcache": busy})
-    assert "v$rowcache" not in gaps_of(cut)
-    assert any(note.startswith("v$rowcache has no row of") and "idle" in note for note in cut_notes(cut))
-    zeros = [*busy[:-1], {**busy[-1], "gets": 0, "fastgets": 0, "getmisses": 0}]
-    lost = delta_of({**SICK, "x$kqrst": map_rows, "v$rowcache": zeros})
-    assert "v$rowcache" in gaps_of(lost), "who keeps rows of zeros lost the others"
-
-
-def test_child_that_lacks_is_idle_where_the_others_have_all_of_the_latch() -> None:
-    sums = {name: sum(row[name] for row in SICK["v$latch_children"]) for name in ("gets", "sleeps")}  # type: ignore[misc]
-    map_rows = [*SICK["x$kqrst"], {"child#": 44, "cache#": 44, "type": "PARENT"}]
-    whole = {**SICK, "x$kqrst": map_rows, "v$latch": [{"name": "row cache objects", **sums}]}
-    assert "v$latch_children" not in gaps_of(delta_of(whole))
-    more = {**sums, "sleeps": 2 * sums["sleeps"]}
-    assert "v$latch_children" in gaps_of(delta_of({**whole, "v$latch": [{"name": "row cache objects", **more}]}))

@@ -9,7 +9,8 @@ import yaml
 
 from collectors.capture import Capture, delta_of
 from collectors.model import Delta
-from rules.cause import HOME, LOADER, catalogue
+from rules.base import LOADER
+from rules.cause import HOME, catalogue
 from rules.engine import diagnose
 from rules.signals import SIGNALS
 

@@ -24,7 +24,8 @@ from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.explain.notes import MOST_GROUPS, groups
 from rules.model import Diagnosis, Impact, Severity
-from rules.waits import RESULT_CACHE, SampledWaiters, severity_of, standing_out
+from rules.samples import RESULT_CACHE, SampledWaiters
+from rules.waits import severity_of, standing_out
 from tests.rules.contexts import SICK, context_of, delta_of, with_rows
 from tests.rules.rich import LATCH_WAIT
 

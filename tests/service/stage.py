@@ -22,7 +22,7 @@ from service.state.board import Board, ChangeLog, MonitoredDatabase, PollRecord,
 from service.state.episodes import Episodes
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
-from service.watch.pipeline import run_poll
+from service.watch.pipeline import PollContext, run_poll
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CENTURY = 100 * 365 * 86400.0
@@ -140,7 +140,7 @@ class Stage:
                 return known.published
         database = ScriptedDatabase(scenarios()[chosen], self.began, lambda: self.at, refused)
         kept = Kept([])
-        published = run_poll(watched, database, kept, lambda: self.at)
+        published = run_poll(watched, database, kept, PollContext(clock=lambda: self.at))
         if past is not None:
             RECALLED[past] = RecalledPoll(
                 published, deepcopy(watched.episodes), kept.records[0], deepcopy(watched.timeline)

@@ -19,7 +19,7 @@ from collectors.poll import Grouping
 from collectors.registry import collectors
 from service.config.settings import DatabaseSettings
 from service.store.repository import Repository
-from service.watch.pipeline import run_poll
+from service.watch.pipeline import PollContext, run_poll
 from tests.service.stage import BEGAN, Kept, Stage
 
 ODD: tuple[Any, ...] = (
@@ -84,15 +84,13 @@ class FourDatabases:
         watched.forget()
         for database.change in (None, change, change):
             self._stage.at = next(self._moments)
-            run_poll(
-                watched,
-                database,
-                kept,
-                lambda: self._stage.at,
-                seen=asked(database, SAMPLED, release),
-                look=lambda *_: {view: asked(database, view, release) for view in views_of_look(wait_chains=True)},
+            beside = PollContext(
+                asked(database, SAMPLED, release),
+                lambda *_: {view: asked(database, view, release) for view in views_of_look(wait_chains=True)},
                 grouping=Grouping("sick"),
+                clock=lambda: self._stage.at,
             )
+            run_poll(watched, database, kept, beside)
         kept.write_to(self._store)
         for path in paths:
             text = self.answer(path)

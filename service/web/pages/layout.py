@@ -20,13 +20,13 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from collectors.release import text_for
-from rules.context import section_of
 from rules.explain.headline import number_of
 from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
+from rules.gaps import section_of
 from rules.hangs.words import (
     ACTION,
     CHECK,

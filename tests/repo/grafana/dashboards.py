@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from rules.cause import LOADER
+from rules.base import LOADER
 from service.metrics.families import FAMILIES
 from tests.repo.known_metrics import of_the_process
 

@@ -8,7 +8,7 @@ from rules.hangs.model import Blocker, Blockers
 from rules.hangs.words import EMERGENCY_NOTICE, LEFT_ALONE
 from rules.library_cache_model import LibraryCacheWait
 from rules.model import Severity
-from rules.waits import StillWaiting
+from rules.waiting import StillWaiting
 from tests.rules.contexts import delta_of
 
 HOLDER = Blocker(cache="dc_objects", instance=1, sid=312, serial=48211, background=False, no_kill="-")

@@ -7,9 +7,10 @@ import pytest
 from collectors.capture import delta_of as capture_delta
 from collectors.capture import load
 from collectors.model import Basis, Changes, Delta, DeltaSource, Oddity, Row
-from rules.context import REMEMBER, SignalContext
+from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.explain.notes import implausible, notes
+from rules.gaps import REMEMBER
 from rules.model import Severity
 from tests.paths import PROBES
 from tests.rules.contexts import INTERVAL, SICK, context_of, delta_of, with_rows

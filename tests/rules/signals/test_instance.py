@@ -5,16 +5,12 @@ from typing import Any
 import pytest
 
 from collectors.model import Row
-from collectors.views.event_name import EVENT_NAME
-from collectors.views.system_event import SYSTEM_EVENT
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import SIGNALS, Subject
-from rules.signals.instance import PARSING_WAITS
 from tests.rules.contexts import SICK, TOTALS, context_of, with_rows
 from tests.rules.rich import RICH
 
 USERS = Subject(("dc_users",))
-PARSES: list[Row] = [{"name": "parse count (total)", "value": 50}, {"name": "parse count (failures)", "value": 2}]
 
 
 def read(name: str, view: str, *rows: Row, **more: Any) -> SignalValue:
@@ -24,18 +20,6 @@ def read(name: str, view: str, *rows: Row, **more: Any) -> SignalValue:
 def why(reading: SignalValue) -> str:
     assert isinstance(reading, Unknown)
     return reading.why
-
-
-def test_gets_per_parse_counts_parents_and_subordinates() -> None:
-    assert read("gets_per_parse", "v$sysstat", *PARSES) == Known(20.0, "1,000 gets, 50 parse count (total)")
-    assert isinstance(read("gets_per_parse", "v$sysstat", PARSES[1]), Unknown)
-    assert "ORA-00942" in why(read("gets_per_parse", "v$sysstat", *PARSES, refused=["v$rowcache"]))
-
-
-def test_failed_share_of_parses_is_unknown_unless_failures_are_counted() -> None:
-    assert read("failed_share_of_parses", "v$sysstat", *PARSES) == Known(0.04, "2 of 50 parses")
-    assert isinstance(read("failed_share_of_parses", "v$sysstat", PARSES[0]), Unknown)
-    assert isinstance(read("failed_share_of_parses", "v$sysstat", PARSES[1]), Unknown)
 
 
 def waiters(times: int, **cells: Any) -> list[Row]:
@@ -188,41 +172,10 @@ def test_space_waits_that_a_report_does_not_print_are_unknown_and_a_view_without
     assert of_report.value > 0
 
 
-NEIGHBOURS = (
-    "library cache: bucket mutex X",
-    "library cache: mutex S",
-    "library cache pin",
-    "cursor: pin S",
-    "enq: TX - allocate ITL entry",
-    "resmgr:cpu quantum",
-    "LCK0 row cache object free",
-)
-
-
-@pytest.mark.parametrize("event", sorted({*NEIGHBOURS, *PARSING_WAITS}))
-def test_system_event_reads_the_neighbour(event: str) -> None:
-    assert all(f"'{event}'" in statement for statement in SYSTEM_EVENT.statements.values())
-
-
-def test_event_name_tells_whether_the_release_has_the_wait_of_lck0() -> None:
-    assert all("'LCK0 row cache object free'" in statement for statement in EVENT_NAME.statements.values())
-
-
-def beside(name: str, event: str, micro: int) -> SignalValue:
-    """A signal where the sick instance waits for this event too."""
-    waited: Row = {"event": event, "total_waits": 9, "time_waited_micro": micro}
-    return read(name, "v$system_event", *SICK["v$system_event"], waited)
-
-
-@pytest.mark.parametrize("event", NEIGHBOURS[:4])
-def test_parsing_waits_count_the_neighbour(event: str) -> None:
-    reading = beside("parsing_waits_to_row_cache_waits", event, 2_500_000)
-    assert isinstance(reading, Known) and reading.value == pytest.approx(3.0)
-
-
 def test_average_library_cache_lock_wait_of_a_few_waits_is_unknown() -> None:
-    reading = beside("average_library_cache_lock_wait", "library cache lock", 27_000_000)
-    assert "too few events: 9 waits for library cache lock" in why(reading)
+    waits: Row = {"event": "library cache lock", "total_waits": 9, "time_waited_micro": 27_000_000}
+    reading = read("average_library_cache_lock_wait", "v$system_event", waits)
+    assert why(reading).startswith("too few events: 9 waits for library cache lock")
 
 
 def load(busy: int, level: int = 24) -> SignalValue:

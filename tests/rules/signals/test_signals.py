@@ -1,5 +1,6 @@
 """Every signal: one known value from the rich instance. If its view is missing, the signal is Unknown, never zero."""
 
+from inspect import isfunction
 from typing import Any
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Row
 from rules.context import Known, SignalValue, Unknown
 from rules.engine import diagnose
-from rules.signals import SIGNALS, Subject, signal
+from rules.signals import SIGNALS, Subject
+from rules.signals.quantities import Operand
 from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 from tests.rules.rich import RICH
 
@@ -36,24 +38,9 @@ KNOWN = {
     "share_of_sleeps": 0.99,
     "hottest_child_share_of_sleeps": 0.99,
     "share_of_lookups": 0.6,
-    "modification_ratio": 0.002,
-    "getmiss_ratio": 0.005,
-    "entries_used": 14_600,
-    "lookups_per_execution": 3.0,
     "share_of_holders": 0.85,
     "hold_anomaly_index": (990 / 12_000) / 0.002,
-    "row_cache_sleeps": 1_000,
-    "miss_ratio": 0.1,
-    "sleeps_per_miss": 0.25,
-    "average_sleep": 2.0,
     "recurrent_sleep_ratio": 0.2,
-    "parse_share_of_db_time": 0.45,
-    "hard_parse_share_of_db_time": 0.2,
-    "sequence_load_share_of_db_time": 0.03,
-    "sequence_enqueue_share_of_db_time": 0.004,
-    "parsing_waits_to_row_cache_waits": 3.24,
-    "library_cache_lock_share_of_db_time": 0.01,
-    "library_cache_pin_share_of_db_time": 0.006,
     "average_library_cache_lock_wait": 50.0,
     "average_library_cache_wait": 50.0,
     "account_status_share_of_library_cache_lock_waiters": 0.2,
@@ -61,15 +48,8 @@ KNOWN = {
     "last_logon_share_of_library_cache_lock_waiters": 0.6,
     "object_share_of_library_cache_waiters": 3 / 21,
     "one_handle_share_of_library_cache_waiters": 13 / 21,
-    "cursor_mutex_waits_to_row_cache_waits": 0.6,
-    "itl_waits_to_row_cache_waits": 0.1,
-    "resource_manager_share_of_db_time": 0.12,
     "logons_per_processor": 0.125,
     "hard_parsing_sessions_per_processor": 20 / 30 / 16,
-    "undo_enqueue_waits_to_row_cache_waits": 0.4,
-    "file_growth_waits_to_row_cache_waits": 0.1,
-    "space_enqueue_waits_to_row_cache_waits": 0.2,
-    "row_cache_share_of_db_time": 0.025,
     "host_busy_ratio": 0.9,
     "paging_rate": pytest.approx(200 / 30),
     "load_per_cpu": 1.5,
@@ -78,39 +58,18 @@ KNOWN = {
     "timed_out_lock_waits": 0.0,
     "own_share_of_busy_time": 0.5,
     "share_behind_one_user": 0.0,
-    "average_mutex_sleep": 3.0,
-    "average_result_cache_sleep": 15.0,
     "cluster_conflict_ratio": 0.1,
-    "commits_per_second": 10.0,
-    "connection_share_of_db_time": 0.04,
     "evenness_of_lookups": 1_000 / 7_000,
     "evenness_of_holders": 0.04,
     "exclusive_share_of_lock_waiters": 0.75,
-    "failed_parse_share_of_db_time": 0.01,
-    "failed_share_of_parses": 0.01,
-    "lookups_per_commit": 40.0,
     "lookups_to_next_cache": 12 / 7,
-    "gets_per_parse": 6.0,
-    "hard_parses_per_second": 20.0,
-    "hard_share_of_parses": 0.3,
     "hottest_cache_share_of_mutex_waiters": 0.8,
-    "lock_share_of_db_time": 0.005,
     "lock_waiters_without_statement": 0.25,
-    "logons_per_second": 2.0,
-    "mutex_share_of_db_time": 0.012,
-    "overall_getmiss_ratio": 0.005,
     "parameter_value": 900,
-    "parses_per_execution": 0.5,
     "release_update": 7,
-    "result_cache_miss_ratio": 0.1,
-    "result_cache_share_of_db_time": 0.03,
-    "result_cache_sleeps": 200,
-    "result_cache_sleeps_per_miss": 0.04,
     "row_cache_memory": 26_000_000,
-    "row_cache_mutex_sleeps": 400,
     "share_of_cluster_requests": 0.8,
     "share_of_lock_waiters": 1.0,
-    "share_of_modifications": 0.8,
     "share_of_mutex_sleeps": 0.75,
     "share_of_mutex_waiters": 0.8,
     "share_of_result_cache_holders": 0.1,
@@ -119,20 +78,12 @@ KNOWN = {
     "tuned_retention_ratio": 10.0,
     "undo_segments_per_transaction": 200.0,
     "unexpired_share_of_undo": 0.75,
-    "connection_time_to_waits": 2.0,
-    "failed_parse_time_to_waits": 0.5,
-    "hard_parse_time_to_waits": 10.0,
-    "parse_time_to_waits": 22.5,
-    "sequence_load_time_to_waits": 1.5,
     "average_latch_wait": 2.0,
     "cache_for_ten_seconds": 1_000,
-    "connection_time_to_cursor_waits": 4 / 1.5,
     "hottest_getmiss_ratio": 0.005,
     "share_of_waits_beyond_parsing": 1.0,
     "waited_for_event": 12.0,
-    "modifications_per_second": 0.8,
     "processor_demand": 1.5,
-    "resource_manager_waits_to_row_cache_waits": 4.8,
     "shared_pool_shrunk_share": 0.25,
 }
 
@@ -140,10 +91,7 @@ OUTSIDE = {"fix_missing": "opatch"}
 """Signals of what no view shows, and what does. They are never known, so that a figure of ours refutes nothing by itself."""
 
 SUBJECTS = {
-    **{
-        f"{kind}_time_to_waits": Subject(("dc_rollback_segments",), surfaces=("latch",))
-        for kind in ("connection", "failed_parse", "hard_parse", "parse", "sequence_load")
-    },
+    **{name: Subject(("dc_rollback_segments",), surfaces=("latch",)) for name in SIGNALS if "_time_to_" in name},
     "evenness_of_lookups": Subject(("dc_users", "dc_tablespaces")),
     "parameter_value": Subject(parameter="undo_retention"),
     "waited_for_event": Subject(parameter="resmgr:cpu quantum"),
@@ -166,8 +114,22 @@ def why(reading: SignalValue) -> str:
     return reading.why
 
 
-def test_known_values_cover_every_signal() -> None:
-    assert {*KNOWN, *OUTSIDE} == set(SIGNALS)
+COMPUTED = [
+    name
+    for name, one in SIGNALS.items()
+    if isfunction(one.read) or (isinstance(one.read, Operand) and not one.read.quantity.view)
+]
+
+
+def test_known_values_cover_every_function() -> None:
+    assert {*KNOWN, *OUTSIDE} == set(COMPUTED)
+
+
+@pytest.mark.parametrize("name", sorted(set(SIGNALS) - set(COMPUTED)))
+def test_signal_of_quantities_is_known_of_the_rich_instance(name: str) -> None:
+    reading = read(name, SUBJECTS.get(name, UNDO), views=RICH)
+    assert isinstance(reading, Known) and reading.value > 0
+    assert reading.part is None or reading.value == pytest.approx(reading.part / (reading.whole or 0))
 
 
 @pytest.mark.parametrize(("name", "shown_by"), OUTSIDE.items())
@@ -218,11 +180,6 @@ def test_signal_describes_itself_and_is_unknown_for_a_source_that_never_held_its
         assert isinstance(reading, Unknown) and reading.way_out, name
 
 
-def test_signal_refuses_a_duplicate_name() -> None:
-    with pytest.raises(ValueError, match="two signals are named miss_ratio"):
-        signal(unit="ratio", of="v$latch")(SIGNALS["miss_ratio"].read)
-
-
 @pytest.mark.parametrize(
     ("name", "view", "rows"),
     [
@@ -231,9 +188,6 @@ def test_signal_refuses_a_duplicate_name() -> None:
         ("hold_anomaly_index", "v$latch_children", [{"child#": 1, "sleeps": 99}]),
         ("share_of_holders", "v$latch_misses", [{"parent_name": ROW_CACHE_LATCH, "location": "x", "sleep_count": 99}]),
         ("share_of_holders", "v$latch_misses", []),
-        ("average_sleep", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 99, "wait_time": 1}]),
-        ("sleeps_per_miss", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 9, "misses": 99}]),
-        ("miss_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "gets": 9_999, "misses": 99}]),
         ("recurrent_sleep_ratio", "v$latch", [{"name": ROW_CACHE_LATCH, "sleeps": 99, "misses": 99, "spin_gets": 9}]),
         (
             "share_of_lookups",
@@ -260,31 +214,9 @@ def test_signal_is_unknown_where_its_column_was_not_captured(name: str, view: st
     assert why(read(name, views={**RICH, view: rows})) == f"{view} has no {column} here"
 
 
-def test_parsing_waits_ratio_without_row_cache_waits_is_unknown() -> None:
-    calm = {"v$latch": [], "v$latch_children": []}
-    views = {**with_rows("v$system_event", {"event": "library cache: mutex X", "time_waited_micro": 4_000_000}), **calm}
-    assert why(read("parsing_waits_to_row_cache_waits", views=views)) == "no session waited for the row cache"
-
-
 def test_signals_of_a_cache_the_instance_lacks_are_zero_and_say_so() -> None:
-    reading = read("share_of_lookups", Subject(("dc_props",)))
-    assert isinstance(reading, Known)
-    assert reading.value == 0
-    (entries,) = [read("entries_used", Subject(("dc_props",)))]
-    assert entries == Known(0.0, "no cache named dc_props here")
-
-
-@pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
-def test_modification_and_getmiss_ratio_of_a_cache_without_gets_are_zero(name: str) -> None:
-    idle = {
-        "cache#": 3,
-        "type": "PARENT",
-        "parameter": "dc_rollback_segments",
-        "gets": 0,
-        "getmisses": 0,
-        "modifications": 0,
-    }
-    assert read(name, views=with_rows("v$rowcache", idle)) == Known(0.0, "no look-ups")
+    assert getattr(read("share_of_lookups", Subject(("dc_props",))), "value", None) == 0
+    assert read("entries_used", Subject(("dc_props",))) == Known(0.0, "no cache named dc_props here")
 
 
 def test_shares_sum_parents_and_subordinates_of_one_name() -> None:
@@ -309,8 +241,7 @@ def test_share_of_sleeps_without_a_map_is_unknown_and_names_the_child() -> None:
 
 def test_share_of_sleeps_needs_the_names_of_the_caches() -> None:
     reading = read("share_of_sleeps", refused=["v$rowcache"])
-    assert isinstance(reading, Unknown)
-    assert reading.missing == "v$rowcache"
+    assert isinstance(reading, Unknown) and reading.missing == "v$rowcache"
 
 
 def test_hold_anomaly_counts_a_child_without_sleeps_as_one() -> None:
@@ -328,12 +259,6 @@ def test_hold_anomaly_needs_another_child_with_one_percent_of_the_gets() -> None
 def test_signals_of_totals_give_shares_but_no_rate() -> None:
     assert isinstance(read("paging_rate", basis=TOTALS), Unknown)
     assert isinstance(read("share_of_sleeps", basis=TOTALS), Known)
-
-
-@pytest.mark.parametrize("name", ["modification_ratio", "getmiss_ratio"])
-def test_ratio_whose_parts_were_not_read_is_unknown_even_without_gets(name: str) -> None:
-    bare = {"cache#": 3, "type": "PARENT", "parameter": "dc_rollback_segments", "gets": 0}
-    assert isinstance(read(name, views=with_rows("v$rowcache", bare)), Unknown)
 
 
 def test_signals_each_have_a_plain_name_of_their_own() -> None:

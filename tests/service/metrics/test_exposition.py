@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,30 +28,6 @@ Sample = tuple[dict[str, str], str]
 LINE = re.compile(r"^([a-z_0-9]+)\{(.*)\} (\S+)$")
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)')
 ERP = DatabaseSettings(name="erp1", dsn="demo:undo-storm", cluster="erp")
-
-LABELS: Mapping[str, Set[str]] = {
-    f"latchscope_{family}": frozenset(labels.split())
-    for labels, families_of in {
-        "surface": "surface_impact_ratio surface_impact_sessions",
-        "cause title cache severity action check do_not": "verdict_info",
-        "cause cache": "episode_begin_timestamp_seconds trouble_since_timestamp_seconds",
-        "release mechanism": "info",
-        "latch child cache": "latch_gets_total latch_misses_total latch_sleeps_total latch_spin_gets_total "
-        "latch_wait_seconds_total",
-        "latch location side": "latch_location_sleeps_total",
-        "cache cache_id type subordinate": "rowcache_gets_total rowcache_fastgets_total rowcache_getmisses_total "
-        "rowcache_modifications_total rowcache_entries rowcache_entries_used",
-        "event": "wait_events_total wait_event_seconds_total",
-        "location": "mutex_sleeps_total mutex_wait_seconds_total",
-        "event cache": "waiting_sessions hanging_sessions longest_wait_seconds",
-        "cause cache severity": "finding",
-        "outcome": "polls_total logins_total",
-        "reason": "login_stopped next_attempt_timestamp_seconds",
-        "collector": "collector_success collector_duration_seconds collector_rows collector_round_trips",
-    }.items()
-    for family in families_of.split()
-}
-"""The contract's labels beside `db`. Any other family has none."""
 
 OF_TROUBLE = {
     "latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds", "latchscope_polls_total", "latchscope_logins_total"
@@ -100,7 +76,7 @@ def test_families_have_the_labels_and_types_of_the_contract(busy: Stage) -> None
     assert set(told) <= set(FAMILIES)
     for family, of_family in told.items():
         for labels, _ in of_family:
-            wanted = LABELS.get(family, set())
+            wanted = set(FAMILIES[family].labels)
             whole_latch = {"latch"} if "child" in wanted and labels["latch"] != ROW_CACHE_LATCH else wanted
             assert set(labels) == {"db"} | whole_latch, family
         assert f"# TYPE {family} {FAMILIES[family].type}\n" in text
@@ -297,12 +273,10 @@ def test_promtool_accepts_the_exposition(busy: Stage) -> None:
 def test_total_below_zero_adds_no_line() -> None:
     block = Block(ERP)
     block.add(families.DB_TIME, -1.0)
-    for family in (families.LATCH_GETS, families.FINDING):
-        block.add_each(family, ["", ""], [-1, 2])
-    assert {name: len(text.splitlines()) for name, text in block.text().items()} == {
-        families.LATCH_GETS.name: 1,
-        families.FINDING.name: 2,
-    }
+    lines = {"latchscope_latch_gets_total": 1, "latchscope_finding": 2}
+    for family in lines:
+        block.add_each(families.FAMILIES[family], ["", ""], [-1, 2])
+    assert {name: len(text.splitlines()) for name, text in block.text().items()} == lines
 
 
 def test_openmetrics_is_served_on_request(busy: Stage) -> None:

@@ -24,7 +24,7 @@ from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, Settings
 from service.state.board import Failure, MonitoredDatabase
 from service.state.episodes import Episode
-from service.watch.pipeline import difference, publish, run_poll
+from service.watch.pipeline import PollContext, difference, publish, run_poll
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.test_access import LOOPBACK
 
@@ -168,7 +168,7 @@ def test_session_on_another_instance_is_said_once_and_nothing_is_subtracted(stag
     for seconds, scenario in enumerate((own, own, moved, moved)):
         stage.at = STORM + 2 * seconds
         database = ScriptedDatabase(scenario, BEGAN, lambda: stage.at)
-        told.append(run_poll(stage["undo-storm"], database, stage.keeper, lambda: stage.at))
+        told.append(run_poll(stage["undo-storm"], database, stage.keeper, PollContext(clock=lambda: stage.at)))
     assert [published.delta is not None for published in told] == [False, True, False, True]
     assert "is on instance 2 now" in told[2].diagnosis.headline
     assert all(

@@ -22,7 +22,7 @@ from service.fleet.coordinator import FleetCoordinator
 from service.metrics.exposition import exposition
 from service.state.board import MonitoredDatabase
 from service.watch.connect import Connector
-from service.watch.pipeline import run_poll
+from service.watch.pipeline import PollContext
 from service.watch.worker import (
     FARTHEST_SECONDS,
     LONGEST_PAUSE,
@@ -329,7 +329,7 @@ class Dear:
 def simulated(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """Polls take the time of the stage, at intervals of 15 s."""
     stage["busy-but-fine"].interval = 15.0
-    monkeypatch.setattr("service.watch.worker.run_poll", partial(run_poll, clock=lambda: stage.at))
+    monkeypatch.setattr("service.watch.worker.PollContext", partial(PollContext, clock=lambda: stage.at))
     return stage
 
 
