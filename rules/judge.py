@@ -240,9 +240,9 @@ def hypotheses(
     for cause in causes:
         other = elsewhere(cause, context)
         if other is None:
-            outcomes = tuple(_outcomes(cause, context, quiet=quiet))
-            if not (quiet and outcomes and outcomes[-1].effect in STOPS):
-                yield Hypothesis(cause, outcomes, context)
+            if quiet and _stops(cause, context):
+                continue
+            yield Hypothesis(cause, tuple(_outcomes(cause, context)), context)
         elif not quiet:
             yield other
 
@@ -271,17 +271,28 @@ STOPS: tuple[Effect, ...] = ("refutes", "doubts", "gap", "blocks")
 """Effects after which a cause is no finding where no wait costs anything."""
 
 
-def _outcomes(cause: Cause, context: SignalContext, *, quiet: bool) -> Iterator[Outcome]:
+def _outcomes(cause: Cause, context: SignalContext) -> Iterator[Outcome]:
     """The outcome of each condition in turn, up to the one that decides against the cause alone."""
     doubted = False
-    for condition in cause.quickest_first if quiet else cause.when:
+    for condition in cause.when:
         for outcome in outcomes_of(condition, cause, context):
             own = of_own_cache(outcome, context)
             yield own
             effect = own.effect
-            if (quiet and effect in STOPS) or (effect == "refutes" and not doubted):
+            if effect == "refutes" and not doubted:
                 return
             doubted = doubted or effect == "doubts"
+
+
+def _stops(cause: Cause, context: SignalContext) -> bool:
+    """Whether something keeps a cause from being a finding where no wait costs anything."""
+    for condition in cause.quickest_first:
+        for outcome in outcomes_of(condition, cause, context):
+            # At each poll of every database, so a shape alone is asked whether its view knows caches.
+            own = of_own_cache(outcome, context) if outcome.condition.role == "shape" else outcome
+            if EFFECTS[own.condition.role][own.result] in STOPS:
+                return True
+    return False
 
 
 _subject = lru_cache(4096)(Subject)

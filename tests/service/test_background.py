@@ -134,7 +134,7 @@ def test_readyz_and_metrics_tell_of_a_thread_of_the_service_that_died(
     assert 'latchscope_thread_up{thread="episode feed"} 0.0' in page
     assert 'latchscope_thread_up{thread="store writer"} 1.0' in page
     up = {line.split('"')[1] for line in page.splitlines() if line.startswith("latchscope_thread_up{")}
-    assert {"store writer", "roll-ups and retention", "episode feed", "baselines", "fleet"} <= up
+    assert {"store writer", "hours and retention", "episode feed", "baselines", "fleet"} <= up
 
 
 class Stage:

@@ -37,6 +37,6 @@ def test_every_step_is_listed_with_where_it_runs_and_its_platforms() -> None:
     _, *lines = shown.stdout.splitlines()
     assert len(lines) == sum(len(cause.remedy_steps) for cause in catalogue().values())
     rows = {(line.split()[0], line.split()[1]): " ".join(line.split()[2:]) for line in lines}
-    assert rows["shared-pool-shrink", "3"] == "root replaced not possible"
-    assert rows["undo-segments", "2"] == "container not possible not possible"
+    assert rows["shared-pool-shrink", "4"] == "root replaced not possible"
+    assert rows["undo-segments", "2"] == "undo not possible not possible"
     assert rows["starved-host", "1"] == "instance same same"
