@@ -164,36 +164,37 @@ class Ceiling:
 
 
 ROUND = "the age of a look, slices, what an attack found, what nobody watched, damaged reports, grammar of dumps"
+MERGED = "what a file has lost, locks of a cluster; signals, metric families and first screens are data; reload, store, first aid"
 TRIED = (
     "second stages: a simulator of hangs, drawn dumps, damaged reports, boards in each state, worst lines of patterns; a second "
     "generator of instances, by eyes that never saw the rules"
 )
 CEILINGS: Sequence[Ceiling] = (
-    Ceiling("product lines", lambda: lines(".py", *FLOORS), 63_020, 45_000, ROUND),
-    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_610, 10_500, ROUND),
-    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_220, 12_000, ROUND),
-    Ceiling("lines of service", lambda: lines(".py", "service"), 32_210, 22_500, ROUND),
+    Ceiling("product lines", lambda: lines(".py", *FLOORS), 61_850, 45_000),
+    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_720, 10_500, MERGED),
+    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_020, 12_000),
+    Ceiling("lines of service", lambda: lines(".py", "service"), 31_120, 22_500),
     Ceiling(
         "product files",
         product_files,
-        212,
+        215,
         200,
         "the judge in files of one question each; two files of the second way left",
     ),
     Ceiling("lines of the longest file", longest_file, 800, 700, ROUND),
     Ceiling("lines of the longest function", longest_function, 85, 60),
-    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 11_345, None, ROUND),
+    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 12_620, None, MERGED),
     Ceiling("lines of templates", lambda: lines(".html", *FLOORS), 910, None, ROUND),
     Ceiling("lines of JavaScript and CSS", lambda: lines(".js", *FLOORS) + lines(".css", *FLOORS), 650, None, ROUND),
-    Ceiling("words of sentences in Python", sentence_words, 29_730, 12_000, ROUND),
+    Ceiling("words of sentences in Python", sentence_words, 28_130, 12_000),
     Ceiling("public functions without a docstring, %", undescribed_share, 3.5, None),
     Ceiling("product lines for each comment", lines_per_comment, 110, None),
-    Ceiling("one-line functions with one caller", one_line_helpers, 155, None, ROUND),
-    Ceiling("packages of all extras", packages, 60, 60),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 73_440, 52_000, TRIED),
+    Ceiling("one-line functions with one caller", one_line_helpers, 154, None),
+    Ceiling("packages of all extras", packages, 58, 60),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 73_750, 52_000, TRIED),
     Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_910, None, ROUND),
-    Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 470, 260),
-    Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_710, 6_000, "the table of the judge"),
+    Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 486, 260, MERGED),
+    Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_690, 6_000),
 )
 """Part by part: what the product is made of, what it leans on, and what stands beside it."""
 
