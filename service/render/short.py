@@ -65,7 +65,7 @@ def short_text(answers: Sequence[ShortLine]) -> Iterator[str]:
     """The answers as lines for a terminal, with an empty line behind them."""
     for answer in answers:
         yield from wrapped(f"{answer.label}: {answer.words}")
-        yield from wrapped(answer.evidence, "  ") if answer.evidence else ()
+        yield from (line for words in answer.evidence.splitlines() for line in wrapped(words, "  "))
     if answers:
         yield ""
 
@@ -181,7 +181,7 @@ def _since(diagnosed: DiagnosedInput) -> ShortLine:
 def _for_the_remedy(diagnosis: Diagnosis, finding: Finding, advice: dict[str, str]) -> str:
     """What must be true before, and what comes later; else what the remedy is worth."""
     if told := [f"{name}: {advice[name]}" for name in TOLD[1:3] if name in advice]:
-        return " ".join(told)
+        return "\n".join(told)
     worth = {each.name: each.words for each in after_the_steps(finding, diagnosis.prediction)}
     name = next((each for each in AS_EVIDENCE if each in worth), None)
     return f"{name}: {worth[name].split('. ')[0].rstrip('.')}." if name else ""
