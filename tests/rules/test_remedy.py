@@ -132,7 +132,7 @@ OPAQUE = {
     r"alter table \w+\.\w+ modify \(\w+ generated \w+ as identity \(cache \w+( noorder)?\)\)": "Oracle's own",
     r"alter pluggable database \w+ open": "sqlglot has no ALTER PLUGGABLE DATABASE",
     r"lock table \w+\.\w+ partition for \(\w+\) in share mode": "sqlglot has no LOCK TABLE",
-    r"purge table \w+\.\w+": "sqlglot has no PURGE",
+    r'purge table \w+\."\w+"': "sqlglot has no PURGE",
     r"alter database datafile \w+ (resize \w+|autoextend on next \w+ maxsize \w+)": "sqlglot has no ALTER DATABASE",
     r"begin rdsadmin\.manage_tracefiles\.hanganalyze; end;": "sqlglot has no PL/SQL",
     r"begin rdsadmin\.rdsadmin_util\.(resize|autoextend)_datafile\(\w+(, '\w+')+\); end;": "sqlglot has no PL/SQL",
