@@ -263,6 +263,11 @@ def _keys(collector: Collector, reading: Rows) -> list[Key]:
     return list(zip(*[[row.get(name) for row in reading.rows] for name in collector.key], strict=True))
 
 
+def by_key(collector: Collector, reading: Rows) -> Mapping[Key, Row] | Missing:
+    """Rows by key, each key once, as `between` reads them. Missing where it repeats without a reason."""
+    return _keyed(collector, reading, _keys(collector, reading), [])
+
+
 def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
     """Rows by key. A key that repeats unexpectedly makes the whole view missing.
 

@@ -169,6 +169,8 @@ class ColumnKind(StrEnum):
 
 
 _PER_SECOND = {"us": 1e6, "cs": 100.0, "s": 1.0}
+LONGEST_NAME = 128
+"""Characters of a name: Oracle takes as many bytes, and no program, machine, event or code location has more."""
 LONGEST_UPTIME = 50 * 365 * 86400.0
 """Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
@@ -182,6 +184,7 @@ class Column:
     unit: Literal["", "count", "us", "cs", "s", "bytes", "entries", "date", "mixed"]
     about: str
     signed: bool = False  # may be below zero; the difference of two such totals is sound all the same
+    long: bool = False  # a value or words, not a name: what is longer than LONGEST_NAME is whole all the same
 
     def holds(self, cell: object) -> bool:
         """Whether it can have this cell. Oracle counts with 64 bits, and no single time is longer than an instance lives."""
@@ -273,6 +276,7 @@ class Collector:
     """For rows that hardly ever change: the longest time between two reads, in seconds. Polls in between carry the rows over."""
     repeats: Literal["sum", "kept", "unknown"] = "unknown"
     """Rows with the same key: summed, kept apart, or unexpected, which makes the view missing."""
+    most_rows: int = 1_000  # ten times what a large instance gives; more are odd
     starts_at_zero: bool = False  # rows appear on first use, so one that was not there earlier counts from zero
     formerly: str = ""  # the name that older releases of latchscope granted; tried once per start
     sampled: bool = False  # read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`
