@@ -377,18 +377,19 @@ def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
         return _odd(collector, f"{view} gives {len(rows):,} rows; no instance has more than {collector.most_rows:,}")
     for column in collector.columns:
         name = column.name
-        if odd := column.odd([row.get(name) for row in rows]):
+        cells = [row.get(name) for row in rows]
+        if odd := column.odd(cells):
             why = f"{name} of {view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
             if column.kind is ColumnKind.KEY:
                 return _odd(collector, why)
             notes.append(f"{why}; it counts as unknown")
             rows = tuple([row if column.holds(row.get(name)) else {**row, name: None} for row in rows])
-        names = [] if column.long else [cell for row in rows if isinstance(cell := row.get(name), str)]
-        if long := {cell: cut(cell, LONGEST_NAME) for cell in names if len(cell) > LONGEST_NAME}:
+        if long := column.too_long(cells):
             notes.append(
                 f"{name} of {view} has names of more than {LONGEST_NAME} characters ({len(long)}); they are cut"
             )
-            rows = tuple([{**row, name: long.get(str(row.get(name)), row.get(name))} for row in rows])
+            cuts = {cell: cut(cell, LONGEST_NAME) for cell in long}
+            rows = tuple([{**row, name: cuts.get(str(row.get(name)), row.get(name))} for row in rows])
     keyed = by_key(collector, Rows(view, rows))
     return keyed if isinstance(keyed, Missing) else Rows(view, tuple(keyed.values()), tuple(notes))
 
