@@ -263,6 +263,11 @@ def _keys(collector: Collector, reading: Rows) -> list[Key]:
     return list(zip(*[[row.get(name) for row in reading.rows] for name in collector.key], strict=True))
 
 
+def by_key(collector: Collector, reading: Rows) -> Mapping[Key, Row] | Missing:
+    """Rows by key, each key once, as `between` reads them. Missing where it repeats without a reason."""
+    return _keyed(collector, reading, _keys(collector, reading), [])
+
+
 def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
     """Rows by key. A key that repeats unexpectedly makes the whole view missing.
 
@@ -278,7 +283,7 @@ def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[
     for key, row in zip(keys, reading.rows, strict=True):
         grouped.setdefault(key, []).append(row)
     if collector.repeats != "sum":
-        figures = any(column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) for column in collector.columns)
+        figures = any(column.counts for column in collector.columns)
         repeated = [
             key for key, rows in grouped.items() if rows[1:] and (figures or any(row != rows[0] for row in rows))
         ]
@@ -296,7 +301,7 @@ def _summed(collector: Collector, rows: list[Row]) -> Row:
     for column in collector.columns:
         cells = [row.get(column.name) for row in rows]
         known = [cell for cell in cells if isinstance(cell, int | float)]
-        if column.kind not in (ColumnKind.COUNTER, ColumnKind.GAUGE):
+        if not column.counts:
             known_cells = [cell for cell in cells if cell is not None]
             whole[column.name] = max(known_cells, key=lambda cell: (number(cell) or 0.0, str(cell)), default=None)
         elif len(known) < len(cells):

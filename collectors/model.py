@@ -169,6 +169,8 @@ class ColumnKind(StrEnum):
 
 
 _PER_SECOND = {"us": 1e6, "cs": 100.0, "s": 1.0}
+LONGEST_NAME = 128
+"""Characters of a name: Oracle takes as many bytes, and no program, machine, event or code location has more."""
 LONGEST_UPTIME = 50 * 365 * 86400.0
 """Seconds; an instance that claims to be older has a broken clock, and its start counts as unknown."""
 
@@ -182,14 +184,19 @@ class Column:
     unit: Literal["", "count", "us", "cs", "s", "bytes", "entries", "date", "mixed"]
     about: str
     signed: bool = False  # may be below zero; the difference of two such totals is sound all the same
+    long: bool = False  # a value or words, not a name: what is longer than LONGEST_NAME is whole all the same
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has figures. What names or describes a row is no figure, even where it is a number."""
+        return self.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)
 
     def holds(self, cell: object) -> bool:
         """Whether it can have this cell. Oracle counts with 64 bits, and no single time is longer than an instance lives."""
         if cell is None or self.unit == "date":
             return cell is None or (isinstance(cell, datetime) and dated(cell))
-        numeric = self.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)
         if isinstance(cell, str):
-            return not numeric and not self.name.endswith("#") and encodable(cell)
+            return not self.counts and not self.name.endswith("#") and encodable(cell)
         alone = self.kind is ColumnKind.GAUGE and self.unit in _PER_SECOND
         most = LONGEST_UPTIME * _PER_SECOND[self.unit] if alone else 2.0**64
         return isinstance(cell, int | float) and not isinstance(cell, bool) and -most <= cell <= most
@@ -203,6 +210,12 @@ class Column:
         if known and kinds <= {int, float} and self.holds(min(known)) and self.holds(max(known)):
             known = [] if (total := sum(known)) == total else known  # else one is not a number
         return [cell for cell in known if not self.holds(cell)]
+
+    def too_long(self, cells: Sequence[object]) -> set[str]:
+        """Those of the cells that are longer than a name."""
+        if self.counts or self.long:
+            return set()
+        return {cell for cell in cells if isinstance(cell, str) and len(cell) > LONGEST_NAME}
 
 
 def dated(moment: datetime) -> bool:
@@ -273,6 +286,7 @@ class Collector:
     """For rows that hardly ever change: the longest time between two reads, in seconds. Polls in between carry the rows over."""
     repeats: Literal["sum", "kept", "unknown"] = "unknown"
     """Rows with the same key: summed, kept apart, or unexpected, which makes the view missing."""
+    most_rows: int = 1_000  # ten times what a large instance gives; more are odd
     starts_at_zero: bool = False  # rows appear on first use, so one that was not there earlier counts from zero
     formerly: str = ""  # the name that older releases of latchscope granted; tried once per start
     sampled: bool = False  # read in short bursts between polls (`collectors.ondemand.sampling`), never by `poll`

@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Protocol
 
-from collectors.errors import SessionError, StatementError, ViewRefused
+from collectors.delta import by_key
+from collectors.errors import SessionError, StatementError, ViewRefused, cut
 from collectors.grants import ANYBODY, grant
 from collectors.model import (
+    LONGEST_NAME,
     Binds,
     Collector,
     ColumnKind,
@@ -360,25 +362,41 @@ def read_view(
     if len(set(answer.columns)) < len(answer.columns) or not set(answer.columns) <= declared:
         odd = next((name for name in answer.columns if name not in declared), "the same name twice")
         why = f"{collector.view}: the answer has the column {odd[:60]!r}, which the statement does not ask for"
-        return Missing(collector.view, "failed", why, "see whether it goes on; other views go on"), None
+        return _odd(collector, why), None
     return sound(collector, answer.as_rows()), answer
 
 
 def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
-    """The rows of an answer. A cell that its column cannot have is unknown, and a note says so; without its key no row is known.
+    """The rows of an answer. A cell that its column cannot have is unknown, and a name that is too long is cut; a note says so.
+    No row is known where there are too many, or some are without their key, or have that of another.
 
     Here ends what a damaged or hostile database can answer: all that follows reads numbers, names and times that exist.
     """
-    notes = []
+    view, notes = collector.view, []
+    if len(rows) > collector.most_rows:
+        return _odd(collector, f"{view} gives {len(rows):,} rows; no instance has more than {collector.most_rows:,}")
     for column in collector.columns:
         name = column.name
-        if odd := column.odd([row.get(name) for row in rows]):
-            why = f"{name} of {collector.view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
+        cells = [row.get(name) for row in rows]
+        if odd := column.odd(cells):
+            why = f"{name} of {view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
             if column.kind is ColumnKind.KEY:
-                return Missing(collector.view, "failed", why, "see whether it goes on; other views go on")
+                return _odd(collector, why)
             notes.append(f"{why}; it counts as unknown")
             rows = tuple([row if column.holds(row.get(name)) else {**row, name: None} for row in rows])
-    return Rows(collector.view, rows, tuple(notes))
+        if long := column.too_long(cells):
+            notes.append(
+                f"{name} of {view} has names of more than {LONGEST_NAME} characters ({len(long)}); they are cut"
+            )
+            cuts = {cell: cut(cell, LONGEST_NAME) for cell in long}
+            rows = tuple([{**row, name: cuts.get(str(row.get(name)), row.get(name))} for row in rows])
+    keyed = by_key(collector, Rows(view, rows))
+    return keyed if isinstance(keyed, Missing) else Rows(view, tuple(keyed.values()), tuple(notes))
+
+
+def _odd(collector: Collector, why: str) -> Missing:
+    """The reading of a view that gave what it cannot have."""
+    return Missing(collector.view, "failed", why, "see whether it goes on; other views go on")
 
 
 def _set_aside(collector: Collector, error: str | Exception) -> Missing:

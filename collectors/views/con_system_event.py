@@ -25,6 +25,7 @@ CON_SYSTEM_EVENT = Collector(
     },
     without="which container's sessions wait, in a container database that is polled from its root",
     granted_on="sys.v_$con_system_event",
+    most_rows=20_000,  # of thousands of containers
     starts_at_zero=True,
     optional=True,
     after=("v$instance",),

@@ -15,7 +15,7 @@ DBA_OPTSTAT_OPERATIONS = optional_view(
     columns=(
         Column("con_id", ColumnKind.KEY, "", "its container, 12.1 and later"),
         Column("operation", ColumnKind.KEY, "", "what ran, such as gather_table_stats"),
-        Column("target", ColumnKind.KEY, "", "on what; null for the whole database"),
+        Column("target", ColumnKind.KEY, "", "on what; null for the whole database", long=True),
         Column("happened_at", ColumnKind.KEY, "", "its begin in UTC"),
     ),
     statements={

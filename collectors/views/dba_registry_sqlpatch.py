@@ -15,7 +15,7 @@ REGISTRY_SQLPATCH = optional_view(
         Column("action", ColumnKind.KEY, "", "APPLY or ROLLBACK"),
         Column("action_time", ColumnKind.KEY, "", "when it was done, by the clock of the database's host"),
         Column("status", ColumnKind.TEXT, "", "SUCCESS, or WITH ERRORS"),
-        Column("description", ColumnKind.TEXT, "", "what the patch says it is"),
+        Column("description", ColumnKind.TEXT, "", "what the patch says it is", long=True),
     ),
     statements={
         "12.1": f"""

@@ -19,7 +19,7 @@ PARAMETER = Collector(
     columns=(
         Column("con_id", ColumnKind.KEY, "", "container, 12.1 and later; 0 holds where a container has no row"),
         Column("name", ColumnKind.KEY, "", "parameter"),
-        Column("value", ColumnKind.TEXT, "", "value in force"),
+        Column("value", ColumnKind.TEXT, "", "value in force", long=True),
         Column("isdefault", ColumnKind.TEXT, "", "TRUE when nobody set it"),
     ),
     statements={
@@ -35,6 +35,7 @@ PARAMETER = Collector(
     },
     without="settings that explain a finding, such as a floor on the number of undo segments",
     granted_on="sys.v_$system_parameter",
+    most_rows=20_000,  # of thousands of containers
     every_seconds=300.0,
     after=("v$instance",),
 )

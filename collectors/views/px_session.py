@@ -25,4 +25,5 @@ PX_SESSION = optional_view(
     },
     without="the coordinator of a parallel slave that blocks, which is the session to end",
     granted_on="sys.v_$px_session",
+    most_rows=MOST_ROWS,
 )

@@ -16,7 +16,7 @@ ROW_CACHE_BLOCKERS = Collector(
     about="the entries of v$rowcache_parent that sessions wait to lock, and the sessions that hold them",
     columns=(
         Column("cache#", ColumnKind.KEY, "", "cache id"),
-        Column("key", ColumnKind.KEY, "", "the entry, in hex as Oracle keeps it"),
+        Column("key", ColumnKind.KEY, "", "the entry, in hex as Oracle keeps it", long=True),
         Column("sid", ColumnKind.KEY, "", "session that holds it; none where it is not of this instance"),
         Column("instance", ColumnKind.KEY, "", "number of the instance it is a session of"),
         Column("cache_name", ColumnKind.TEXT, "", "name of the cache"),

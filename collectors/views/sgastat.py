@@ -25,6 +25,7 @@ SGASTAT = Collector(
     },
     without="whether row cache objects grow without end",
     granted_on="sys.v_$sgastat",
+    most_rows=20_000,  # of thousands of containers
     every_seconds=60.0,
     repeats="sum",
     after=("v$instance",),

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -556,6 +557,8 @@ def demo(names: list[str], port: int, store: str, interval: float) -> Settings:
 # Where passwords come from: a file, the environment or a command. They are read at each login and kept nowhere.
 
 COMMAND_SECONDS = 10.0
+MOST_SECRET = 64 * 1024
+"""Bytes of a file with a secret, or with the tokens of all."""
 NO_PASSWORD = "no password; set password_file, password_env or password_command"
 _BY_HAND = "run it by hand as the account of latchscope; it prints the password and nothing else"
 
@@ -585,9 +588,13 @@ def fingerprint(user: str, password: str) -> str:
 
 
 def read_secret(path: Path, what: str) -> str:
-    """The content of a secret file without its line end. Raises SetupError."""
+    """The content of a secret file without its line end. Raises SetupError, also of what may never end: a pipe, a device."""
     try:
-        return path.read_text(encoding="utf-8").rstrip("\r\n")
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            content = file.read(MOST_SECRET + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+        if content is None or len(content) > MOST_SECRET:
+            raise OSError(0, f"it is no file of at most {MOST_SECRET // 1024} KiB")
+        return content.decode().rstrip("\r\n")
     except (OSError, ValueError) as error:  # of an impossible name, or of content that is not UTF-8
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise SetupError(

@@ -7,6 +7,7 @@ only our own few process metrics. The contract fixes the names. A sample that co
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
+from operator import itemgetter
 
 from prometheus_client import (
     CollectorRegistry,
@@ -172,34 +173,31 @@ _NUMBERS = (int, float)
 """The types of a cell with a figure. A tuple, because a poll checks them hundreds of times."""
 _UNITS = ("seconds", "bytes", "ratio")
 """What OpenMetrics calls a unit: the last part of the name."""
+MOST_SERIES = 300
+"""Of a family and a database, the largest: several times as many as a large instance has."""
 
 
 class Block:
-    """Sample lines of one database by family. Cells that are absent or NULL add no line."""
+    """Samples of one database by family and labels, which no two have. Cells that are absent or NULL add none."""
 
     def __init__(self, database: DatabaseSettings) -> None:
         self._common = _common_of(database)
-        self._lines: dict[str, list[str]] = {}
+        self._samples: dict[str, dict[str, float]] = {}
 
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
-        if value is not None and (value >= 0 or family.type != "counter"):
-            line = f"{family.name}{{{self._common}{_labels(tuple(labels), *labels.values())}}} {_number(value)}\n"
-            self._lines.setdefault(family.name, []).append(line)
+        self.add_each(family, [_labels(tuple(labels), *labels.values())], [value])
 
     def add_each(self, family: Family, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
         """A sample for each value that is a number, in parts of this unit, with its labels as `_labels` writes them."""
-        head, whole = f"{family.name}{{{self._common}", unit == 1.0
         least = (
             0 if family.type == "counter" else float("-inf")
         )  # a total below zero is corrupt, and readers refuse the page
-        lines = [
-            # Nearly all are small whole numbers, which need no call of a function.
-            f"{head}{text}}} {value if whole and type(value) is int and 0 <= value < 10**15 else _number(value / unit)}\n"
+        self._samples.setdefault(family.name, {}).update(
+            (text, value if unit == 1.0 else value / unit)
             for text, value in zip(labels, values, strict=True)
             if isinstance(value, _NUMBERS) and value >= least
-        ]
-        self._lines.setdefault(family.name, []).extend(lines)
+        )
 
     def add_rows(self, columns: Mapping[Family, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]) -> None:
         """A family per column, a sample per row, which has these labels."""
@@ -208,7 +206,21 @@ class Block:
 
     def text(self) -> dict[str, bytes]:
         """Family → its lines, encoded once."""
-        return {family: "".join(lines).encode() for family, lines in self._lines.items() if lines}
+        for family, told in [*self._samples.items()]:
+            if (more := len(told) - MOST_SERIES) > 0:
+                self._samples[family] = dict(sorted(told.items(), key=itemgetter(1), reverse=True)[:MOST_SERIES])
+                self.add(families.LEFT_OUT, more, {"family": family})
+        return {family: self._lines(family, told).encode() for family, told in self._samples.items() if told}
+
+    def _lines(self, family: str, told: Mapping[str, float]) -> str:
+        head = f"{family}{{{self._common}"
+        return "".join(
+            [
+                # Nearly all are small whole numbers, which need no call of a function.
+                f"{head}{text}}} {value if type(value) is int and 0 <= value < 10**15 else _number(value)}\n"
+                for text, value in told.items()
+            ]
+        )
 
 
 def _common_of(database: DatabaseSettings) -> str:

@@ -27,7 +27,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.config.load import place_of
+from collectors.errors import SetupError
+from service.config.load import read_secret
 from service.config.settings import BadSettings, Settings
 from service.intake.archives import label, mib
 from service.web.sessions import GuessLimit, Sessions
@@ -52,11 +53,9 @@ LOCAL = Caller("this machine", "operate")
 def read_tokens(path: Path) -> dict[str, Caller]:
     """sha256 of a token → its owner. Raises BadSettings with the wrong line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        raise BadSettings(
-            f"auth.tokens_file {place_of(path)} cannot be read; correct the path, or give the right to read it"
-        ) from None
+        lines = read_secret(path, "auth.tokens_file").splitlines()
+    except SetupError as error:
+        raise BadSettings(str(error)) from None
     tokens: dict[str, Caller] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):

@@ -219,14 +219,38 @@ def test_cell_that_its_column_cannot_have_is_unknown_and_said(odd: Value) -> Non
     assert note == f"gets of v$latch cannot be {repr(odd)[:40]}, as 1 of 2 rows have it; it counts as unknown"
 
 
-def test_key_that_its_column_cannot_have_costs_its_view() -> None:
-    answer = Answer(("cache#", "parameter"), [("x", "dc_users")])
-    reading = poll("erp1", Session({"v$rowcache": answer})).readings["v$rowcache"]
-    assert (
-        isinstance(reading, Missing)
-        and reading.kind == "failed"
-        and "cache# of v$rowcache cannot be 'x'" in reading.why
-    )
+CACHES = ("cache#", "type", "subordinate#", "parameter", "gets")
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([("x", "PARENT", None, "dc_users", 1)], "cache# of v$rowcache cannot be 'x', as 1 of 1 rows have it"),
+        ([(7, "PARENT", None, "dc_users", gets) for gets in (1, 2)], "v$rowcache row 7 PARENT occurs more than once"),
+        ([(n, "PARENT", None, f"dc_{n}", 1) for n in range(1001)], "v$rowcache gives 1,001 rows; no instance has more"),
+    ],
+    ids=["a key of another kind", "a key that comes twice", "more rows than an instance has"],
+)
+def test_rows_that_cannot_be_told_apart_or_counted_cost_their_view(rows: list[tuple[Value, ...]], why: str) -> None:
+    reading = poll("erp1", Session({"v$rowcache": Answer(CACHES, rows)})).readings["v$rowcache"]
+    assert isinstance(reading, Missing) and reading.kind == "failed" and why in reading.why, reading
+
+
+def test_rows_of_a_view_that_repeats_are_added_up_as_between_polls() -> None:
+    rows = [(270, "row cache objects", 3), (270, "row cache objects", 4)]
+    reading = poll("erp1", Session({"v$latch": Answer(("latch#", "name", "gets"), rows)})).readings["v$latch"]
+    assert isinstance(reading, Rows) and [row["gets"] for row in reading.rows] == [7]
+
+
+def test_name_longer_than_any_is_cut_and_a_value_is_not() -> None:
+    names, values = [(1, "PARENT", None, "x" * 1900, 1), (2, "PARENT", None, "y" * 128, 1)], [("name" * 33, "v" * 1900)]
+    answers = {"v$rowcache": Answer(CACHES, names), "v$parameter": Answer(("name", "value"), values)}
+    readings = poll("erp1", Session({**answers})).readings
+    caches, parameters = readings["v$rowcache"], readings["v$parameter"]
+    assert isinstance(caches, Rows) and isinstance(parameters, Rows)
+    assert [row["parameter"] for row in caches.rows] == [f"{'x' * 96}… (1,804 more characters)", "y" * 128]
+    assert caches.notes == ("parameter of v$rowcache has names of more than 128 characters (1); they are cut",)
+    assert [(len(str(row["name"])) <= 128, row["value"]) for row in parameters.rows] == [(True, "v" * 1900)]
 
 
 @pytest.mark.parametrize("uptime", [10**30, 1.5e308, "777646", 60 * 365 * 86400.0])

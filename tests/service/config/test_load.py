@@ -1,5 +1,6 @@
 """Mistakes and hints that show only in the configuration as a whole, and where passwords come from: no error shows one."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -180,11 +181,16 @@ def test_password_follows_a_changed_file(tmp_path: Path) -> None:
 
 def test_password_failure_is_one_line_without_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe" + WORD.encode())
+    (tmp_path / "long").write_text(WORD * 2**14, encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe")
     said_aloud = f"import sys; print({WORD!r}); print({WORD!r}, file=sys.stderr); "
     wrong = {
         "^erp1: no password; set": {},
         "cannot be read: No such file": {"password_file": tmp_path / "none"},
         "cannot be read: it is not text": {"password_file": tmp_path / "binary"},
+        "pipe cannot be read: it is no file of at most 64 KiB": {"password_file": tmp_path / "pipe"},
+        "long cannot be read: it is no file of at most 64 KiB": {"password_file": tmp_path / "long"},
+        "zero cannot be read: it is no file of at most 64 KiB": {"password_file": Path("/dev/zero")},
         r"password_file \(not repeated.* it is not text": {"password_file": Path("a\0b")},
         "cannot be run: its words": {"password_command": ["a\0b"]},
         "the environment has no NOT_SET": {"password_env": "NOT_SET"},

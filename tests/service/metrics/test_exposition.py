@@ -13,13 +13,13 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 
 from collectors.demo.scenarios import scenarios
-from collectors.model import ROW_CACHE_LATCH, Missing, Rows, Snapshot
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Rows, Snapshot
 from collectors.registry import collectors
 from rules.cache_map import CacheMap
 from rules.model import Confidence, Diagnosis, Severity
 from service.config.settings import DatabaseSettings
 from service.metrics import families
-from service.metrics.exposition import Block, exposition, own_registry, render, verdict_samples
+from service.metrics.exposition import MOST_SERIES, Block, exposition, own_registry, render, verdict_samples
 from service.metrics.families import FAMILIES, Labels
 from service.state.board import Failure
 from tests.service.stage import BEGAN, Stage
@@ -30,7 +30,8 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"(?:,|$)')
 ERP = DatabaseSettings(name="erp1", dsn="demo:undo-storm", cluster="erp")
 
 OF_TROUBLE = {
-    "latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds", "latchscope_polls_total", "latchscope_logins_total"
+    "latchscope_login_stopped", "latchscope_next_attempt_timestamp_seconds", "latchscope_polls_total", "latchscope_logins_total",
+    "latchscope_series_left_out",
 }  # fmt: skip
 OF_AN_EPISODE = {
     "latchscope_waiting_sessions",
@@ -248,6 +249,34 @@ def test_labels_are_escaped() -> None:
     )
 
 
+def test_database_of_many_names_has_the_largest_series_of_a_family_and_says_how_many_are_left_out() -> None:
+    block = Block(ERP)
+    for number in range(1000):
+        block.add(families.LONGEST_WAIT, number * 7 % 1000, {"event": f"e{number}", "cache": ""})
+    told = samples(b"".join(block.text().values()).decode())
+    assert {float(value) for _, value in told["latchscope_longest_wait_seconds"]} == {*range(1000 - MOST_SERIES, 1000)}
+    left = {"db": "erp1", "rac": "erp", "family": "latchscope_longest_wait_seconds"}
+    assert told["latchscope_series_left_out"] == [(left, str(1000 - MOST_SERIES))]
+
+
+@pytest.mark.parametrize("twice", [("a", "a"), ("\x1b", "[U+001B]"), (None, "None")])
+def test_labels_that_read_the_same_are_one_series(busy: Stage, twice: tuple[Any, Any]) -> None:
+    """A name can be that of another row as soon as what cannot be seen in it is shown."""
+    snapshot = busy["undo-storm"].published.snapshot  # type: ignore[union-attr]
+    views = {
+        "v$rowcache": ({"parameter": name, "cache#": 1, "gets": 5} for name in twice),
+        "v$latch_misses": ({"parent_name": "x", "location": name, "sleep_count": 5} for name in twice),
+        "v$system_event": ({"event": name, "total_waits": 5} for name in twice),
+        "v$latch_children": ({"child#": number, "gets": 5} for number in (None, 0)),
+    }
+    rows = {view: Rows(view, tuple(each)) for view, each in views.items()}
+    told = rendered(busy, replace(snapshot, readings={**snapshot.readings, **rows}))
+    for family in ("rowcache_gets_total", "latch_location_sleeps_total", "wait_events_total", "latch_gets_total"):
+        assert [
+            value for labels, value in told[f"latchscope_{family}"] if labels.get("latch") != RESULT_CACHE_LATCH
+        ] == ["5"], family
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0"), (1.0, "1"), (24241645, "24241645"), (0.31, "0.31"), (2**53 + 0.0, "9007199254740992.0"), (-1, "-1")],
@@ -275,7 +304,7 @@ def test_total_below_zero_adds_no_line() -> None:
     block.add(families.DB_TIME, -1.0)
     lines = {"latchscope_latch_gets_total": 1, "latchscope_finding": 2}
     for family in lines:
-        block.add_each(families.FAMILIES[family], ["", ""], [-1, 2])
+        block.add_each(families.FAMILIES[family], ["", ',cause="a"'], [-1, 2])
     assert {name: len(text.splitlines()) for name, text in block.text().items()} == lines
 
 
