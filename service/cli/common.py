@@ -50,10 +50,10 @@ ConfigOption = Annotated[
     Path, typer.Option(envvar="LATCHSCOPE_CONFIG", help="configuration file, see docs/configuration.md")
 ]
 StoreOption = Annotated[str | None, typer.Option(help="URL of the store, instead of the one in the configuration")]
-
-
 UrlOption = Annotated[str | None, typer.Option(help="address of a running service, to ask it instead")]
 TokenFileOption = Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")]
+Form = Literal["text", "json", "markdown"]
+Force = Annotated[bool, typer.Option("--force", help="replace the file if it exists; from 0.4.0 on only with this")]
 
 
 def settings_of(config: Path, *, watching: bool = True) -> Settings:
@@ -65,13 +65,6 @@ def settings_of(config: Path, *, watching: bool = True) -> Settings:
     if watching and not chosen.databases:
         fail(f"{config}: {NO_DATABASES}")
     return chosen
-
-
-# How answers are printed and written.
-
-
-Form = Literal["text", "json", "markdown"]
-Force = Annotated[bool, typer.Option("--force", help="replace the file if it exists; from 0.4.0 on only with this")]
 
 
 def give(answer: Answer, *, as_json: bool = False) -> None:
